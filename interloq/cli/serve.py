@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`interloq serve ACTION …`: people rate and compare replies in the browser; what they enter is exported as records."""
+"""`interloq serve ACTION …`: people rate, compare and chat in the browser; what they enter is exported as records."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from interloq.cli.output import BadLines
 from interloq.cli.paths import InputPath
 from interloq.cli.serve_data import add_secret, add_study
 from interloq.errors import InputError, MissingDependencyError, count
-from interloq.report.console import print_json, print_line
+from interloq.report.console import print_json, print_line, print_stderr
 
 if TYPE_CHECKING:
     from interloq.web.serve import Address
@@ -22,6 +22,7 @@ NEEDED = ("sqlalchemy", "alembic", "fastapi", "uvicorn")  # of the extra `web`
 EXAMPLES = """\
   interloq serve add study.db samples.jsonl --task rate --settings task.json
   interloq serve add study.db samples.jsonl --task compare --name pairs --scores scores.jsonl
+  interloq serve add study.db --task chat --settings chat.json
   interloq serve invite study.db samples -n 5
   interloq serve run study.db
   interloq serve run study.db --host 0.0.0.0 --public-url https://rate.example.org --behind-proxy --secret study.key
@@ -42,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="ADDRESS",
         help="use the headers of a reverse proxy at this address (default: on this machine)",
     )
+    _add_trust(running)
     running.add_argument("--open", action="store_true", help="open the page in a browser")
     running.add_argument("--access-log", action="store_true", help="log requests, without secrets, on standard error")
     _add_adding(actions.add_parser("add", help="add a task with the records of a file"))
@@ -64,8 +66,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_adding(adding: argparse.ArgumentParser) -> None:
     add_study(adding)
-    adding.add_argument("file", type=InputPath, metavar="FILE", help="samples or dialogues; JSONL, CSV or TSV")
-    adding.add_argument("--task", choices=("rate", "compare"), help="what people do (default: from the settings)")
+    adding.add_argument(
+        "file",
+        nargs="?",
+        type=InputPath,
+        metavar="FILE",
+        help="samples or dialogues; JSONL, CSV or TSV; none for a chat",
+    )
+    adding.add_argument(
+        "--task", choices=("rate", "compare", "chat"), help="what people do (default: from the settings)"
+    )
     adding.add_argument("--settings", type=InputPath, metavar="FILE", help="JSON with questions, texts and checks")
     adding.add_argument("--name", metavar="NAME", help="name of the task (default: from the settings or the file)")
     adding.add_argument("--per-item", type=int, metavar="N", help="annotators per item (default: 3)")
@@ -73,8 +83,14 @@ def _add_adding(adding: argparse.ArgumentParser) -> None:
     adding.add_argument(
         "--scores", type=InputPath, metavar="FILE", help="give out first the samples on which these metrics disagree"
     )
+    _add_trust(adding)
     add_map(adding)
     add_common(adding)
+
+
+def _add_trust(parser: argparse.ArgumentParser) -> None:
+    what = "start programs, import modules or contact servers"
+    parser.add_argument("--trust", action="store_true", help=f"allow bots of chats that {what}")
 
 
 def _add_address(parser: argparse.ArgumentParser) -> None:
@@ -110,6 +126,7 @@ def _run(args: argparse.Namespace) -> int:
         say=print_line,
         open_page=args.open,
         access_log=args.access_log,
+        trust=print_stderr if args.trust else None,
     )
     return 0
 
@@ -126,6 +143,7 @@ def _add(args: argparse.Namespace) -> int:
         args.study,
         args.file,
         settings,
+        trust=print_stderr if args.trust else None,
         together=not args.alone,
         scores=args.scores,
         strict=args.strict,
@@ -137,7 +155,8 @@ def _add(args: argparse.Namespace) -> int:
         print_json(facts)
         return 0
     made = f"{count(facts['items'], 'item')} and {count(facts['checks'], 'check')}"
-    print_line(f"task {facts['task']}: {made} from {count(facts['records'], 'record')}")
+    source = f" from {count(facts['records'], 'record')}" if args.file else ""
+    print_line(f"task {facts['task']}: {made}{source}")
     print_line(f"invite people: interloq serve invite {args.study} {facts['task']} -n 5")
     return 0
 

@@ -32,6 +32,7 @@ def add_arguments(actions: Any) -> None:
     exporting.add_argument("task", metavar="TASK", help="the task's name")
     add_output(exporting, "JSONL, also .gz .xz .zst; .csv or .tsv for a table with one row per rating")
     exporting.add_argument("--ratings", action="store_true", help="write ratings without the rated records")
+    exporting.add_argument("--replies", action="store_true", help="write the bots' replies in chats as samples")
     add_secret(exporting)
     forgetting = actions.add_parser("forget", help="delete a person with everything that they entered")
     add_study(forgetting)
@@ -63,7 +64,9 @@ def run(args: argparse.Namespace) -> int:
 def _export(args: argparse.Namespace) -> tuple[dict[str, Any], str]:
     from interloq.web.export import export_study
 
-    facts = export_study(args.study, args.task, args.output, secret=args.secret, alone=args.ratings)
+    facts = export_study(
+        args.study, args.task, args.output, secret=args.secret, alone=args.ratings, replies=args.replies
+    )
     records = count(facts["records"], facts["kind"].removesuffix("s"))
     return {"output": args.output, **facts}, f"{args.output}: {records}"
 

@@ -18,6 +18,7 @@ from interloq.web.schema import answer, assignment, draft, item
 CHOICES = ("first", "second", "tie")  # as shown on the page
 PLACES = "ab"  # how a stored choice names the units of an item
 LONGEST_REASON = 5_000
+Asked = Sequence[tuple[int, Question]]  # the unit as shown, and a question about it
 
 
 @dataclass(frozen=True)
@@ -38,9 +39,20 @@ class IncompleteError(InputError):
 
 
 def submit(
-    connection: Connection, settings: Task, person: int, assignment_id: int, submission: str, given: object, page: str
+    connection: Connection,
+    settings: Task,
+    person: int,
+    assignment_id: int,
+    submission: str,
+    given: object,
+    page: str,
+    *,
+    asked: Asked | None = None,
 ) -> None:
-    """Store the answers to an item and finish it. A submission that is stored already is not stored again."""
+    """Store the answers to an item and finish it. A submission that is stored already is not stored again.
+
+    `asked` are the units and questions of the item; by default, all questions are asked about each unit.
+    """
     held = connection.execute(
         select(assignment, item.c.shown)
         .join(item, item.c.id == assignment.c.item_id)
@@ -52,7 +64,7 @@ def submit(
     if held.finished is not None:
         _check_repeated(connection, assignment_id, submission)
         return
-    rows = checked(settings, given, held.order)
+    rows = checked(settings, given, held.order, asked)
     now = time.time()
     facts = {"assignment_id": assignment_id, "submission": submission, "time": now, "page": page}
     connection.execute(insert(answer), [{**row, **facts} for row in rows])
@@ -70,21 +82,17 @@ def _check_repeated(connection: Connection, assignment_id: int, submission: str)
         raise InputError("this item was finished before", hint="reload the page for the next one")
 
 
-def checked(settings: Task, given: object, order: Sequence[int]) -> list[dict[str, Any]]:
+def checked(settings: Task, given: object, order: Sequence[int], asked: Asked | None = None) -> list[dict[str, Any]]:
     """Rows of answers, by place in the item; raises IncompleteError with everything that is wrong."""
     answers = _by_question(given)
-    units = range(1 if settings.kind == "compare" else len(order))
+    units = {0: 0} if settings.kind == "compare" else dict(enumerate(order))
     rows, problems = [], []
-    for unit in units:
-        for question in settings.questions:
-            one = answers.pop((unit, question.aspect), {})
-            row, reason = _row(question, one, order)
-            if reason:
-                problems.append(Problem(unit, question.aspect, reason))
-            elif row is not None:
-                rows.append(
-                    {**row, "unit": 0 if settings.kind == "compare" else order[unit], "aspect": question.aspect}
-                )
+    for unit, question in asked or [(unit, question) for unit in units for question in settings.questions]:
+        row, reason = _row(question, answers.pop((unit, question.aspect), {}), order)
+        if reason:
+            problems.append(Problem(unit, question.aspect, reason))
+        elif row is not None:
+            rows.append({**row, "unit": units.get(unit, unit), "aspect": question.aspect})
     if answers:
         raise InputError(f"an answer to a question that was not asked: {short_repr(next(iter(answers)))}")
     if not (rows or problems):  # all questions are optional: a page without answers is not an answer

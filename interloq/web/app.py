@@ -6,6 +6,8 @@ An annotator's response contains only their own items, without ids of samples an
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,14 +23,17 @@ from starlette.exceptions import HTTPException  # includes those of unknown path
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from interloq.errors import InputError
-from interloq.web import admin, answers, assign, people
+from interloq.play.trust import Trust
+from interloq.web import admin, answers, assign, chat, chat_routes, people
+from interloq.web.chat_bots import Bots
+from interloq.web.chat_task import asked_after
 from interloq.web.database import Database
 from interloq.web.pages import PAGE_VERSION, Pages
 from interloq.web.people import Visitor
 from interloq.web.security import COOKIE, Protected
 from interloq.web.stop import stop_when_settled
 from interloq.web.tasks import Stored, get_task, number_of_items
-from interloq.web.visitors import Annotator, Known, Number, database
+from interloq.web.visitors import Annotator, Known, Number, at_work, database
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]", "::1")
 SESSION_SECONDS = people.SESSION_DAYS * 86_400
@@ -42,6 +47,7 @@ class Study:
     key: str
     hosts: tuple[str, ...] = LOOPBACK
     secure: bool = False  # cookies only over https
+    trust: Trust = None  # told what bots do besides talking; None: such bots are not used
 
 
 class Draft(BaseModel):
@@ -64,8 +70,8 @@ class Submission(BaseModel):
 
 def create_app(study: Study) -> Any:
     """The app as ASGI, with its protection around it."""
-    app = FastAPI(title="Interloq", docs_url=None, redoc_url=None, openapi_url=None)
-    app.state.study, app.state.pages = study, Pages()
+    app = FastAPI(title="Interloq", docs_url=None, redoc_url=None, openapi_url=None, lifespan=_lifespan)
+    app.state.study, app.state.pages, app.state.bots = study, Pages(), Bots(study.trust)
     app.mount("/static", StaticFiles(directory=Path(__file__).parent / "static"), name="static")
     app.exception_handler(HTTPException)(_refused)
     app.exception_handler(RequestValidationError)(_invalid)
@@ -78,8 +84,15 @@ def create_app(study: Study) -> Any:
     app.post("/api/draft")(keep_draft)
     app.post("/api/answers")(take_answers)
     app.include_router(admin.router)
+    chat_routes.register(app)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(study.hosts))
     return Protected(app)
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    yield
+    app.state.bots.close()
 
 
 # ---- pages -----------------------------------------------------------------------------------------------------------
@@ -122,7 +135,13 @@ def _work(connection: Connection, pages: Pages, stored: Stored, visitor: Visitor
     found = assign.next_item(connection, stored, visitor.person)
     if found is None:
         return pages.done(stored.settings, visitor, done)
-    return pages.item(stored.settings, visitor, found, answers.get_draft(connection, found.id), done, total)
+    draft = answers.get_draft(connection, found.id)
+    if stored.settings.kind != "chat":
+        return pages.item(stored.settings, visitor, found, draft, done, total)
+    talk = chat.get_chat(connection, stored.settings, visitor.person, found.id)
+    if talk.ended:
+        return pages.chat_questions(stored.settings, visitor, talk, draft, done, total)
+    return pages.chat(stored.settings, visitor, talk, done, total)
 
 
 # ---- changes ---------------------------------------------------------------------------------------------------------
@@ -152,25 +171,21 @@ def keep_draft(request: Request, visitor: Annotator, draft: Draft) -> dict[str, 
 
 def take_answers(request: Request, visitor: Annotator, given: Submission) -> JSONResponse:
     """Store the answers to an item; with problems, nothing is stored and each is named."""
-    _check_may_answer(visitor)
     try:
         with database(request).writing() as connection:
-            settings = get_task(connection, visitor.task or 0).settings
-            if settings.consent and not visitor.consented:
-                raise HTTPException(403, "no_consent")
+            settings = at_work(connection, visitor).settings
+            asked = None
+            if settings.kind == "chat":
+                asked = asked_after(settings, chat.reply_places(connection, settings, visitor.person, given.assignment))
             answers.submit(
-                connection, settings, visitor.person, given.assignment, given.submission, given.answers, PAGE_VERSION
-            )
+                connection, settings, visitor.person, given.assignment, given.submission, given.answers, PAGE_VERSION,
+                asked=asked,
+            )  # fmt: skip
     except answers.IncompleteError as error:
         problems = [{"unit": one.unit, "aspect": one.aspect, "reason": one.reason} for one in error.problems]
         return JSONResponse({"error": "incomplete", "problems": problems}, 422)
     stop = BackgroundTask(stop_when_settled, database(request), visitor.task or 0, given.assignment)
     return JSONResponse({"stored": True}, background=stop if settings.stop_when_settled else None)
-
-
-def _check_may_answer(visitor: Visitor) -> None:
-    if visitor.withdrawn:
-        raise HTTPException(403, "withdrawn")
 
 
 # ---- errors ----------------------------------------------------------------------------------------------------------

@@ -50,7 +50,10 @@ class Person:
 
 
 def pages(connection: Connection, task: int) -> list[Page]:
-    """Finished pages of a task in the order they came in, with attention checks."""
+    """Finished pages of a task in the order they came in, with attention checks.
+
+    Of a chat, only ratings of the whole are included: a reply belongs to one conversation, so nobody else rates it.
+    """
     given: dict[int, list[Given]] = {}
     for row in connection.execute(_of(select(answer), task).order_by(answer.c.id)):
         given.setdefault(row.assignment_id, []).append(Given(row.unit, row.aspect, row.value, row.choice))
@@ -60,13 +63,15 @@ def pages(connection: Connection, task: int) -> list[Page]:
         .where(assignment.c.task_id == task, assignment.c.finished.is_not(None))
         .order_by(assignment.c.finished, assignment.c.id)
     )
-    return [
-        Page(
-            row.person_id, row.answer_key, tuple(row.hidden.get("units", ())), tuple(given.get(row.id, ())),
-            row.finished - row.started, row.finished, tuple(row.order), row.correct,
-        )
-        for row in rows
-    ]  # fmt: skip
+    return [_page(row, given.get(row.id, ())) for row in rows]
+
+
+def _page(row: Any, given: Sequence[Given]) -> Page:
+    units = tuple(row.hidden.get("units", ()))
+    return Page(
+        row.person_id, row.answer_key, units, tuple(one for one in given if one.unit < len(units)),
+        row.finished - row.started, row.finished, tuple(row.order), row.correct,
+    )  # fmt: skip
 
 
 def clusters(connection: Connection, task: int) -> Counter[str]:

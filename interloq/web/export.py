@@ -24,6 +24,7 @@ from interloq.data.tables import is_table
 from interloq.errors import InputError
 from interloq.records import OUTSIDER, Dialogue, Preference, Rating, Sample
 from interloq.web.answers import PLACES
+from interloq.web.chat_export import chat_dialogues, chat_samples
 from interloq.web.database import open_database
 from interloq.web.people import raters
 from interloq.web.schema import answer, assignment, item
@@ -58,8 +59,9 @@ def answers(connection: Connection, task: int) -> Iterator[Answer]:
     known = raters(connection)
     for row in rows:
         units = tuple(row.hidden["units"])
+        unit = units[row.unit] if row.unit < len(units) else units[0]  # replies in a chat belong to its only unit
         yield Answer(
-            units[row.unit], units, row.hidden.get("item", units[0]["id"]), row.person_id,
+            unit, units, row.hidden.get("item", units[0]["id"]), row.person_id,
             known[row.person_id], row.aspect, row.value, row.choice, row.reason, row.time,
         )  # fmt: skip
 
@@ -92,27 +94,37 @@ def preferences(connection: Connection, task: int, name: Pseudonyms) -> Iterator
 
 
 def export_study(
-    place: str | Path, task: str, output: str | Path, *, secret: str | None = None, alone: bool = False
+    place: str | Path, task: str, output: str | Path, *, secret: str | None = None, **options: bool
 ) -> dict[str, Any]:
-    """Export a task of a study; `secret` is the key of pseudonyms, a file or `env:NAME`."""
+    """Export a task of a study (see `export_task`); `secret` is the key of pseudonyms, a file or `env:NAME`."""
     name, database = Pseudonyms(read_key(secret)), open_database(place, create=False)
     try:
         with database.reading() as connection:
-            return export_task(connection, find_task(connection, task), output, name, alone=alone)
+            return export_task(connection, find_task(connection, task), output, name, **options)
     finally:
         database.close()
 
 
 def export_task(
-    connection: Connection, stored: Stored, output: str | Path, name: Pseudonyms, *, alone: bool = False
+    connection: Connection,
+    stored: Stored,
+    output: str | Path,
+    name: Pseudonyms,
+    *,
+    alone: bool = False,
+    replies: bool = False,
 ) -> dict[str, Any]:
     """Write what came in as one file that every verb reads; returns its kind and the number of records.
 
-    CSV and TSV are long tables of ratings.
+    CSV and TSV are long tables of ratings. `alone` writes ratings without what they rate, `replies` the bots' replies
+    in chats as samples.
     """
+    if (alone and stored.settings.kind != "rate") or (replies and stored.settings.kind != "chat"):
+        what = "ratings on their own" if alone else "single replies"
+        raise InputError(f"a task of kind {stored.settings.kind!r} cannot be exported as {what}")
     if is_table(output):
         return _export_table(connection, stored, output, name)
-    kind, records = _records(connection, stored, name, alone=alone)
+    kind, records = _records(connection, stored, name, alone=alone, replies=replies)
     facts = {"task": stored.settings.name, "source": stored.source.get("name", ""), "raters": "hashed"}
     return {"kind": kind, "records": write(output, records, kind=kind, **facts)}
 
@@ -138,7 +150,12 @@ def _cell(text: str) -> str:
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
-def _records(connection: Connection, stored: Stored, name: Pseudonyms, *, alone: bool) -> tuple[str, Any]:
+def _records(
+    connection: Connection, stored: Stored, name: Pseudonyms, *, alone: bool, replies: bool
+) -> tuple[str, Any]:
+    if stored.settings.kind == "chat":
+        made = chat_samples if replies else chat_dialogues
+        return "samples" if replies else "dialogues", made(connection, stored, name)
     if stored.settings.kind == "compare":
         return "preferences", preferences(connection, stored.id, name)
     if stored.settings.kind != "rate":

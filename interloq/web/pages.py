@@ -4,20 +4,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from functools import cache
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import orjson
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from interloq.web.assign import Assigned
+from interloq.web.chat import Chat
+from interloq.web.chat_task import asked_after
+from interloq.web.interface import FOLDER, texts
 from interloq.web.people import Visitor
-from interloq.web.questions import LANGUAGES, Task
+from interloq.web.questions import LANGUAGES, Question, Task
 
-FOLDER = Path(__file__).parent
 PARTS = ("templates", "static", "texts")
 
 
@@ -30,13 +28,6 @@ def _version() -> str:
 
 
 PAGE_VERSION = _version()
-
-
-@cache
-def texts(language: str) -> Mapping[str, str]:
-    """Texts of the interface in a language."""
-    found: dict[str, str] = orjson.loads((FOLDER / "texts" / f"{language}.json").read_bytes())
-    return found
 
 
 class Pages:
@@ -59,6 +50,24 @@ class Pages:
         return self._page(
             f"{task.kind}.html", task, visitor=visitor, context=found.shown["context"], units=units, facts=facts,
             done=done, total=total,
+        )  # fmt: skip
+
+    def chat(self, task: Task, visitor: Visitor, talk: Chat, done: int, total: int) -> str:
+        """A conversation with a bot."""
+        facts = {"assignment": talk.assignment, **talk.shown()}
+        return self._page("chat.html", task, visitor=visitor, talk=talk, facts=facts, done=done, total=total)
+
+    def chat_questions(
+        self, task: Task, visitor: Visitor, talk: Chat, draft: tuple[int, Any], done: int, total: int
+    ) -> str:
+        """The questions after a conversation."""
+        asked: dict[int, list[Question]] = {}
+        for unit, question in asked_after(task, talk.reply_places):
+            asked.setdefault(unit, []).append(question)
+        facts = {"assignment": talk.assignment, "revision": draft[0], "draft": draft[1]}
+        return self._page(
+            "chat_questions.html", task, visitor=visitor, talk=talk, asked=asked, facts=facts, done=done, total=total,
+            context=None,
         )  # fmt: skip
 
     def consent(self, task: Task, visitor: Visitor) -> str:

@@ -154,12 +154,16 @@ def from_json(value: object) -> Task:
     """Settings from JSON values; unknown fields are refused."""
     if not isinstance(value, Mapping):
         raise InputError(f"settings of a task must be an object, got {short_repr(value)}")
-    asked = value.get("questions", [asdict(Question())])
-    if isinstance(asked, str) or not isinstance(asked, Sequence):
-        raise InputError(f"questions must be a list, got {short_repr(asked)}")
-    questions = tuple(_made(Question, question, "a question") for question in asked)
+    questions = questions_from_json(value.get("questions", [asdict(Question())]))
     task: Task = _made(Task, {**value, "questions": questions}, "a task")
     return task
+
+
+def questions_from_json(asked: object) -> tuple[Question, ...]:
+    """Questions from a list of JSON objects."""
+    if isinstance(asked, str) or not isinstance(asked, Sequence):
+        raise InputError(f"questions must be a list, got {short_repr(asked)}")
+    return tuple(_made(Question, question, "a question") for question in asked)
 
 
 def _made(kind: Any, value: object, what: str) -> Any:

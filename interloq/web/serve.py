@@ -19,7 +19,9 @@ from sqlalchemy import select
 
 from interloq.data.pseudonyms import read_key
 from interloq.errors import InputError
+from interloq.play.trust import Trust
 from interloq.web.app import LOOPBACK, Study, create_app
+from interloq.web.chat_bots import check_bots
 from interloq.web.database import Database, open_database
 from interloq.web.people import invite
 from interloq.web.schema import invitation
@@ -82,11 +84,16 @@ def run(
     say: Callable[[str], None] = print,
     open_page: bool = False,
     access_log: bool = False,
+    trust: Trust = None,
 ) -> None:
-    """Serve a study until interrupted. An open network needs a secret; `secret` is a file or `env:NAME`."""
+    """Serve a study until interrupted. An open network needs a secret; `secret` is a file or `env:NAME`.
+
+    `trust` is called with what bots of the study do besides talking; without it, a study with such bots is refused.
+    """
     _check_open(address, secret)
     database = open_database(place)
     try:
+        check_bots(database, trust, where=str(place))
         listening = _listen(address)
         address = replace(address, port=listening.getsockname()[1])
         link = first_admin_link(database, address)
@@ -96,7 +103,7 @@ def run(
         if not (address.local or secure):
             say("warning: without https, others on the network can read what is sent; use a reverse proxy")
         say(f"serving at {address.url()} (Ctrl-C ends it)")
-        study = Study(database, read_key(secret), address.hosts, secure=secure)
+        study = Study(database, read_key(secret), address.hosts, secure=secure, trust=trust)
         if open_page:
             webbrowser.open(link or address.url())
         server = uvicorn.Server(_config(study, address, access_log=access_log))

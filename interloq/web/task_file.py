@@ -21,14 +21,16 @@ from interloq.data.files import read_json
 from interloq.data.jsonl import Rejected, read, to_json
 from interloq.data.parsers import PARSERS
 from interloq.errors import InputError, nearest, short_repr
+from interloq.play.trust import Trust
 from interloq.records import Dialogue, Sample
 from interloq.signature import file_fingerprint
 from interloq.web.answers import CHOICES, PLACES
+from interloq.web.chat_bots import add_chat
 from interloq.web.database import open_database
 from interloq.web.items import Item, compare_items, rate_items
 from interloq.web.priority import with_priorities
 from interloq.web.questions import Question, Task, from_json, is_number
-from interloq.web.tasks import add_task
+from interloq.web.tasks import add_task, number_of_items
 
 LARGEST_SETTINGS = 2**20  # bytes
 CHECKS = "checks"
@@ -58,19 +60,39 @@ def read_settings(path: str | Path | None, *, default_name: str = "", **given: A
         raise InputError(error.what, hint=error.hint, where=str(path or "")) from error
 
 
-def default_name(path: str | Path) -> str:
-    """Name of a task from that of its file."""
+def default_name(path: str | Path | None) -> str:
+    """Name of a task from that of its file; chats have none."""
+    if path is None:
+        return "chat"
     return re.sub(r"[^\w-]+", "-", Path(path).name.split(".")[0]).strip("-")[:80] or "task"
 
 
-def add_to_study(place: str | Path, path: str | Path, settings: Settings, **options: Any) -> dict[str, Any]:
-    """Add a task with the records of a file to a study, which is created if it is missing; see `add_file`."""
+def add_to_study(
+    place: str | Path, path: str | Path | None, settings: Settings, *, trust: Trust = None, **options: Any
+) -> dict[str, Any]:
+    """Add a task with the records of a file to a study, which is created if it is missing; see `add_file`.
+
+    Chats have no file; `trust` is called with what their bots do besides talking.
+    """
+    if (path is None) != (settings.task.kind == "chat"):
+        hint = "its bots are in the settings" if path else "name a file of samples or dialogues"
+        raise InputError(f"a task of kind {settings.task.kind!r} {'has no' if path else 'needs a'} file", hint=hint)
     database = open_database(place)
     try:
         with database.writing() as connection:
+            if path is None:
+                return _add_chat(connection, settings, trust)
             return add_file(connection, path, settings, **options)
     finally:
         database.close()
+
+
+def _add_chat(connection: Connection, settings: Settings, trust: Trust) -> dict[str, Any]:
+    if settings.checks:
+        raise InputError("a chat has no attention checks")
+    number = add_chat(connection, settings.task, trust=trust, where="the settings")
+    items = number_of_items(connection, number)
+    return {"task": settings.task.name, "number": number, "items": items, "checks": 0, "records": 0}
 
 
 @dataclass(frozen=True)

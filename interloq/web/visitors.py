@@ -7,12 +7,14 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 from pydantic import Field
+from sqlalchemy import Connection
 from starlette.exceptions import HTTPException
 
 from interloq.web import people
 from interloq.web.database import Database
 from interloq.web.people import Visitor
 from interloq.web.security import COOKIE, CSRF_HEADER, from_our_page
+from interloq.web.tasks import Stored, get_task
 
 Number = Annotated[int, Field(ge=1, lt=2**63)]  # of a row: databases have no larger ones
 
@@ -59,3 +61,13 @@ def _check_origin(request: Request, visitor: Visitor) -> None:
 Known = Annotated[Visitor, Depends(known)]
 Annotator = Annotated[Visitor, Depends(annotator)]
 Admin = Annotated[Visitor, Depends(admin)]
+
+
+def at_work(connection: Connection, visitor: Visitor) -> Stored:
+    """The task of a person who may enter something: who consented, if that is asked for, and did not withdraw."""
+    if visitor.withdrawn:
+        raise HTTPException(403, "withdrawn")
+    stored = get_task(connection, visitor.task or 0)
+    if stored.settings.consent and not visitor.consented:
+        raise HTTPException(403, "no_consent")
+    return stored

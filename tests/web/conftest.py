@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import psycopg
@@ -18,17 +18,23 @@ from sqlalchemy import make_url
 
 from interloq import Rating, Sample
 from interloq.records import Dialogue
-from interloq.web import people, tasks
+from interloq.web import chat_bots, people, tasks
 from interloq.web.app import Study, create_app
 from interloq.web.database import Database, open_database
 from interloq.web.items import compare_items, rate_items
 from interloq.web.questions import Question, Task
 from interloq.web.schema import METADATA
 from interloq.web.tasks import Stored
+from tests.conftest import missing
 from tests.server_fixtures import free_port
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page, Response
 
 KEY = "a key of pseudonyms for tests"
 READY_WITHIN = 20.0  # seconds
+SECRETS = ("secret-id", "secret-parrot", "secret-owl")
+LOST = "Failed to load resource: net::ERR_INTERNET_DISCONNECTED"
 
 
 class Served:
@@ -37,6 +43,8 @@ class Served:
     def __init__(self, place: Path) -> None:
         self.place, self.port = place, free_port()
         self.database: Database = open_database(place)
+        self.sent: list[bytes] = []  # bodies of all responses
+        self.effects: list[str] = []  # what bots do besides talking
         self._server: uvicorn.Server | None = None
         self._thread: threading.Thread | None = None
 
@@ -46,7 +54,7 @@ class Served:
 
     def start(self) -> None:
         """Serve; returns when requests are answered."""
-        app = create_app(Study(self.database, KEY))
+        app = recording(create_app(Study(self.database, KEY, trust=self.effects.append)), self.sent)
         config = uvicorn.Config(
             app, "127.0.0.1", self.port, log_level="error", lifespan="off", ws="none", timeout_graceful_shutdown=2
         )
@@ -71,11 +79,29 @@ class Served:
         """The number of a new task of kind rate or compare with these records."""
         return stored_task(self.database, settings, records).id
 
+    def add_chat(self, settings: Task) -> int:
+        """The number of a new task of kind chat."""
+        with self.database.writing() as connection:
+            return chat_bots.add_chat(connection, settings, trust=self.effects.append)
+
     def invite(self, task: int | None, **options: Any) -> str:
         """The link of a new invitation; without a task, of an administrator."""
         options.setdefault("role", "admin" if task is None else "annotator")
         with self.database.writing() as connection:
             return f"{self.url}/join/{people.invite(connection, task, **options)}"
+
+
+def recording(app: Any, sent: list[bytes]) -> Any:
+    """The app; the bodies of its responses are added to `sent`."""
+
+    async def recorded(scope: Any, receive: Any, send: Any) -> None:
+        async def record(message: Any) -> None:
+            sent.append(message.get("body", b""))
+            await send(message)
+
+        await app(scope, receive, record)
+
+    return recorded
 
 
 @pytest.fixture
@@ -152,6 +178,12 @@ def choice_task(name: str = "choice", **settings: Any) -> Task:
     return Task("compare", name, (asked,), **settings)
 
 
+def chat_task(name: str = "chat", *, bots: Mapping[str, str] | None = None, **settings: Any) -> Task:
+    """A task of kind chat with one question about each reply and the whole."""
+    options = {"bots": bots or {"secret-parrot": "echo"}, **settings.pop("options", {})}
+    return Task("chat", name, (Question("overall", "How good is it?"),), options=options, **settings)
+
+
 def replies(contexts: int = 3, systems: Iterable[str] = ("secret-parrot", "secret-owl")) -> list[Sample]:
     """Replies of systems to several contexts, with ids and names that no annotator may see."""
     return [
@@ -159,3 +191,66 @@ def replies(contexts: int = 3, systems: Iterable[str] = ("secret-parrot", "secre
         for i in range(contexts)
         for n, system in enumerate(systems)
     ]
+
+
+class Person:
+    """Somebody with a browser of their own; headers of responses and what the console prints are recorded."""
+
+    def __init__(self, browser: Browser, **options: Any) -> None:
+        self.context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
+        self.page = self.context.new_page()
+        self.sent: list[str] = []
+        self.complaints: list[str] = []
+        self.page.on("response", self._record)
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("dialog", lambda dialog: self.complaints.append(f"dialog: {dialog.message}"))
+
+    def _record(self, response: Response) -> None:
+        self.sent.append(response.url + str(response.headers))
+
+    def open(self, link: str) -> Page:
+        self.page.goto(link)
+        self.page.locator("html[data-ready]").wait_for(state="attached")
+        return self.page
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.page.keyboard.press(key)
+
+    def submit(self) -> None:
+        """Submit with the keyboard, and wait for the page after it."""
+        with self.page.expect_navigation():
+            self.page.keyboard.press("Control+Enter")
+
+
+@pytest.fixture
+def person(browser: Browser, served: Served) -> Iterator[Callable[..., Person]]:
+    people: list[Person] = []
+
+    def made(**options: Any) -> Person:
+        people.append(Person(browser, **options))
+        return people[-1]
+
+    yield made
+    for one in people:
+        one.context.close()
+        assert [text for text in one.complaints if text != LOST] == []
+        assert not [text for text in one.sent for secret in SECRETS if secret in text]
+    assert not [secret for secret in SECRETS if secret.encode() in b"".join(served.sent)]
+
+
+@pytest.fixture(scope="module")
+def axe() -> Any:
+    try:
+        from axe_playwright_python.sync_playwright import Axe
+    except ImportError:
+        missing("axe-playwright-python")
+    return Axe()
+
+
+def problems(axe: Any, page: Page) -> list[str]:
+    """Violations that axe finds on a page."""
+    found = axe.run(page).response
+    assert len(found["passes"]) > 10
+    return [f"{one['id']}: {node['html']}" for one in found["violations"] for node in one["nodes"]]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -16,11 +16,7 @@ from interloq.web import answers
 from interloq.web.export import export_task
 from interloq.web.questions import Question, Task
 from interloq.web.tasks import get_task
-from tests.conftest import missing
-from tests.web.conftest import Served, choice_task, likert_task, replies
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page, Response
+from tests.web.conftest import SECRETS, Person, Served, choice_task, likert_task, problems, replies
 
 SLIDER = Question("overall", "How good is it?", control="slider", low=0, high=100, not_applicable=True, reason=True)
 HOSTILE = [
@@ -29,56 +25,6 @@ HOSTILE = [
     "</script><svg onload=\"document.title = 'owned'\">",
     '"><b data-evil>bold</b>{{ 7 * 7 }}',
 ]
-SECRETS = ("secret-id", "secret-parrot", "secret-owl")
-LOST = "Failed to load resource: net::ERR_INTERNET_DISCONNECTED"
-
-
-class Person:
-    """Somebody with a browser of their own; everything that the server sends and the console prints is recorded."""
-
-    def __init__(self, browser: Browser, **options: Any) -> None:
-        self.context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
-        self.page = self.context.new_page()
-        self.sent: list[str] = []
-        self.complaints: list[str] = []
-        self.page.on("response", self._record)
-        self.page.on("console", lambda message: self.complaints.append(message.text))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("dialog", lambda dialog: self.complaints.append(f"dialog: {dialog.message}"))
-
-    def _record(self, response: Response) -> None:
-        self.sent.append(response.url + str(response.headers))
-        if response.request.resource_type in ("document", "fetch") and response.status != 303:
-            self.sent.append(response.text())
-
-    def open(self, link: str) -> Page:
-        self.page.goto(link)
-        self.page.locator("html[data-ready]").wait_for(state="attached")
-        return self.page
-
-    def press(self, *keys: str) -> None:
-        for key in keys:
-            self.page.keyboard.press(key)
-
-    def submit(self) -> None:
-        """Submit with the keyboard, and wait for the page after it."""
-        with self.page.expect_navigation():
-            self.page.keyboard.press("Control+Enter")
-
-
-@pytest.fixture
-def person(browser: Browser) -> Iterator[Callable[..., Person]]:
-    people: list[Person] = []
-
-    def made(**options: Any) -> Person:
-        people.append(Person(browser, **options))
-        return people[-1]
-
-    yield made
-    for one in people:
-        one.context.close()
-        assert [text for text in one.complaints if text != LOST] == []
-        assert not [text for text in one.sent for secret in SECRETS if secret in text]
 
 
 def _exported(served: Served, task: int, folder: Path) -> list[Any]:
@@ -307,21 +253,6 @@ def _dialogues() -> list[Dialogue]:
     return [Dialogue(f"secret-id-{name}", turns, systems={"b": name}, occasion="o") for name in SECRETS[1:]]
 
 
-@pytest.fixture(scope="module")
-def axe() -> Any:
-    try:
-        from axe_playwright_python.sync_playwright import Axe
-    except ImportError:
-        missing("axe-playwright-python")
-    return Axe()
-
-
-def _problems(axe: Any, page: Page) -> list[str]:
-    found = axe.run(page).response
-    assert len(found["passes"]) > 10
-    return [f"{one['id']}: {node['html']}" for one in found["violations"] for node in one["nodes"]]
-
-
 @pytest.mark.parametrize(("scheme", "width", "language"), [("light", 1280, "en"), ("dark", 390, "ja")])
 def test_axe_finds_nothing_and_nothing_scrolls_sideways(
     served: Served, person: Callable[..., Person], axe: Any, scheme: str, width: int, language: str
@@ -330,7 +261,7 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways(
     page, seen = one.page, []
 
     def check() -> None:
-        seen.append(_problems(axe, page))
+        seen.append(problems(axe, page))
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
     common: dict[str, Any] = {"language": language, "instructions": "Read.", "title": "A study"}

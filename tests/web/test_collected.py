@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
+from interloq.models.replies import Reply
 from interloq.web import collected, people
 from interloq.web.answers import submit
 from interloq.web.assign import next_item
 from interloq.web.database import Database
-from tests.web.conftest import annotators, choice_task, replies, stored_task
+from tests.web.conftest import Served, annotators, choice_task, replies, stored_task
+from tests.web.test_admin import Client
+from tests.web.test_chat import started
+from tests.web.test_chat_export import rate, talk
 
 
 def test_finished_pages_people_and_the_state_they_change(study: Database) -> None:
@@ -34,3 +38,14 @@ def test_finished_pages_people_and_the_state_they_change(study: Database) -> Non
             (first, False),
             (second, True),
         ]
+
+
+def test_only_the_whole_of_a_chat_is_watched(served: Served) -> None:
+    stored, person, _ = started(served.database)
+    rate(served.database, stored, person, talk(served.database, stored, person, Reply("one"), Reply("two")))
+    with served.database.reading() as connection:
+        (page,) = collected.pages(connection, stored.id)
+    assert page.answers == (collected.Given(0, "overall", 5.0),)
+    admin = Client(served, served.invite(None)).with_token("/admin")
+    for path in ("", "/figures", "/export"):
+        assert admin("GET", f"/admin/tasks/{stored.id}{path}")[0] == 200

@@ -7,8 +7,8 @@ from urllib.request import HTTPCookieProcessor, build_opener
 
 import pytest
 
-from interloq.web.pages import FOLDER, PAGE_VERSION, Pages, is_link, texts
-from interloq.web.questions import LANGUAGES
+from interloq.web.interface import texts
+from interloq.web.pages import PAGE_VERSION, Pages, is_link
 from tests.web.conftest import Served, likert_task, replies
 
 
@@ -20,28 +20,6 @@ def test_an_invitation_leads_to_the_first_item(served: Served) -> None:
     assert "Reply 0 to question 0." in page
     assert "Reply 1 to question 0." in page
     assert "secret" not in page
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_every_language_has_all_texts_with_the_same_placeholders(language: str) -> None:
-    def placeholders(found: str) -> set[str]:
-        return set(re.findall(r"{\w+}", found))
-
-    english, found = texts("en"), texts(language)
-    assert list(found) == list(english)
-    assert {key: placeholders(found[key]) for key in found} == {key: placeholders(english[key]) for key in english}
-    assert all(found.values())
-    assert not [key for key in found if hasattr(dict, key)]  # templates would show the method
-
-
-def test_texts_that_pages_and_scripts_name_exist() -> None:
-    named: set[str] = set()
-    for path in FOLDER.glob("templates/*.html"):
-        named |= set(re.findall(r"\bt\.([a-z_]+)", path.read_text(encoding="utf-8")))
-    for path in FOLDER.glob("static/*.js"):
-        named |= set(re.findall(r"\btext\('([a-z_]+)'", path.read_text(encoding="utf-8")))
-    assert named - set(texts("en")) == set()
-    assert len(named) > 40
 
 
 @pytest.mark.parametrize(

@@ -90,3 +90,14 @@ def test_a_refused_file_adds_nothing(tmp_path: Path) -> None:
 def test_names_of_tasks_come_from_files() -> None:
     assert default_name("data/my samples (2).jsonl.gz") == "my-samples-2"
     assert default_name("...") == "task"
+
+
+def test_a_chat_has_settings_and_no_file(tmp_path: Path) -> None:
+    options = {"bots": {"a": "echo", "b": "eliza"}, "topics": ["Travel", "Food"]}
+    settings = read_settings(None, default_name=default_name(None), kind="chat", options=options)
+    facts = add_to_study(tmp_path / "study.db", None, settings)
+    assert (facts["task"], facts["items"]) == ("chat", 4)
+    with pytest.raises(InputError, match="has no file"):
+        add_to_study(tmp_path / "study.db", tmp_path / "samples.jsonl", settings)
+    with pytest.raises(InputError, match="needs a file"):
+        add_to_study(tmp_path / "study.db", None, read_settings(None, default_name="x", kind="rate"))

@@ -3,7 +3,13 @@
 
 from __future__ import annotations
 
-from tests.web.conftest import Served
+import json
+
+from sqlalchemy import select
+
+from interloq.web import people
+from interloq.web.schema import person
+from tests.web.conftest import Served, chat_task
 from tests.web.test_admin import Client
 
 
@@ -13,3 +19,20 @@ def test_administrators_do_not_answer(served: Served) -> None:
         assert admin("POST", path, {})[0] == 403
     status, headers, _ = admin("GET", "/")
     assert (status, headers["location"]) == (303, "/admin")
+
+
+def test_a_turn_needs_a_session_its_token_consent_and_no_withdrawal(served: Served) -> None:
+    link = served.invite(served.add_chat(chat_task(consent="May we?")))
+    said = {"assignment": 1, "place": 0, "text": "Hi"}
+
+    def refused(client: Client) -> tuple[int, str]:
+        status, _, body = client("POST", "/api/chat/say", said)
+        return status, json.loads(body)["error"]
+
+    assert refused(Client(served)) == (401, "no_session")
+    one = Client(served, link)
+    assert refused(one) == (403, "not_our_page")
+    assert refused(one.with_token()) == (403, "no_consent")
+    with served.database.writing() as connection:
+        people.withdraw(connection, connection.execute(select(person.c.id)).scalar_one())
+    assert refused(one) == (403, "withdrawn")

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Conversations of people with bots: what was said, stored turn by turn before it is shown.
+
+A bot that gives no reply gets a turn without text that names the failure; the person may ask it again. Turns are only
+added, each at its own place, so two tabs or a request that is sent twice cannot store a turn twice.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, insert, select, update
+
+from interloq.errors import InputError
+from interloq.models.replies import Reply
+from interloq.records import Turn
+from interloq.web.database import storable
+from interloq.web.questions import Task
+from interloq.web.schema import assignment, event, item, turn
+
+PERSON, BOT = "person", "bot"  # speakers as stored and as bots see them
+ENDED = "ended"  # kind of event: the person ended the conversation
+LONGEST_TURN = 2_000  # characters
+ELSEWHERE = "the conversation went on elsewhere, perhaps in another tab"
+
+
+@dataclass(frozen=True)
+class Line:
+    """A stored turn; without text, a failure of the bot."""
+
+    place: int
+    speaker: str
+    text: str
+    failure: str
+    time: float
+
+
+@dataclass(frozen=True)
+class Chat:
+    """A conversation as stored."""
+
+    assignment: int
+    person: int
+    bot: str  # the system's name
+    spec: str
+    topic: str
+    lines: tuple[Line, ...]
+    most: int  # turns of the person
+    ended_by_person: bool
+    finished: bool  # all questions were answered, or there were none
+    returned: bool  # the person left without ending it
+
+    @property
+    def reply_places(self) -> list[int]:
+        """Places of the bot's replies."""
+        return [line.place for line in self.lines if line.speaker == BOT and line.text]
+
+    @property
+    def waits(self) -> bool:
+        """Whether a reply of the bot is due."""
+        return bool(self.lines) and (self.lines[-1].speaker == PERSON or not self.lines[-1].text)
+
+    @property
+    def left(self) -> int:
+        """How many more turns the person has."""
+        return self.most - sum(line.speaker == PERSON for line in self.lines)
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more may be said."""
+        return self.ended_by_person or (self.left <= 0 and not self.waits)
+
+    def turns(self) -> list[Turn]:
+        """The conversation as the bot sees it."""
+        return [Turn(line.text, line.speaker) for line in self.lines if line.text]
+
+    def shown(self) -> dict[str, Any]:
+        """The conversation as the page sees it: without the bot's name and without the text of failures."""
+        lines = [
+            {"place": line.place, "bot": line.speaker == BOT, "text": line.text, "failed": not line.text}
+            for line in self.lines
+        ]
+        return {"turns": lines, "left": self.left, "ended": self.ended}
+
+
+def get_chat(connection: Connection, settings: Task, person: int, assignment_id: int, *, lock: bool = False) -> Chat:
+    """A conversation of this person; `lock` makes others wait until the transaction ends."""
+    wanted = (
+        select(assignment, item.c.hidden, item.c.shown)
+        .join(item, item.c.id == assignment.c.item_id)
+        .where(assignment.c.id == assignment_id, assignment.c.person_id == person)
+    )
+    row = connection.execute(wanted.with_for_update(of=assignment) if lock else wanted).one_or_none()
+    if row is None or settings.kind != "chat":
+        raise InputError("this is not a conversation of yours", hint="reload the page")
+    return made_chat(connection, settings, row)
+
+
+def made_chat(connection: Connection, settings: Task, row: Any) -> Chat:
+    """The conversation of an assignment, from its row with `hidden` and `shown` of the item."""
+    said = connection.execute(select(turn).where(turn.c.assignment_id == row.id).order_by(turn.c.place))
+    lines = tuple(Line(one.place, one.speaker, one.text, one.failure, one.time) for one in said)
+    ended = select(event.c.id).where(event.c.assignment_id == row.id, event.c.kind == ENDED).limit(1)
+    return Chat(
+        row.id, row.person_id, row.hidden["units"][0]["system"], row.hidden["spec"], row.shown["topic"], lines,
+        settings.turns, connection.execute(ended).one_or_none() is not None, row.finished is not None,
+        row.returned is not None,
+    )  # fmt: skip
+
+
+def reply_places(connection: Connection, settings: Task, person: int, assignment_id: int) -> Sequence[int]:
+    """Places of the replies to rate; a conversation that has not ended is refused."""
+    found = get_chat(connection, settings, person, assignment_id)
+    if not found.ended:
+        raise InputError("the conversation has not ended", hint="reload the page")
+    return found.reply_places
+
+
+def say(connection: Connection, settings: Task, person: int, assignment_id: int, place: int, text: str) -> Chat:
+    """Store what the person said as the turn at `place`; the same turn may be sent again."""
+    found, text = get_chat(connection, settings, person, assignment_id, lock=True), storable(text).strip()
+    if not 0 < len(text) <= LONGEST_TURN:
+        raise InputError(f"a turn has 1 to {LONGEST_TURN:,} characters, got {len(text):,}")
+    if any((line.place, line.speaker, line.text) == (place, PERSON, text) for line in found.lines):
+        return found
+    if place != len(found.lines) or found.waits or found.ended or found.finished:
+        raise InputError(ELSEWHERE, hint="reload the page")
+    return _added(connection, settings, found, PERSON, text, "")
+
+
+def store_reply(
+    connection: Connection, settings: Task, person: int, assignment_id: int, place: int, reply: Reply
+) -> Chat:
+    """Store the bot's reply as the turn at `place`, unless another one came first or the person ended it meanwhile."""
+    found = get_chat(connection, settings, person, assignment_id, lock=True)
+    if place != len(found.lines) or not found.waits or found.ended or found.finished:
+        return found
+    return _added(connection, settings, found, BOT, storable(reply.text), storable(reply.failure))
+
+
+def _added(connection: Connection, settings: Task, found: Chat, speaker: str, text: str, failure: str) -> Chat:
+    now = time.time()
+    row = {"assignment_id": found.assignment, "place": len(found.lines), "speaker": speaker, "text": text}
+    connection.execute(insert(turn).values(**row, failure=failure, time=now))
+    if found.returned:  # the person came back: the item is taken again
+        held = select(assignment.c.item_id).where(assignment.c.id == found.assignment).scalar_subquery()
+        connection.execute(update(item).where(item.c.id == held).values(active=item.c.active + 1))
+    own = assignment.c.id == found.assignment
+    connection.execute(update(assignment).where(own).values(seen=now, returned=None))
+    return get_chat(connection, settings, found.person, found.assignment)
+
+
+def end(connection: Connection, settings: Task, person: int, assignment_id: int) -> Chat:
+    """End a conversation early. Without any reply there is nothing to rate, so it is finished."""
+    found = get_chat(connection, settings, person, assignment_id, lock=True)
+    if not found.lines:
+        raise InputError("nothing was said yet")
+    if found.ended or found.finished:
+        return found
+    now = time.time()
+    row = {"person_id": person, "assignment_id": assignment_id, "kind": ENDED, "time": now}
+    connection.execute(insert(event).values(**row, data={"turns": len(found.lines)}))
+    if not found.reply_places:
+        own = assignment.c.id == assignment_id
+        connection.execute(update(assignment).where(own).values(finished=now, seen=now))
+    return get_chat(connection, settings, person, assignment_id)

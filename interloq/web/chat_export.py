@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Conversations of chats as records: dialogues with the ratings of the interlocutor, and replies as samples.
+
+A rating with the aspect `continued` says whether the person answered a reply: 1 for all replies but the last, 0 for the
+last one if the person ended the conversation or left. If the limit of turns ended it, the last reply has none. A
+dialogue has the label of its last reply. Conversations that are still going on are not exported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from sqlalchemy import Connection, select
+
+from interloq.data.pseudonyms import Pseudonyms
+from interloq.interlocutor.samples import CONTINUED
+from interloq.records import INTERLOCUTOR, Dialogue, Rating, Sample, Turn
+from interloq.web.chat import BOT, Chat, made_chat
+from interloq.web.chat_task import WHOLE
+from interloq.web.people import raters
+from interloq.web.schema import answer, assignment, item
+from interloq.web.tasks import Stored
+
+
+def chat_dialogues(connection: Connection, stored: Stored, name: Pseudonyms) -> Iterator[Dialogue]:
+    """Conversations in the order in which they started, with ratings of the whole."""
+    known = raters(connection)
+    for chat in _chats(connection, stored):
+        person = name(known[chat.person])
+        ratings = [*_answers(connection, chat, person).get(WHOLE, []), *_continued(chat, person, chat.lines[-1].place)]
+        yield Dialogue(
+            _id(stored, chat), _turns(chat, person), {chat.bot: chat.bot}, ratings, failure=_failures(chat),
+            occasion=chat.topic or person,
+        )  # fmt: skip
+
+
+def chat_samples(connection: Connection, stored: Stored, name: Pseudonyms) -> Iterator[Sample]:
+    """The bots' replies with their ratings; `<dialogue>#<n>` is turn n of the dialogue, counted from 0."""
+    known = raters(connection)
+    for chat in _chats(connection, stored):
+        person = name(known[chat.person])
+        answers, turns = _answers(connection, chat, person), _turns(chat, person)
+        places = [line.place for line in chat.lines if line.text]
+        for place in chat.reply_places:
+            n = places.index(place)
+            ratings = [*answers.get(place, []), *_continued(chat, person, place)]
+            yield Sample(f"{_id(stored, chat)}#{n}", turns[:n], turns[n].text, (), chat.bot, ratings)
+
+
+def _chats(connection: Connection, stored: Stored) -> Iterator[Chat]:
+    """Conversations with at least one reply that are over: rated, ended, or left."""
+    rows = connection.execute(
+        select(assignment, item.c.hidden, item.c.shown)
+        .join(item, item.c.id == assignment.c.item_id)
+        .where(assignment.c.task_id == stored.id)
+        .order_by(assignment.c.id)
+    )
+    for row in rows.all():
+        chat = made_chat(connection, stored.settings, row)
+        if chat.reply_places and (chat.ended or chat.returned):
+            yield chat
+
+
+def _id(stored: Stored, chat: Chat) -> str:
+    return f"{stored.settings.name}/{chat.assignment}"
+
+
+def _turns(chat: Chat, person: str) -> list[Turn]:
+    return [
+        Turn(line.text, chat.bot if line.speaker == BOT else person, datetime.fromtimestamp(line.time, UTC).isoformat())
+        for line in chat.lines
+        if line.text
+    ]
+
+
+def _answers(connection: Connection, chat: Chat, person: str) -> dict[int, list[Rating]]:
+    """Ratings by unit."""
+    found: dict[int, list[Rating]] = {}
+    wanted = select(answer).where(answer.c.assignment_id == chat.assignment).order_by(answer.c.id)
+    for row in connection.execute(wanted):
+        found.setdefault(row.unit, []).append(Rating(row.value, person, row.aspect, INTERLOCUTOR))
+    return found
+
+
+def _continued(chat: Chat, person: str, place: int) -> list[Rating]:
+    """The label of the bot's turn at this place: whether the person answered; none if they could not."""
+    if place not in chat.reply_places:
+        return []
+    if place < chat.lines[-1].place:
+        return [Rating(1.0, person, CONTINUED, INTERLOCUTOR)]
+    return [Rating(0.0, person, CONTINUED, INTERLOCUTOR)] if chat.left > 0 else []
+
+
+def _failures(chat: Chat) -> str:
+    """As in dialogues that are played: `name: what at turn n`."""
+    spoken, found = 0, []
+    for line in chat.lines:
+        if line.failure:
+            found.append(f"{chat.bot}: {line.failure} at turn {spoken + 1}")
+        spoken += bool(line.text)
+    return "; ".join(found)

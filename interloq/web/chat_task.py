@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tasks of kind chat: the bots to talk to, topics, and the questions after a conversation.
+
+`options` of the settings: {"bots": {"a": "eliza", "b": "echo"}, "topics": ["Travel"], "replies": [questions about each
+reply], "guess": true}. Each bot is an item, or each bot with each topic, so `per_item` is the number of conversations.
+The `questions` of the settings are asked about the whole conversation and, without `replies`, also about each reply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+
+from interloq.errors import InputError, nearest, short_repr
+from interloq.play.schedule import check_name
+from interloq.signature import fingerprint
+from interloq.web.interface import texts
+from interloq.web.items import Item
+from interloq.web.questions import LONGEST, Question, Task, questions_from_json
+
+WHOLE = 0  # unit of answers about the whole conversation; other units are places of the bot's turns
+GUESSED_HUMAN = "guessed_human"  # aspect: 1 if the person took the bot for a human, 0 if not
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of a chat, checked."""
+
+    bots: Mapping[str, str]  # name of the system → spec
+    topics: tuple[str, ...] = ()
+    replies: tuple[Question, ...] = ()  # asked about each reply
+    guess: bool = False  # ask whether the other side was a person or a bot
+
+
+def chat_options(task: Task) -> Options:
+    """The options of a task of kind chat; unknown or unsuitable ones are refused."""
+    known = [one.name for one in fields(Options)]
+    for name in task.options:
+        if name not in known:
+            raise InputError(f"a chat has no option {short_repr(name)}{nearest(str(name), known)}")
+    replies, guess = task.options.get("replies"), task.options.get("guess", False)
+    if not isinstance(guess, bool):
+        raise InputError(f"guess must be true or false, got {short_repr(guess)}")
+    asked = task.questions if replies is None else questions_from_json(replies)
+    for question in asked:
+        if question.control == "choice":
+            raise InputError(f"{question.aspect!r} must be a likert scale or a slider in a chat")
+    aspects = [question.aspect for question in asked]
+    if len(set(aspects)) < len(aspects) or (guess and GUESSED_HUMAN in {one.aspect for one in task.questions}):
+        raise InputError(f"two questions have the same aspect in the chat {task.name!r}")
+    return Options(_bots(task.options.get("bots")), _topics(task.options.get("topics", [])), asked, guess)
+
+
+def _bots(given: object) -> Mapping[str, str]:
+    if not isinstance(given, Mapping) or not given or not all(isinstance(one, str) for one in given.values()):
+        hint = 'add "options": {"bots": {"a": "eliza", "b": "echo"}}'
+        raise InputError(f"a chat needs bots, got {short_repr(given)}", hint=hint)
+    for name in given:
+        check_name(str(name))
+    return {str(name): spec for name, spec in given.items()}
+
+
+def _topics(given: object) -> tuple[str, ...]:
+    if not isinstance(given, list | tuple) or not all(isinstance(one, str) and one.strip() for one in given):
+        raise InputError(f"topics must be a list of texts, got {short_repr(given)}")
+    if any(len(one) > LONGEST for one in given):
+        raise InputError(f"a topic has more than {LONGEST:,} characters")
+    if len(set(given)) < len(given):
+        raise InputError("two topics are the same")
+    return tuple(given)
+
+
+def chat_items(task: Task) -> list[Item]:
+    """One item per bot, or per bot and topic. Nobody talks twice with a bot about a topic."""
+    options = chat_options(task)
+    return [_item(name, spec, topic) for topic in options.topics or ("",) for name, spec in options.bots.items()]
+
+
+def _item(name: str, spec: str, topic: str) -> Item:
+    shown = {"context": [], "units": [{}], "topic": topic}
+    hidden = {"kind": "chat", "spec": spec, "units": [{"id": topic or name, "system": name, "record": {}}]}
+    return Item(fingerprint("chat", name, topic), shown, hidden)
+
+
+def asked_after(task: Task, places: Iterable[int]) -> list[tuple[int, Question]]:
+    """Questions after a conversation with replies at these places: about each of them, then about the whole."""
+    options = chat_options(task)
+    found = [(place, question) for place in places for question in options.replies]
+    found += [(WHOLE, question) for question in task.questions]
+    if options.guess:
+        t = texts(task.language)
+        labels = (t["guess_bot"], t["guess_human"])
+        found.append((WHOLE, Question(GUESSED_HUMAN, t["guess"], low=0, high=1, labels=labels)))
+    return found

@@ -1,0 +1,142 @@
+// A conversation with a bot. What is typed is kept in this browser until the server has stored it; a turn is shown after
+// it was stored. After a reload, or in a second tab, the conversation continues from what the server has.
+
+import { connect } from './dialogs.js';
+import { sendOthers } from './outbox.js';
+import { counted, facts, find, isTemporary, notify, post, proceed, text } from './page.js';
+import * as store from './store.js';
+
+const PATIENCE = 600_000; // milliseconds for a reply
+const TYPED = `typed/${facts.assignment}`;
+const message = find('message');
+const list = find('turns');
+let state = facts;
+let busy = false; // a turn is being stored, or a reply is waited for
+
+const again = (run) => ({ name: text('chat_again'), run });
+
+// ---- what was said --------------------------------------------------------------------------------------------------
+
+function show(found) {
+  state = found;
+  const shown = list.querySelectorAll('[data-place]').length;
+  list.append(...spoken().slice(shown).map(entry));
+  list.lastElementChild?.scrollIntoView({ block: 'nearest' });
+  find('left').textContent = counted('chat_left', Math.max(state.left, 0));
+  if (state.ended) showEnded();
+}
+
+const spoken = () => state.turns.filter((turn) => !turn.failed);
+
+function entry(turn) {
+  const found = document.createElement('li');
+  found.className = turn.bot ? 'turn' : 'turn other';
+  found.dataset.place = turn.place;
+  const bubble = document.createElement('div');
+  bubble.className = 'bubble';
+  bubble.append(part('hidden-text', `${text(turn.bot ? 'chat_partner' : 'chat_you')}: `), part('text', turn.text));
+  bubble.lastElementChild.dir = 'auto';
+  found.append(bubble);
+  return found;
+}
+
+function part(name, content) {
+  const found = document.createElement('span');
+  found.className = name;
+  found.textContent = content;
+  return found;
+}
+
+/** The limit of turns is reached: the only thing left is to go to the questions. */
+function showEnded() {
+  find('say').hidden = true;
+  const button = find('open-end');
+  button.textContent = text('chat_rate');
+  button.className = 'primary';
+  button.focus();
+}
+
+// ---- talking --------------------------------------------------------------------------------------------------------
+
+async function say() {
+  const said = message.value.trim();
+  if (busy || waits()) notify(text('chat_wait'), waits() && !busy ? again(reply) : null);
+  else if (!said) notify(text('chat_empty'));
+  else await send(said);
+}
+
+async function send(said) {
+  notify('');
+  const found = await request('say', { place: state.turns.length, text: said }, say);
+  if (!found) return;
+  message.value = '';
+  store.remove(TYPED);
+  show(found);
+  await reply();
+}
+
+const waits = () => state.turns.length > 0 && (!state.turns.at(-1).bot || state.turns.at(-1).failed);
+
+async function reply() {
+  notify('');
+  find('typing').textContent = text('chat_typing');
+  const options = { signal: AbortSignal.timeout(PATIENCE) };
+  const found = await request('reply', { place: state.turns.length }, reply, options);
+  find('typing').textContent = '';
+  if (!found) return;
+  show(found);
+  if (waits()) notify(text('chat_failed'), again(reply));
+}
+
+/** The conversation after a request; null if it failed, which is shown. */
+async function request(name, body, retry, options = {}) {
+  busy = true;
+  const { status, answer } = await post(`/api/chat/${name}`, { assignment: facts.assignment, ...body }, options);
+  busy = false;
+  if (status === 200) return answer;
+  if (isTemporary(status)) notify(text('chat_offline'), again(retry));
+  else if (status === 401) notify(text('notice_session'));
+  else if (status === 409) proceed(); // it went on in another tab; what was typed here is kept
+  else notify(text('notice_refused'), { name: text('reload'), run: proceed });
+  return null;
+}
+
+// ---- ending ---------------------------------------------------------------------------------------------------------
+
+function askToEnd() {
+  if (state.ended) proceed();
+  else if (!state.turns.length) notify(text('chat_nothing'));
+  else find('end').showModal();
+}
+
+async function end() {
+  find('end').close();
+  if (await request('end', {}, end)) {
+    store.remove(TYPED);
+    proceed();
+  }
+}
+
+// ---- start ----------------------------------------------------------------------------------------------------------
+
+function pressed(event) {
+  if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
+  event.preventDefault();
+  say();
+}
+
+message.value = store.read(TYPED) ?? '';
+message.addEventListener('input', () => store.write(TYPED, message.value));
+message.addEventListener('keydown', pressed);
+find('say').addEventListener('submit', (event) => {
+  event.preventDefault();
+  say();
+});
+find('open-end').addEventListener('click', askToEnd);
+find('end-confirm').addEventListener('click', end);
+connect();
+sendOthers(facts.assignment);
+show(facts);
+if (waits() && !state.turns.at(-1).failed) reply();
+else if (waits()) notify(text('chat_failed'), again(reply));
+document.documentElement.dataset.ready = '';

@@ -1,0 +1,97 @@
+"""Conversations as records that other stages read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from interloq import load
+from interloq.data.pseudonyms import Pseudonyms
+from interloq.errors import InputError
+from interloq.interlocutor.samples import Selection, continuity
+from interloq.models.replies import Reply
+from interloq.play.samples import samples
+from interloq.play.talk import failures, kind_of
+from interloq.records import INTERLOCUTOR
+from interloq.web import answers, assign, chat, people
+from interloq.web.chat_task import asked_after
+from interloq.web.database import Database
+from interloq.web.export import export_task
+from interloq.web.tasks import Stored
+from tests.web.conftest import KEY, annotators
+from tests.web.test_chat import started
+
+NAMES = Pseudonyms(KEY)
+
+
+def talk(study: Database, stored: Stored, person: int, *replies: Reply) -> int:
+    """The assignment of a conversation in which each usable reply is answered, except the last one."""
+    with study.writing() as connection:
+        found = assign.next_item(connection, stored, person)
+        assert found is not None
+        state = chat.get_chat(connection, stored.settings, person, found.id)
+        for reply in replies:
+            own, place = (connection, stored.settings, person, found.id), len(state.lines)
+            if not state.waits:
+                place = len(chat.say(*own, place, f"line {place}").lines)
+            state = chat.store_reply(*own, place, reply)
+    return found.id
+
+
+def rate(study: Database, stored: Stored, person: int, number: int) -> None:
+    with study.writing() as connection:
+        own = (connection, stored.settings, person, number)
+        chat.end(*own)
+        asked = asked_after(stored.settings, chat.reply_places(*own))
+        given = [{"unit": unit, "aspect": one.aspect, "value": 5 if unit == 0 else 2} for unit, one in asked]
+        answers.submit(*own, "submission", given, "page", asked=asked)
+
+
+def exported(study: Database, stored: Stored, path: Path, **options: bool) -> list[Any]:
+    with study.reading() as connection:
+        facts = export_task(connection, stored, path, NAMES, **options)
+    return load(path, kind=facts["kind"])
+
+
+def labels(records: list[Any]) -> list[dict[str, float]]:
+    assert {rating.role for record in records for rating in record.ratings} == {INTERLOCUTOR}
+    return [{rating.aspect: rating.value for rating in record.ratings} for record in records]
+
+
+def test_ends_by_people_are_labels_and_ends_by_the_limit_are_not(study: Database, tmp_path: Path) -> None:
+    stored, ended, _ = started(study, turns=2, per_item=9)
+    limit, left, talking = annotators(study, stored, 3)
+    number = talk(study, stored, left, Reply("one"))
+    with study.writing() as connection:
+        assign.return_abandoned(connection, stored, 1e12)
+    rate(study, stored, ended, talk(study, stored, ended, Reply("", "timed out"), Reply("one")))
+    rate(study, stored, limit, talk(study, stored, limit, Reply("one"), Reply("two")))
+    talk(study, stored, talking, Reply("one"))
+    dialogues = exported(study, stored, tmp_path / "dialogues.jsonl")
+    assert sorted(labels(dialogues), key=str) == [{"continued": 0}, {"overall": 5, "continued": 0}, {"overall": 5}]
+    replies = exported(study, stored, tmp_path / "replies.jsonl", replies=True)
+    found = {sample.id: label for sample, label in zip(replies, labels(replies), strict=True)}
+    assert found.pop(f"chat/{number}#1") == {"continued": 0}
+    assert sorted(found.values(), key=str) == [
+        {"overall": 2, "continued": 0}, {"overall": 2, "continued": 1}, {"overall": 2},
+    ]  # fmt: skip
+
+
+def test_other_stages_read_what_is_exported(study: Database, tmp_path: Path) -> None:
+    stored, person, _ = started(study)
+    rate(study, stored, person, talk(study, stored, person, Reply("", "timed out"), Reply("a"), Reply("b")))
+    (dialogue,) = exported(study, stored, tmp_path / "dialogues.jsonl")
+    with study.reading() as connection:
+        hashed = NAMES(people.raters(connection)[person])
+    assert [turn.speaker for turn in dialogue.turns] == [hashed, "secret-parrot"] * 2
+    assert {rating.rater for rating in dialogue.ratings} == {hashed}
+    assert dialogue.systems == {"secret-parrot": "secret-parrot"}
+    assert [(who, kind_of(what)) for who, what in failures(dialogue)] == [("secret-parrot", "timed out")]
+    replies = exported(study, stored, tmp_path / "replies.jsonl", replies=True)
+    assert [(one.id, one.response) for one in samples([dialogue])] == [(one.id, one.response) for one in replies]
+    judged = continuity([dialogue], Selection(min_conversations=0)).judged
+    assert [(one.sample().id, one.replied) for one in judged] == [(replies[0].id, True), (replies[1].id, False)]
+    with pytest.raises(InputError, match="on their own"):
+        exported(study, stored, tmp_path / "alone.jsonl", alone=True)
