@@ -190,16 +190,22 @@ def _pseudonyms(request: Request) -> Pseudonyms:
 
 
 def _current(request: Request, number: int) -> dict[str, Any]:
+    """The figures of a task; computed once for all administrators who look at the same state."""
+    known: dict[int, dict[str, Any]] = request.app.state.figures
     with database(request).reading() as connection:
         stored = _task(connection, number)
         state = _state(connection, stored)
+        if number in known and known[number]["state"] == state:
+            return known[number]
         found = Collected(
             stored,
             collected.pages(connection, number),
             collected.clusters(connection, number),
             collected.people(connection, number),
         )
-    return {"task": number, "state": state, "closed": stored.closed, **figures(found, _pseudonyms(request))}
+    shown = figures(found, _pseudonyms(request))
+    known[number] = {"task": number, "state": state, "closed": stored.closed, **shown}
+    return known[number]
 
 
 def _state(connection: Connection, stored: Stored) -> str:

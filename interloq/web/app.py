@@ -72,6 +72,7 @@ def create_app(study: Study) -> Any:
     """The app as ASGI, with its protection around it."""
     app = FastAPI(title="Interloq", docs_url=None, redoc_url=None, openapi_url=None, lifespan=_lifespan)
     app.state.study, app.state.pages, app.state.bots = study, Pages(), Bots(study.trust)
+    app.state.figures = {}  # of administrators' pages, by task
     app.mount("/static", StaticFiles(directory=Path(__file__).parent / "static"), name="static")
     app.exception_handler(HTTPException)(_refused)
     app.exception_handler(RequestValidationError)(_invalid)

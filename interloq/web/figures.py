@@ -11,7 +11,7 @@ from typing import Any
 from interloq.data.parsers import PARSERS
 from interloq.data.pseudonyms import Pseudonyms
 from interloq.errors import InputError, count
-from interloq.meta.table import Estimate
+from interloq.meta.table import Estimate, HumanRow
 from interloq.records import Score
 from interloq.statistics.clustered import Clustered
 from interloq.web import monitor
@@ -44,8 +44,9 @@ def figures(found: Collected, name: Pseudonyms) -> dict[str, Any]:
     headlines, sections = _counted(found, workers), [_people(found.people, workers, name)]
     if aspects:
         enough = monitor.enough(found.pages, aspects[0], found.clusters, settings.per_item)
-        headlines += [_alpha(monitor.votes(found.pages, aspects[0]), aspects[0]), _ranking(enough)]
-        asked = [one for question in settings.questions for one in _of_question(found, question)]
+        agreed = {one: monitor.agreement(monitor.votes(found.pages, one), one) for one in aspects}
+        headlines += [_alpha(agreed[aspects[0]]), _ranking(enough)]
+        asked = [one for question in settings.questions for one in _of_question(found, question, agreed)]
         sections = [_enough(enough, settings.per_item, aspects[0], several=len(aspects) > 1), *asked, *sections]
     return {"headlines": headlines, "sections": sections}
 
@@ -73,8 +74,7 @@ def _counted(found: Collected, workers: Sequence[Annotator]) -> list[dict[str, s
     ]
 
 
-def _alpha(votes: Sequence[Vote], aspect: str) -> dict[str, str]:
-    agreed = monitor.agreement(votes, aspect)
+def _alpha(agreed: HumanRow | None) -> dict[str, str]:
     alpha = agreed.alpha if agreed else Estimate(math.nan, 0, note="nothing was judged twice")
     note = f"95 %: {interval(alpha.ci)}" if alpha.ci else alpha.note
     return _headline("alpha", "Krippendorff’s α", number(alpha.value), note)
@@ -130,9 +130,9 @@ def _more(enough: Enough, per_item: int) -> str:
 # ---- questions -------------------------------------------------------------------------------------------------------
 
 
-def _of_question(found: Collected, question: Question) -> list[dict[str, Any]]:
+def _of_question(found: Collected, question: Question, agreed: Mapping[str, HumanRow | None]) -> list[dict[str, Any]]:
     aspect, votes = question.aspect, monitor.votes(found.pages, question.aspect)
-    sections = [_systems(question, monitor.systems(votes)), _agreement(votes, aspect)]
+    sections = [_systems(question, monitor.systems(votes)), _agreement(agreed[aspect], aspect)]
     if scores := found.stored.source.get(SCORES):
         sections.append(_metrics(scores, votes, aspect))
     if gaps := monitor.chatter_gap(found.pages, aspect):
@@ -172,8 +172,7 @@ def _bar(mean: Clustered, low: float, high: float) -> dict[str, Any]:
     return {"bar": [left, value, right]}
 
 
-def _agreement(votes: Sequence[Vote], aspect: str) -> dict[str, Any]:
-    found = monitor.agreement(votes, aspect)
+def _agreement(found: HumanRow | None, aspect: str) -> dict[str, Any]:
     title = f"Agreement: {aspect}"
     if found is None:
         return _section(f"agreement-{aspect}", title, ["No two people have judged the same thing yet."])

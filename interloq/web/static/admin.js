@@ -105,11 +105,13 @@ function show(found) {
 
 async function update(wait = EVERY) {
   let next = EVERY;
+  const start = performance.now();
   try {
     const response = await fetch(`/admin/tasks/${facts.task}/figures?seen=${encodeURIComponent(current.state)}`);
     if (response.status === 200) show(await response.json());
     else if (response.status !== 204) throw new Error(String(response.status));
     find('updated').textContent = 'Figures update by themselves.';
+    next = Math.max(EVERY, 5 * (performance.now() - start)); // large studies take longer to compute
   } catch {
     find('updated').textContent = 'No connection: the figures may be old.';
     next = Math.min(wait * 2, SLOWEST);
