@@ -53,7 +53,7 @@ def figures(found: Collected, name: Pseudonyms) -> dict[str, Any]:
 
 def number(value: float, decimals: int = DECIMALS) -> str:
     """A number with a fixed number of decimals; a dash if it is unknown."""
-    return f"{value:.{decimals}f}".replace("-", "−") if math.isfinite(value) else NONE
+    return f"{value:z.{decimals}f}".replace("-", "−") if math.isfinite(value) else NONE
 
 
 def interval(ci: tuple[float, float] | None) -> str:
@@ -123,7 +123,8 @@ def _more(enough: Enough, per_item: int) -> str:
     more = max(1, enough.wanted - enough.complete)
     text = f"If the true differences are as seen, about {count(more, 'more item')} ({count(more * per_item, 'page')})"
     if enough.wanted > enough.items:
-        return f"{text} would separate them: more than the {count(enough.items - enough.complete, 'item')} left here."
+        left = enough.items - enough.complete
+        return f"{text} would separate them; this task has {count(left, 'item') if left else 'none'} left."
     return f"{text} would separate them."
 
 

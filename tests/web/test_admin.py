@@ -215,6 +215,7 @@ def test_pages_are_accessible_in_the_dark_and_on_a_phone(
     served: Served, opened: Callable[..., Page], options: dict[str, Any]
 ) -> None:
     task = served.add(choice_task(), replies(2))
+    Client(served, served.invite(task, label="friends"))
     page = opened(served.invite(None), **options)
     for path in ("/admin", f"/admin/tasks/{task}"):
         page.goto(f"{served.url}{path}")

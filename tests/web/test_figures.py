@@ -51,7 +51,7 @@ def test_systems_that_are_alike() -> None:
     found = shown(choice_task(per_item=1), pages, items=40)
     (sentences,) = found["enough"]["text"]
     assert sentences.startswith("Not settled at the look after ")
-    assert "would separate them: more than the 12 items left here." in sentences
+    assert "would separate them; this task has 12 items left." in sentences
     assert found["systems-overall"]["columns"][-2:] == ["Strength", "95 % interval"]
 
 
@@ -65,5 +65,5 @@ def test_metrics_and_the_gap_of_chatters() -> None:
 
 
 def test_numbers() -> None:
-    assert (number(-0.126), number(float("nan"))) == ("−0.13", "–")
+    assert [number(one) for one in (-0.126, -0.001, float("nan"))] == ["−0.13", "0.00", "–"]
     assert (interval((0, 1)), interval(None)) == ("0.00 to 1.00", "–")
