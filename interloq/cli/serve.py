@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 NEEDED = ("sqlalchemy", "alembic", "fastapi", "uvicorn")  # of the extra `web`
 EXAMPLES = """\
+  interloq serve --demo
   interloq serve add study.db samples.jsonl --task rate --settings task.json
   interloq serve add study.db samples.jsonl --task compare --name pairs --scores scores.jsonl
   interloq serve add study.db --task chat --settings chat.json
@@ -31,7 +32,11 @@ EXAMPLES = """\
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    parser.add_argument(
+        "--demo", action="store_true", help="serve a study to try, without an ACTION; deleted at the end"
+    )
+    parser.add_argument("--port", dest="demo_port", type=int, metavar="PORT", help="port of the demo (default 8765)")
+    actions = parser.add_subparsers(dest="action", metavar="ACTION")
     running = actions.add_parser("run", help="serve a study until interrupted")
     add_study(running)
     _add_address(running)
@@ -105,6 +110,12 @@ def run(args: argparse.Namespace) -> int:
             importlib.import_module(package)
         except ImportError as error:
             raise MissingDependencyError("interloq serve", package, "web") from error
+    if args.demo == bool(args.action):
+        raise InputError("name one ACTION, or --demo alone", hint="see interloq serve --help")
+    if args.demo:
+        return _demo(args)
+    if args.demo_port is not None:
+        raise InputError(f"--port before {args.action} is the port of the demo", hint=f"put it after {args.action}")
     actions = {"run": _run, "add": _add, "invite": _invite}
     return actions[args.action](args) if args.action in actions else serve_data.run(args)
 
@@ -114,6 +125,14 @@ def _address(args: argparse.Namespace) -> Address:
 
     proxy = getattr(args, "behind_proxy", None)
     return Address(args.host, args.port, args.public_url, "" if proxy is None else proxy or PROXIES)
+
+
+def _demo(args: argparse.Namespace) -> int:
+    from interloq.web.demo import serve_demo
+    from interloq.web.serve import PORT
+
+    serve_demo(PORT if args.demo_port is None else args.demo_port, say=print_line)
+    return 0
 
 
 def _run(args: argparse.Namespace) -> int:

@@ -9,7 +9,7 @@ import re
 import socket
 import sys
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -85,10 +85,12 @@ def run(
     open_page: bool = False,
     access_log: bool = False,
     trust: Trust = None,
+    invited: Sequence[str] = (),
 ) -> None:
     """Serve a study until interrupted. An open network needs a secret; `secret` is a file or `env:NAME`.
 
     `trust` is called with what bots of the study do besides talking; without it, a study with such bots is refused.
+    A link to each task named in `invited` is printed first.
     """
     _check_open(address, secret)
     database = open_database(place)
@@ -96,6 +98,8 @@ def run(
         check_bots(database, trust, where=str(place))
         listening = _listen(address)
         address = replace(address, port=listening.getsockname()[1])
+        for task in invited:
+            say(f"annotators of {task}: {invitation_links(place, task, address)[0]}")
         link = first_admin_link(database, address)
         if link:
             say(f"administrators: {link}")

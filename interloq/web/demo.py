@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A study to try the pages with: the embedded samples in one task of each kind, in a temporary folder."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from interloq.data.embedded import embedded_path
+from interloq.web.serve import PORT, Address, run
+from interloq.web.task_file import add_to_study, read_settings
+
+CONSENT = "This is a demonstration: what you enter is deleted when the server ends."
+TASKS: dict[str, dict[str, Any]] = {
+    "rate": {
+        "title": "Which replies make sense?",
+        "instructions": "Read the conversation, then rate each reply.",
+        "consent": CONSENT,
+        "questions": [
+            {"aspect": "overall", "text": "How good is this reply?", "labels": ["bad", "good"]},
+            {"aspect": "interesting", "text": "How interesting is it?", "control": "slider", "low": 0, "high": 100},
+        ],
+        "check_every": 3,
+        "checks": [
+            {
+                "context": ["Are you reading carefully?"],
+                "response": "Please choose 5 for how good this reply is.",
+                "correct": {"overall": [5]},
+            }
+        ],
+    },
+    "compare": {
+        "title": "Which reply is better?",
+        "instructions": "Read the conversation, then choose the reply that you would rather get.",
+        "consent": CONSENT,
+        "questions": [
+            {"aspect": "overall", "text": "Which reply is better?", "control": "choice", "reason": True},
+        ],
+    },
+}
+
+
+def serve_demo(port: int = PORT, *, say: Callable[[str], None] = print) -> None:
+    """Serve the study on this machine until interrupted, then delete it."""
+    address = Address(port=port)
+    with tempfile.TemporaryDirectory(prefix="interloq-serve-") as name:
+        secret = str(Path(name) / "demo.key")
+        run(make_study(Path(name)), address, secret=secret, say=say, invited=tuple(TASKS))
+
+
+def make_study(folder: Path) -> Path:
+    """Write a study with the tasks `rate` and `compare` to a folder; returns its file."""
+    study = folder / "study.db"
+    for kind, settings in TASKS.items():
+        add_to_study(study, embedded_path("en"), read_settings(None, kind=kind, name=kind, **settings))
+    return study
