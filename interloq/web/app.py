@@ -6,9 +6,10 @@ An annotator's response contains only their own items, without ids of samples an
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ from interloq.web.pages import PAGE_VERSION, Pages
 from interloq.web.people import Visitor
 from interloq.web.security import COOKIE, Protected
 from interloq.web.stop import stop_when_settled
-from interloq.web.tasks import Stored, get_task, number_of_items
+from interloq.web.tasks import get_task, number_of_items
 from interloq.web.visitors import Annotator, Known, Number, at_work, database
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]", "::1")
@@ -120,29 +121,31 @@ def home(request: Request, visitor: Known) -> Response:
     """The page that a person needs now."""
     if visitor.task is None:
         return RedirectResponse("/admin", status_code=303)
-    pages: Pages = request.app.state.pages
     with database(request).writing() as connection:
-        stored = get_task(connection, visitor.task)
-        if visitor.withdrawn:
-            return HTMLResponse(pages.message(stored.settings, "withdrawn"))
-        if stored.settings.consent and not visitor.consented:
-            return HTMLResponse(pages.consent(stored.settings, visitor))
-        return HTMLResponse(_work(connection, pages, stored, visitor))
+        draw = _page(connection, request.app.state.pages, visitor, visitor.task)
+    return HTMLResponse(draw())  # after the transaction, so that nobody waits for a page to be drawn
 
 
-def _work(connection: Connection, pages: Pages, stored: Stored, visitor: Visitor) -> str:
+def _page(connection: Connection, pages: Pages, visitor: Visitor, task: int) -> Callable[[], str]:
+    """The page, not drawn yet."""
+    stored = get_task(connection, task)
+    settings = stored.settings
+    if visitor.withdrawn:
+        return partial(pages.message, settings, "withdrawn")
+    if settings.consent and not visitor.consented:
+        return partial(pages.consent, settings, visitor)
     done = assign.finished(connection, stored.id, visitor.person)
-    total = stored.settings.most_items or number_of_items(connection, stored.id)
+    total = settings.most_items or number_of_items(connection, stored.id)
     found = assign.next_item(connection, stored, visitor.person)
     if found is None:
-        return pages.done(stored.settings, visitor, done)
+        return partial(pages.done, settings, visitor, done)
     draft = answers.get_draft(connection, found.id)
-    if stored.settings.kind != "chat":
-        return pages.item(stored.settings, visitor, found, draft, done, total)
-    talk = chat.get_chat(connection, stored.settings, visitor.person, found.id)
+    if settings.kind != "chat":
+        return partial(pages.item, settings, visitor, found, draft, done, total)
+    talk = chat.get_chat(connection, settings, visitor.person, found.id)
     if talk.ended:
-        return pages.chat_questions(stored.settings, visitor, talk, draft, done, total)
-    return pages.chat(stored.settings, visitor, talk, done, total)
+        return partial(pages.chat_questions, settings, visitor, talk, draft, done, total)
+    return partial(pages.chat, settings, visitor, talk, done, total)
 
 
 # ---- changes ---------------------------------------------------------------------------------------------------------
