@@ -23,6 +23,7 @@ from interloq.data.pseudonyms import Pseudonyms
 from interloq.web import collected, people
 from interloq.web.export import export_task
 from interloq.web.figures import Collected, figures
+from interloq.web.outsiders import send_to_outsiders
 from interloq.web.pages import Pages
 from interloq.web.schema import assignment, invitation, item, person, task
 from interloq.web.tasks import Stored, all_tasks, close_task, get_task, number_of_items
@@ -108,6 +109,13 @@ def close(request: Request, number: Number, wanted: Closing) -> dict[str, bool]:
     with database(request).writing() as connection:
         close_task(connection, _task(connection, number).id, closed=wanted.closed)
     return {"closed": wanted.closed}
+
+
+@router.post("/tasks/{number}/outsiders")
+def outsiders(request: Request, number: Number) -> dict[str, int]:
+    """A new task in which blind outsiders rate the conversations of a chat."""
+    with database(request).writing() as connection:
+        return {"number": send_to_outsiders(connection, _task(connection, number), _pseudonyms(request))}
 
 
 @router.post("/tasks/{number}/invitations")

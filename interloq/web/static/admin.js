@@ -165,6 +165,9 @@ function connectTask() {
   find('close').addEventListener('click', () => change(`/admin/tasks/${facts.task}/close`, { closed: !current.closed }, ({ closed }) => {
     show({ ...current, closed });
   }));
+  find('outsiders')?.addEventListener('click', () => change(`/admin/tasks/${facts.task}/outsiders`, {}, ({ number }) => {
+    location.assign(`/admin/tasks/${number}`);
+  }));
   find('forget-confirm').addEventListener('click', async ({ target }) => {
     const { status, answer } = await post(`/admin/people/${target.dataset.id}/forget`);
     const problem = find('forget').querySelector('.problem');

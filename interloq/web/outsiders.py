@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sends the conversations of a chat on to blind outsiders: a task of kind rate with the same questions."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection
+
+from interloq.data.pseudonyms import Pseudonyms
+from interloq.errors import InputError
+from interloq.web.chat_export import chat_dialogues
+from interloq.web.items import rate_items
+from interloq.web.questions import Task
+from interloq.web.tasks import Stored, add_task
+
+SUFFIX = "-outsiders"
+
+
+def send_to_outsiders(connection: Connection, stored: Stored, name: Pseudonyms) -> int:
+    """Number of a new task with all conversations that are over; its page shows the gap to the chatters' ratings."""
+    settings = stored.settings
+    if settings.kind != "chat":
+        raise InputError(f"{settings.name!r} is not a chat but of kind {settings.kind!r}")
+    dialogues = list(chat_dialogues(connection, stored, name))
+    if not dialogues:
+        raise InputError("no conversation is over yet", hint="wait until somebody finished one")
+    task = Task(
+        "rate", f"{settings.name[: 80 - len(SUFFIX)]}{SUFFIX}", settings.questions,
+        language=settings.language, consent=settings.consent,
+    )  # fmt: skip
+    return add_task(connection, task, rate_items(dialogues), {"name": settings.name, "kind": "dialogues"})

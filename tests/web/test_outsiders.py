@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From chat to outsiders: blind, and with the gap between both."""
+
+from __future__ import annotations
+
+import pytest
+
+from interloq.errors import InputError
+from interloq.models.replies import Reply
+from interloq.web import assign, collected
+from interloq.web.answers import submit
+from interloq.web.database import Database
+from interloq.web.monitor import chatter_gap
+from interloq.web.outsiders import send_to_outsiders
+from interloq.web.tasks import get_task
+from tests.web.conftest import annotators
+from tests.web.test_chat import started
+from tests.web.test_chat_export import NAMES, rate, talk
+
+
+def test_outsiders_rate_conversations_and_the_gap_is_known(study: Database) -> None:
+    stored, chatter, _ = started(study)
+    with study.writing() as connection, pytest.raises(InputError, match="no conversation is over yet"):
+        send_to_outsiders(connection, stored, NAMES)
+    rate(study, stored, chatter, talk(study, stored, chatter, Reply("one")))
+    with study.writing() as connection:
+        task = get_task(connection, send_to_outsiders(connection, stored, NAMES))
+    (outsider,) = annotators(study, task)
+    with study.writing() as connection:
+        page = assign.next_item(connection, task, outsider)
+        assert page is not None
+        assert "secret" not in str(page.shown)
+        given = [{"unit": 0, "aspect": "overall", "value": 2}]
+        submit(connection, task.settings, outsider, page.id, "submission", given, "page")
+        gap = chatter_gap(collected.pages(connection, task.id), "overall")
+    assert {name: one.value for name, one in gap.items()} == {"secret-parrot": 3}  # the chatter gave 5
+
+
+def test_only_chats_are_sent_once(study: Database) -> None:
+    stored, chatter, _ = started(study)
+    rate(study, stored, chatter, talk(study, stored, chatter, Reply("one")))
+    with study.writing() as connection:
+        task = get_task(connection, send_to_outsiders(connection, stored, NAMES))
+        with pytest.raises(InputError, match="already"):
+            send_to_outsiders(connection, stored, NAMES)
+        with pytest.raises(InputError, match="is not a chat"):
+            send_to_outsiders(connection, task, NAMES)
