@@ -52,7 +52,7 @@ class Person:
 def pages(connection: Connection, task: int) -> list[Page]:
     """Finished pages of a task in the order they came in, with attention checks.
 
-    Of a chat, only ratings of the whole are included: a reply belongs to one conversation, so nobody else rates it.
+    Of a chat, only ratings of the whole are included, and each conversation is an item of its own.
     """
     given: dict[int, list[Given]] = {}
     for row in connection.execute(_of(select(answer), task).order_by(answer.c.id)):
@@ -67,9 +67,11 @@ def pages(connection: Connection, task: int) -> list[Page]:
 
 
 def _page(row: Any, given: Sequence[Given]) -> Page:
-    units = tuple(row.hidden.get("units", ()))
+    units, cluster = tuple(row.hidden.get("units", ())), row.answer_key
+    if row.hidden.get("kind") == "chat":
+        units, cluster = tuple({**one, "id": f"{one['id']} {row.id}"} for one in units), f"{cluster} {row.id}"
     return Page(
-        row.person_id, row.answer_key, units, tuple(one for one in given if one.unit < len(units)),
+        row.person_id, cluster, units, tuple(one for one in given if one.unit < len(units)),
         row.finished - row.started, row.finished, tuple(row.order), row.correct,
     )  # fmt: skip
 

@@ -43,7 +43,7 @@ def figures(found: Collected, name: Pseudonyms) -> dict[str, Any]:
     workers = annotators(found.pages, aspects, least_seconds=settings.least_seconds)
     headlines, sections = _counted(found, workers), [_people(found.people, workers, name)]
     if aspects:
-        enough = monitor.enough(found.pages, aspects[0], found.clusters, settings.per_item)
+        enough = monitor.enough(found.pages, aspects[0], *monitor.wanted(settings, found.pages, found.clusters))
         agreed = {one: monitor.agreement(monitor.votes(found.pages, one), one) for one in aspects}
         headlines += [_alpha(agreed[aspects[0]]), _ranking(enough)]
         asked = [one for question in settings.questions for one in _of_question(found, question, agreed)]
@@ -106,6 +106,8 @@ def _enough(enough: Enough, per_item: int, aspect: str, *, several: bool) -> dic
 def _verdict(enough: Enough, per_item: int) -> list[str]:
     if enough.systems < 2:
         return ["A ranking needs answers about at least two systems."]
+    if not enough.first_look:
+        return ["The task has too few items for a ranking."]
     if enough.settled:
         order = ", ".join(enough.order)
         return [f"The ranking was settled after {count(enough.looked, 'complete item')}: {order}. You can stop."]

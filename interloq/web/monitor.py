@@ -28,6 +28,7 @@ from interloq.metrics.evaluate import bootstrap_counts, percentile_interval
 from interloq.records import INTERLOCUTOR, Rating, Sample, Score
 from interloq.statistics.clustered import Clustered, cluster_mean
 from interloq.web.collected import Page
+from interloq.web.questions import Task
 
 RESAMPLES = 200  # the page is computed again whenever answers come in
 COEFFICIENT = "spearman"
@@ -204,6 +205,14 @@ def chatter_gap(pages: Iterable[Page], aspect: str) -> dict[str, Clustered]:
 
 
 # ---- enough ----------------------------------------------------------------------------------------------------------
+
+
+def wanted(settings: Task, pages: Iterable[Page], clusters: Mapping[str, int]) -> tuple[Mapping[str, int], int]:
+    """Items, and the annotators of each. Items of a chat are the finished conversations and those still wanted."""
+    if settings.kind != "chat":
+        return clusters, settings.per_item
+    done = {page.cluster: 1 for page in pages}
+    return done | {f"open {i}": 1 for i in range(sum(clusters.values()) * settings.per_item - len(done))}, 1
 
 
 def enough(pages: Sequence[Page], aspect: str, clusters: Mapping[str, int], per_item: int) -> Enough:

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, func, select
 
 from interloq.web import collected
 from interloq.web.database import Database
-from interloq.web.monitor import enough
+from interloq.web.monitor import enough, wanted
 from interloq.web.schema import assignment, item
 from interloq.web.tasks import Stored, close_task, get_task
 
@@ -16,10 +16,10 @@ def stop_when_settled(database: Database, number: int, assignment_id: int) -> bo
     """Look at the ranking after a page that completed an item; whether the task was closed now."""
     with database.reading() as connection:
         stored = get_task(connection, number)
-        if stored.closed or not _is_complete(connection, stored, assignment_id):
+        if stored.closed or not (stored.settings.questions and _is_complete(connection, stored, assignment_id)):
             return False
         pages, clusters = collected.pages(connection, number), collected.clusters(connection, number)
-    found = enough(pages, stored.settings.questions[0].aspect, clusters, stored.settings.per_item)
+    found = enough(pages, stored.settings.questions[0].aspect, *wanted(stored.settings, pages, clusters))
     if found.settled:
         with database.writing() as connection:
             close_task(connection, number)
@@ -28,9 +28,11 @@ def stop_when_settled(database: Database, number: int, assignment_id: int) -> bo
 
 def _is_complete(connection: Connection, stored: Stored, assignment_id: int) -> bool:
     """Whether all pages with the answer key of this one are finished; before that, the ranking cannot change."""
+    if stored.settings.kind == "chat":  # each conversation is complete
+        return True
     key = select(assignment.c.answer_key).where(assignment.c.id == assignment_id).scalar_subquery()
     same = (assignment.c.task_id == stored.id) & (assignment.c.answer_key == key) & assignment.c.finished.is_not(None)
     items = (item.c.task_id == stored.id) & (item.c.answer_key == key) & item.c.correct.is_(None)
     done = connection.execute(select(func.count()).select_from(assignment).where(same)).scalar_one()
-    wanted = connection.execute(select(func.count()).select_from(item).where(items)).scalar_one()
-    return bool(wanted) and done >= wanted * stored.settings.per_item
+    pages = connection.execute(select(func.count()).select_from(item).where(items)).scalar_one()
+    return bool(pages) and done >= pages * stored.settings.per_item

@@ -12,7 +12,8 @@ import pytest
 
 from interloq.records import Score
 from interloq.web.collected import Given, Page
-from interloq.web.monitor import agreement, chatter_gap, enough, metric_agreement, systems, votes
+from interloq.web.monitor import agreement, chatter_gap, enough, metric_agreement, systems, votes, wanted
+from tests.web.conftest import chat_task
 
 SYSTEMS = ("parrot", "owl")
 
@@ -123,6 +124,13 @@ def test_dialogues_of_one_system_each_are_compared_in_order() -> None:
         pages.append(Page(1, f"c{item}", (unit,), (Given(0, "overall", value),), 20, float(item)))
     found = enough(pages, "overall", {f"c{item}": 1 for item in range(40)}, 1)
     assert (found.items, found.complete, found.settled, found.order) == (20, 20, True, ("owl", "parrot"))
+
+
+def test_conversations_are_items_of_their_own() -> None:
+    """Six conversations are finished, and with two items for five people each, four are still wanted."""
+    pages = [rated(1, item, (1, 2)) for item in range(6)]
+    found = wanted(chat_task(per_item=5), pages, {"owl": 1, "parrot": 1})[0]
+    assert (len(found), sum(name.startswith("open") for name in found)) == (10, 4)
 
 
 def test_a_metric_that_orders_replies_as_people_do() -> None:

@@ -25,6 +25,8 @@ def test_outsiders_rate_conversations_and_the_gap_is_known(study: Database) -> N
     rate(study, stored, chatter, talk(study, stored, chatter, Reply("one")))
     with study.writing() as connection:
         task = get_task(connection, send_to_outsiders(connection, stored, NAMES))
+        (own,) = collected.pages(connection, stored.id)
+        assert own.cluster not in collected.clusters(connection, stored.id)  # a conversation is an item of its own
     (outsider,) = annotators(study, task)
     with study.writing() as connection:
         page = assign.next_item(connection, task, outsider)
