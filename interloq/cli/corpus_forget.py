@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import Any
 
 from interloq.cli.arguments import add_user_key
-from interloq.cli.output import mark_incomplete
+from interloq.cli.output import confirm_removal, mark_incomplete
 from interloq.cli.paths import InputPath
-from interloq.errors import InputError, count
+from interloq.errors import count
 from interloq.report.console import print_json, print_line, print_stderr, print_table
 
 
@@ -65,9 +64,4 @@ def _confirm(found: int, args: argparse.Namespace) -> None:
     if args.yes or not (found or args.model):
         return
     also = f" and their token in {count(len(args.model), 'model')}" if args.model else ""
-    what = f"{count(found, 'record')} of {args.user!r} in {args.corpus}{also}"
-    if not sys.stdin.isatty():
-        raise InputError(f"{what} would be removed for good", hint="add --yes to confirm")
-    print_stderr(f"Remove {what} for good? [y/N]")
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise InputError("nothing was removed")
+    confirm_removal(f"{count(found, 'record')} of {args.user!r} in {args.corpus}{also}")

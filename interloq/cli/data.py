@@ -7,6 +7,7 @@ import argparse
 from dataclasses import asdict
 from typing import Any
 
+from interloq.cli import data_label_studio
 from interloq.cli.arguments import add_common, add_list, add_map, add_output, add_trust_files, add_user_ids
 from interloq.cli.output import BadLines, mark_incomplete
 from interloq.cli.paths import InputPath
@@ -22,6 +23,8 @@ EXAMPLES = """\
   interloq data check samples.csv -m bleu
   interloq data convert samples.tsv.xz -o samples.jsonl
   interloq data merge samples.jsonl ratings.csv -o rated.jsonl
+  interloq data to-label-studio samples.jsonl -o tasks.json
+  interloq data from-label-studio export.json --key tasks.key.json -o rated.jsonl
   interloq data lines old=a.txt new=b.txt --contexts contexts.txt --references gold.txt -o samples.jsonl"""
 
 
@@ -67,6 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output(merging, "JSONL, also .gz .xz .zst; - for a pipe")
     add_common(merging)
 
+    data_label_studio.add_arguments(actions)
     _add_lines(actions.add_parser("lines", help="join text files line by line: replies, contexts, references"))
 
 
@@ -91,7 +95,16 @@ def _add_lines(joining: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    actions = {"list": _list, "import": _import, "check": _check, "convert": _convert, "lines": _lines, "merge": _merge}
+    actions = {
+        "list": _list,
+        "import": _import,
+        "check": _check,
+        "convert": _convert,
+        "lines": _lines,
+        "merge": _merge,
+        "to-label-studio": data_label_studio.write_tasks,
+        "from-label-studio": data_label_studio.read_annotations,
+    }
     return actions[args.action](args)
 
 

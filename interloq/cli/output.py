@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable
 from contextvars import ContextVar
 
 from interloq.data.jsonl import SHOWN, Rejected, rejected_path
-from interloq.errors import count
+from interloq.errors import InputError, count
 from interloq.report.console import print_stderr
 
 
@@ -51,3 +52,12 @@ def exit_code(run: Callable[[], int]) -> int:
         return run() or int(_incomplete.get())
     finally:
         _incomplete.reset(token)
+
+
+def confirm_removal(what: str) -> None:
+    """Ask on the terminal before something is removed for good; anything but yes is an error."""
+    if not sys.stdin.isatty():
+        raise InputError(f"{what} would be removed for good", hint="add --yes to confirm")
+    print_stderr(f"Remove {what} for good? [y/N]")
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise InputError("nothing was removed")

@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import Any
 
 from interloq.cli.arguments import add_output
-from interloq.cli.output import mark_incomplete
+from interloq.cli.output import confirm_removal, mark_incomplete
 from interloq.cli.paths import InputPath, OutputPath
-from interloq.errors import InputError, count
-from interloq.report.console import print_json, print_line, print_stderr
+from interloq.errors import count
+from interloq.report.console import print_json, print_line
 
 
 def add_study(parser: argparse.ArgumentParser) -> None:
@@ -75,20 +74,11 @@ def _forget(args: argparse.Namespace) -> tuple[dict[str, Any], str]:
     from interloq.web.people import forget_in_study
 
     if not args.yes:
-        _confirm(args.person, args.study)
+        confirm_removal(f"everything that {args.person!r} entered in {args.study}")
     found = forget_in_study(args.study, args.person, secret=args.secret)
     mark_incomplete(not found)
     people = count(found, "person", "people")
     return {"removed": found}, f"{people} removed; exported files and backups are not changed"
-
-
-def _confirm(person: str, study: str) -> None:
-    what = f"everything that {person!r} entered in {study}"
-    if not sys.stdin.isatty():
-        raise InputError(f"{what} would be removed for good", hint="add --yes to confirm")
-    print_stderr(f"Remove {what} for good? [y/N]")
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise InputError("nothing was removed")
 
 
 def _backup(args: argparse.Namespace) -> tuple[dict[str, Any], str]:

@@ -107,15 +107,27 @@ def _bounded(path: str | Path, limit: int) -> Iterator[bytes]:
 
 def read_json(path: str | Path, *, hint: str = "copy it again", limit: int = SMALL) -> dict[str, Any]:
     """The JSON object in a file."""
-    data = read_small(path, limit=limit)
-    try:
-        value = orjson.loads(data)
-    except orjson.JSONDecodeError as error:
-        what = f"not valid JSON ({error.msg} at line {error.lineno}, column {error.colno})"
-        raise InputError(what, hint=hint, where=str(path)) from error
+    value = _json_value(path, hint, limit)
     if not isinstance(value, dict):
         raise InputError(f"expected a JSON object, got {type(value).__name__}", hint=hint, where=str(path))
     return value
+
+
+def read_json_list(path: str | Path, *, hint: str = "copy it again", limit: int = SMALL) -> list[Any]:
+    """The JSON list in a file."""
+    value = _json_value(path, hint, limit)
+    if not isinstance(value, list):
+        raise InputError(f"expected a JSON list, got {type(value).__name__}", hint=hint, where=str(path))
+    return value
+
+
+def _json_value(path: str | Path, hint: str, limit: int) -> Any:
+    data = read_small(path, limit=limit)
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        what = f"not valid JSON ({error.msg} at line {error.lineno}, column {error.colno})"
+        raise InputError(what, hint=hint, where=str(path)) from error
 
 
 def as_line(value: Any) -> bytes:
