@@ -12,6 +12,7 @@ NUMBER = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
 def upgrade() -> None:
+    """Create the tables."""
     op.create_table(
         "task",
         sa.Column("id", NUMBER, nullable=False),
@@ -177,6 +178,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
+    """Drop the tables."""
     op.drop_table("turn")
     op.drop_table("step")
     op.drop_index("ix_event_person_id_kind", table_name="event")
