@@ -151,12 +151,13 @@ def _met(person: int) -> Any:
 def _open_item(connection: Connection, task: int, settings: Task, person: int) -> Any:
     place = cast(item.c.place, BigInteger)  # the product is too large for an Integer of PostgreSQL
     wanted = (
-        select(item)
+        select(item.c.id)
         .where(item.c.task_id == task, item.c.correct.is_(None), item.c.active < settings.per_item, ~_met(person))
         .order_by(item.c.priority.desc(), item.c.active, (place * (person * 7919 + 1)) % _MIX, item.c.id)
         .limit(1)
     )
-    return connection.execute(wanted).one_or_none()
+    found = connection.execute(wanted).scalar()  # by an index; texts are read of one item only
+    return None if found is None else connection.execute(select(item).where(item.c.id == found)).one()
 
 
 def _assign(connection: Connection, task: int, found: Any, person: int, now: float) -> Assigned:

@@ -17,6 +17,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    text,
 )
 
 NAMES = {
@@ -63,7 +64,12 @@ item = Table(
     Column("priority", Float, nullable=False, server_default="0"),  # larger ones are given out first
     Column("active", Integer, nullable=False, server_default="0"),  # annotators who have or had it
     UniqueConstraint("task_id", "place"),
-    Index(None, "task_id", "active"),
+    Index(  # all that choosing the next item reads, without the texts
+        "ix_item_open",
+        *("task_id", "active", "priority", "place", "answer_key"),
+        sqlite_where=text("correct IS NULL"),
+        postgresql_where=text("correct IS NULL"),
+    ),
 )
 
 invitation = Table(

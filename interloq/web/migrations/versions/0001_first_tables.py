@@ -54,7 +54,13 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name="pk_item"),
         sa.UniqueConstraint("task_id", "place", name="uq_item_task_id_place"),
     )
-    op.create_index("ix_item_task_id_active", "item", ["task_id", "active"], unique=False)
+    op.create_index(
+        "ix_item_open",
+        "item",
+        ["task_id", "active", "priority", "place", "answer_key"],
+        sqlite_where=sa.text("correct IS NULL"),
+        postgresql_where=sa.text("correct IS NULL"),
+    )
     op.create_table(
         "person",
         sa.Column("id", NUMBER, nullable=False),
@@ -191,7 +197,7 @@ def downgrade() -> None:
     op.drop_index("ix_assignment_task_id_finished_returned_seen", table_name="assignment")
     op.drop_table("assignment")
     op.drop_table("person")
-    op.drop_index("ix_item_task_id_active", table_name="item")
+    op.drop_index("ix_item_open", table_name="item")
     op.drop_table("item")
     op.drop_table("invitation")
     op.drop_table("task")
