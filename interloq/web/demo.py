@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A study to try the pages with: the embedded samples in one task of each kind, in a temporary folder."""
+"""A study to try the pages with: embedded samples to rate and to compare, and a chat with small bots."""
 
 from __future__ import annotations
 
@@ -39,11 +39,19 @@ TASKS: dict[str, dict[str, Any]] = {
             {"aspect": "overall", "text": "Which reply is better?", "control": "choice", "reason": True},
         ],
     },
+    "chat": {
+        "title": "Talk to a stranger",
+        "instructions": "Talk about anything, then rate the conversation.",
+        "consent": CONSENT,
+        "questions": [{"aspect": "overall", "text": "How good was the conversation?", "labels": ["bad", "good"]}],
+        "turns": 5,
+        "options": {"bots": {"eliza": "eliza", "parrot": "echo"}, "replies": [], "guess": True},
+    },
 }
 
 
 def serve_demo(port: int = PORT, *, say: Callable[[str], None] = print) -> None:
-    """Serve the study on this machine until interrupted, then delete it."""
+    """Serve a study with made-up samples on this machine until interrupted, then delete it."""
     address = Address(port=port)
     with tempfile.TemporaryDirectory(prefix="interloq-serve-") as name:
         secret = str(Path(name) / "demo.key")
@@ -51,8 +59,9 @@ def serve_demo(port: int = PORT, *, say: Callable[[str], None] = print) -> None:
 
 
 def make_study(folder: Path) -> Path:
-    """Write a study with the tasks `rate` and `compare` to a folder; returns its file."""
+    """Write a study with the tasks `rate`, `compare` and `chat` to a folder; returns its file."""
     study = folder / "study.db"
     for kind, settings in TASKS.items():
-        add_to_study(study, embedded_path("en"), read_settings(None, kind=kind, name=kind, **settings))
+        records = None if kind == "chat" else embedded_path("en")
+        add_to_study(study, records, read_settings(None, kind=kind, name=kind, **settings))
     return study

@@ -1,0 +1,122 @@
+"""Makes the pictures in docs/images from the study of `interloq serve --demo`; needs playwright and Chromium.
+
+The ratings behind the administrator's page are made up: a random number around a constant of each system.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Page, ViewportSize, sync_playwright
+from sqlalchemy import Connection, select
+
+from interloq.web import people
+from interloq.web.answers import submit
+from interloq.web.assign import Assigned, next_item
+from interloq.web.database import open_database
+from interloq.web.demo import make_study
+from interloq.web.schema import item
+from interloq.web.serve import Address, invitation_links
+from interloq.web.tasks import Stored, find_task
+
+IMAGES = Path(__file__).with_name("images")
+WINDOW: ViewportSize = {"width": 880, "height": 680}
+PEOPLE, PAGES = 6, 12  # of each person
+SECONDS = 25  # per page
+QUALITY = {"attentive": 4.5, "generic": 3.0, "drifting": 2.0, "parrot": 1.5}
+
+
+def main() -> None:
+    """Write the pictures."""
+    random.seed(0)
+    IMAGES.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        study = make_study(Path(folder))
+        _rate(study)
+        command = [sys.executable, "-m", "interloq.cli", "serve", "run", str(study), "--port", "0"]
+        command += ["--secret", str(Path(folder) / "demo.key")]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+            assert server.stdout is not None
+            admin = server.stdout.readline().split()[-1]
+            port = int(admin.split("/")[2].split(":")[1])
+            server.stdout.readline()  # it serves
+            try:
+                _take(study, admin, Address(port=port))
+            finally:
+                server.terminate()
+
+
+def _rate(study: Path) -> None:
+    """Let invented people rate everything."""
+    database = open_database(study)
+    with database.writing() as connection:
+        stored = find_task(connection, "rate")
+        for _ in range(PEOPLE):
+            cookie = people.accept(connection, people.invite(connection, stored.id), {})
+            visitor = people.visitor(connection, cookie or "")
+            assert visitor is not None
+            for _ in range(PAGES):
+                given = next_item(connection, stored, visitor.person, now=time.time() - SECONDS)
+                assert given is not None
+                answers = _answers(connection, stored, given)
+                submit(connection, stored.settings, visitor.person, given.id, f"demo-{given.id}", answers, "demo")
+    database.close()
+
+
+def _answers(connection: Connection, stored: Stored, given: Assigned) -> list[dict[str, Any]]:
+    units = connection.execute(select(item.c.hidden).where(item.c.id == given.item)).scalar_one()["units"]
+    found = []
+    for unit, place in enumerate(given.order):
+        mean = QUALITY.get(units[place]["system"], 9)  # an attention check is passed
+        for question in stored.settings.questions:
+            share = (mean - 1) / 4 + random.gauss(0, 0.15)
+            value = question.low + round(min(max(share, 0), 1) * (question.high - question.low))
+            found.append({"unit": unit, "aspect": question.aspect, "value": value})
+    return found
+
+
+def _take(study: Path, admin: str, address: Address) -> None:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        for name, prepare in (("rate", _rated), ("compare", _compared), ("chat", _chatted), ("admin", _watched)):
+            page = browser.new_context(viewport=WINDOW, reduced_motion="reduce").new_page()
+            page.goto(admin if name == "admin" else invitation_links(study, name, address)[0])
+            if name != "admin":
+                page.get_by_role("button", name="I agree").click()
+                page.locator("#questions, #say").wait_for()
+            page.locator("html[data-ready]").wait_for(state="attached")
+            prepare(page)
+            page.screenshot(path=IMAGES / f"serve-{name}.png")
+        browser.close()
+
+
+def _rated(page: Page) -> None:
+    page.keyboard.press("4")
+
+
+def _compared(page: Page) -> None:
+    page.keyboard.press("1")
+    page.locator("textarea").fill("It answers the question.")
+
+
+def _chatted(page: Page) -> None:
+    for text in ("Hello! I have just come back from the sea.", "I remember the long beach."):
+        page.get_by_label("Your message").fill(text)
+        page.keyboard.press("Enter")
+        page.wait_for_timeout(1500)  # for the reply
+
+
+def _watched(page: Page) -> None:
+    page.get_by_role("link", name="rate").click()
+    page.get_by_role("heading", name="Systems").first.wait_for()
+
+
+if __name__ == "__main__":
+    main()
