@@ -27,7 +27,7 @@ from interloq.web.serve import Address, invitation_links
 from interloq.web.tasks import Stored, find_task
 
 IMAGES = Path(__file__).with_name("images")
-WINDOW: ViewportSize = {"width": 880, "height": 680}
+WINDOW: ViewportSize = {"width": 880, "height": 640}
 PEOPLE, PAGES = 6, 12  # of each person
 SECONDS = 25  # per page
 QUALITY = {"attentive": 4.5, "generic": 3.0, "drifting": 2.0, "parrot": 1.5}
