@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from alembic import command
@@ -35,6 +36,8 @@ class Database:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
+        # Writers of SQLite that meet sleep before they try again, so threads take turns before they try.
+        self._turn = Lock() if engine.dialect.name == "sqlite" else nullcontext()
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -48,7 +51,7 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A transaction that is stored completely, or not at all if anything in it fails."""
-        with self.engine.begin() as connection:
+        with self._turn, self.engine.begin() as connection:
             yield connection
 
     def close(self) -> None:
