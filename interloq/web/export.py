@@ -18,6 +18,7 @@ from sqlalchemy import Connection, select
 
 from interloq.data.files import plain_suffix, write_text
 from interloq.data.jsonl import write
+from interloq.data.overwriting import refuse_overwriting
 from interloq.data.parsers import PARSERS
 from interloq.data.pseudonyms import Pseudonyms, read_key
 from interloq.data.tables import is_table
@@ -29,6 +30,8 @@ from interloq.web.database import open_database
 from interloq.web.people import raters
 from interloq.web.schema import answer, assignment, item
 from interloq.web.tasks import Stored, find_task
+
+SQLITE_PARTS = ("wal", "shm")  # files beside an open study
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,7 @@ def export_study(
     place: str | Path, task: str, output: str | Path, *, secret: str | None = None, **options: bool
 ) -> dict[str, Any]:
     """Export a task of a study (see `export_task`); `secret` is the key of pseudonyms, a file or `env:NAME`."""
+    refuse_overwriting([output], [place, *(f"{place}-{part}" for part in SQLITE_PARTS), *([secret] if secret else [])])
     name, database = Pseudonyms(read_key(secret)), open_database(place, create=False)
     try:
         with database.reading() as connection:

@@ -37,6 +37,14 @@ def test_export_backup_and_restore(study: str, tmp_path: Path, capsys: pytest.Ca
     assert ["exists already" in errors[0], "there is no study" in errors[1]] == [True, True]
 
 
+@pytest.mark.parametrize("end", ["", "-wal"])
+def test_an_export_never_overwrites_the_study(study: str, end: str, capsys: pytest.CaptureFixture[str]) -> None:
+    before = Path(study).read_bytes()
+    assert main(["serve", "export", study, "likert", "-o", study + end]) == 2
+    assert "is also an input" in capsys.readouterr().err
+    assert Path(study).read_bytes() == before
+
+
 def test_forget_asks_first(study: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
     assert main(["serve", "forget", study, "ann"]) == 2
