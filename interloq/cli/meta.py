@@ -105,6 +105,7 @@ def _add_statistics(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     if args.preferences and args.scores:
+        _refuse_beside_preferences(args)
         return preferences.agree(args)
     if not (args.samples or args.dialogues):
         raise InputError("no rated samples or dialogues given", hint="add --samples FILE or --dialogues FILE")
@@ -302,3 +303,11 @@ def _list_aspects(args: argparse.Namespace) -> int:
     else:
         print_line("no ratings")
     return 0
+
+
+def _refuse_beside_preferences(args: argparse.Namespace) -> None:
+    """Options about ratings would have no effect on preferences."""
+    for name in ("samples", "dialogues", "aspect", "role", "labels", "list_aspects", "train", "dev"):
+        if getattr(args, name):
+            option = f"--{name.replace('_', '-')}"
+            raise InputError(f"{option} has no effect beside --preferences", hint=f"omit {option} or --preferences")

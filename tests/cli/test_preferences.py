@@ -43,6 +43,12 @@ def test_meta_with_preferences(files: None, capsys: pytest.CaptureFixture[str]) 
     assert json.loads(capsys.readouterr().out)[0]["share"] == 0.75
 
 
+@pytest.mark.usefixtures("files")
+def test_meta_refuses_options_that_have_no_effect_on_preferences(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["meta", "scores.jsonl", "--preferences", "preferences.jsonl", "--aspect", "fluent"]) == 2
+    assert "--aspect has no effect beside --preferences" in capsys.readouterr().err
+
+
 def test_preferences_are_checked_and_converted(files: None, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["data", "check", "preferences.jsonl"]) == 0
     assert "4 preferences in preferences.jsonl\nsystems: new 4, old 4" in capsys.readouterr().out
