@@ -6,7 +6,7 @@ InterloqError                 anything Interloq raises on purpose; the command l
 ├── SpecError                 a spec string with an unknown component, field or value
 └── MissingDependencyError    something that needs an extra which is not installed
 
-RejectedWarning               some lines of a file were set aside; the rest was used
+RejectedWarning               some lines of a file were set aside, or a metric failed on some samples; the rest was used
 ReadWarning                   a file was read with changes: a field under another name, messages skipped
 """
 
@@ -43,7 +43,7 @@ class MissingDependencyError(InterloqError):
 
 
 class RejectedWarning(UserWarning):
-    """Lines were set aside while reading a file."""
+    """Some of the input was not used: lines were set aside, or a metric failed on samples."""
 
 
 class ReadWarning(UserWarning):

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, pairwise
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice, pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from interloq.data.batched import batched
 from interloq.data.columns import Rows, as_samples
-from interloq.errors import InputError
+from interloq.errors import InputError, RejectedWarning, count
 from interloq.metrics.checks import Checks
 from interloq.metrics.metric import Array, FittedMetric, Metric, SetMetric, details, judges_dialogues
 from interloq.metrics.sample_fingerprint import SampleFingerprint
@@ -139,6 +140,8 @@ class _Scoring:
             if progress:
                 progress(len(chunk))
         layout.finish()
+        for metric, reasons in zip(metrics, self.reasons, strict=True):
+            _warn_of_failures(metric, reasons, len(self.ids))
         self.notes = [(*checks.of_data(), *checks.of_metric(i)) for i in range(len(metrics))]
         self._sort([np.concatenate(parts or [m.stats([])]) for m, parts in zip(metrics, rows, strict=True)])
 
@@ -218,6 +221,16 @@ def _scored(metric: Any, chunk: Sequence[Sample], given: Sequence[str], reasons:
     rows = np.full((len(chunk), stats.shape[1]), np.nan)
     rows[[i for i in range(len(chunk)) if i not in found]] = stats
     return rows
+
+
+def _warn_of_failures(metric: Any, reasons: Mapping[Key, str], n: int) -> None:
+    """Warn of samples that are unscored because the metric failed on them; the command line then exits with 1."""
+    if not hasattr(metric, "failure"):
+        return
+    failed = {key: why for key, reason in reasons.items() if (why := metric.failure(reason))}
+    for key, why in islice(failed.items(), 1):
+        what = f"{name_of(metric)} failed on {len(failed):,} of {count(n, 'sample')}, first on {format_key(key)}: {why}"
+        warnings.warn(what, RejectedWarning, stacklevel=5)
 
 
 def _remarks(metric: Any, rows: Array) -> tuple[Note, ...]:

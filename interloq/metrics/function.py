@@ -3,8 +3,8 @@
 
 The function takes a sample and returns a number, or None to leave the sample unscored; with `batch=True` it takes a
 list of samples and returns a list of these. A fingerprint of its source, or of its file if the command line names one,
-is part of the signature. An exception leaves the sample unscored, with the error as the reason; one for a whole batch
-stops.
+is part of the signature. An exception, or a value that is not a number, leaves the sample unscored, with the error as
+the reason; `evaluate` warns of such failures. An exception for a whole batch stops.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from interloq.registry import Component, registered_name
 from interloq.signature import file_fingerprint, fingerprint
 
 FILE = re.compile(r"(?P<path>.+\.py):(?P<name>[^\W\d]\w*)")
+FAILED = "the function failed: "
 REMEMBERED = 8192  # scores kept between `unscorable` and `stats`: more than the samples that are scored at a time
 Scored = tuple[float, str]  # a score, or NaN and the reason
 
@@ -43,6 +44,10 @@ class FunctionMetric(Component):
     def built_with(self) -> str:
         """Identifies the function's source, for the signature."""
         return f"python-{self.source}"
+
+    def failure(self, reason: str) -> str:
+        """The error in the reason of an unscored sample; empty if the function left it unscored on purpose."""
+        return reason.removeprefix(FAILED) if reason.startswith(FAILED) else ""
 
     def value(self, total: Array) -> Array:
         return mean_value(total)
@@ -137,18 +142,22 @@ def _called(function: Callable[[Sample], Any], sample: Sample) -> Scored:
     try:
         return _scored(function(sample))
     except (Exception, SystemExit) as error:
-        return math.nan, f"{type(error).__name__}: {error}"
+        return math.nan, f"{FAILED}{_in_one_line(error)}"
 
 
 def _called_with(function: Callable[[list[Sample]], Any], name: str, samples: tuple[Sample, ...]) -> list[Scored]:
     try:
         found = list(function(list(samples))) if samples else []
     except (Exception, SystemExit) as error:
-        raise InputError(f"{name} failed: {type(error).__name__}: {error}") from error
+        raise InputError(f"{name} failed: {_in_one_line(error)}") from error
     if len(found) != len(samples):
         what = f"{name} gave {count(len(found), 'score')} for {count(len(samples), 'sample')}"
         raise InputError(what, hint="return a number or None for each")
     return [_scored(value) for value in found]
+
+
+def _in_one_line(error: BaseException) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"
 
 
 def _scored(value: Any) -> Scored:
@@ -156,9 +165,11 @@ def _scored(value: Any) -> Scored:
         return math.nan, "the function returned None"
     try:
         score = float(value)
-    except (TypeError, ValueError):
-        return math.nan, f"the function returned {short_repr(value)}, not a number"
-    return (score, "") if math.isfinite(score) else (math.nan, f"the function returned {score}")
+    except Exception:  # as of a tensor with several elements
+        return math.nan, f"{FAILED}it returned {short_repr(value)}, not a number"
+    if math.isinf(score):
+        return math.nan, f"{FAILED}it returned {score}"
+    return (score, "") if not math.isnan(score) else (math.nan, "the function returned nan")
 
 
 def _source(function: Any) -> str:
@@ -183,7 +194,7 @@ def _attribute(path: Path, name: str) -> Any:
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
-        raise InputError(f"it cannot be run: {type(error).__name__}: {error}", where=str(path)) from error
+        raise InputError(f"it cannot be run: {_in_one_line(error)}", where=str(path)) from error
     finally:
         sys.dont_write_bytecode = silent
         sys.path.remove(folder)

@@ -44,6 +44,8 @@ class Metric(Protocol):
       the other (see course.py and explain_file.py).
     - `failures(samples) -> Sequence[str]`: why `stats` gave a row of NaN although `unscorable` gave no reason, "" for
       other samples; for reasons known only afterwards, such as a server's answer that cannot be used.
+    - `failure(reason) -> str`: the error in the reason of an unscored sample, "" if the metric did not fail; `evaluate`
+      warns of failures.
     - `of`: "dialogue" if it scores whole dialogues (see play/samples.py) instead of replies.
     - `scale`: lowest and highest score if scores are ratings on a scale, which become weights like those of people.
     - `remark(total) -> str`: a note on how far to trust the scores of a set.

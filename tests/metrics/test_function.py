@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ import numpy as np
 import pytest
 
 import interloq
-from interloq import InputError, Result, Sample, evaluate, evaluate_all, metric
+from interloq import InputError, RejectedWarning, Result, Sample, evaluate, evaluate_all, metric
+from interloq.cli.main import main
 from interloq.metrics.function import load_metric
 from interloq.metrics.probe import probe
 from interloq.pipelines.score_file import score_file
@@ -60,14 +62,51 @@ def test_a_function_is_a_metric(samples: list[Sample]) -> None:
     assert result.notes == ()
 
 
-def test_none_and_errors_leave_a_sample_unscored_with_a_reason(samples: list[Sample]) -> None:
+def test_none_leaves_a_sample_unscored_with_a_reason(samples: list[Sample]) -> None:
     result = evaluate(metric(words), [*samples, Sample("7", (), "")])
     assert (result.n, result.unscored, by_id(result.reasons)) == (6, 1, {"7": "the function returned None"})
-    fails = metric(lambda sample: len(sample.references[1].text), name="second")
-    assert by_id(evaluate(fails, [Sample("1", (), "a")]).reasons) == {"1": "IndexError: tuple index out of range"}
-    for value, why in ((math.nan, "the function returned nan"), ("good", "the function returned 'good', not a number")):
-        given = metric(lambda _, value=value: value, name="odd")
-        assert set(evaluate(given, samples).reasons.values()) == {why}
+    missing = evaluate(metric(lambda _: math.nan, name="missing"), samples)
+    assert set(missing.reasons.values()) == {"the function returned nan"}
+
+
+def test_failures_leave_samples_unscored_and_are_counted(samples: list[Sample]) -> None:
+    def second(sample: Sample) -> int:
+        return len(sample.references[1].text)
+
+    bare = [Sample(id, (), "a", system="bot") for id in ("b", "c")]
+    given = [*samples, *bare]
+    with pytest.warns(
+        RejectedWarning, match=rf"second failed on 2 of {len(given)} samples, first on 'b' of 'bot': Ind"
+    ):
+        result = evaluate(metric(second), given)
+    assert by_id(result.reasons) == dict.fromkeys("bc", "the function failed: IndexError: tuple index out of range")
+
+
+@pytest.mark.parametrize("batch", [False, True])
+@pytest.mark.parametrize(
+    ("value", "why"), [(math.inf, "inf"), ("good", "'good', not a number"), (10**400, "1000.*, not a number")]
+)
+def test_values_that_are_not_numbers_are_failures(value: Any, why: str, batch: bool) -> None:
+    odd = metric(lambda given: [value for _ in given] if batch else value, name="odd", batch=batch)
+    with pytest.warns(RejectedWarning, match=f"odd failed on 1 of 1 sample, first on '1': it returned {why}"):
+        assert evaluate(odd, [Sample("1", (), "a")]).unscored == 1
+
+
+@pytest.mark.filterwarnings("default::interloq.RejectedWarning")
+def test_failures_are_reported_on_the_command_line(
+    samples: list[Sample], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    interloq.write("samples.jsonl", [replace(sample, system="") for sample in samples], kind="samples")
+    lines = "def late(sample):\n    if sample.id > '3': raise ValueError('too\\nlate')\n    return int(sample.id)\n"
+    Path("mine.py").write_text(lines)
+    function = ["-m", "mine.py:late", "--trust"]
+    assert main(["score", "samples.jsonl", *function, "--quiet"]) == 1
+    assert "late failed on 3 of 6 samples, first on '4': ValueError: too late" in capsys.readouterr().err
+    both = ["samples.jsonl", "samples.jsonl", *function]
+    assert main(["compare", *both]) == 1
+    assert "late failed on 6 of 12 samples" in capsys.readouterr().err
+    assert main(["gate", *both, "--margin", "1"]) == 2
+    assert "not all of the input can be used: late failed on 6 of 12 samples" in capsys.readouterr().err
 
 
 def test_each_sample_is_scored_once(samples: list[Sample]) -> None:
