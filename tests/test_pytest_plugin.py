@@ -49,7 +49,7 @@ def test_only_a_pass_passes(tmp_path: Path) -> None:
     assert "1 passed" in printed
     assert "3 failed" in printed
     assert "gate: regression\nchrf: regression: gain -0." in printed
-    assert "gate: refused: cannot rank by length: neither a high nor a low score is better" in printed
+    assert "gate: refused: cannot gate by length: neither a high nor a low score is better" in printed
     assert "During handling" not in printed
     assert "gate: undecided\nchrf: undecided: gain -0." in printed
 

@@ -29,7 +29,7 @@ from interloq.meta.choice import ALPHA, FAR, Candidate, Choice, Kind
 from interloq.meta.correlate import complete
 from interloq.meta.cross_validation import BLENDS, Learner, Rated, best, candidates, chooser, held_out
 from interloq.meta.evaluate import check_counts
-from interloq.meta.judgments import Judgments
+from interloq.meta.judgments import MOST_UNSCORED, Judgments
 from interloq.meta.levels import Samples, level
 from interloq.meta.score_columns import columns_fingerprint
 from interloq.meta.table import Estimate
@@ -43,7 +43,6 @@ from interloq.statistics.correlation import constant
 
 SPEARMAN = {"spearman": "spearman"}
 FEWEST_CONTEXTS, FEWEST_SYSTEMS = 5, 3
-UNSCORED = 0.2  # share of rated samples that a candidate may leave unscored
 POWER = 0.84  # normal quantile of 80 %
 
 
@@ -107,7 +106,7 @@ def _usable(columns: Mapping[str, Column], people: Array) -> tuple[dict[str, Col
     for name, column in columns.items():
         scores = column.scores[rated]
         missing = int(np.isnan(scores).sum())
-        if missing > UNSCORED * len(scores):
+        if missing > MOST_UNSCORED * len(scores):
             excluded[name] = f"it scored only {len(scores) - missing} of {len(scores)}"
         elif constant(scores[~np.isnan(scores)]):
             excluded[name] = "all its scores are equal"

@@ -90,7 +90,7 @@ def _enough(n: int, variance: float, allowed: float) -> int | None:
 
 def score_gain(change: Change, comparison: Comparison, margin: float, slope: Clustered | None) -> Gain:
     """Gain in scores or, with the slope of scores on ratings, in ratings."""
-    lower = change.direction == "lower" if change.direction != "neither" else downwards(change.metric)
+    lower = change.direction == "lower" if change.direction != "neither" else downwards(change.metric, verb="gate")
     if change.ci is None:
         where = f" in {change.slice}" if change.slice else ""
         hint = "give at least two of each version; replies to one context or in one dialogue count as one"

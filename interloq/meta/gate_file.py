@@ -17,7 +17,7 @@ from interloq.meta.compare_file import compare_judged
 from interloq.meta.compare_options import COMPARE_DEFAULTS, GATE_DEFAULTS, CompareOptions, GateOptions
 from interloq.meta.gate import Gate, gate
 from interloq.meta.gate_refusals import NEW, OLD, gated_metrics, nothing_rejected, refuse_gaps, refuse_unscored
-from interloq.meta.margin_slopes import margin_slopes, slope_notes
+from interloq.meta.margin_slopes import margin_slopes
 from interloq.meta.margins import Margins
 from interloq.meta.origin import common_origin
 from interloq.meta.preferences import UNPAIRED, judge_versions
@@ -56,8 +56,9 @@ def gate_file(
     if judged.preference:
         gated = [judged.preference, *gated]
         refuse_unscored(judged.new, judged.preference, NEW, allowed=UNPAIRED if options.allow_unpaired else "")
-    comparison = compare_judged(judged, options, notes=[*slope_notes(options), *found.notes])
-    slopes = margin_slopes(gated, options, found.judges, reading)
+    with nothing_rejected():
+        slopes, notes = margin_slopes(gated, options, found.judges, reading)
+    comparison = compare_judged(judged, options, notes=[*notes, *found.notes])
     return gate(
         comparison,
         margin,

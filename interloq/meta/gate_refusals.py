@@ -40,7 +40,7 @@ def gated_metrics(found: Versions, options: CompareOptions) -> list[str]:
     if options.judge and not options.metrics:
         metrics = [metric for metric in metrics if metric not in BESIDE]
     for metric in metrics:
-        downwards(metric, options.lower_is_better)
+        downwards(metric, options.lower_is_better, verb="gate")
         if metric not in found.judges:
             what = f"the scores of {metric} have no signature, so it is unknown whether the same judge gave them"
             raise InputError(what, hint="score both versions with `interloq score`")

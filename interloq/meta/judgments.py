@@ -26,6 +26,7 @@ from interloq.signature import fingerprint
 Index = NDArray[np.int64]
 DECIMALS = 12  # mean judgments are rounded, so that equal means tie in any order of summation
 NOBODY = -1
+MOST_UNSCORED = 0.2  # share of rated samples that a metric may leave unscored: they may differ from the others
 LARGEST = 1e100  # largest rating: above it, sums of squares overflow
 
 

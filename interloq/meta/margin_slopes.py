@@ -7,7 +7,6 @@ compared versions.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -16,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from interloq.data.files import read_json, reading_saved
-from interloq.errors import InputError
+from interloq.errors import InputError, count
 from interloq.meta.compare_options import CompareOptions, GateOptions
+from interloq.meta.judgments import MOST_UNSCORED
 from interloq.meta.origin import common_origin
 from interloq.meta.score_slope import score_slope
 from interloq.meta.signatures import read_signatures
@@ -27,7 +27,7 @@ from interloq.metrics.chosen import choose, file_metrics
 from interloq.metrics.evaluate import evaluate_all
 from interloq.metrics.metric import Metric
 from interloq.metrics.metric_names import find
-from interloq.records import Key, Sample, SampleKeys
+from interloq.records import Key, Sample, SampleKeys, Score, format_key
 from interloq.signature import Signature, fingerprint
 from interloq.statistics.clustered import Clustered
 
@@ -36,33 +36,49 @@ AGAIN = "make it again: interloq meta SCORES --samples SAMPLES --json > meta.jso
 
 def margin_slopes(
     metrics: Sequence[str], options: GateOptions, judges: Mapping[str, Signature], reading: Reading
-) -> dict[str, Clustered]:
-    """Score per unit of rating of each metric; empty if the margin is in units of the metrics."""
+) -> tuple[dict[str, Clustered], list[str]]:
+    """Score per unit of rating of each metric, and notes; both empty if the margin is in units of the metrics."""
+    source, aspect = options.meta or options.rated, options.aspect or "overall"
+    if source is None:
+        return {}, []
     if options.meta is not None:
-        table = _read_meta(options.meta, options.aspect or "overall")
-        return {metric: _stored_slope(metric, table, judges, str(options.meta)) for metric in metrics}
-    if options.rated is None:
-        return {}
-    return {metric: _slope(metric, options.rated, options.rated_scores, judges, reading) for metric in metrics}
+        table = _read_meta(options.meta, aspect)
+        found = {metric: _stored_slope(metric, table, judges, str(options.meta)) for metric in metrics}
+    else:
+        found = {m: _slope(m, source, options.rated_scores, judges, reading) for m in metrics}
+    notes = [
+        f"the margin is in ratings of {aspect}, converted by {source}",
+        *(note for _, note in found.values() if note),
+    ]
+    return {metric: slope for metric, (slope, _) in found.items()}, notes
 
 
-def slope_notes(options: GateOptions) -> list[str]:
-    """A note on the ratings that the margin is in."""
-    source = options.meta or options.rated
-    return [f"the margin is in ratings of {options.aspect or 'overall'}, converted by {source}"] if source else []
+def _note_unscored(metric: str, missing: int, rated: int, example: str, path: str) -> str:
+    """A note on rated samples without a score, which may differ from the others; too many are refused."""
+    if missing > MOST_UNSCORED * rated:
+        what = f"{metric} scored only {rated - missing:,} of {count(rated, 'rated sample')}{example}"
+        raise InputError(what, hint="at least four fifths are needed to convert a margin", where=path)
+    unscored = f"{metric}: {missing:,} of {count(rated, 'rated sample')} without a score"
+    return f"{unscored}, not used to convert the margin{example}" if missing else ""
 
 
 def _read_meta(path: str | Path, aspect: str) -> Mapping[str, Any]:
     """The table of one aspect from the JSON of `interloq meta`."""
-    value = read_json(path, hint=AGAIN)
-    with reading_saved(path, "not the JSON of `interloq meta`", hint=AGAIN):
+    value, other = read_json(path, hint=AGAIN), "not the JSON of `interloq meta`"
+    with reading_saved(path, other, hint=AGAIN):
         tables: dict[str, Mapping[str, Any]] = {str(table["aspect"]): table for table in value.get("tables", [value])}
+        kinds = {str(table["signature"]["name"]) for table in tables.values()} - {"meta"}
+    if kinds:
+        raise InputError(f"{other}: its signature is that of {min(kinds)!r}", hint=AGAIN, where=str(path))
     if aspect not in tables:
         raise InputError(f"no table of {aspect!r}", hint=f"choose --aspect: {', '.join(tables)}", where=str(path))
     return tables[aspect]
 
 
-def _stored_slope(metric: str, table: Mapping[str, Any], judges: Mapping[str, Signature], path: str) -> Clustered:
+def _stored_slope(
+    metric: str, table: Mapping[str, Any], judges: Mapping[str, Signature], path: str
+) -> tuple[Clustered, str]:
+    """Score per unit of rating in the table, and a note on samples without a score."""
     with reading_saved(path, f"no slope of {metric}", hint=AGAIN):
         rows = {str(row["metric"]): row for row in table["rows"]}
         row = rows[find(metric, rows)]
@@ -71,8 +87,9 @@ def _stored_slope(metric: str, table: Mapping[str, Any], judges: Mapping[str, Si
             why = "scores without a signature" if slope else "fewer than 10 rated samples, or all with one rating"
             raise InputError(f"no slope of {metric}: {why}", hint=AGAIN, where=path)
         found = Clustered(float(slope["value"]), int(slope["n"]), float(slope["freedom"]), {"": float(slope["error"])})
+        missing = int(row["unscored"])
     _refuse_other_judge(metric, judges[metric], Signature.from_json(judge, where=path), path)
-    return found
+    return found, _note_unscored(metric, missing, found.n + missing, "", path)
 
 
 def _refuse_other_judge(metric: str, compared: Signature, rated: Signature, path: str) -> None:
@@ -86,37 +103,42 @@ def _slope(
     rated_scores: str | Path | None,
     judges: Mapping[str, Signature],
     reading: Reading,
-) -> Clustered:
-    """Score per unit of rating, from rated samples scored by the same judge."""
+) -> tuple[Clustered, str]:
+    """Score per unit of rating, from rated samples scored by the same judge, and a note on those without a score."""
     samples: list[Sample] = reading.read(rated, "samples")
     ratings = mean_ratings(samples, reading.options.ratings)
     if not ratings:
         raise InputError(
             "no ratings to convert the margin with", hint="add ratings, or name --aspect", where=str(rated)
         )
-    values, judge = _scored(metric, samples, rated_scores, reading)
+    scored, judge = _scored(metric, samples, rated_scores, reading)
     _refuse_other_judge(metric, judges[metric], judge, str(rated_scores or rated))
+    values = {key: score.value for key, score in scored.items() if score.value is not None}
+    missing = [sample.key for sample in samples if sample.key in ratings and sample.key not in values]
+    why = scored[missing[0]].reason if missing and missing[0] in scored else ""
+    example = f", for example {format_key(missing[0])}{f' ({why})' if why else ''}" if missing else ""
+    note = _note_unscored(metric, len(missing), len(ratings), example, str(rated_scores or rated))
     rows = [
         (values[s.key], ratings[s.key], fingerprint(*(t.text for t in s.context)) if s.context else s.id)
         for s in samples
-        if s.key in ratings and not math.isnan(values.get(s.key, math.nan))
+        if s.key in ratings and s.key in values
     ]
     scores, people = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
-    return score_slope(scores, people, [row[2] for row in rows])
+    return score_slope(scores, people, [row[2] for row in rows]), note
 
 
 def _scored(
     metric: str, samples: Sequence[Sample], path: str | Path | None, reading: Reading
-) -> tuple[Mapping[Key, float], Signature]:
+) -> tuple[Mapping[Key, Score], Signature]:
     """Scores of samples from a file, or made here; and the signature of the metric."""
     if path is None:
         result = evaluate_all([_built(metric, reading.options)], samples, n_bootstrap=0)[0][""]
-        return result.by_sample, result.signature
+        return {score.key: score for score in result.scores(metric)}, result.signature
     known, judge = SampleKeys(sample.key for sample in samples), read_signatures(str(path)).get(metric)
     if judge is None:
         raise InputError(f"no scores of {metric}", hint="score the rated samples with it", where=str(path))
-    own = [score for score in reading.read(path, "scores") if score.metric == metric and score.value is not None]
-    return {key: score.value for score in own if (key := known.find(score.id, score.system))}, judge
+    own = [score for score in reading.read(path, "scores") if score.metric == metric]
+    return {key: score for score in own if (key := known.find(score.id, score.system))}, judge
 
 
 def _built(name: str, options: CompareOptions) -> Metric:

@@ -20,11 +20,11 @@ def direction(metric: str, lower_is_better: bool | None = None) -> Direction:
     return found
 
 
-def downwards(metric: str, lower_is_better: bool | None = None) -> bool:
-    """Whether a ranking puts the lowest score first; a metric that cannot rank systems is refused."""
+def downwards(metric: str, lower_is_better: bool | None = None, *, verb: str = "rank") -> bool:
+    """Whether lower scores are better; a metric without a better side, or of whole sets, is refused."""
     if why := unrankable(metric, lower_is_better):
         what, hint = why
-        raise InputError(f"cannot rank by {metric}: {what}", hint=hint)
+        raise InputError(f"cannot {verb} by {metric}: {what}", hint=hint)
     return direction(metric, lower_is_better) == "lower"
 
 
@@ -38,7 +38,7 @@ def unrankable(metric: str, lower_is_better: bool | None = None) -> tuple[str, s
     if direction(metric, lower_is_better) == "neither":
         return (
             "neither a high nor a low score is better",
-            "use another metric, or say whether higher or lower is better",
+            "use another metric, or add --higher-is-better or --lower-is-better",
         )
     return None
 

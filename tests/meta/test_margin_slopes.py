@@ -10,8 +10,11 @@ import pytest
 
 from interloq import InputError, Rating, write
 from interloq.data.jsonl import to_json
+from interloq.meta.compare_options import GateOptions
+from interloq.meta.gate import Gate
 from interloq.meta.gate_file import gate_file
 from interloq.meta.meta_file import meta_file
+from interloq.meta.table import MetaTable
 from interloq.pipelines.score_file import score_file
 from tests.meta.made_replies import CHRF, METRIC, replies, write_replies
 
@@ -20,6 +23,10 @@ from tests.meta.made_replies import CHRF, METRIC, replies, write_replies
 def files(folder: Path) -> Path:
     write_replies()
     return folder
+
+
+def write_table(table: MetaTable) -> None:
+    Path("meta.json").write_bytes(orjson.dumps(to_json(asdict(table))))
 
 
 def test_margins_in_ratings(files: Path) -> None:
@@ -46,10 +53,34 @@ def test_ratings_of_another_aspect(files: Path) -> None:
         gate_file("bad.jsonl", replace(CHRF, rated="wit.jsonl"), old="old.jsonl", margin=0.5)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        replace(CHRF, rated="rated.jsonl"),
+        replace(CHRF, rated="rated.jsonl", rated_scores="scores.jsonl"),
+        replace(CHRF, meta="meta.json"),
+    ],
+)
+def test_rated_samples_without_a_score_are_counted_and_too_many_refused(options: GateOptions, files: Path) -> None:
+    def gated(bare: int) -> Gate:
+        rated = [replace(s, references=()) if int(s.id) < bare else s for s in replies(0.5)]
+        write("rated.jsonl", rated, kind="samples")
+        score_file("rated.jsonl", [METRIC], "scores.jsonl", n_bootstrap=0)
+        write_table(meta_file(["scores.jsonl"], "rated.jsonl", n_bootstrap=0)["overall"])
+        return gate_file("bad.jsonl", options, old="old.jsonl", margin=0.5)
+
+    unscored = "chrf: 6 of 30 rated samples without a score, not used to convert the margin"
+    example = "" if options.meta else ", for example '0' of 'bot' (no references)"
+    assert f"{unscored}{example}" in gated(6).comparison.notes
+    with pytest.raises(InputError, match=r"chrf scored only 23 of 30 rated samples.*; at least four fifths are needed"):
+        gated(7)
+    assert not any("without a score" in note for note in gated(0).comparison.notes)
+
+
 def test_the_stored_table_of_meta_converts_the_margin(files: Path) -> None:
     score_file("old.jsonl", [METRIC], "scores.jsonl", n_bootstrap=0)
     found = meta_file(["scores.jsonl"], "old.jsonl", n_bootstrap=0)
-    (files / "meta.json").write_bytes(orjson.dumps(to_json(asdict(found["overall"]))))
+    write_table(found["overall"])
     stored = gate_file("bad.jsonl", replace(CHRF, meta="meta.json"), old="old.jsonl", margin=0.5)
     rated = gate_file("bad.jsonl", replace(CHRF, rated="old.jsonl"), old="old.jsonl", margin=0.5)
     assert [v.reason for v in stored.verdicts] == [v.reason for v in rated.verdicts]
@@ -63,8 +94,15 @@ def test_other_tables_of_meta_are_refused(files: Path) -> None:
     (row,) = table["rows"]
     judge = {"name": "chrf(order=6)", "parts": {"model": "another"}}
     for changed, message in (
-        ({"aspect": "overall"}, "no slope of chrf: 'rows' is missing; make it again: interloq meta"),
-        ({**table, "rows": [{**row, "metric": "bleu"}]}, "no slope of chrf: 'chrf' is missing"),
+        (
+            {"aspect": "overall"},
+            "not the JSON of `interloq meta`: 'signature' is missing; make it again: interloq meta",
+        ),
+        (
+            {**table, "signature": {"name": "choose", "parts": {}}},
+            "not the JSON of `interloq meta`: .* that of 'choose'",
+        ),
+        ({**table, "rows": []}, "no slope of chrf: 'chrf' is missing"),
         ({**table, "rows": [{**row, "slope": None}]}, "no slope of chrf: fewer than 10 rated samples"),
         ({**table, "judges": {}}, "no slope of chrf: scores without a signature"),
         ({**table, "judges": {METRIC: judge}}, "the compared files and meta.json were scored by different versions"),

@@ -24,7 +24,7 @@ def test_what_is_said_wins() -> None:
     said = [metric_names.direction("perplexity", lower) for lower in (None, True, False)]
     assert said == ["lower", "lower", "higher"]
     assert [metric_names.downwards("length", lower) for lower in (True, False)] == [True, False]
-    with pytest.raises(InputError, match=r"neither a high nor a low score is better; .* whether higher or lower"):
+    with pytest.raises(InputError, match=r"neither a high nor a low score is better; .* --higher-is-better or --lower"):
         metric_names.downwards("length(tokenizer='char')")
 
 
