@@ -78,9 +78,9 @@ class Chat:
         return [Turn(line.text, line.speaker) for line in self.lines if line.text]
 
     def shown(self) -> dict[str, Any]:
-        """The conversation as the page sees it: without the bot's name and without the text of failures."""
+        """The conversation as the page sees it: nothing says that the partner is a bot, or why it failed."""
         lines = [
-            {"place": line.place, "bot": line.speaker == BOT, "text": line.text, "failed": not line.text}
+            {"place": line.place, "own": line.speaker == PERSON, "text": line.text, "failed": not line.text}
             for line in self.lines
         ]
         return {"turns": lines, "left": self.left, "ended": self.ended}

@@ -18,6 +18,7 @@ from interloq.interlocutor.samples import CONTINUED
 from interloq.records import INTERLOCUTOR, Dialogue, Rating, Sample, Turn
 from interloq.web.chat import BOT, Chat, made_chat
 from interloq.web.chat_task import WHOLE
+from interloq.web.guesses import exported, guesses
 from interloq.web.people import raters
 from interloq.web.schema import answer, assignment, item
 from interloq.web.tasks import Stored
@@ -28,7 +29,8 @@ def chat_dialogues(connection: Connection, stored: Stored, name: Pseudonyms) -> 
     known = raters(connection)
     for chat in _chats(connection, stored):
         person = name(known[chat.person])
-        ratings = [*_answers(connection, chat, person).get(WHOLE, []), *_continued(chat, person, chat.lines[-1].place)]
+        ratings = _answers(connection, stored, chat, person).get(WHOLE, [])
+        ratings += _continued(chat, person, chat.lines[-1].place)
         yield Dialogue(
             _id(stored, chat), _turns(chat, person), {chat.bot: chat.bot}, ratings, failure=_failures(chat),
             occasion=chat.topic or person,
@@ -40,7 +42,7 @@ def chat_samples(connection: Connection, stored: Stored, name: Pseudonyms) -> It
     known = raters(connection)
     for chat in _chats(connection, stored):
         person = name(known[chat.person])
-        answers, turns = _answers(connection, chat, person), _turns(chat, person)
+        answers, turns = _answers(connection, stored, chat, person), _turns(chat, person)
         places = [line.place for line in chat.lines if line.text]
         for place in chat.reply_places:
             n = places.index(place)
@@ -74,12 +76,14 @@ def _turns(chat: Chat, person: str) -> list[Turn]:
     ]
 
 
-def _answers(connection: Connection, chat: Chat, person: str) -> dict[int, list[Rating]]:
+def _answers(connection: Connection, stored: Stored, chat: Chat, person: str) -> dict[int, list[Rating]]:
     """Ratings by unit."""
     found: dict[int, list[Rating]] = {}
+    guessed, bot = guesses(stored.settings), {"system": chat.bot}
     wanted = select(answer).where(answer.c.assignment_id == chat.assignment).order_by(answer.c.id)
     for row in connection.execute(wanted):
-        found.setdefault(row.unit, []).append(Rating(row.value, person, row.aspect, INTERLOCUTOR))
+        for aspect, value, _ in exported(guessed, row.aspect, row.value, bot):
+            found.setdefault(row.unit, []).append(Rating(value, person, aspect, INTERLOCUTOR))
     return found
 
 

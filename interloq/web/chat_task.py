@@ -2,8 +2,9 @@
 """Tasks of kind chat: the bots to talk to, topics, and the questions after a conversation.
 
 `options` of the settings: {"bots": {"a": "eliza", "b": "echo"}, "topics": ["Travel"], "replies": [questions about each
-reply], "guess": true}. Each bot is an item, or each bot with each topic, so `per_item` is the number of conversations.
-The `questions` of the settings are asked about the whole conversation and, without `replies`, also about each reply.
+reply]}, and those of `guesses.py`. Each bot is an item, or each bot with each topic, so `per_item` is the number of
+conversations. The `questions` of the settings are asked about the whole conversation and, without `replies`, also about
+each reply.
 """
 
 from __future__ import annotations
@@ -14,12 +15,11 @@ from dataclasses import dataclass, fields
 from interloq.errors import InputError, nearest, short_repr
 from interloq.play.schedule import check_name
 from interloq.signature import fingerprint
-from interloq.web.interface import texts
+from interloq.web.guesses import OPTIONS, guesses, questions_to_chatter
 from interloq.web.items import Item
 from interloq.web.questions import LONGEST, Question, Task, questions_from_json
 
 WHOLE = 0  # unit of answers about the whole conversation; other units are places of the bot's turns
-GUESSED_HUMAN = "guessed_human"  # aspect: 1 if the person took the bot for a human, 0 if not
 
 
 @dataclass(frozen=True)
@@ -29,26 +29,27 @@ class Options:
     bots: Mapping[str, str]  # name of the system → spec
     topics: tuple[str, ...] = ()
     replies: tuple[Question, ...] = ()  # asked about each reply
-    guess: bool = False  # ask whether the other side was a person or a bot
 
 
 def chat_options(task: Task) -> Options:
     """The options of a task of kind chat; unknown or unsuitable ones are refused."""
-    known = [one.name for one in fields(Options)]
+    known = [*(one.name for one in fields(Options)), *OPTIONS]
     for name in task.options:
         if name not in known:
             raise InputError(f"a chat has no option {short_repr(name)}{nearest(str(name), known)}")
-    replies, guess = task.options.get("replies"), task.options.get("guess", False)
-    if not isinstance(guess, bool):
-        raise InputError(f"guess must be true or false, got {short_repr(guess)}")
+    replies, bots = task.options.get("replies"), _bots(task.options.get("bots"))
     asked = task.questions if replies is None else questions_from_json(replies)
     for question in asked:
         if question.control == "choice":
             raise InputError(f"{question.aspect!r} must be a likert scale or a slider in a chat")
-    aspects = [question.aspect for question in asked]
-    if len(set(aspects)) < len(aspects) or (guess and GUESSED_HUMAN in {one.aspect for one in task.questions}):
+    whole = [question.aspect for question in (*task.questions, *questions_to_chatter(task))]
+    if any(len(set(some)) < len(some) for some in (whole, [question.aspect for question in asked])):
         raise InputError(f"two questions have the same aspect in the chat {task.name!r}")
-    return Options(_bots(task.options.get("bots")), _topics(task.options.get("topics", [])), asked, guess)
+    names = guesses(task).names
+    if names is not None and names.keys() != bots.keys():
+        what = f"which_bot must describe each bot, {', '.join(bots)}; it describes {', '.join(names)}"
+        raise InputError(what)
+    return Options(bots, _topics(task.options.get("topics", [])), asked)
 
 
 def _bots(given: object) -> Mapping[str, str]:
@@ -86,9 +87,4 @@ def asked_after(task: Task, places: Iterable[int]) -> list[tuple[int, Question]]
     """Questions after a conversation with replies at these places: about each of them, then about the whole."""
     options = chat_options(task)
     found = [(place, question) for place in places for question in options.replies]
-    found += [(WHOLE, question) for question in task.questions]
-    if options.guess:
-        t = texts(task.language)
-        labels = (t["guess_bot"], t["guess_human"])
-        found.append((WHOLE, Question(GUESSED_HUMAN, t["guess"], low=0, high=1, labels=labels)))
-    return found
+    return found + [(WHOLE, question) for question in (*task.questions, *questions_to_chatter(task))]

@@ -27,9 +27,10 @@ from interloq.records import OUTSIDER, Dialogue, Preference, Rating, Sample
 from interloq.web.answers import PLACES
 from interloq.web.chat_export import chat_dialogues, chat_samples
 from interloq.web.database import open_database
+from interloq.web.guesses import exported, guesses
 from interloq.web.people import raters
 from interloq.web.schema import answer, assignment, item
-from interloq.web.tasks import Stored, find_task
+from interloq.web.tasks import Stored, find_task, get_task
 
 SQLITE_PARTS = ("wal", "shm")  # files beside an open study
 
@@ -44,6 +45,7 @@ class Answer:
     person: int
     rater: str  # an id that must be hashed
     aspect: str
+    system: str  # that the answer is about, if it is about one of several in the unit
     value: float | None
     choice: str | None
     reason: str
@@ -51,7 +53,7 @@ class Answer:
 
 
 def answers(connection: Connection, task: int) -> Iterator[Answer]:
-    """All answers to a task in the order of its items, without attention checks."""
+    """All answers to a task in the order of its items, without attention checks; guesses as in `guesses.exported`."""
     rows = connection.execute(
         select(answer, assignment.c.person_id, item.c.hidden)
         .join(assignment, assignment.c.id == answer.c.assignment_id)
@@ -59,14 +61,15 @@ def answers(connection: Connection, task: int) -> Iterator[Answer]:
         .where(assignment.c.task_id == task, assignment.c.finished.is_not(None), item.c.correct.is_(None))
         .order_by(item.c.place, answer.c.id)
     )
-    known = raters(connection)
+    known, guessed = raters(connection), guesses(get_task(connection, task).settings)
     for row in rows:
         units = tuple(row.hidden["units"])
         unit = units[row.unit] if row.unit < len(units) else units[0]  # replies in a chat belong to its only unit
-        yield Answer(
-            unit, units, row.hidden.get("item", units[0]["id"]), row.person_id,
-            known[row.person_id], row.aspect, row.value, row.choice, row.reason, row.time,
-        )  # fmt: skip
+        for aspect, value, system in exported(guessed, row.aspect, row.value, unit):
+            yield Answer(
+                unit, units, row.hidden.get("item", units[0]["id"]), row.person_id, known[row.person_id],
+                aspect, system, value, row.choice, row.reason, row.time,
+            )  # fmt: skip
 
 
 def rated_records(connection: Connection, task: int, name: Pseudonyms) -> list[Sample | Dialogue]:
@@ -77,7 +80,7 @@ def rated_records(connection: Connection, task: int, name: Pseudonyms) -> list[S
             found[unit["id"], unit["system"]] = PARSERS[row.hidden["kind"]](unit["record"], unit["id"])
     for one in answers(connection, task):
         key = one.unit["id"], one.unit["system"]
-        rating = Rating(one.value, rater=name(one.rater), aspect=one.aspect, role=OUTSIDER)
+        rating = Rating(one.value, rater=name(one.rater), aspect=one.aspect, role=OUTSIDER, system=one.system)
         found[key] = replace(found[key], ratings=(*found[key].ratings, rating))
     return list(found.values())
 
@@ -85,7 +88,7 @@ def rated_records(connection: Connection, task: int, name: Pseudonyms) -> list[S
 def ratings(connection: Connection, task: int, name: Pseudonyms) -> Iterator[Rating]:
     """Ratings on their own, one per answer."""
     for one in answers(connection, task):
-        yield Rating(one.value, name(one.rater), one.aspect, OUTSIDER, one.unit["id"], one.unit["system"])
+        yield Rating(one.value, name(one.rater), one.aspect, OUTSIDER, one.unit["id"], one.system or one.unit["system"])
 
 
 def preferences(connection: Connection, task: int, name: Pseudonyms) -> Iterator[Preference]:
@@ -143,7 +146,8 @@ def _export_table(connection: Connection, stored: Stored, output: str | Path, na
         time = datetime.fromtimestamp(one.time, UTC).isoformat(timespec="seconds")
         value = "" if one.value is None else f"{one.value:g}"
         unit, rater = one.unit, name(one.rater)
-        table.writerow((unit["id"], unit["system"], rater, one.aspect, OUTSIDER, value, time, _cell(one.reason)))
+        system = one.system or unit["system"]
+        table.writerow((unit["id"], system, rater, one.aspect, OUTSIDER, value, time, _cell(one.reason)))
         written += 1
     write_text(output, text.getvalue())
     return {"kind": "ratings", "records": written}

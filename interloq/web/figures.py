@@ -15,15 +15,15 @@ from interloq.meta.table import Estimate, HumanRow
 from interloq.records import Score
 from interloq.statistics.clustered import Clustered
 from interloq.web import monitor
+from interloq.web.blindness import guess_sections
 from interloq.web.collected import Page, Person
+from interloq.web.guesses import guesses
 from interloq.web.monitor import Enough, SystemFigure, Vote
 from interloq.web.questions import Question
+from interloq.web.sections import NONE, interval, number, section
 from interloq.web.suspicion import Annotator, annotators
 from interloq.web.task_file import SCORES
 from interloq.web.tasks import Stored
-
-NONE = "–"
-DECIMALS = 2
 
 
 @dataclass(frozen=True)
@@ -39,26 +39,19 @@ class Collected:
 def figures(found: Collected, name: Pseudonyms) -> dict[str, Any]:
     """Headlines and sections of the page."""
     settings = found.stored.settings
-    aspects = [question.aspect for question in settings.questions]
+    guessed = guesses(settings)
+    questions = [question for question in settings.questions if question.aspect not in guessed.aspects()]
+    aspects = [question.aspect for question in questions]
     workers = annotators(found.pages, aspects, least_seconds=settings.least_seconds)
-    headlines, sections = _counted(found, workers), [_people(found.people, workers, name)]
+    headlines = _counted(found, workers)
+    sections = [*guess_sections(found.pages, guessed), _people(found.people, workers, name)]
     if aspects:
         enough = monitor.enough(found.pages, aspects[0], *monitor.wanted(settings, found.pages, found.clusters))
         agreed = {one: monitor.agreement(monitor.votes(found.pages, one), one) for one in aspects}
         headlines += [_alpha(agreed[aspects[0]]), _ranking(enough)]
-        asked = [one for question in settings.questions for one in _of_question(found, question, agreed)]
+        asked = [one for question in questions for one in _of_question(found, question, agreed)]
         sections = [_enough(enough, settings.per_item, aspects[0], several=len(aspects) > 1), *asked, *sections]
     return {"headlines": headlines, "sections": sections}
-
-
-def number(value: float, decimals: int = DECIMALS) -> str:
-    """A number with a fixed number of decimals; a dash if it is unknown."""
-    return f"{value:z.{decimals}f}".replace("-", "−") if math.isfinite(value) else NONE
-
-
-def interval(ci: tuple[float, float] | None) -> str:
-    """An interval as text; a dash if it is unknown."""
-    return f"{number(ci[0])} to {number(ci[1])}" if ci else NONE
 
 
 # ---- headlines -------------------------------------------------------------------------------------------------------
@@ -100,7 +93,7 @@ def _enough(enough: Enough, per_item: int, aspect: str, *, several: bool) -> dic
     text = [" ".join(sentence for sentence in _verdict(enough, per_item) if sentence)]
     rows = [[gap.better, gap.worse, number(gap.difference), interval(gap.interval), "no"] for gap in enough.open_gaps]
     columns = ["Better so far", "Next", "Difference", "Interval", "Separated"] if rows else []
-    return _section("enough", f"Is it enough?{about}", text, columns, rows)
+    return section("enough", f"Is it enough?{about}", text, columns, rows)
 
 
 def _verdict(enough: Enough, per_item: int) -> list[str]:
@@ -159,7 +152,7 @@ def _systems(question: Question, found: Sequence[SystemFigure]) -> dict[str, Any
             row += [number(strength.value), interval(strength.ci)]
         text.append("Strengths are Bradley–Terry log-odds: a difference of 1 means odds of e : 1.")
         text += [found[0].strength.note] if found[0].strength and found[0].strength.note else []
-    return _section(
+    return section(
         f"systems-{question.aspect}",
         f"Systems: {question.aspect}",
         text if found else ["No answers yet."],
@@ -178,7 +171,7 @@ def _bar(mean: Clustered, low: float, high: float) -> dict[str, Any]:
 def _agreement(found: HumanRow | None, aspect: str) -> dict[str, Any]:
     title = f"Agreement: {aspect}"
     if found is None:
-        return _section(f"agreement-{aspect}", title, ["No two people have judged the same thing yet."])
+        return section(f"agreement-{aspect}", title, ["No two people have judged the same thing yet."])
     rows = [
         [name, number(one.value), interval(one.ci), f"{one.n:,}", one.note]
         for name, one in (("α, interval", found.alpha), ("α, ordinal", found.alpha_ordinal))
@@ -188,7 +181,7 @@ def _agreement(found: HumanRow | None, aspect: str) -> dict[str, Any]:
         rows.append(
             [f"pairwise {name}", number(pairs.mean), f"{number(pairs.min)} to {number(pairs.max)} (range)", "", note]
         )
-    return _section(f"agreement-{aspect}", title, [], ["Measure", "Value", "95 % interval", "Items", "Note"], rows)
+    return section(f"agreement-{aspect}", title, [], ["Measure", "Value", "95 % interval", "Items", "Note"], rows)
 
 
 def _metrics(scores: Sequence[Mapping[str, Any]], votes: Sequence[Vote], aspect: str) -> dict[str, Any]:
@@ -196,12 +189,12 @@ def _metrics(scores: Sequence[Mapping[str, Any]], votes: Sequence[Vote], aspect:
     try:
         found = monitor.metric_agreement(made, votes, aspect)
     except InputError as error:
-        return _section(f"metrics-{aspect}", f"Metrics: {aspect}", [str(error)])
+        return section(f"metrics-{aspect}", f"Metrics: {aspect}", [str(error)])
     rows = [[name, number(one.value), interval(one.ci), f"{one.n:,}", one.note] for name, one in found.items()]
     text = (
         ["Spearman’s correlation with the mean judgment so far."] if rows else ["No scored reply has been judged yet."]
     )
-    return _section(
+    return section(
         f"metrics-{aspect}",
         f"Metrics: {aspect}",
         text,
@@ -213,7 +206,7 @@ def _metrics(scores: Sequence[Mapping[str, Any]], votes: Sequence[Vote], aspect:
 def _gaps(gaps: Mapping[str, Clustered], aspect: str) -> dict[str, Any]:
     rows = [[name, number(gap.value), interval(gap.ci), f"{gap.n:,}"] for name, gap in gaps.items()]
     text = ["Mean rating by the people who chatted minus that by the outsiders of this task."]
-    return _section(
+    return section(
         f"gap-{aspect}",
         f"Chatters and outsiders: {aspect}",
         text,
@@ -233,7 +226,7 @@ def _people(people: Sequence[Person], workers: Sequence[Annotator], name: Pseudo
     text = [
         "Median seconds. Agreement is the correlation with the mean of the others. Nobody is excluded by the program."
     ]
-    return _section("people", "Annotators", text if rows else ["Nobody has opened an invitation yet."], columns, rows)
+    return section("people", "Annotators", text if rows else ["Nobody has opened an invitation yet."], columns, rows)
 
 
 def _person(one: Person, work: Annotator, name: Pseudonyms) -> list[Any]:
@@ -249,9 +242,3 @@ def _person(one: Person, work: Annotator, name: Pseudonyms) -> list[Any]:
         number(work.correlation),
         {"forget": one.id, "name": shown},
     ]
-
-
-def _section(
-    id: str, title: str, text: Sequence[str], columns: Sequence[str] = (), rows: Sequence[Sequence[Any]] = ()
-) -> dict[str, Any]:
-    return {"id": id, "title": title, "text": list(text), "columns": list(columns), "rows": [list(row) for row in rows]}

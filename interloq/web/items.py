@@ -17,6 +17,7 @@ from interloq.records import Dialogue, Sample, Turn, format_key
 from interloq.signature import fingerprint
 
 MOST_UNITS = 20  # replies on one page
+SPEAKERS = "speakers"  # of a dialogue, in its hidden unit: letter → system, '' for people
 
 
 @dataclass(frozen=True)
@@ -30,12 +31,15 @@ class Item:
     priority: float = 0.0
 
 
-def rate_items(records: Iterable[Sample | Dialogue], *, together: bool = True) -> list[Item]:
-    """Items to rate: all replies to one context on a page (or each on its own), or one dialogue per page."""
+def rate_items(records: Iterable[Sample | Dialogue], *, together: bool = True, mark_bots: bool = True) -> list[Item]:
+    """Items to rate: all replies to one context on a page (or each on its own), or one dialogue per page.
+
+    `mark_bots` shows which speaker of a dialogue is a bot.
+    """
     groups: dict[str, list[Sample | Dialogue]] = {}
     for record in records:
         groups.setdefault(_place_of(record, together=together), []).append(record)
-    return [_item(group) for group in groups.values()]
+    return [_item(group, mark_bots=mark_bots) for group in groups.values()]
 
 
 def compare_items(records: Iterable[Sample | Dialogue]) -> list[Item]:
@@ -89,19 +93,32 @@ def system_of(record: Sample | Dialogue) -> str:
     return "+".join(sorted(set(record.systems.values())))
 
 
-def _item(records: Sequence[Sample | Dialogue]) -> Item:
+def speakers(dialogue: Dialogue) -> dict[str, str]:
+    """System of each speaker, by the letter that annotators see; '' for people."""
+    shown = zip(blind(dialogue.turns), dialogue.turns, strict=True)
+    return {one["speaker"]: dialogue.systems.get(turn.speaker, "") for one, turn in shown}
+
+
+def _item(records: Sequence[Sample | Dialogue], *, mark_bots: bool = True) -> Item:
     if len(records) > MOST_UNITS:
         what = f"{count(len(records), 'reply', 'replies')} to one context: a page shows at most {MOST_UNITS}"
         raise InputError(what, hint="rate each reply on its own page")
     first = records[0]
     context = blind(first.context) if isinstance(first, Sample) else []
     units = [
-        {"text": one.response} if isinstance(one, Sample) else {"turns": blind(one.turns, one.systems)}
+        {"text": one.response}
+        if isinstance(one, Sample)
+        else {"turns": blind(one.turns, one.systems if mark_bots else None)}
         for one in records
     ]
-    hidden = [{"id": one.id, "system": system_of(one), "record": to_json(one)} for one in records]
+    hidden = [_hidden(one) for one in records]
     kind = "samples" if isinstance(first, Sample) else "dialogues"
     return Item(_key(first), {"context": context, "units": units}, {"kind": kind, "units": hidden})
+
+
+def _hidden(record: Sample | Dialogue) -> dict[str, Any]:
+    known = {SPEAKERS: speakers(record)} if isinstance(record, Dialogue) else {}
+    return {"id": record.id, "system": system_of(record), "record": to_json(record), **known}
 
 
 def _key(record: Sample | Dialogue) -> str:
@@ -116,11 +133,12 @@ def _texts(sample: Sample) -> tuple[str, ...]:
 
 
 def blind(turns: Sequence[Turn], systems: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
-    """Turns with speakers renamed A, B, …; without names they alternate. `bot` marks turns of a system."""
+    """Turns with speakers renamed A, B, …; without names they alternate. With `systems`, `bot` marks their turns."""
     names: dict[str, str] = {}
     found = []
     for i, turn in enumerate(turns):
         speaker = turn.speaker or f"\0{i % 2}"
         name = names.setdefault(speaker, chr(ord("A") + len(names) % 26))
-        found.append({"speaker": name, "text": turn.text, "bot": turn.speaker in (systems or {})})
+        marked = {} if systems is None else {"bot": turn.speaker in systems}
+        found.append({"speaker": name, "text": turn.text, **marked})
     return found

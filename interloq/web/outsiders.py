@@ -8,6 +8,7 @@ from sqlalchemy import Connection
 from interloq.data.pseudonyms import Pseudonyms
 from interloq.errors import InputError
 from interloq.web.chat_export import chat_dialogues
+from interloq.web.guesses import OPTIONS, guesses, with_guesses
 from interloq.web.items import rate_items
 from interloq.web.questions import Task
 from interloq.web.tasks import Stored, add_task
@@ -23,8 +24,10 @@ def send_to_outsiders(connection: Connection, stored: Stored, name: Pseudonyms) 
     dialogues = list(chat_dialogues(connection, stored, name))
     if not dialogues:
         raise InputError("no conversation is over yet", hint="wait until somebody finished one")
+    options = {name: settings.options[name] for name in OPTIONS if name in settings.options}
     task = Task(
         "rate", f"{settings.name[: 80 - len(SUFFIX)]}{SUFFIX}", settings.questions,
-        language=settings.language, consent=settings.consent,
+        language=settings.language, consent=settings.consent, options=options,
     )  # fmt: skip
-    return add_task(connection, task, rate_items(dialogues), {"name": settings.name, "kind": "dialogues"})
+    items = rate_items(dialogues, mark_bots=not guesses(task).human)
+    return add_task(connection, with_guesses(task), items, {"name": settings.name, "kind": "dialogues"})

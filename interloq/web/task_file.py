@@ -27,6 +27,7 @@ from interloq.signature import file_fingerprint
 from interloq.web.answers import CHOICES, PLACES
 from interloq.web.chat_bots import add_chat
 from interloq.web.database import open_database
+from interloq.web.guesses import check_records, guesses, with_guesses
 from interloq.web.items import Item, compare_items, rate_items
 from interloq.web.priority import with_priorities
 from interloq.web.questions import Question, Task, from_json, is_number
@@ -55,6 +56,7 @@ def read_settings(path: str | Path | None, *, default_name: str = "", **given: A
     checks = value.pop(CHECKS, [])
     try:
         task = from_json(value)
+        task = with_guesses(task) if task.kind == "rate" else task
         return Settings(task, tuple(_checks(checks, task)))
     except InputError as error:
         raise InputError(error.what, hint=error.hint, where=str(path or "")) from error
@@ -152,7 +154,9 @@ def _items(records: Iterable[Sample | Dialogue], task: Task, *, together: bool) 
     if task.kind == "compare":
         return compare_items(records)
     if task.kind == "rate":
-        return rate_items(records, together=together)
+        records = list(records)
+        check_records(task, records)
+        return rate_items(records, together=together, mark_bots=not guesses(task).human)
     raise InputError(f"a task of kind {task.kind!r} is not made from samples or dialogues")
 
 

@@ -40,12 +40,15 @@ def talk(study: Database, stored: Stored, person: int, *replies: Reply) -> int:
     return found.id
 
 
-def rate(study: Database, stored: Stored, person: int, number: int) -> None:
+def rate(study: Database, stored: Stored, person: int, number: int, **guesses: int) -> None:
     with study.writing() as connection:
         own = (connection, stored.settings, person, number)
         chat.end(*own)
         asked = asked_after(stored.settings, chat.reply_places(*own))
-        given = [{"unit": unit, "aspect": one.aspect, "value": 5 if unit == 0 else 2} for unit, one in asked]
+        given = [
+            {"unit": unit, "aspect": one.aspect, "value": guesses.get(one.aspect, 2 if unit else 5)}
+            for unit, one in asked
+        ]
         answers.submit(*own, "submission", given, "page", asked=asked)
 
 

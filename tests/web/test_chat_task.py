@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from interloq.errors import InputError
-from interloq.web.chat_task import GUESSED_HUMAN, WHOLE, asked_after, chat_items, chat_options
+from interloq.web.chat_task import WHOLE, asked_after, chat_items, chat_options
+from interloq.web.guesses import GUESSED_HUMAN
 from tests.web.conftest import chat_task
 
 BOTS = {"secret-parrot": "echo", "secret-owl": "eliza"}
@@ -43,6 +44,7 @@ def test_replies_are_asked_about_before_the_whole() -> None:
         ({"bots": BOTS, "topics": ["a", "a"]}, "topics are the same"),
         ({"bots": BOTS, "topics": ["a" * 3000]}, "characters"),
         ({"bots": BOTS, "guess": 1}, "true or false"),
+        ({"bots": BOTS, "which_bot": {"secret-owl": "x", "crow": "y"}}, "must describe each bot, secret-parrot"),
         ({"bots": BOTS, "replies": [{"control": "choice"}]}, "likert scale"),
         ({"bots": BOTS, "replies": [{"aspect": "a"}, {"aspect": "a"}]}, "same aspect"),
     ],

@@ -7,7 +7,7 @@ from typing import Any
 
 from interloq.data.pseudonyms import Pseudonyms
 from interloq.web.collected import Page, Person
-from interloq.web.figures import Collected, figures, interval, number
+from interloq.web.figures import Collected, figures
 from interloq.web.questions import Task
 from interloq.web.tasks import Stored
 from tests.web.conftest import choice_task, likert_task
@@ -62,8 +62,3 @@ def test_metrics_and_the_gap_of_chatters() -> None:
     found = shown(likert_task(), pages, scores=scores)
     assert found["metrics-overall"]["rows"][0][0] == "m"
     assert [row[:2] for row in found["gap-overall"]["rows"]] == [["owl", "2.00"], ["parrot", "3.00"]]
-
-
-def test_numbers() -> None:
-    assert [number(one) for one in (-0.126, -0.001, float("nan"))] == ["−0.13", "0.00", "–"]
-    assert (interval((0, 1)), interval(None)) == ("0.00 to 1.00", "–")

@@ -3,13 +3,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from interloq import load
 from interloq.errors import InputError
 from interloq.models.replies import Reply
+from interloq.records import INTERLOCUTOR, OUTSIDER
 from interloq.web import assign, collected
 from interloq.web.answers import submit
 from interloq.web.database import Database
+from interloq.web.export import export_task
 from interloq.web.monitor import chatter_gap
 from interloq.web.outsiders import send_to_outsiders
 from interloq.web.tasks import get_task
@@ -36,6 +41,39 @@ def test_outsiders_rate_conversations_and_the_gap_is_known(study: Database) -> N
         submit(connection, task.settings, outsider, page.id, "submission", given, "page")
         gap = chatter_gap(collected.pages(connection, task.id), "overall")
     assert {name: one.value for name, one in gap.items()} == {"secret-parrot": 3}  # the chatter gave 5
+
+
+def test_outsiders_who_guess_do_not_see_who_is_a_bot(study: Database, tmp_path: Path) -> None:
+    options = {"guess": True, "which_bot": {"secret-owl": "The wise one", "secret-parrot": "The chatty one"}}
+    bots = {"secret-parrot": "echo", "secret-owl": "eliza"}
+    stored, chatter, _ = started(study, bots=bots, options={**options, "replies": []})
+    rate(study, stored, chatter, talk(study, stored, chatter, Reply("one")), guessed_human=1, guessed_partner=2)
+    with study.writing() as connection:
+        task = get_task(connection, send_to_outsiders(connection, stored, NAMES))
+    (outsider,) = annotators(study, task)
+    with study.writing() as connection:
+        page = assign.next_item(connection, task, outsider)
+        assert page is not None
+        assert {key for turn in page.shown["units"][0]["turns"] for key in turn} == {"speaker", "text"}
+        values = {"overall": 2, "guessed_human_a": 1, "guessed_human_b": 0, "guessed_partner": 1}
+        given = [{"unit": 0, "aspect": aspect, "value": value} for aspect, value in values.items()]
+        submit(connection, task.settings, outsider, page.id, "submission", given, "page")
+        export_task(connection, task, tmp_path / "out.jsonl", NAMES)
+    (found,) = load(tmp_path / "out.jsonl", kind="dialogues")
+    (bot,) = found.systems
+    right = bot == "secret-parrot"
+    assert {(one.role, one.aspect, one.system): one.value for one in found.ratings} == {
+        (INTERLOCUTOR, "overall", ""): 5,
+        (INTERLOCUTOR, "guessed_human", ""): 1,
+        (INTERLOCUTOR, "guessed_partner", ""): 2,
+        (INTERLOCUTOR, "recognised", ""): right,
+        (INTERLOCUTOR, "continued", ""): 0,
+        (OUTSIDER, "overall", ""): 2,
+        (OUTSIDER, "person_guessed_human", ""): 1,
+        (OUTSIDER, "guessed_human", bot): 0,
+        (OUTSIDER, "guessed_partner", ""): 1,
+        (OUTSIDER, "recognised", ""): not right,
+    }
 
 
 def test_only_chats_are_sent_once(study: Database) -> None:

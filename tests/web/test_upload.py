@@ -30,7 +30,7 @@ def test_a_preview_shows_pages_without_systems_and_counts_bad_lines(tmp_path: Pa
     assert (preview["items"], preview["records"], preview["per_item"]) == (1, 2, 2)
     assert preview["pages"] == [
         {
-            "context": [{"speaker": "A", "text": "Hi", "bot": False}],
+            "context": [{"speaker": "A", "text": "Hi"}],
             "units": [{"text": "Hello!"}, {"text": "Squawk"}],
         }
     ]

@@ -30,11 +30,11 @@ const spoken = () => state.turns.filter((turn) => !turn.failed);
 
 function entry(turn) {
   const found = document.createElement('li');
-  found.className = turn.bot ? 'turn' : 'turn other';
+  found.className = turn.own ? 'turn other' : 'turn';
   found.dataset.place = turn.place;
   const bubble = document.createElement('div');
   bubble.className = 'bubble';
-  bubble.append(part('hidden-text', `${text(turn.bot ? 'chat_partner' : 'chat_you')}: `), part('text', turn.text));
+  bubble.append(part('hidden-text', `${text(turn.own ? 'chat_you' : 'chat_partner')}: `), part('text', turn.text));
   bubble.lastElementChild.dir = 'auto';
   found.append(bubble);
   return found;
@@ -75,7 +75,7 @@ async function send(said) {
   await reply();
 }
 
-const waits = () => state.turns.length > 0 && (!state.turns.at(-1).bot || state.turns.at(-1).failed);
+const waits = () => state.turns.length > 0 && (state.turns.at(-1).own || state.turns.at(-1).failed);
 
 async function reply() {
   notify('');

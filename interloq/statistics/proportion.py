@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Proportions of independent yes-or-no answers: exact intervals (Clopper and Pearson, 1934) and binomial tests."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from interloq.statistics.clustered import LEVEL
+
+
+@dataclass(frozen=True, slots=True)
+class Proportion:
+    """How many of `n` answers were yes."""
+
+    yes: int
+    n: int
+
+    @property
+    def value(self) -> float:
+        """The share; NaN without answers."""
+        return self.yes / self.n if self.n else math.nan
+
+    @property
+    def ci(self) -> tuple[float, float] | None:
+        """The exact 95 % interval; None without answers."""
+        if not self.n:
+            return None
+        found = self._test(0.5).proportion_ci(LEVEL, method="exact")
+        return float(found.low), float(found.high)
+
+    def p(self, chance: float) -> float:
+        """Two-sided p-value of the exact binomial test against a probability; NaN without answers."""
+        return float(self._test(chance).pvalue) if self.n else math.nan
+
+    def _test(self, chance: float):  # type: ignore[no-untyped-def]
+        from scipy import stats
+
+        return stats.binomtest(self.yes, self.n, chance)

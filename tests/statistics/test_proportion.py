@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Exact intervals and tests of proportions, against values that can be computed by hand."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from interloq.statistics.proportion import Proportion
+
+
+def test_exact_intervals_and_tests() -> None:
+    none = Proportion(0, 10)
+    assert none.ci == pytest.approx((0, 1 - 0.025 ** (1 / 10)))  # the upper limit solves (1 − p)^10 = 0.025
+    eight = Proportion(8, 10)
+    assert eight.value == 0.8
+    assert eight.p(0.5) == pytest.approx(2 * (45 + 10 + 1) / 1024)
+
+
+def test_without_answers_nothing_is_known() -> None:
+    unknown = Proportion(0, 0)
+    assert math.isnan(unknown.value)
+    assert math.isnan(unknown.p(0.5))
+    assert unknown.ci is None
