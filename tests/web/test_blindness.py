@@ -13,7 +13,7 @@ FOUND = Guesses(human=True, names={"owl": "The wise one", "parrot": "The chatty 
 def page(system: str, correct: dict[str, list[float]] | None = None, **values: float | None) -> Page:
     unit = {"id": "d", "system": system, "record": {}, "speakers": {"A": "", "B": system}}
     answers = tuple(Given(0, aspect, value) for aspect, value in values.items())
-    return Page(1, "c", (unit,), answers, 9.0, 1.0, (0,), correct)  # type: ignore[arg-type]
+    return Page(1, "c", (unit,), answers, 9.0, 1.0, (0,), correct)
 
 
 def test_guesses_are_counted_by_system_and_compared_with_chance() -> None:
