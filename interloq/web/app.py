@@ -15,7 +15,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import Connection
@@ -36,6 +36,7 @@ from interloq.web.stop import stop_when_settled
 from interloq.web.tasks import get_task, number_of_items
 from interloq.web.visitors import Annotator, Known, Number, at_work, database
 
+STATIC = Path(__file__).parent / "static"
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]", "::1")
 SESSION_SECONDS = people.SESSION_DAYS * 86_400
 
@@ -74,11 +75,13 @@ def create_app(study: Study) -> Any:
     app = FastAPI(title="Interloq", docs_url=None, redoc_url=None, openapi_url=None, lifespan=_lifespan)
     app.state.study, app.state.pages, app.state.bots = study, Pages(), Bots(study.trust)
     app.state.figures = {}  # of administrators' pages, by task
-    app.mount("/static", StaticFiles(directory=Path(__file__).parent / "static"), name="static")
+    app.mount("/static", StaticFiles(directory=STATIC), name="static")
     app.exception_handler(HTTPException)(_refused)
     app.exception_handler(RequestValidationError)(_invalid)
     app.exception_handler(InputError)(_input_error)
     app.get("/health")(health)
+    app.get("/worker.js")(worker)
+    app.get("/offline")(offline)
     app.get("/join/{token}")(join)
     app.get("/")(home)
     app.post("/consent")(give_consent)
@@ -103,6 +106,17 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 def health() -> dict[str, str]:
     """For load balancers and tests."""
     return {"status": "ok"}
+
+
+def worker() -> Response:
+    """The service worker; it can keep pages below its own address only, so it is not a static file."""
+    return FileResponse(STATIC / "worker.js", media_type="text/javascript")
+
+
+def offline(request: Request) -> Response:
+    """A page that browsers keep and show without a connection; it contains nothing about anybody."""
+    pages: Pages = request.app.state.pages
+    return HTMLResponse(pages.failure("offline", "", request.headers.get("accept-language", "")))
 
 
 def join(request: Request, token: str) -> Response:

@@ -27,7 +27,7 @@ HOSTILE = [
 ]
 
 
-def _exported(served: Served, task: int, folder: Path) -> list[Any]:
+def exported(served: Served, task: int, folder: Path) -> list[Any]:
     with served.database.reading() as connection:
         wrote = export_task(connection, get_task(connection, task), folder / "out.jsonl", Pseudonyms("key"))
     return list(read(folder / "out.jsonl", kind=wrote["kind"]))
@@ -60,7 +60,7 @@ def test_rate_with_the_mouse_from_invitation_to_export(
     page.get_by_role("button", name="Submit").click()
     page.get_by_text("CODE-7").wait_for()
     assert page.get_by_text("You finished 1 item.").is_visible()
-    records = _exported(served, task, tmp_path)
+    records = exported(served, task, tmp_path)
     given = {(one.system, rating.aspect): rating.value for one in records for rating in one.ratings if rating.aspect}
     assert given["secret-parrot", "fit"] == 2
     assert given["secret-owl", "fit"] == 5
@@ -89,7 +89,7 @@ def test_compare_with_the_keyboard_alone_from_invitation_to_export(
         one.submit()
     assert page.locator("code").inner_text() == "javascript:alert(1)"  # a code, not a link
     assert page.locator("main a").count() == 0
-    records = _exported(served, task, tmp_path)
+    records = exported(served, task, tmp_path)
     assert sorted(record.winner for record in records) == ["", "secret-owl", "secret-parrot"]
     assert {record.reason for record in records if record.winner == "secret-parrot"} == {"it is 2 lines"}
 
@@ -162,7 +162,7 @@ def test_answers_wait_for_the_connection_and_are_stored_once(
     with page.expect_navigation():
         one.context.set_offline(False)
     assert page.locator("#progress-text").inner_text() == "1 of 2 done"
-    assert [record.reason for record in _exported(served, task, tmp_path)] == ["changed"]
+    assert [record.reason for record in exported(served, task, tmp_path)] == ["changed"]
 
 
 def test_an_answer_whose_receipt_was_lost_is_sent_again_after_a_reload(
@@ -189,7 +189,7 @@ def test_an_answer_whose_receipt_was_lost_is_sent_again_after_a_reload(
     page.wait_for_function("localStorage.length === 0")
     assert len(sent) > 1
     assert len(set(sent)) == 1
-    assert len(_exported(served, task, tmp_path)) == 1
+    assert len(exported(served, task, tmp_path)) == 1
 
 
 def test_two_people_at_once_get_their_own_items_and_answers(
@@ -207,7 +207,7 @@ def test_two_people_at_once_get_their_own_items_and_answers(
         one.submit()
         link = one.page.get_by_role("link", name="Finish and return")
         assert link.get_attribute("href") == "https://example.org/back?a=1&b=2"
-    found = {one.response: [rating.value for rating in one.ratings[1:]] for one in _exported(served, task, tmp_path)}
+    found = {one.response: [rating.value for rating in one.ratings[1:]] for one in exported(served, task, tmp_path)}
     assert found == {shown[0]: [2], shown[1]: [5]}
 
 

@@ -2,12 +2,14 @@
 // it was stored. After a reload, or in a second tab, the conversation continues from what the server has.
 
 import { connect } from './dialogs.js';
+import { isKept, keepPages } from './kept.js';
 import { sendOthers } from './outbox.js';
-import { counted, facts, find, isTemporary, notify, post, proceed, text } from './page.js';
+import { counted, facts, find, isTemporary, notify, post, proceed, text, whenBack } from './page.js';
 import * as store from './store.js';
 
 const PATIENCE = 600_000; // milliseconds for a reply
 const TYPED = `typed/${facts.assignment}`;
+const HEARD = `heard/${facts.assignment}`; // the conversation so far, for a page that is shown without a connection
 const message = find('message');
 const list = find('turns');
 let state = facts;
@@ -19,6 +21,7 @@ const again = (run) => ({ name: text('chat_again'), run });
 
 function show(found) {
   state = found;
+  store.write(HEARD, found);
   const shown = list.querySelectorAll('[data-place]').length;
   list.append(...spoken().slice(shown).map(entry));
   list.lastElementChild?.scrollIntoView({ block: 'nearest' });
@@ -104,17 +107,19 @@ async function request(name, body, retry, options = {}) {
 // ---- ending ---------------------------------------------------------------------------------------------------------
 
 function askToEnd() {
-  if (state.ended) proceed();
+  if (state.ended) leave();
   else if (!state.turns.length) notify(text('chat_nothing'));
   else find('end').showModal();
 }
 
 async function end() {
   find('end').close();
-  if (await request('end', {}, end)) {
-    store.remove(TYPED);
-    proceed();
-  }
+  if (await request('end', {}, end)) leave();
+}
+
+function leave() {
+  store.remove(TYPED, HEARD);
+  proceed();
 }
 
 // ---- start ----------------------------------------------------------------------------------------------------------
@@ -135,8 +140,12 @@ find('say').addEventListener('submit', (event) => {
 find('open-end').addEventListener('click', askToEnd);
 find('end-confirm').addEventListener('click', end);
 connect();
+keepPages();
 sendOthers(facts.assignment);
-show(facts);
-if (waits() && !state.turns.at(-1).failed) reply();
+show((isKept && store.read(HEARD)) || facts);
+if (isKept) {
+  notify(text('notice_offline'));
+  whenBack(proceed); // more may have been said elsewhere
+} else if (waits() && !state.turns.at(-1).failed) reply();
 else if (waits()) notify(text('chat_failed'), again(reply));
 document.documentElement.dataset.ready = '';

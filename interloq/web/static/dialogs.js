@@ -1,5 +1,6 @@
 // Dialogs: help, and withdrawal with a question first.
 
+import { stopKeeping } from './kept.js';
 import { find, post, proceed, text } from './page.js';
 import * as store from './store.js';
 
@@ -14,6 +15,7 @@ async function withdraw(stopWork) {
   const { status } = await post('/withdraw');
   if (status === 200) {
     store.remove(...store.names());
+    await stopKeeping();
     proceed();
     return;
   }

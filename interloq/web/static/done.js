@@ -1,8 +1,10 @@
 import { connect } from './dialogs.js';
+import { stopKeeping } from './kept.js';
 import { sendOthers } from './outbox.js';
 import { find, proceed, text } from './page.js';
 
 connect();
+stopKeeping();
 sendOthers(null).then((stored) => stored && proceed());
 
 find('copy')?.addEventListener('click', async ({ target }) => {

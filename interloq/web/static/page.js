@@ -1,5 +1,7 @@
 // What every page needs: texts of the interface, facts from the server, and requests to it.
 
+import { dropPage } from './kept.js';
+
 const block = (id) => JSON.parse(document.getElementById(id).textContent);
 const texts = block('texts');
 export const facts = block('facts');
@@ -37,8 +39,11 @@ export async function post(path, body = {}, options = {}) {
 /** Whether trying again later may help. */
 export const isTemporary = (status) => status === 0 || status === 429 || status >= 500;
 
-/** Load the page that the person needs now, from its top. */
-export const proceed = () => location.replace('/');
+/** Load the page that the person needs now, from its top; the one that is kept is not needed any more. */
+export async function proceed() {
+  await dropPage();
+  location.replace('/');
+}
 
 /** Show a message in the page's notice, with a button if `action` is given; without a message, hide it. */
 export function notify(message, action = null) {
@@ -84,4 +89,14 @@ export class Retry {
     this.pause();
     this.delay = 1_000;
   }
+}
+
+/** Call `work` as soon as the server answers. */
+export function whenBack(work) {
+  const retry = new Retry(async () => {
+    const found = await fetch('/health').catch(() => null);
+    if (found?.ok) work();
+    else retry.later();
+  });
+  retry.later();
 }

@@ -2,9 +2,10 @@
 
 import { connect } from './dialogs.js';
 import { Draft } from './draft.js';
+import { isKept, keepPages } from './kept.js';
 import * as keys from './keys.js';
 import * as outbox from './outbox.js';
-import { counted, facts, find, isTemporary, notify, proceed, Retry, text } from './page.js';
+import { counted, facts, find, isTemporary, notify, proceed, Retry, text, whenBack } from './page.js';
 import { Question } from './question.js';
 
 const questions = [...document.querySelectorAll('.question')].map((element) => new Question(element));
@@ -181,6 +182,11 @@ addEventListener('offline', showLost);
 addEventListener('online', showBack);
 keys.listen(questions, submit);
 connect(() => draft.stop());
+if (isKept || !navigator.onLine) {
+  showLost();
+  whenBack(showBack);
+}
 if (waiting) send();
+keepPages();
 outbox.sendOthers(facts.assignment);
 document.documentElement.dataset.ready = '';

@@ -1,0 +1,36 @@
+// The page as the service worker keeps it, see worker.js. Browsers have service workers only over https and on localhost.
+
+const PAGE = 'interloq-page'; // names of caches, as in worker.js
+const FILES = 'interloq-files';
+
+/** Whether this page was shown from what is kept, because there is no connection. */
+export const isKept = 'kept' in document.documentElement.dataset;
+
+/** Keep this page and the next ones. The first page was loaded before there was a worker, so it is loaded again. */
+export async function keepPages() {
+  try {
+    const { serviceWorker } = navigator;
+    const claimed = new Promise((resolve) => { serviceWorker.addEventListener('controllerchange', resolve, { once: true }); });
+    await serviceWorker.register('/worker.js');
+    if (serviceWorker.controller) return;
+    await claimed;
+    const files = performance.getEntriesByType('resource').map(({ name }) => name).filter((name) => name.includes('/static/'));
+    await Promise.all([location.pathname, ...files].map((path) => fetch(path)));
+  } catch { /* the browser keeps no pages */ }
+}
+
+/** The kept page is out of date. */
+export async function dropPage() {
+  try {
+    await caches.delete(PAGE);
+  } catch { /* nothing is kept */ }
+}
+
+/** Remove the worker and everything that it keeps. */
+export async function stopKeeping() {
+  try {
+    const found = await navigator.serviceWorker.getRegistration();
+    await found?.unregister();
+    await Promise.all([PAGE, FILES].map((name) => caches.delete(name)));
+  } catch { /* nothing is kept */ }
+}
