@@ -5,7 +5,7 @@
 # make check-fast  run ruff, mypy and the quick tests (under a minute)
 # make soak        kill every verb that writes with kill -9 at random moments (TRIALS=200)
 # make fuzz        feed a million malformed files to all readers (INPUTS=1000000, about 20 minutes)
-# make bench       run the benchmarks (minutes)
+# make bench       run all benchmarks (minutes) and list those that failed
 PYTHON ?= python3
 BIN := .venv/bin
 # Modules are compiled when they are first imported: most of those in torch and transformers never are.
@@ -53,7 +53,7 @@ fuzz: .venv/development
 	$(BIN)/python -m tests.fuzz.fuzz --inputs $(INPUTS)
 
 bench: .venv/development
-	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done
+	$(BIN)/python benchmarks
 
 clean:
 	rm -rf .venv out build dist

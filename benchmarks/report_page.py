@@ -1,7 +1,7 @@
 """Size of a report of 10,000 samples by 8 metrics, and how long a browser takes to open and filter it.
 
-Needs playwright and Chromium. Each time is the median of several runs, from the input to the next drawn frame, in
-milliseconds.
+Needs Chromium (`apt-get install chromium`). Each time is the median of several runs, from the input to the next drawn
+frame, in milliseconds.
 """
 
 from __future__ import annotations
@@ -55,6 +55,9 @@ def made_page(samples: int, metrics: int) -> str:
 
 def main() -> None:
     """Print the table."""
+    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if found is None:
+        raise SystemExit("Chromium is not installed; install it: apt-get install chromium")
     from playwright.sync_api import sync_playwright
 
     parser = argparse.ArgumentParser(description=__doc__)
@@ -64,7 +67,6 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         path = Path(folder) / "report.html"
         path.write_text(made_page(args.samples, args.metrics), encoding="utf-8")
-        found = shutil.which("chromium") or shutil.which("google-chrome")
         browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox", "--disable-gpu"])
         times: dict[str, list[float]] = {}
         for _ in range(RUNS):
