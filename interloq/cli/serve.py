@@ -86,7 +86,10 @@ def _add_adding(adding: argparse.ArgumentParser) -> None:
     adding.add_argument("--per-item", type=int, metavar="N", help="annotators per item (default: 3)")
     adding.add_argument("--alone", action="store_true", help="one reply per page instead of all replies to a context")
     adding.add_argument(
-        "--scores", type=InputPath, metavar="FILE", help="give out first the samples on which these metrics disagree"
+        "--scores",
+        type=InputPath,
+        metavar="FILE",
+        help="scores of the samples: watch their agreement, and give out first the samples on which metrics disagree",
     )
     _add_trust(adding)
     add_map(adding)
@@ -152,6 +155,7 @@ def _run(args: argparse.Namespace) -> int:
 
 def _add(args: argparse.Namespace) -> int:
     from interloq.web.task_file import add_to_study, default_name, read_settings
+    from interloq.web.workload import Workload
 
     given = {"kind": args.task, "per_item": args.per_item}
     if args.name:
@@ -176,7 +180,8 @@ def _add(args: argparse.Namespace) -> int:
     made = f"{count(facts['items'], 'item')} and {count(facts['checks'], 'check')}"
     source = f" from {count(facts['records'], 'record')}" if args.file else ""
     print_line(f"task {facts['task']}: {made}{source}")
-    print_line(f"invite people: interloq serve invite {args.study} {facts['task']} -n 5")
+    print_line(f"it needs {(needed := Workload(**facts['needs']))}")
+    print_line(f"invite people: interloq serve invite {args.study} {facts['task']} -n {needed.people}")
     return 0
 
 

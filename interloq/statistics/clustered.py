@@ -42,6 +42,19 @@ class Clustered:
         half = self.quantile((1 + LEVEL) / 2) * self.error
         return None if math.isnan(half) else (self.value - half, self.value + half)
 
+    def ci_within(self, low: float, high: float) -> tuple[float, float] | None:
+        """The 95 % interval of a mean on a scale, computed on log-odds so that it stays on the scale.
+
+        None if the error is unknown or 0: values that are all equal do not show how much they vary.
+        """
+        share = (self.value - low) / (high - low)
+        half = self.quantile((1 + LEVEL) / 2) * self.error / (high - low)
+        if not (0 < share < 1 and half > 0):
+            return None
+        center, half = math.log(share / (1 - share)), half / (share * (1 - share))
+        first, last = (low + (high - low) * (1 + math.tanh(z / 2)) / 2 for z in (center - half, center + half))
+        return first, last
+
     @property
     def detectable(self) -> float:
         """Smallest true value that differs significantly from 0 with a probability of 80 % (two-sided, 5 %).

@@ -210,6 +210,7 @@ def _current(request: Request, number: int) -> dict[str, Any]:
             collected.pages(connection, number),
             collected.clusters(connection, number),
             collected.people(connection, number),
+            collected.invited(connection, number),
         )
     shown = figures(found, _pseudonyms(request))
     known[number] = {"task": number, "state": state, "closed": stored.closed, **shown}
@@ -245,5 +246,5 @@ def _day(seconds: float) -> str:
 
 
 def _link(request: Request, token: str, parameter: str) -> str:
-    query = f"?{parameter}={{id}}" if parameter else ""
-    return f"{str(request.base_url).rstrip('/')}/join/{token}{query}"
+    base = request.app.state.study.public or str(request.base_url)
+    return base.rstrip("/") + people.invitation_path(token, parameter)

@@ -49,6 +49,7 @@ class Study:
     key: str
     hosts: tuple[str, ...] = LOOPBACK
     secure: bool = False  # cookies only over https
+    public: str = ""  # address that people open; empty: the one an administrator uses
     trust: Trust = None  # told what bots do besides talking; None: such bots are not used
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, exists, func, select
 
 from interloq.web.people import raters
 from interloq.web.schema import answer, assignment, invitation, item, person
@@ -95,13 +95,29 @@ def people(connection: Connection, task: int) -> list[Person]:
     return [Person(row.id, known[row.id], row.label, row.participant, row.withdrawn is not None) for row in rows]
 
 
+def invited(connection: Connection, task: int) -> int | None:
+    """People who can take part or did; None if anybody can, by the link of a crowd platform."""
+    finished = exists().where(
+        assignment.c.task_id == task, assignment.c.person_id == person.c.id, assignment.c.finished.is_not(None)
+    )
+    rows = connection.execute(
+        select(invitation.c.parameter, invitation.c.revoked, person.c.withdrawn, finished.label("finished"))
+        .select_from(invitation.outerjoin(person))
+        .where(invitation.c.task_id == task)
+    ).all()
+    if any(row.parameter and row.revoked is None for row in rows):
+        return None
+    return sum(bool(row.finished) or row.revoked is row.withdrawn is None for row in rows)
+
+
 def state(connection: Connection, task: int) -> str:
-    """Changes when pages come in or are deleted, and when somebody joins or withdraws."""
+    """Changes when pages come in or are deleted, and when somebody is invited, joins or withdraws."""
     done = select(func.count(), func.max(assignment.c.id), func.max(assignment.c.finished))
     done = done.where(assignment.c.task_id == task, assignment.c.finished.is_not(None))
     joined = select(func.count(), func.max(person.c.id), func.count(person.c.withdrawn))
     joined = joined.select_from(person.join(invitation)).where(invitation.c.task_id == task)
-    found = (*connection.execute(done).one(), *connection.execute(joined).one())
+    links = select(func.count(), func.count(invitation.c.revoked)).where(invitation.c.task_id == task)
+    found = [one for query in (done, joined, links) for one in connection.execute(query).one()]
     return "-".join(str(one) for one in found)
 
 

@@ -24,6 +24,7 @@ from interloq.web.sections import NONE, interval, number, section
 from interloq.web.suspicion import Annotator, annotators
 from interloq.web.task_file import SCORES
 from interloq.web.tasks import Stored
+from interloq.web.workload import workload
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,17 @@ class Collected:
     pages: Sequence[Page]
     clusters: Mapping[str, int]
     people: Sequence[Person]
+    invited: int | None = None  # people who can take part; None: anybody with the link of a crowd platform
+
+    @property
+    def done(self) -> int:
+        """Finished pages without attention checks."""
+        return sum(page.correct is None for page in self.pages)
+
+    @property
+    def wanted(self) -> int:
+        """Pages that should be finished."""
+        return sum(self.clusters.values()) * self.stored.settings.per_item
 
 
 def figures(found: Collected, name: Pseudonyms) -> dict[str, Any]:
@@ -51,18 +63,16 @@ def figures(found: Collected, name: Pseudonyms) -> dict[str, Any]:
         headlines += [_alpha(agreed[aspects[0]]), _ranking(enough)]
         asked = [one for question in questions for one in _of_question(found, question, agreed)]
         sections = [_enough(enough, settings.per_item, aspects[0], several=len(aspects) > 1), *asked, *sections]
-    return {"headlines": headlines, "sections": sections}
+    return {"headlines": headlines, "sections": sections, **_needed(found)}
 
 
 # ---- headlines -------------------------------------------------------------------------------------------------------
 
 
 def _counted(found: Collected, workers: Sequence[Annotator]) -> list[dict[str, str]]:
-    done = sum(page.correct is None for page in found.pages)
-    wanted = sum(found.clusters.values()) * found.stored.settings.per_item
     suspicious = sum(bool(one.reasons) for one in workers)
     return [
-        _headline("pages", "Finished pages", f"{done:,}", f"of {wanted:,}"),
+        _headline("pages", "Finished pages", f"{found.done:,}", f"of {found.wanted:,}"),
         _headline("people", "Annotators", f"{len(workers):,}", f"{suspicious:,} to look at"),
     ]
 
@@ -83,6 +93,16 @@ def _headline(id: str, name: str, value: str, note: str) -> dict[str, str]:
 
 def _progress(enough: Enough) -> str:
     return f"{enough.complete:,} of {count(enough.items, 'item')} complete"
+
+
+def _needed(found: Collected) -> dict[str, Any]:
+    """How many people the task needs, and a warning if fewer are invited."""
+    needed = workload(found.stored.settings, found.clusters)
+    over = found.stored.closed or found.done >= found.wanted or found.invited is None
+    missing = 0 if over else max(0, needed.people - (found.invited or 0))
+    invited = count(found.invited or 0, "person is", "people are")
+    warning = f"{invited} invited, but at least {needed.people:,} are needed: nobody gets two pages about one context."
+    return {"needed": f"This task needs {needed}.", "warning": warning if missing else "", "missing": missing}
 
 
 # ---- enough ----------------------------------------------------------------------------------------------------------
@@ -141,10 +161,10 @@ def _systems(question: Question, found: Sequence[SystemFigure]) -> dict[str, Any
     low, high = (0.0, 1.0) if compared else (question.low, question.high)
     columns = ["System", "Wins" if compared else "Mean", "95 % interval", "", "Answers"]
     rows = [
-        [one.name, number(one.mean.value), interval(one.mean.ci), _bar(one.mean, low, high), f"{one.mean.n:,}"]
-        for one in found
+        [one.name, number(one.mean.value), interval(ci), _bar(one.mean.value, ci, low, high), f"{one.mean.n:,}"]
+        for one, ci in ((one, one.mean.ci_within(low, high)) for one in found)
     ]
-    text = ["Intervals count each item once, however many people judged it."]
+    text = ["Intervals count each item once, however many people judged it; there is none if all answers are equal."]
     if compared and found:
         columns += ["Strength", "95 % interval"]
         for row, one in zip(rows, found, strict=True):
@@ -161,11 +181,10 @@ def _systems(question: Question, found: Sequence[SystemFigure]) -> dict[str, Any
     )
 
 
-def _bar(mean: Clustered, low: float, high: float) -> dict[str, Any]:
-    """Places on the scale from 0 to 1, clipped to it."""
-    places = [mean.value, *(mean.ci or (mean.value, mean.value))]
-    value, left, right = (min(1.0, max(0.0, (place - low) / (high - low))) for place in places)
-    return {"bar": [left, value, right]}
+def _bar(mean: float, ci: tuple[float, float] | None, low: float, high: float) -> dict[str, Any]:
+    """Places of the interval and the mean on the scale, from 0 to 1."""
+    first, last = ci or (mean, mean)
+    return {"bar": [(place - low) / (high - low) for place in (first, mean, last)]}
 
 
 def _agreement(found: HumanRow | None, aspect: str) -> dict[str, Any]:

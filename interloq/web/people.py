@@ -56,6 +56,11 @@ def invite(
     return token
 
 
+def invitation_path(token: str, parameter: str = "") -> str:
+    """Path of an invitation's link; crowd platforms replace `{{%NAME%}}` by the id of the participant."""
+    return f"/join/{token}" + (f"?{parameter}={{{{%{parameter}%}}}}" if parameter else "")
+
+
 def revoke(connection: Connection, invitation_id: int) -> None:
     """End an invitation and the sessions that came from it; answers are kept."""
     connection.execute(update(invitation).where(invitation.c.id == invitation_id).values(revoked=time.time()))

@@ -7,7 +7,7 @@ the difference between its highest and its lowest percentile, from 0 to 100; an 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from interloq.errors import InputError
@@ -16,16 +16,29 @@ from interloq.records import Key, SampleKeys, Score
 from interloq.web.items import Item
 
 
-def with_priorities(items: Sequence[Item], scores: Iterable[Score]) -> list[Item]:
-    """The items with priorities; those without scores come last."""
-    if any(item.hidden["kind"] != "samples" for item in items):
-        raise InputError("scores choose among samples, not dialogues", hint="omit the scores")
-    own = [[(unit["id"], unit["system"]) for unit in item.hidden["units"]] for item in items]
-    spread = disagreement(_by_metric(scores, {key for keys in own for key in keys}))
-    return [
-        replace(item, priority=max((spread.get(key, 0.0) for key in keys), default=0.0))
-        for item, keys in zip(items, own, strict=True)
-    ]
+def scores_of_items(items: Iterable[Item], scores: Iterable[Score]) -> list[Score]:
+    """Scores of the samples in these items, each with its system; those of other samples are omitted."""
+    keys = []
+    for item in items:
+        if item.hidden["kind"] != "samples":
+            raise InputError("scores are of samples, not of dialogues", hint="omit the scores")
+        keys += _keys(item)
+    known = SampleKeys(dict.fromkeys(keys))
+    located = ((score, known.find(score.id, score.system)) for score in scores)
+    found = [replace(score, system=key[1]) for score, key in located if key is not None]
+    if all(score.value is None for score in found):
+        raise InputError("no sample of the task has a score", hint="give scores of the samples in this file")
+    return found
+
+
+def with_priorities(items: Iterable[Item], scores: Iterable[Score]) -> list[Item]:
+    """The items with priorities; those without scores come last. One metric alone gives no priorities."""
+    spread = disagreement(_by_metric(scores))
+    return [replace(item, priority=max((spread.get(key, 0.0) for key in _keys(item)), default=0.0)) for item in items]
+
+
+def _keys(item: Item) -> list[Key]:
+    return [(unit["id"], unit["system"]) for unit in item.hidden["units"]]
 
 
 def disagreement(metrics: Mapping[str, Mapping[Key, float]]) -> dict[Key, float]:
@@ -44,15 +57,11 @@ def _percentiles(values: Mapping[Key, float]) -> dict[Key, float]:
     return {key: 100 * (float(rank) - 0.5) / len(values) for key, rank in zip(values, ranks, strict=True)}
 
 
-def _by_metric(scores: Iterable[Score], keys: Iterable[Key]) -> dict[str, dict[Key, float]]:
-    """Scores of these samples by metric, larger ones better; metrics without a direction are not used."""
-    known = SampleKeys(keys)
+def _by_metric(scores: Iterable[Score]) -> dict[str, dict[Key, float]]:
+    """Scores by metric, larger ones better; metrics without a direction are not used."""
     found: dict[str, dict[Key, float]] = {}
     for score in scores:
-        way, key = direction(score.metric), known.find(score.id, score.system)
-        if way != "neither" and key is not None and score.value is not None:
-            found.setdefault(score.metric, {})[key] = -score.value if way == "lower" else score.value
-    if len(found) < 2:
-        hint = "give a score file with at least two metrics for which higher or lower is better"
-        raise InputError(f"{len(found)} usable metrics for these samples: nothing can disagree", hint=hint)
+        way = direction(score.metric)
+        if way != "neither" and score.value is not None:
+            found.setdefault(score.metric, {})[score.key] = -score.value if way == "lower" else score.value
     return found

@@ -23,7 +23,7 @@ from interloq.play.trust import Trust
 from interloq.web.app import LOOPBACK, Study, create_app
 from interloq.web.chat_bots import check_bots
 from interloq.web.database import Database, open_database
-from interloq.web.people import invite
+from interloq.web.people import invitation_path, invite
 from interloq.web.schema import invitation
 from interloq.web.tasks import find_task
 
@@ -107,7 +107,7 @@ def run(
         if not (address.local or secure):
             say("warning: without https, others on the network can read what is sent; use a reverse proxy")
         say(f"serving at {address.url()} (Ctrl-C ends it)")
-        study = Study(database, read_key(secret), address.hosts, secure=secure, trust=trust)
+        study = Study(database, read_key(secret), address.hosts, secure=secure, public=address.public, trust=trust)
         if open_page:
             webbrowser.open(link or address.url())
         server = uvicorn.Server(_config(study, address, access_log=access_log))
@@ -166,7 +166,7 @@ def first_admin_link(database: Database, address: Address) -> str:
         wanted = (invitation.c.role == "admin") & invitation.c.revoked.is_(None)
         if connection.execute(select(invitation.c.id).where(wanted).limit(1)).one_or_none():
             return ""
-        return address.url(f"/join/{invite(connection, None, role='admin')}")
+        return address.url(invitation_path(invite(connection, None, role="admin")))
 
 
 def invitation_links(
@@ -185,8 +185,7 @@ def invitation_links(
             ]
     finally:
         database.close()
-    query = f"?{parameter}={{{{%{parameter}%}}}}" if parameter else ""
-    return [address.url(f"/join/{token}{query}") for token in tokens]
+    return [address.url(invitation_path(token, parameter)) for token in tokens]
 
 
 def without_tokens(record: logging.LogRecord) -> bool:

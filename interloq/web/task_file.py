@@ -9,8 +9,9 @@ A check is an item with known answers that everybody gets: {"context": […], "r
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +27,14 @@ from interloq.records import Dialogue, Sample
 from interloq.signature import file_fingerprint
 from interloq.web.answers import CHOICES, PLACES
 from interloq.web.chat_bots import add_chat
+from interloq.web.chat_task import chat_items
 from interloq.web.database import open_database
 from interloq.web.guesses import check_records, guesses, with_guesses
 from interloq.web.items import Item, compare_items, rate_items
-from interloq.web.priority import with_priorities
+from interloq.web.priority import scores_of_items, with_priorities
 from interloq.web.questions import Question, Task, from_json, is_number
-from interloq.web.tasks import add_task, number_of_items
+from interloq.web.tasks import add_task
+from interloq.web.workload import workload
 
 LARGEST_SETTINGS = 2**20  # bytes
 CHECKS = "checks"
@@ -93,8 +96,8 @@ def _add_chat(connection: Connection, settings: Settings, trust: Trust) -> dict[
     if settings.checks:
         raise InputError("a chat has no attention checks")
     number = add_chat(connection, settings.task, trust=trust, where="the settings")
-    items = number_of_items(connection, number)
-    return {"task": settings.task.name, "number": number, "items": items, "checks": 0, "records": 0}
+    prepared = Prepared(settings, tuple(chat_items(settings.task)), {}, 0)
+    return {"task": settings.task.name, "number": number, **prepared.counts()}
 
 
 @dataclass(frozen=True)
@@ -111,9 +114,24 @@ class Prepared:
         number = add_task(connection, self.settings.task, [*self.items, *self.settings.checks], self.source)
         return {"task": self.settings.task.name, "number": number, **self.counts()}
 
-    def counts(self) -> dict[str, int]:
-        """Numbers of items, attention checks and records."""
-        return {"items": len(self.items), "checks": len(self.settings.checks), "records": self.records}
+    def counts(self) -> dict[str, Any]:
+        """Numbers of items, attention checks and records, and the people that are needed."""
+        task = self.settings.task
+        needed = workload(task, Counter(item.answer_key for item in self.items), self._asked())
+        return {
+            "items": len(self.items),
+            "checks": len(self.settings.checks),
+            "records": self.records,
+            "needs": asdict(needed),
+        }
+
+    def _asked(self) -> int | None:
+        """Answers to all items by one person each; of a chat, they depend on its length."""
+        task = self.settings.task
+        if task.kind in ("rate", "compare"):
+            units = len(self.items) if task.kind == "compare" else sum(len(item.shown["units"]) for item in self.items)
+            return units * len(task.questions)
+        return None
 
 
 def prepare_file(
@@ -140,7 +158,7 @@ def prepare_file(
     items = _items(records, settings.task, together=together)
     source: dict[str, Any] = {"name": Path(path).name, "kind": kind, "fingerprint": file_fingerprint(Path(path))}
     if scores is not None:
-        known = list(read(scores, kind="scores", strict=strict, on_reject=on_reject))
+        known = scores_of_items(items, read(scores, kind="scores", strict=strict, on_reject=on_reject))
         items, source[SCORES] = with_priorities(items, known), [to_json(score) for score in known]
     return Prepared(settings, tuple(items), source, len(records))
 

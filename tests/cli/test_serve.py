@@ -27,9 +27,12 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 def test_add_and_invite(study: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     samples = str(tmp_path / "samples.jsonl")
     assert main(["serve", "add", study, samples, "--task", "rate", "--name", "again"]) == 0
-    assert "task again: 2 items and 0 checks from 4 records" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "task again: 2 items and 0 checks from 4 records\nit needs at least 3 people, each with up to 2 pages" in out
+    assert out.endswith("again -n 3\n")
     assert main(["serve", "add", study, samples, "--task", "compare", "--name", "pairs", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["task"] == "pairs"
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["task"], facts["needs"]) == ("pairs", {"people": 3, "pages": 2, "answers": 2})
     assert main(["serve", "invite", study, "pairs", "-n", "2", "--public-url", "https://example.org"]) == 0
     links = capsys.readouterr().out.split()
     assert [link.startswith("https://example.org/join/") for link in links] == [True, True]

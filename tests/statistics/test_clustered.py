@@ -26,6 +26,23 @@ def test_single_values_give_the_t_interval() -> None:
     assert found.n == 12
 
 
+def test_an_interval_on_a_scale_stays_on_it_and_covers_the_mean() -> None:
+    """Ratings from 1 to 5, mostly 5: t intervals leave the scale and cover the mean in 82 % of the cases."""
+    rng, chances, clusters, covered = np.random.default_rng(3), (0.01, 0.02, 0.07, 0.2, 0.7), names(8), []
+    true = float(np.dot(chances, range(1, 6)))
+    for _ in range(300):
+        ci = cluster_mean(rng.choice(np.arange(1.0, 6), 8, p=chances), clusters).ci_within(1, 5)
+        low, high = ci or (1, 5)
+        assert 1 <= low < high <= 5
+        covered.append(low <= true <= high)
+    assert np.mean(covered) > 0.94
+    assert cluster_mean(np.full(8, 5.0), clusters).ci_within(1, 5) is None
+    wide = cluster_mean(np.array([0.0, 1.0]), names(2)).ci_within(0, 1)
+    assert wide == pytest.approx((0, 1), abs=1e-9)
+    middle = cluster_mean(FIRST, names(12))
+    assert middle.ci_within(-1e6, 1e6) == pytest.approx(middle.ci)
+
+
 def test_shared_clusters_pair_and_others_do_not() -> None:
     paired = difference(cluster_mean(FIRST, names(12)), cluster_mean(SECOND, names(12)))
     expected = stats.ttest_rel(FIRST, SECOND).confidence_interval()

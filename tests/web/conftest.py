@@ -44,6 +44,7 @@ class Served:
         self.place, self.port = place, free_port()
         self.database: Database = open_database(place)
         self.sent: list[bytes] = []  # bodies of all responses
+        self.public = ""
         self.effects: list[str] = []  # what bots do besides talking
         self._server: uvicorn.Server | None = None
         self._thread: threading.Thread | None = None
@@ -54,7 +55,7 @@ class Served:
 
     def start(self) -> None:
         """Serve; returns when requests are answered."""
-        app = recording(create_app(Study(self.database, KEY, trust=self.effects.append)), self.sent)
+        app = recording(create_app(Study(self.database, KEY, public=self.public, trust=self.effects.append)), self.sent)
         config = uvicorn.Config(
             app, "127.0.0.1", self.port, log_level="error", lifespan="off", ws="none", timeout_graceful_shutdown=2
         )

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from http.client import HTTPConnection
 from pathlib import Path
@@ -17,6 +18,7 @@ from interloq.data.jsonl import write
 from interloq.records import Score
 from interloq.web.admin import router
 from interloq.web.security import COOKIE
+from interloq.web.serve import Address, invitation_links
 from tests.web.conftest import Served, choice_task, likert_task, replies
 
 if TYPE_CHECKING:
@@ -124,6 +126,18 @@ def test_links_revocation_and_deletion(served: Served, rated: int) -> None:
     assert Client(served)("GET", second.removeprefix(served.url))[0] == 404
 
 
+def test_links_have_the_public_address_and_equal_those_of_the_command(served: Served, rated: int) -> None:
+    served.stop()
+    served.public = "https://rate.example.org/"
+    served.start()
+    admin = Client(served, served.invite(None)).with_token("/admin")
+    (link,) = json.loads(admin("POST", f"/admin/tasks/{rated}/invitations", {"parameter": "PID"})[2])["links"]
+    (other,) = invitation_links(served.place, "likert", Address(public=served.public), parameter="PID")
+    assert re.fullmatch(r"https://rate\.example\.org/join/[\w-]+\?PID=\{\{%PID%\}\}", link)
+    assert link.split("/join/")[1][32:] == other.split("/join/")[1][32:]
+    assert link.startswith(other.split("/join/")[0])
+
+
 # ---- in a browser ----------------------------------------------------------------------------------------------------
 
 
@@ -163,19 +177,22 @@ def test_a_study_from_the_file_to_the_export(served: Served, opened: Callable[..
     admin.get_by_role("link", name="New task").click()
     _accessible(admin)
     admin.get_by_label("File of samples or dialogues").set_input_files(records)
-    admin.get_by_label("Scores of two or more").set_input_files(scores)
+    admin.get_by_label("Scores of metrics").set_input_files(scores)
     admin.get_by_label("Name").fill("first-study")
     admin.get_by_role("button", name="Preview").click()
     admin.get_by_text("first-study (rate): 2 pages from 4 records; each page goes to 3 annotators.").wait_for()
+    admin.get_by_text("It needs at least 3 people, each with up to 2 pages (4 answers).").wait_for()
     assert "Reply 0 to question 0." in admin.locator("#pages").inner_text()
     assert "secret" not in admin.locator("#pages").inner_text()
     _accessible(admin)
     admin.get_by_role("button", name="Create the task").click()
     admin.get_by_role("heading", name="first-study").wait_for()
     assert admin.locator("#h-pages").inner_text() == "0"
+    assert admin.locator("#warning").inner_text().startswith("0 people are invited, but at least 3 are needed")
     admin.get_by_label("Links").fill("1")
     admin.get_by_role("button", name="Make links").click()
     link = admin.locator("#links code").inner_text()
+    admin.get_by_text("1 person is invited, but at least 3 are needed").wait_for()
 
     admin.evaluate("window.notReloaded = true")
     annotator = opened(link)

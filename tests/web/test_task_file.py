@@ -35,7 +35,8 @@ def test_a_file_and_settings_become_a_task(tmp_path: Path) -> None:
     assert (settings.task.name, settings.task.title, settings.task.per_item) == ("samples", "Replies", 4)
     write(tmp_path / "samples.jsonl", replies(3), kind="samples")
     facts = add_to_study(tmp_path / "study.db", tmp_path / "samples.jsonl", settings)
-    assert facts == {"task": "samples", "number": 1, "items": 3, "checks": 2, "records": 6}
+    needs = {"people": 4, "pages": 3, "answers": 6}
+    assert facts == {"task": "samples", "number": 1, "items": 3, "checks": 2, "records": 6, "needs": needs}
     database = open_database(tmp_path / "study.db")
     with database.reading() as connection:
         assert find_task(connection, "samples").source["kind"] == "samples"

@@ -98,6 +98,9 @@ function show(found) {
   const next = found.sections.map((one) => (before.get(one.id) === JSON.stringify(one) ? known.get(one.id) : section(one)));
   const same = next.length === known.size && next.every((element, place) => element === find('sections').children[place]);
   if (!same) find('sections').replaceChildren(...next);
+  find('needed').textContent = found.needed;
+  find('warning').textContent = found.warning;
+  find('warning').hidden = !found.warning;
   find('closed').hidden = !found.closed;
   find('close').textContent = found.closed ? 'Reopen' : 'Close';
   current = found;

@@ -35,6 +35,7 @@ const listed = (found) => found.map((textContent) => made('li', { textContent, d
 function preview(found) {
   const checks = found.checks ? `, ${found.checks} attention checks` : '';
   find('counts').textContent = `${found.name} (${found.kind}): ${found.items} pages from ${found.records} records${checks}; each page goes to ${found.per_item} annotators.`;
+  find('needs').textContent = `It needs at least ${found.needs.people} people, each with up to ${found.needs.pages} pages (${found.needs.answers} answers).`;
   find('rejects').replaceChildren(...listed(found.rejected ? [`${found.rejected} bad lines are left out`, ...found.reasons] : []));
   find('asked').replaceChildren(...listed(found.questions));
   find('pages').replaceChildren(...found.pages.map(page));
