@@ -8,7 +8,7 @@ import json
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, TypeVar
@@ -72,6 +72,10 @@ class Handler(BaseHTTPRequestHandler):
             self.server.released.wait(30)
         elif kind == "drip":
             self._drip()
+        elif kind in STREAMS:
+            self._stream(STREAMS[kind])
+        elif body.get("stream") and kind != "unstreamed":
+            self._stream([*parts(f"re {word} {body.get('seed')}"), b"data: [DONE]"])
         elif kind == "large":
             self._send(200, b'{"choices": "' + b"x" * 10_000_000 + b'"}')
         elif kind == "cut":
@@ -101,6 +105,18 @@ class Handler(BaseHTTPRequestHandler):
         while not self.server.released.wait(0.05):
             self.wfile.write(b" ")
 
+    def _stream(self, events: Sequence[bytes]) -> None:
+        """Events until the connection is closed; an empty one waits for the test."""
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream; charset=utf-8")
+        self.end_headers()
+        self.close_connection = True
+        for event in events:
+            if not event:
+                self.server.released.wait(30)
+            self.wfile.write(event + b"\r\n\r\n" if event else b": waited\n")
+            self.wfile.flush()
+
     def log_message(self, format: str, *args: Any) -> None:
         pass
 
@@ -109,6 +125,23 @@ def answer(text: Any) -> bytes:
     return json.dumps({"choices": [{"message": {"role": "assistant", "content": text}}]}).encode()
 
 
+def parts(text: str, finish: str | None = None) -> list[bytes]:
+    """Events of a stream, one per word."""
+    deltas: list[dict[str, Any]] = [{"role": "assistant"}, *({"content": word} for word in text.split(" "))]
+    deltas[2:] = [{"content": " " + delta["content"]} for delta in deltas[2:]]
+    choices = [*({"delta": delta, "finish_reason": None} for delta in deltas), {"delta": {}, "finish_reason": finish}]
+    return [b"data: " + json.dumps({"choices": [choice]}).encode() for choice in choices]
+
+
+STREAMS: dict[str, Sequence[bytes]] = {
+    "finished": parts("no last event", "stop"),
+    "broken": parts("half a"),
+    "stopped": [*parts("half a"), b'data: {"error": {"message": "out of memory; sorry"}}'],
+    "garbled": [b"data: {"],
+    "refusing": [b'data: {"choices": [{"delta": {"refusal": "I will not"}, "finish_reason": "stop"}]}'],
+    "silent": [b"data: [DONE]"],
+    "waiting": [*parts("The first part"), b"", *parts(" and the rest."), b"data: [DONE]"],
+}
 REFUSALS: dict[str, tuple[Any, ...]] = {
     "500": (500, b"<html>broken</html>"),
     "503": (503, b'{"error": {"message": "overloaded"}}'),

@@ -87,11 +87,33 @@ class ChatConnection:
             # json.dumps escapes lone surrogates, which orjson rejects
             return list(await asyncio.gather(*(self._answer(attempt, slots, json.dumps(b).encode()) for b in bodies)))
 
+    async def receive(
+        self,
+        body: dict[str, Any],
+        read: Callable[[httpx.Response], Coroutine[Any, Any, T]],
+        may_retry: Callable[[], bool],
+    ) -> T | RequestFailed:
+        """What `read` makes of the response to one request while it arrives, or why there is none.
+
+        `may_retry` is asked after each failure whether another attempt is wanted.
+        """
+        async with self._client() as client:
+
+            async def attempt(content: bytes) -> T:
+                try:
+                    return await self._post(client, content, read)
+                except RequestFailed as failed:
+                    if may_retry():
+                        raise
+                    raise RequestFailed(f"broke off: {failed}", retry=False, works=True) from None
+
+            return await self._answer(attempt, asyncio.Semaphore(1), json.dumps(body).encode())
+
     async def check(self, body: dict[str, Any]) -> RequestFailed | None:
         """Send one request without retries; return the failure, or None if it was answered."""
         async with self._client() as client:
             try:
-                read_text(await self._post(client, json.dumps(body).encode()))
+                read_text(await self._post(client, json.dumps(body).encode(), read_body))
             except RequestFailed as failed:
                 return RequestFailed(self._redacted(str(failed)), retry=failed.retry, works=failed.works)
         return None
@@ -131,7 +153,7 @@ class ChatConnection:
             raise RequestFailed(reason, retry=False, works=True)
         start = time.monotonic()
         try:
-            outcome: T | RequestFailed = read(await self._post(client, content))
+            outcome: T | RequestFailed = read(await self._post(client, content, read_body))
         except RequestFailed as failed:
             outcome = failed
         if ended:
@@ -148,30 +170,33 @@ class ChatConnection:
         if start > now:
             await asyncio.sleep(start - now)
 
-    async def _post(self, client: httpx.AsyncClient, content: bytes) -> bytes:
+    async def _post(
+        self, client: httpx.AsyncClient, content: bytes, read: Callable[[httpx.Response], Coroutine[Any, Any, T]]
+    ) -> T:
         try:
             async with asyncio.timeout(self.timeout):
                 headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
                 async with client.stream("POST", self.url, content=content, headers=headers) as answer:
-                    data = await _read(answer)
+                    if answer.status_code == 200:
+                        return await read(answer)
+                    refusal = await read_body(answer)
         except TimeoutError:
             raise RequestFailed(f"timed out after {self.timeout:g} s", retry=True, works=True) from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:  # connection refused or lost, broken HTTP
             raise RequestFailed(f"no answer: {type(error).__name__}: {error}", retry=True) from None
         if answer.status_code == 429:
             self.free_at = max(self.free_at, time.monotonic() + min(_retry_after(answer), LONGEST_PAUSE))
-        if answer.status_code != 200:
-            retry = answer.status_code in RETRYABLE or answer.status_code >= 500
-            failure = f"HTTP {answer.status_code}: {_message(data)}"
-            raise RequestFailed(failure, retry=retry, retry_after=_retry_after(answer), works=retry)
-        return data
+        retry = answer.status_code in RETRYABLE or answer.status_code >= 500
+        failure = f"HTTP {answer.status_code}: {_message(refusal)}"
+        raise RequestFailed(failure, retry=retry, retry_after=_retry_after(answer), works=retry)
 
     def _redacted(self, text: str) -> str:
         """The message without the key, which some servers repeat."""
         return _KEY.sub("***", one_line(text.replace(self.secret, "***") if self.secret else text))
 
 
-async def _read(answer: httpx.Response) -> bytes:
+async def read_body(answer: httpx.Response) -> bytes:
+    """The whole body of a response, within the limit."""
     try:
         body = Body(answer.headers.get("content-encoding", ""), LARGEST)
         async for part in answer.aiter_raw(1 << 16):

@@ -8,7 +8,7 @@ note on a usable reply (`too long`: it was cut); a failure without text is the r
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -34,7 +34,8 @@ class Bot(Protocol):
     It may also have `batch`, the preferred number of dialogues at once; `waits`, true if it waits for other processes
     or servers and so may run in a thread beside other bots; `close()`, which ends what it started; `try_out(turns)`,
     which asks once and raises an error if no dialogue would be answered; `side_effect`, a text that names what it
-    starts, imports or contacts; and `key_variable`, the environment variable whose value it sends to a server.
+    starts, imports or contacts; `key_variable`, the environment variable whose value it sends to a server; and
+    `stream(turns, seed, show)`, which gives one reply and calls `show` with its text so far while it arrives.
     """
 
     def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
@@ -52,6 +53,21 @@ def guarded(
     A batch that crashes is halved until the dialogue that caused it is alone, unless everything crashes.
     """
     return [checked(reply, longest=longest) for reply in _Searching(bot).replies(dialogues, seeds)]
+
+
+def streamed(
+    bot: Bot, turns: Sequence[Turn], seed: int, show: Callable[[str], None], *, longest: int = LONGEST
+) -> Reply:
+    """The bot's reply, checked; `show` is called with the text so far if the bot can stream it."""
+    stream = getattr(bot, "stream", None)
+    if stream is None:
+        return guarded(bot, [turns], [seed], longest=longest)[0]
+    try:
+        return checked(stream(turns, seed, show), longest=longest)
+    except (MissingDependencyError, SpecError):
+        raise
+    except (Exception, SystemExit) as error:
+        return crashed(error)
 
 
 def checked(reply: Any, *, longest: int = LONGEST) -> Reply:

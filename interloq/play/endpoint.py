@@ -75,6 +75,15 @@ class Endpoint(Component):
         found = iter(self._answers([body for body in bodies if body]))
         return [next(found) if body else Reply("", NOTHING_TO_ANSWER) for body in bodies]
 
+    def stream(self, turns: Sequence[Turn], seed: int, show: Callable[[str], None]) -> Reply:
+        """One reply, shown while it arrives; answers from the cache come as a whole."""
+        if self.cache or not turns:
+            return self.replies([turns], [seed])[0]
+        connection = self._connection
+        from interloq.models.chat_stream import stream_reply
+
+        return _run(stream_reply(connection, self._body(turns, seed), show))
+
     def _answers(self, bodies: Sequence[dict[str, Any]]) -> list[Reply]:
         connection = self._connection
         if not self.cache:

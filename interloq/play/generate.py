@@ -12,7 +12,7 @@ text, penalties, lengths).
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -93,13 +93,17 @@ class Writer:
         *,
         size: int,
         stop: str = "",
+        show: Callable[[str], None] | None = None,
     ) -> list[str | Exception]:
-        """Text generated after each prompt, up to an end token or, after some text, up to `stop`."""
+        """Text generated after each prompt, up to an end token or, after some text, up to `stop`.
+
+        With a single prompt, `show` may be given: it is called with the text so far after each token.
+        """
         texts: list[str | Exception] = [""] * len(prompts)
         lengths = np.array([len(prompt) for prompt in prompts], dtype=np.int64)
         for batch in bucketed(lengths, size=min(size, self.size), tokens=TOKENS, rng=None):
-            rows = [list(prompts[i]) for i in batch]
-            for i, text in zip(batch, self._halving(rows, [seeds[i] for i in batch], sampling, stop), strict=True):
+            rows, own = [list(prompts[i]) for i in batch], [seeds[i] for i in batch]
+            for i, text in zip(batch, self._halving(rows, own, sampling, stop, show), strict=True):
                 texts[i] = text
         return texts
 
@@ -120,7 +124,9 @@ class Writer:
         ]
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
-    def _written(self, rows: list[list[int]], seeds: list[int], sampling: Sampling, stop: str) -> list[str]:
+    def _written(
+        self, rows: list[list[int]], seeds: list[int], sampling: Sampling, stop: str, show: Callable[[str], None] | None
+    ) -> list[str]:
         ids, mask = _padded(rows, left=not self.with_encoder)
         start = 1 if self.with_encoder else ids.shape[1]
         stops = [_Stopped(self.tokenizer, start, stop, self._with(stop[-1]))] if stop else []
@@ -130,6 +136,7 @@ class Writer:
             generation_config=self._settings(sampling),
             logits_processor=transformers.LogitsProcessorList([_Sampled(sampling, seeds, start)]),
             stopping_criteria=transformers.StoppingCriteriaList(stops),
+            streamer=_Shown(self.tokenizer, show) if show else None,
         )
         return self.tokenizer.batch_decode(found[:, start:], skip_special_tokens=True)  # type: ignore[no-any-return]
 
@@ -188,6 +195,26 @@ class _Stopped(transformers.StoppingCriteria):  # type: ignore[misc]
         texts = self.tokenizer.batch_decode(input_ids[rows, self.start :], skip_special_tokens=True)
         ended[rows] = torch.tensor([self.stop in text.lstrip() for text in texts], dtype=torch.bool, device=rows.device)
         return ended
+
+
+class _Shown(transformers.generation.streamers.BaseStreamer):  # type: ignore[misc]
+    """Shows the text so far after each token, except within a character."""
+
+    def __init__(self, tokenizer: Any, show: Callable[[str], None]) -> None:
+        self.tokenizer, self.show = tokenizer, show
+        self.tokens: list[int] | None = None  # none before the prompt, which comes first
+
+    def put(self, value: torch.Tensor) -> None:
+        if self.tokens is None:
+            self.tokens = []
+            return
+        self.tokens += value.reshape(-1).tolist()
+        text = self.tokenizer.decode(self.tokens, skip_special_tokens=True)
+        if not text.endswith(PART):
+            self.show(text)
+
+    def end(self) -> None:
+        """The text is complete; the caller has it."""
 
 
 def nucleus(logits: torch.Tensor, top_p: float) -> torch.Tensor:

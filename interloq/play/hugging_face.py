@@ -9,7 +9,7 @@ a single turn that is too long loses its beginning.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -58,7 +58,16 @@ class HuggingFace(Component):
         if not self.separator:
             raise InputError("separator must not be empty", hint="write separator='\\n', or separator='eos'")
 
+    def stream(self, turns: Sequence[Turn], seed: int, show: Callable[[str], None]) -> Reply:
+        """One reply, shown while it is generated."""
+        return self._replies([turns], [seed], lambda text: show(self._prompts.first(text)))[0]
+
     def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
+        return self._replies(dialogues, seeds)
+
+    def _replies(
+        self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int], show: Callable[[str], None] | None = None
+    ) -> list[Reply]:
         from interloq.play.generate import Sampling
 
         some = [i for i, turns in enumerate(dialogues) if turns]
@@ -68,6 +77,7 @@ class HuggingFace(Component):
             Sampling(self.temperature, self.top_p, self.max_tokens),
             size=self.batch,
             stop=self._prompts.stop,
+            show=show,
         )
         replies = [Reply("", NOTHING_TO_ANSWER)] * len(dialogues)
         for i, text in zip(some, texts, strict=True):

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection
 
 from interloq.errors import InterloqError
 from interloq.models.replies import Reply, one_line
-from interloq.play.bot import Bot, guarded
+from interloq.play.bot import Bot, streamed
 from interloq.play.trust import Trust, check_trust
 from interloq.records import Turn
 from interloq.registry import create
@@ -35,12 +35,12 @@ class Bots:
         self._lock = threading.Lock()
         self._known: dict[str, tuple[Bot, Any]] = {}
 
-    def reply(self, name: str, spec: str, turns: Sequence[Turn], seed: int) -> Reply:
-        """The bot's next reply; whatever goes wrong is its failure."""
+    def reply(self, name: str, spec: str, turns: Sequence[Turn], seed: int, show: Callable[[str], None]) -> Reply:
+        """The bot's next reply; whatever goes wrong is its failure. Bots that can stream show the text so far."""
         try:
             bot, lock = self._get(name, spec)
             with lock:
-                return guarded(bot, [turns], [seed])[0]
+                return streamed(bot, turns, seed, show)
         except InterloqError as error:
             return Reply("", one_line(str(error)))
 

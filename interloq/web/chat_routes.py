@@ -6,17 +6,20 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from anyio import CapacityLimiter, to_thread
 from fastapi import FastAPI, Request
+from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from interloq.play.schedule import seed_of
 from interloq.web import chat
-from interloq.web.people import Visitor
+from interloq.web.chat_bots import Bots
+from interloq.web.chat_replies import Replies, Show
+from interloq.web.database import Database
+from interloq.web.questions import Task
 from interloq.web.visitors import Annotator, Number, at_work, database
 
 MOST_PLACES = 10**7
-AT_ONCE = 64  # bots that are waited for; they have threads of their own, so that they never hold up other pages
+UNBUFFERED = {"X-Accel-Buffering": "no"}  # nginx passes the parts on at once
 
 
 class Place(BaseModel):
@@ -42,7 +45,7 @@ class End(BaseModel):
 
 def register(app: FastAPI) -> None:
     """Add the routes to the app."""
-    app.state.waiting = CapacityLimiter(AT_ONCE)
+    app.state.replies = Replies()
     app.post("/api/chat/say")(say)
     app.post("/api/chat/reply")(reply)
     app.post("/api/chat/end")(end)
@@ -55,23 +58,27 @@ def say(request: Request, visitor: Annotator, said: Said) -> dict[str, Any]:
         return chat.say(connection, settings, visitor.person, said.assignment, said.place, said.text).shown()
 
 
-async def reply(request: Request, visitor: Annotator, wanted: Place) -> dict[str, Any]:
-    """The conversation with the bot's reply at the wanted place; asks the bot unless it replied already."""
-    work = partial(_replied, request, visitor, wanted)
-    return await to_thread.run_sync(work, limiter=request.app.state.waiting)
+def reply(request: Request, visitor: Annotator, wanted: Place) -> StreamingResponse:
+    """The bot's reply at the wanted place as it arrives, then the conversation; asks the bot unless it replied already.
 
-
-def _replied(request: Request, visitor: Visitor, wanted: Place) -> dict[str, Any]:
-    """Ask the bot between two transactions, so that nobody waits for it but the person who talks to it."""
+    See `Replies.lines` for the format.
+    """
     with database(request).reading() as connection:
         settings = at_work(connection, visitor).settings
         found = chat.get_chat(connection, settings, visitor.person, wanted.assignment)
-    if wanted.place != len(found.lines) or not found.waits or found.ended:
+    replies: Replies = request.app.state.replies
+    ask = partial(_replied, request.app.state.bots, database(request), settings, found, wanted.place)
+    lines = replies.lines((wanted.assignment, wanted.place), ask)
+    return StreamingResponse(lines, media_type="application/x-ndjson", headers=UNBUFFERED)
+
+
+def _replied(bots: Bots, stored: Database, settings: Task, found: chat.Chat, place: int, show: Show) -> dict[str, Any]:
+    """Ask the bot between two transactions, so that nobody waits for it but the person who talks to it."""
+    if place != len(found.lines) or not found.waits or found.ended:
         return found.shown()
-    seed = seed_of(wanted.place, f"chat {wanted.assignment}")
-    given = request.app.state.bots.reply(found.bot, found.spec, found.turns(), seed)
-    with database(request).writing() as connection:
-        return chat.store_reply(connection, settings, visitor.person, wanted.assignment, wanted.place, given).shown()
+    given = bots.reply(found.bot, found.spec, found.turns(), seed_of(place, f"chat {found.assignment}"), show)
+    with stored.writing() as connection:
+        return chat.store_reply(connection, settings, found.person, found.assignment, place, given).shown()
 
 
 def end(request: Request, visitor: Annotator, which: End) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import pytest
 
 from interloq import InputError, create, spec
 from interloq.models.replies import Reply
-from interloq.play.bot import guarded
+from interloq.play.bot import guarded, streamed
 from interloq.play.endpoint import Endpoint
 from interloq.records import Turn
 from tests.made_chat_server import KEY, Server
@@ -182,3 +182,20 @@ def test_the_signature_is_what_answers_not_how_it_is_asked() -> None:
     one = Endpoint("http://localhost/v1", "m", key="A", concurrency=2, retries=1, rate=3.0, timeout=1.0, cache=True)
     assert one.signature() == Endpoint("http://localhost/v1", "m").signature()
     assert one.signature() != Endpoint("http://localhost/v1", "other").signature()
+
+
+def shown(bot: Endpoint, word: str) -> tuple[Reply, list[str]]:
+    """The reply, and the texts that were shown before it."""
+    texts: list[str] = []
+    return streamed(bot, [Turn(word, "a")], 3, texts.append), texts
+
+
+def test_a_reply_is_shown_while_it_arrives(server: Server) -> None:
+    bot = endpoint(server)
+    assert shown(bot, "hello") == (Reply("re hello 3"), ["re", "re hello", "re hello 3"])
+    assert server.seen[-1][3]["stream"] is True
+    assert shown(bot, "finished")[0] == Reply("no last event")
+    assert shown(bot, "unstreamed") == (Reply("re unstreamed 3"), [])
+    assert shown(bot, "503*1")[0] == Reply("re 503*1 3")  # nothing was shown, so it is tried again
+    assert shown(bot, "silent")[0] == Reply("", "empty")
+    assert streamed(bot, [], 3, print) == Reply("", "nothing to answer")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,17 @@ def test_alone_and_in_any_batch(folders: dict[str, Path], kind: str, temperature
     assert together == hf(folders[kind], temperature=temperature, batch=2).replies(DIALOGUES, SEEDS)
     assert together[::-1] == bot.replies(DIALOGUES[::-1], SEEDS[::-1])
     assert any(reply.text for reply in together)
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "chat", "t5"])
+def test_a_streamed_reply_is_the_same_and_grows(folders: dict[str, Path], kind: str) -> None:
+    bot = hf(folders[kind])
+    for turns, seed in zip(DIALOGUES, SEEDS, strict=True):
+        texts: list[str] = []
+        (whole,) = bot.replies([turns], [seed])
+        assert bot.stream(turns, seed, texts.append) == whole
+        assert all(later.startswith(text) for text, later in pairwise([*texts, whole.text]))
+        assert len(texts) > 1 or len(whole.text.split()) < 2
 
 
 @pytest.mark.parametrize("kind", ["chat", "t5"])

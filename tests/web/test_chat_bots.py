@@ -18,10 +18,10 @@ HI = [Turn("Hi", "person")]
 
 def test_a_bot_is_created_once_and_its_mistakes_are_failures() -> None:
     bots = Bots()
-    assert bots.reply("a", "echo", HI, 0).text == "Hi"
+    assert bots.reply("a", "echo", HI, 0, print).text == "Hi"
     assert bots._get("a", "echo")[0] is bots._get("b", "echo")[0]
-    assert bots.reply("c", "no_such_bot", HI, 0).failure
-    assert "nothing to answer" in bots.reply("a", "echo", [], 0).failure
+    assert bots.reply("c", "no_such_bot", HI, 0, print).failure
+    assert "nothing to answer" in bots.reply("a", "echo", [], 0, print).failure
     bots.close()
 
 
@@ -37,8 +37,8 @@ def test_bots_that_do_more_than_talk_need_trust(tmp_path: Path) -> None:
     check_bots(study, effects.append, where="study.db")
     study.close()
     assert len(effects) == 2
-    assert "do more than talk" in Bots().reply("a", FLAKY, HI, 0).failure
-    assert Bots(effects.append).reply("a", FLAKY, HI, 0).text == "You said: Hi"
+    assert "do more than talk" in Bots().reply("a", FLAKY, HI, 0, print).failure
+    assert Bots(effects.append).reply("a", FLAKY, HI, 0, print).text == "You said: Hi"
 
 
 def test_a_spec_that_cannot_be_created_is_refused_when_the_task_is_added(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from interloq.data.pseudonyms import Pseudonyms
 from interloq.records import Dialogue
 from interloq.web.export import export_task
 from interloq.web.tasks import get_task
+from tests.made_chat_server import Server, serving
 from tests.web.bots import FAILING, FLAKY
 from tests.web.conftest import KEY, Person, Served, chat_task, problems
 
@@ -43,8 +44,10 @@ def say(one: Person, text: str) -> None:
 def test_a_chat_with_the_keyboard_from_invitation_to_export(
     served: Served, person: Callable[..., Person], tmp_path: Path
 ) -> None:
-    options = {"topics": [HOSTILE], "guess": True}
-    task = served.add_chat(chat_task(bots=BOTS, options=options, completion="CODE-7"))
+    named = {"secret-parrot": "The chatty one", "secret-owl": "The wise one"}
+    options = {"topics": [HOSTILE], "guess": True, "which_bot": named}
+    bots = {**BOTS, "secret-owl": "echo"}
+    task = served.add_chat(chat_task(bots=bots, options=options, completion="CODE-7", most_items=1))
     one = person()
     page = one.open(served.invite(task))
     assert page.locator(".topic .text").inner_text() == HOSTILE
@@ -69,8 +72,8 @@ def test_a_chat_with_the_keyboard_from_invitation_to_export(
     one.press("Tab")
     with page.expect_navigation():
         one.press("Enter")
-    page.get_by_text("4 questions are not answered yet.").wait_for()
-    one.press("2", "3", "5", "1")
+    page.get_by_text("5 questions are not answered yet.").wait_for()
+    one.press("2", "3", "5", "1", "2")
     one.submit()
     assert page.locator("code").inner_text() == "CODE-7"
     assert page.title() != "owned"
@@ -78,9 +81,45 @@ def test_a_chat_with_the_keyboard_from_invitation_to_export(
     (found,) = dialogues(served, task, tmp_path)
     assert [turn.text for turn in found.turns] == [HOSTILE, f"You said: {HOSTILE}", failing, f"You said: {failing}"]
     assert {rating.aspect: rating.value for rating in found.ratings} == {
-        "overall": 5, "guessed_human": 1, "continued": 0,
+        "overall": 5, "guessed_human": 1, "guessed_partner": 2, "recognised": 0, "continued": 0,
     }  # fmt: skip
     assert "secret-owl is asleep" in found.failure
+
+
+def test_a_streamed_reply_survives_a_reload_and_is_stored_once(
+    served: Served, person: Callable[..., Person], axe: Any, tmp_path: Path
+) -> None:
+    with serving(Server()) as server:
+        bot = f"endpoint(url='{server.url}', model='m', key='', retries=0)"
+        task = served.add_chat(chat_task(bots={"secret-parrot": bot}))
+        one = person(viewport={"width": 390, "height": 844})
+        page = one.open(served.invite(task))
+        page.keyboard.type("waiting")
+        one.press("Enter")
+        part = page.locator("#part .text")
+        part.get_by_text("The first part").wait_for()
+        assert page.locator("#typing").inner_text() == "Your partner is typing…"
+        assert len(texts(page)) == 1  # what is read aloud has no parts
+        assert problems(axe, page) == []
+        page.reload()
+        part.get_by_text("The first part").wait_for()
+        server.released.set()
+        page.locator("#turns .text", has_text="The first part and the rest.").wait_for()
+        assert part.is_hidden()
+        assert server.asked["waiting"] == 1
+        page.keyboard.type("broken*1")
+        one.press("Enter")
+        page.get_by_text("No reply came.").wait_for()
+        assert part.is_hidden()
+        page.get_by_role("button", name="Try again").click()
+        page.locator("#turns .text", has_text="re broken*1").wait_for()
+        page.locator("#open-end").click()
+        with page.expect_navigation():
+            page.locator("#end-confirm").click()
+    (found,) = dialogues(served, task, tmp_path)
+    assert [turn.text for turn in found.turns[:3]] == ["waiting", "The first part and the rest.", "broken*1"]
+    assert len(found.turns) == 4
+    assert found.failure == "secret-parrot: broke off: the stream ended early at turn 4"
 
 
 def test_two_tabs_and_lost_messages_store_no_turn_twice(

@@ -6,6 +6,7 @@ import { isKept, keepPages } from './kept.js';
 import { sendOthers } from './outbox.js';
 import { counted, facts, find, isTemporary, notify, post, proceed, text, whenBack } from './page.js';
 import * as store from './store.js';
+import { receive } from './stream.js';
 
 const PATIENCE = 600_000; // milliseconds for a reply
 const TYPED = `typed/${facts.assignment}`;
@@ -50,6 +51,14 @@ function part(name, content) {
   return found;
 }
 
+/** The reply so far, which screen readers skip: they read it once it is in the log. */
+function showPart(content) {
+  const part = find('part');
+  part.hidden = !content;
+  part.querySelector('.text').textContent = content;
+  if (content) part.scrollIntoView({ block: 'nearest' });
+}
+
 /** The limit of turns is reached: the only thing left is to go to the questions. */
 function showEnded() {
   find('say').hidden = true;
@@ -83,18 +92,19 @@ const waits = () => state.turns.length > 0 && (state.turns.at(-1).own || state.t
 async function reply() {
   notify('');
   find('typing').textContent = text('chat_typing');
-  const options = { signal: AbortSignal.timeout(PATIENCE) };
-  const found = await request('reply', { place: state.turns.length }, reply, options);
+  const ask = (path, body) => receive(path, body, showPart, { signal: AbortSignal.timeout(PATIENCE) });
+  const found = await request('reply', { place: state.turns.length }, reply, ask);
   find('typing').textContent = '';
+  showPart('');
   if (!found) return;
   show(found);
   if (waits()) notify(text('chat_failed'), again(reply));
 }
 
 /** The conversation after a request; null if it failed, which is shown. */
-async function request(name, body, retry, options = {}) {
+async function request(name, body, retry, ask = post) {
   busy = true;
-  const { status, answer } = await post(`/api/chat/${name}`, { assignment: facts.assignment, ...body }, options);
+  const { status, answer } = await ask(`/api/chat/${name}`, { assignment: facts.assignment, ...body });
   busy = false;
   if (status === 200) return answer;
   if (isTemporary(status)) notify(text('chat_offline'), again(retry));

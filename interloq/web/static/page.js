@@ -20,16 +20,21 @@ export function counted(key, count) {
   return text(count === 1 ? `${key}_one` : `${key}_many`, { count });
 }
 
+/** Send JSON; gives the response, or throws. */
+export function send(path, body, options = {}) {
+  return fetch(path, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', 'X-CSRF-Token': document.body.dataset.csrf },
+    body: JSON.stringify(body),
+    signal: options.keepalive ? undefined : AbortSignal.timeout(20_000),
+    ...options,
+  });
+}
+
 /** Send JSON; gives the status (0: no connection) and the answer. It never throws. */
 export async function post(path, body = {}, options = {}) {
   try {
-    const response = await fetch(path, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json', 'X-CSRF-Token': document.body.dataset.csrf },
-      body: JSON.stringify(body),
-      signal: options.keepalive ? undefined : AbortSignal.timeout(20_000),
-      ...options,
-    });
+    const response = await send(path, body, options);
     return { status: response.status, answer: await response.json().catch(() => ({})) };
   } catch {
     return { status: 0, answer: {} };
