@@ -52,8 +52,8 @@ def run(args: argparse.Namespace, source: CandidateOptions) -> int:
         columns=args.columns,
     ) as annotating:
         bad.close()
-        if annotating.warning:
-            print_stderr(f"warning: {annotating.warning}")
+        if annotating.queries.warning:
+            print_stderr(f"warning: {annotating.queries.warning}")
         _talk(annotating.session)
         facts = annotating.write(args.output)
     counts = facts["counts"]

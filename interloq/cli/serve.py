@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`interloq serve ACTION …`: people rate, compare and chat in the browser; what they enter is exported as records."""
+"""`interloq serve ACTION …`: people rate, compare, chat and add references in the browser; exported as records."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ EXAMPLES = """\
   interloq serve --demo
   interloq serve add study.db samples.jsonl --task rate --settings task.json
   interloq serve add study.db samples.jsonl --task compare --name pairs --scores scores.jsonl
+  interloq serve add study.db samples.jsonl --task references --settings references.json
   interloq serve add study.db --task chat --settings chat.json
   interloq serve invite study.db samples -n 5
   interloq serve run study.db
@@ -79,11 +80,11 @@ def _add_adding(adding: argparse.ArgumentParser) -> None:
         help="samples or dialogues; JSONL, CSV or TSV; none for a chat",
     )
     adding.add_argument(
-        "--task", choices=("rate", "compare", "chat"), help="what people do (default: from the settings)"
+        "--task", choices=("rate", "compare", "references", "chat"), help="what people do (default: from the settings)"
     )
     adding.add_argument("--settings", type=InputPath, metavar="FILE", help="JSON with questions, texts and checks")
     adding.add_argument("--name", metavar="NAME", help="name of the task (default: from the settings or the file)")
-    adding.add_argument("--per-item", type=int, metavar="N", help="annotators per item (default: 3)")
+    adding.add_argument("--per-item", type=int, metavar="N", help="annotators per item (default: 3; references: 1)")
     adding.add_argument("--alone", action="store_true", help="one reply per page instead of all replies to a context")
     adding.add_argument(
         "--scores",
@@ -174,6 +175,8 @@ def _add(args: argparse.Namespace) -> int:
         columns=args.columns,
     )
     bad.close()
+    if "warning" in facts:
+        print_stderr(f"warning: {facts['warning']}")
     if args.json:
         print_json(facts)
         return 0

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,22 +22,30 @@ from interloq.signature import Signature
 
 
 @dataclass(frozen=True, slots=True)
-class Annotation:
-    """A session on the samples of a file; samples with the same query, references and candidates are one query."""
+class Queries:
+    """Samples with their queries; samples with the same query, references and candidates are one query."""
 
-    session: Session
     samples: list[Sample]
     query: list[str]  # of each sample
-    before: Mapping[str, Any]  # header of the samples
+    requests: Mapping[str, Request]  # by query
     signature: Signature
     warning: str  # about the network; empty if it is good enough
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """A session on the samples of a file."""
+
+    session: Session
+    queries: Queries
+    before: Mapping[str, Any]  # header of the samples
 
     def write(self, output: str | Path) -> dict[str, Any]:
         """Write all samples with the references added so far, and return counts and the signature."""
         added = self.session.added()
-        found = zip(self.samples, self.query, strict=True)
+        found = zip(self.queries.samples, self.queries.query, strict=True)
         done = [replace(sample, references=(*sample.references, *added[query])) for sample, query in found]
-        facts = {"signature": self.signature, "counts": self.counts()}
+        facts = {"signature": self.queries.signature, "counts": self.counts()}
         write(output, done, kind="samples", **header_after(self.before, "annotated", facts))
         return facts
 
@@ -46,7 +54,7 @@ class Annotation:
         kept = [reference for some in self.session.added().values() for reference in some]
         finished = sum(state.finished for state in self.session.states.values())
         return {
-            "samples": len(self.samples),
+            "samples": len(self.queries.samples),
             "queries": len(self.session.states),
             "finished": finished,
             "steps": len(self.session.steps),
@@ -73,21 +81,33 @@ def annotation(
     """Annotate the samples of a file; every step is in `record`, from which the next session resumes."""
     refuse_overwriting([record], [samples, model, *source.files])
     loaded = Reliability.load(model, encoder=encoder, device=device)
-    finder, found = source.open(on_reject)
     given = read(samples, strict=strict, on_reject=on_reject, columns=columns)
-    rows = [row for batch in source.batches(given, finder, Tally()) for row in batch]
+    found = find_queries(given, loaded, source, attempts=attempts, limit=limit, on_reject=on_reject)
+    with Session(loaded, found.requests, record, attempts=attempts, limit=limit) as session:
+        yield Annotation(session, found, header(samples))
+
+
+def find_queries(
+    samples: Iterable[Sample],
+    model: Reliability,
+    source: CandidateOptions,
+    *,
+    attempts: int,
+    limit: int,
+    on_reject: Callable[[Rejected], None] | None = None,
+) -> Queries:
+    """Queries of samples with their candidates, and the signature of an annotation of them."""
+    finder, found = source.open(on_reject)
+    rows = [row for batch in source.batches(samples, finder, Tally()) for row in batch]
     names = _names(rows)
-    signed = found.with_parts({"model": loaded.signature(), "limit": limit, "attempts": attempts})
-    requests = {name: request for request, name in names.items()}
-    with Session(loaded, requests, record, attempts=attempts, limit=limit) as session:
-        yield Annotation(
-            session,
-            [sample for sample, _ in rows],
-            [names[request] for _, request in rows],
-            header(samples),
-            replace(signed, name="annotate"),
-            loaded.warning(),
-        )
+    signed = found.with_parts({"model": model.signature(), "limit": limit, "attempts": attempts})
+    return Queries(
+        [sample for sample, _ in rows],
+        [names[request] for _, request in rows],
+        {name: request for request, name in names.items()},
+        replace(signed, name="annotate"),
+        model.warning(),
+    )
 
 
 def _names(rows: list[tuple[Sample, Request]]) -> dict[Request, str]:

@@ -63,8 +63,9 @@ class CandidateOptions:
             excluded=read_ids(self.exclude), tally=tally, batch=BATCH,
         )  # fmt: skip
         for batch in found:
-            yield [(sample, _request(sample, replies)) for sample, replies in batch]
+            yield [(sample, made_request(sample, replies)) for sample, replies in batch]
 
 
-def _request(sample: Sample, found: tuple[Reference, ...]) -> Request:
+def made_request(sample: Sample, found: tuple[Reference, ...]) -> Request:
+    """The query of a sample with these candidates."""
     return Request(tuple(turn.text for turn in sample.context), sample.references, found)

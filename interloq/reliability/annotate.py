@@ -8,7 +8,7 @@ appended to a record at once; a session with the same record resumes where it st
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
@@ -40,18 +40,39 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A candidate, the predictions without and with it, and the candidate that would raise the prediction most."""
+    """The candidates left, with the predictions without and with each of them."""
 
     query: str
     turns: tuple[str, ...]
     references: tuple[str, ...]
-    candidate: Reference
-    before: Estimate
-    after: Estimate
     attempts: int  # edits left
     waiting: tuple[Reference, ...]  # all candidates left; the first is the one offered
-    best: int  # place of the best of them
-    best_after: Estimate
+    before: Estimate
+    with_each: tuple[Estimate, ...]  # of the candidates left
+
+    @property
+    def candidate(self) -> Reference:
+        """The candidate that is offered."""
+        return self.waiting[0]
+
+    @property
+    def after(self) -> Estimate:
+        """Prediction with the candidate that is offered."""
+        return self.with_each[0]
+
+    @property
+    def best(self) -> int:
+        """Place of the candidate that would raise the prediction most."""
+        return int(np.argmax([one.mean for one in self.with_each]))
+
+    @property
+    def best_after(self) -> Estimate:
+        """Prediction with that candidate."""
+        return self.with_each[self.best]
+
+    def numbers(self) -> dict[str, float | None]:
+        """Predictions before and after as a step records them."""
+        return {"before": _number(self.before.mean), "after": _number(self.after.mean)}
 
 
 class Session:
@@ -104,7 +125,7 @@ class Session:
     def offer(self) -> Offer | None:
         """The candidate to decide on; None if all queries are finished."""
         if self._offer is None and self.current is not None:
-            self._offer = self._predicted(self.current, self.states[self.current])
+            self._offer = predict_offer(self.model, self.current, self.states[self.current], self._vectors)
         return self._offer
 
     # ---- decisions ---------------------------------------------------------------------------------------------------
@@ -135,8 +156,7 @@ class Session:
     def _decide(self, action: Action, candidate: Reference | None = None) -> None:
         offer = self._offered()
         shown = candidate or offer.candidate
-        numbers = {"before": _number(offer.before.mean), "after": _number(offer.after.mean)}
-        step = Step(offer.query, action, shown.text, shown.source, **numbers)
+        step = Step(offer.query, action, shown.text, shown.source, **offer.numbers())
         state = apply(self.states[step.query], step, **self.options)
         self._file.add(record_line(step))  # recorded before it counts
         self._take(step, state)
@@ -153,25 +173,6 @@ class Session:
         self.states[step.query], self._offer = state, None
         self.steps.append(step)
 
-    # ---- predictions -------------------------------------------------------------------------------------------------
-
-    def _predicted(self, query: str, state: Progress) -> Offer:
-        """Predictions without and with every candidate left, in one batch."""
-        own, new = state.texts(), [candidate.text.strip() for candidate in state.waiting]
-        missing = [text for text in dict.fromkeys((*own, *new)) if text not in self._vectors]
-        rows = self.model.encode([(state.request.turns, text) for text in missing])
-        self._vectors |= dict(zip(missing, rows, strict=True))
-        sets = np.full((1 + len(new), len(own) + 1), NONE, dtype=np.int64)
-        sets[:, : len(own)] = np.arange(len(own))
-        sets[1:, len(own)] = len(own) + np.arange(len(new))
-        found = self.model.predict_sets(np.stack([self._vectors[text] for text in (*own, *new)]), sets)
-        estimates = [Estimate(*map(float, row)) for row in zip(found.mean, found.low, found.high, strict=True)]
-        best = int(np.argmax(found.mean[1:]))
-        return Offer(
-            query, state.request.turns, own, state.waiting[0], estimates[0], estimates[1], state.attempts,
-            state.waiting, best, estimates[1 + best],
-        )  # fmt: skip
-
     # ---- record ------------------------------------------------------------------------------------------------------
 
     def _resume(self, run: Mapping[str, Any]) -> None:
@@ -186,6 +187,20 @@ class Session:
             except InputError as error:
                 raise InputError(error.what, hint="the record is damaged: remove this line", where=where) from error
             self._take(step, state)
+
+
+def predict_offer(model: SetPredictor, query: str, state: Progress, vectors: MutableMapping[str, Any]) -> Offer:
+    """Predictions without and with every candidate left, in one batch; `vectors` keeps the encoded texts of a query."""
+    own, new = state.texts(), [candidate.text.strip() for candidate in state.waiting]
+    missing = [text for text in dict.fromkeys((*own, *new)) if text not in vectors]
+    rows = model.encode([(state.request.turns, text) for text in missing])
+    vectors.update(zip(missing, rows, strict=True))
+    sets = np.full((1 + len(new), len(own) + 1), NONE, dtype=np.int64)
+    sets[:, : len(own)] = np.arange(len(own))
+    sets[1:, len(own)] = len(own) + np.arange(len(new))
+    found = model.predict_sets(np.stack([vectors[text] for text in (*own, *new)]), sets)
+    before, *others = [Estimate(*map(float, row)) for row in zip(found.mean, found.low, found.high, strict=True)]
+    return Offer(query, state.request.turns, own, state.attempts, state.waiting, before, tuple(others))
 
 
 def _number(value: float) -> float | None:

@@ -23,7 +23,7 @@ from scipy import stats
 from interloq.data.files import reading_saved
 from interloq.errors import InputError
 from interloq.learn.start import Start
-from interloq.learn.store import check_counts, load_model, restored
+from interloq.learn.store import check_counts, load_model, read_facts, restored
 from interloq.metrics.context_reply import NO_CONTEXT
 from interloq.metrics.metric import NO_REFERENCES
 from interloq.models.batches import bucketed
@@ -143,8 +143,7 @@ class Reliability:
         return warning(self.facts["dev"])
 
     def signature(self) -> str:
-        encoder = self.facts["encoder"]["weights"] if self.facts["encoder"] else "own"
-        return f"{KIND}-{fingerprint(self.facts['weights'], encoder, self.facts['subwords'])}"
+        return _signature(self.facts)
 
     # ---- texts -------------------------------------------------------------------------------------------------------
 
@@ -246,6 +245,21 @@ class Projected:
 def _bounded(found: Prediction) -> Prediction:
     """Correlations are from −1 to 1."""
     return Prediction(found.mean, np.maximum(found.low, -1.0), np.minimum(found.high, 1.0))
+
+
+def saved_signature(folder: str | Path, *, encoder: str | None = None) -> str:
+    """Signature of a saved network that can be loaded, as far as can be seen without loading it."""
+    folder = Path(folder)
+    facts = read_facts(folder, kind=KIND)
+    with reading_saved(folder):
+        if facts["encoder"]:
+            _encoder(folder, facts, encoder)
+        return _signature(facts)
+
+
+def _signature(facts: dict[str, Any]) -> str:
+    encoder = facts["encoder"]["weights"] if facts["encoder"] else "own"
+    return f"{KIND}-{fingerprint(facts['weights'], encoder, facts['subwords'])}"
 
 
 def why_undefined(query: Sequence[str], references: Sequence[str]) -> str:

@@ -25,7 +25,7 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from interloq.errors import InputError
 from interloq.play.trust import Trust
-from interloq.web import admin, answers, assign, chat, chat_routes, people
+from interloq.web import admin, answers, assign, chat, chat_routes, people, references, references_routes
 from interloq.web.chat_bots import Bots
 from interloq.web.chat_task import asked_after
 from interloq.web.database import Database
@@ -91,6 +91,7 @@ def create_app(study: Study) -> Any:
     app.post("/api/answers")(take_answers)
     app.include_router(admin.router)
     chat_routes.register(app)
+    references_routes.register(app)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(study.hosts))
     return Protected(app)
 
@@ -155,6 +156,9 @@ def _page(connection: Connection, pages: Pages, visitor: Visitor, task: int) -> 
     if found is None:
         return partial(pages.done, settings, visitor, done)
     draft = answers.get_draft(connection, found.id)
+    if settings.kind == "references":
+        work = references.get_work(connection, settings, visitor.person, found.id)
+        return partial(pages.references, settings, visitor, found, work, draft, done, total)
     if settings.kind != "chat":
         return partial(pages.item, settings, visitor, found, draft, done, total)
     talk = chat.get_chat(connection, settings, visitor.person, found.id)
@@ -193,6 +197,8 @@ def take_answers(request: Request, visitor: Annotator, given: Submission) -> JSO
     try:
         with database(request).writing() as connection:
             settings = at_work(connection, visitor).settings
+            if settings.kind == "references":
+                raise HTTPException(409, "not_possible")  # it has no questions
             asked = None
             if settings.kind == "chat":
                 asked = asked_after(settings, chat.reply_places(connection, settings, visitor.person, given.assignment))

@@ -84,6 +84,16 @@ def keep(connection: Connection, assignment_id: int, person: int, *, now: float 
     return bool(connection.execute(update(assignment).where(own).values(seen=seen)).rowcount)
 
 
+def take_again(connection: Connection, assignment_id: int, *, finished: bool = False) -> None:
+    """Note that somebody worked on their item; one that was given back meanwhile is theirs again."""
+    now = time.time()
+    held = connection.execute(select(assignment).where(assignment.c.id == assignment_id)).one()
+    if held.returned is not None:
+        connection.execute(update(item).where(item.c.id == held.item_id).values(active=item.c.active + 1))
+    values = {"seen": now, "returned": None, **({"finished": now} if finished else {})}
+    connection.execute(update(assignment).where(assignment.c.id == assignment_id).values(**values))
+
+
 def _own(task: int, person: int) -> Any:
     return and_(assignment.c.task_id == task, assignment.c.person_id == person)
 

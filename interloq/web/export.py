@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers as records: rated samples or dialogues, ratings on their own, and preferences.
+"""Answers as records: rated samples or dialogues, ratings on their own, preferences, and samples with references.
 
 Annotators are named by a keyed hash (`data/pseudonyms.py`). Attention checks are not exported.
 """
@@ -29,6 +29,7 @@ from interloq.web.chat_export import chat_dialogues, chat_samples
 from interloq.web.database import open_database
 from interloq.web.guesses import exported, guesses
 from interloq.web.people import raters
+from interloq.web.references_export import export_references
 from interloq.web.schema import answer, assignment, item
 from interloq.web.tasks import Stored, find_task, get_task
 
@@ -131,6 +132,8 @@ def export_task(
         raise InputError(f"a task of kind {stored.settings.kind!r} cannot be exported as {what}")
     if is_table(output):
         return _export_table(connection, stored, output, name)
+    if stored.settings.kind == "references":
+        return export_references(connection, stored, output, name)
     kind, records = _records(connection, stored, name, alone=alone, replies=replies)
     facts = {"task": stored.settings.name, "source": stored.source.get("name", ""), "raters": "hashed"}
     return {"kind": kind, "records": write(output, records, kind=kind, **facts)}
@@ -166,8 +169,6 @@ def _records(
         return "samples" if replies else "dialogues", made(connection, stored, name)
     if stored.settings.kind == "compare":
         return "preferences", preferences(connection, stored.id, name)
-    if stored.settings.kind != "rate":
-        raise InputError(f"cannot export tasks of kind {stored.settings.kind!r}")
     if alone:
         return "ratings", ratings(connection, stored.id, name)
     return str(stored.source.get("kind", "samples")), rated_records(connection, stored.id, name)

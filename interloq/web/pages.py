@@ -15,6 +15,7 @@ from interloq.web.chat_task import asked_after
 from interloq.web.interface import FOLDER, texts
 from interloq.web.people import Visitor
 from interloq.web.questions import LANGUAGES, Question, Task
+from interloq.web.references import Work
 
 PARTS = ("templates", "static", "texts")
 
@@ -51,6 +52,21 @@ class Pages:
             f"{task.kind}.html", task, visitor=visitor, context=found.shown["context"], units=units, facts=facts,
             done=done, total=total,
         )  # fmt: skip
+
+    def references(
+        self, task: Task, visitor: Visitor, found: Assigned, work: Work, draft: tuple[int, Any], done: int, total: int
+    ) -> str:
+        """A query with its references and candidates; predictions are asked for by the page."""
+        facts = {"assignment": found.id, "revision": draft[0], "draft": draft[1], **work.shown()}
+        return self._page(
+            "references.html",
+            task,
+            visitor=visitor,
+            context=found.shown["context"],
+            facts=facts,
+            done=done,
+            total=total,
+        )
 
     def chat(self, task: Task, visitor: Visitor, talk: Chat, done: int, total: int) -> str:
         """A conversation with a bot."""

@@ -24,6 +24,7 @@ from interloq.web.app import LOOPBACK, Study, create_app
 from interloq.web.chat_bots import check_bots
 from interloq.web.database import Database, open_database
 from interloq.web.people import invitation_path, invite
+from interloq.web.references_model import check_models
 from interloq.web.schema import invitation
 from interloq.web.tasks import find_task
 
@@ -96,6 +97,7 @@ def run(
     database = open_database(place)
     try:
         check_bots(database, trust, where=str(place))
+        check_models(database)
         listening = _listen(address)
         address = replace(address, port=listening.getsockname()[1])
         for task in invited:

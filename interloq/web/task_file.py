@@ -19,7 +19,7 @@ from sqlalchemy import Connection
 
 from interloq.data.convert_file import kind_held
 from interloq.data.files import read_json
-from interloq.data.jsonl import Rejected, read, to_json
+from interloq.data.jsonl import Rejected, header, read, to_json
 from interloq.data.parsers import PARSERS
 from interloq.errors import InputError, nearest, short_repr
 from interloq.play.trust import Trust
@@ -33,6 +33,7 @@ from interloq.web.guesses import check_records, guesses, with_guesses
 from interloq.web.items import Item, compare_items, rate_items
 from interloq.web.priority import scores_of_items, with_priorities
 from interloq.web.questions import Question, Task, from_json, is_number
+from interloq.web.references_task import prepare_references
 from interloq.web.tasks import add_task
 from interloq.web.workload import workload
 
@@ -40,6 +41,10 @@ LARGEST_SETTINGS = 2**20  # bytes
 CHECKS = "checks"
 CHECK_FIELDS = ("context", "correct", "response", "responses", "turns")
 SCORES = "scores"  # of metrics, in the source of a task
+DEFAULTS: Mapping[str, Mapping[str, Any]] = {  # of kinds of tasks that differ from the others
+    "compare": {"questions": [{"control": "choice", "reason": True}]},
+    "references": {"questions": [], "per_item": 1},
+}
 
 
 @dataclass(frozen=True)
@@ -54,8 +59,8 @@ def read_settings(path: str | Path | None, *, default_name: str = "", **given: A
     """Settings from a JSON file, if there is one, and from options, which take precedence."""
     value = {} if path is None else read_json(path, hint="see docs/serve.md for an example", limit=LARGEST_SETTINGS)
     value = {"name": default_name, **value, **{option: one for option, one in given.items() if one is not None}}
-    if value.get("kind") == "compare" and "questions" not in value:
-        value["questions"] = [{"control": "choice", "reason": True}]
+    defaults = DEFAULTS.get(str(value.get("kind")), {})
+    value = {**defaults, **value}
     checks = value.pop(CHECKS, [])
     try:
         task = from_json(value)
@@ -75,19 +80,18 @@ def default_name(path: str | Path | None) -> str:
 def add_to_study(
     place: str | Path, path: str | Path | None, settings: Settings, *, trust: Trust = None, **options: Any
 ) -> dict[str, Any]:
-    """Add a task with the records of a file to a study, which is created if it is missing; see `add_file`.
+    """Add a task with the records of a file to a study, which is created if it is missing; see `prepare_file`.
 
     Chats have no file; `trust` is called with what their bots do besides talking.
     """
     if (path is None) != (settings.task.kind == "chat"):
         hint = "its bots are in the settings" if path else "name a file of samples or dialogues"
         raise InputError(f"a task of kind {settings.task.kind!r} {'has no' if path else 'needs a'} file", hint=hint)
+    prepared = None if path is None else prepare_file(path, settings, **options)  # before anybody waits for it
     database = open_database(place)
     try:
         with database.writing() as connection:
-            if path is None:
-                return _add_chat(connection, settings, trust)
-            return add_file(connection, path, settings, **options)
+            return _add_chat(connection, settings, trust) if prepared is None else prepared.store(connection)
     finally:
         database.close()
 
@@ -112,7 +116,8 @@ class Prepared:
     def store(self, connection: Connection) -> dict[str, Any]:
         """Store the task; returns its name, number and counts."""
         number = add_task(connection, self.settings.task, [*self.items, *self.settings.checks], self.source)
-        return {"task": self.settings.task.name, "number": number, **self.counts()}
+        warning = {"warning": self.source["warning"]} if self.source.get("warning") else {}
+        return {"task": self.settings.task.name, "number": number, **self.counts(), **warning}
 
     def counts(self) -> dict[str, Any]:
         """Numbers of items, attention checks and records, and the people that are needed."""
@@ -155,17 +160,30 @@ def prepare_file(
     if kind not in ("samples", "dialogues"):
         raise InputError(f"{path} contains {kind}", hint="give samples or dialogues")
     records = list(read(path, kind=kind, strict=strict, on_reject=on_reject, columns=columns))
-    items = _items(records, settings.task, together=together)
     source: dict[str, Any] = {"name": Path(path).name, "kind": kind, "fingerprint": file_fingerprint(Path(path))}
+    if settings.task.kind == "references":
+        return _prepare_references(records, settings, {**source, "header": header(path)}, on_reject, scored=scores)
+    items = _items(records, settings.task, together=together)
     if scores is not None:
         known = scores_of_items(items, read(scores, kind="scores", strict=strict, on_reject=on_reject))
         items, source[SCORES] = with_priorities(items, known), [to_json(score) for score in known]
     return Prepared(settings, tuple(items), source, len(records))
 
 
-def add_file(connection: Connection, path: str | Path, settings: Settings, **options: Any) -> dict[str, Any]:
-    """Store a task with the records of a file; returns its name, number and counts. For options see `prepare_file`."""
-    return prepare_file(path, settings, **options).store(connection)
+def _prepare_references(
+    records: Sequence[Sample | Dialogue],
+    settings: Settings,
+    source: Mapping[str, Any],
+    on_reject: Callable[[Rejected], None] | None,
+    *,
+    scored: object,
+) -> Prepared:
+    samples = [one for one in records if isinstance(one, Sample)]
+    if source["kind"] != "samples" or settings.checks or scored:
+        what = "attention checks" if settings.checks else "scores" if scored else str(source["kind"])
+        raise InputError(f"a task of kind 'references' has no {what}", hint="give samples and a model")
+    task, items, facts = prepare_references(samples, settings.task, on_reject=on_reject)
+    return Prepared(Settings(task), tuple(items), {**source, **facts}, len(samples))
 
 
 def _items(records: Iterable[Sample | Dialogue], task: Task, *, together: bool) -> list[Item]:

@@ -62,6 +62,8 @@ def prepare(given: Upload) -> tuple[Prepared, dict[str, Any]]:
     if per_item and not (per_item.isascii() and per_item.isdigit()):
         raise InputError(f"annotators per item must be a whole number, got {per_item[:20]!r}")
     settings = read_settings(given.settings, **options, per_item=int(per_item) if per_item else None)
+    if settings.task.kind == "references":
+        raise InputError("its model is on the server", hint="use interloq serve add STUDY FILE --task references")
     together = given.fields.get("together", "yes") == "yes"
     prepared = prepare_file(given.records, settings, together=together, on_reject=rejected.append, scores=given.scores)
     return prepared, _preview(prepared, rejected)

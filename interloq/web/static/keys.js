@@ -13,8 +13,8 @@ function stored() {
   }
 }
 
-/** Listen to keys; `submit` is called by Ctrl+Enter. */
-export function listen(questions, submit) {
+/** Listen to keys; `submit` is called by Ctrl+Enter, `single` with keys without Ctrl outside of text fields. */
+export function listen(single, submit) {
   const box = find('single-keys');
   box.checked = stored();
   box.addEventListener('change', () => {
@@ -27,7 +27,9 @@ export function listen(questions, submit) {
     const withControl = event.ctrlKey || event.metaKey;
     if (event.key === 'Enter' && withControl) handled(event, submit);
     else if (event.key === 'Enter' && event.target.matches('input')) event.preventDefault(); // only Ctrl+Enter submits
-    else if (box.checked && !withControl && !event.altKey && !event.target.matches(TYPING)) single(event, questions);
+    else if (!box.checked || withControl || event.altKey || event.target.matches(TYPING)) return;
+    else if (event.key === '?') handled(event, () => find('help').showModal());
+    else single(event);
   });
 }
 
@@ -36,11 +38,10 @@ function handled(event, work) {
   work();
 }
 
-function single(event, questions) {
-  if (event.key === '?') {
-    handled(event, () => find('help').showModal());
-    return;
-  }
+/** Keys that answer questions, for `listen`. */
+export const forQuestions = (questions) => (event) => answer(event, questions);
+
+function answer(event, questions) {
   const question = current(questions);
   if (!question) return;
   const radio = radioFor(question, event.key);

@@ -1,18 +1,20 @@
-// Answers that were submitted. They are kept in this browser until the server has stored them, and are sent again with
-// the same id, which the server stores once.
+// Answers and decisions that were submitted. They are kept in this browser until the server has stored them, and are
+// sent again with the same id or place, which the server stores once.
 
 import { isTemporary, post } from './page.js';
 import * as store from './store.js';
 
 const PENDING = 'pending/';
+const ANSWERS = '/api/answers';
 
-function newId() {
+export function newId() {
   const bytes = crypto.getRandomValues(new Uint8Array(16)); // randomUUID() needs https
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-export function put(assignment, answers) {
-  const submission = { assignment, submission: newId(), answers };
+/** Keep what is sent to `path`. */
+export function put(assignment, body, path = ANSWERS) {
+  const submission = { assignment, ...body, path };
   store.write(PENDING + assignment, submission);
   return submission;
 }
@@ -21,9 +23,10 @@ export const pending = (assignment) => store.read(PENDING + assignment);
 
 export const drop = (assignment) => store.remove(PENDING + assignment);
 
-/** Send answers; they are dropped unless sending them again may help. Gives the result of `post`. */
+/** Send a submission; it is dropped unless sending it again may help. Gives the result of `post`. */
 export async function send(submission) {
-  const result = await post('/api/answers', submission);
+  const { path = ANSWERS, ...body } = submission;
+  const result = await post(path, body);
   if (result.status === 200) store.remove(`draft/${submission.assignment}`);
   if (!isTemporary(result.status) && result.status !== 401 && result.status !== 403) drop(submission.assignment);
   return result;

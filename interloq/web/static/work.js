@@ -106,7 +106,7 @@ function submit() {
     [...found.keys()][0].focus();
     return;
   }
-  waiting = outbox.put(facts.assignment, answers());
+  waiting = outbox.put(facts.assignment, { submission: outbox.newId(), answers: answers() });
   send();
 }
 
@@ -180,7 +180,7 @@ form.addEventListener('submit', (event) => {
 });
 addEventListener('offline', showLost);
 addEventListener('online', showBack);
-keys.listen(questions, submit);
+keys.listen(keys.forQuestions(questions), submit);
 connect(() => draft.stop());
 if (isKept || !navigator.onLine) {
   showLost();

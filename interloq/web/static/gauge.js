@@ -1,0 +1,52 @@
+// A small gauge from −1 to 1 with predictions before and after, and the same as text.
+
+import { find, text } from './page.js';
+
+const place = (value) => 200 + 180 * Math.max(-1, Math.min(1, value));
+
+/** A number with a sign that is easy to see, without digits that mean nothing. */
+const number = (value) => value.toFixed(3).replace(/^-0\.000$/, '0.000').replace('-', '−');
+
+const signed = (value) => (value >= 0.0005 ? `+${number(value)}` : number(value));
+
+/** A prediction with its change. */
+export function numbers(before, after) {
+  if (!after) return '–';
+  return before ? `${number(after.mean)} (${signed(after.mean - before.mean)})` : number(after.mean);
+}
+
+/** Draw two predictions; either may be missing. */
+export function show(before, after) {
+  move('gauge-before', before);
+  move('gauge-after', after);
+  line('gauge-reach', after && after.low !== null ? [after.low, after.high] : null);
+  line('gauge-change', before && after ? [before.mean, after.mean] : null);
+  const change = before && after ? after.mean - before.mean : 0;
+  find('gauge-change').classList.toggle('worse', change < 0);
+  if (before) find('before').textContent = described(before);
+  if (after) find('after').replaceChildren(described(after), ...(before ? [' ', changed(change)] : []));
+}
+
+function described(found) {
+  const bounds = found.low === null ? '' : ` ${text('ref_interval', { low: number(found.low), high: number(found.high) })}`;
+  return number(found.mean) + bounds;
+}
+
+function changed(change) {
+  const element = document.createElement('b');
+  element.className = change < -0.0005 ? 'worse' : 'better';
+  element.textContent = signed(change);
+  return element;
+}
+
+function move(id, found) {
+  find(id).classList.toggle('absent', !found);
+  if (found) find(id).setAttribute('cx', place(found.mean));
+}
+
+function line(id, ends) {
+  find(id).classList.toggle('absent', !ends);
+  if (!ends) return;
+  find(id).setAttribute('x1', place(ends[0]));
+  find(id).setAttribute('x2', place(ends[1]));
+}
