@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, delete, insert, select, update
 
 from interloq.errors import InputError, short_repr
+from interloq.web.assign import note_work
 from interloq.web.database import storable
 from interloq.web.questions import Question, Task, is_number
 from interloq.web.schema import answer, assignment, draft, item
@@ -68,11 +69,7 @@ def submit(
     now = time.time()
     facts = {"assignment_id": assignment_id, "submission": submission, "time": now, "page": page}
     connection.execute(insert(answer), [{**row, **facts} for row in rows])
-    if held.returned is not None:  # finished late: it counts, so it is taken again
-        connection.execute(update(item).where(item.c.id == held.item_id).values(active=item.c.active + 1))
-    connection.execute(
-        update(assignment).where(assignment.c.id == assignment_id).values(finished=now, seen=now, returned=None)
-    )
+    note_work(connection, assignment_id, finished=True)  # also if it is late
     connection.execute(delete(draft).where(draft.c.assignment_id == assignment_id))
 
 

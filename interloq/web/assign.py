@@ -84,7 +84,7 @@ def keep(connection: Connection, assignment_id: int, person: int, *, now: float 
     return bool(connection.execute(update(assignment).where(own).values(seen=seen)).rowcount)
 
 
-def take_again(connection: Connection, assignment_id: int, *, finished: bool = False) -> None:
+def note_work(connection: Connection, assignment_id: int, *, finished: bool = False) -> None:
     """Note that somebody worked on their item; one that was given back meanwhile is theirs again."""
     now = time.time()
     held = connection.execute(select(assignment).where(assignment.c.id == assignment_id)).one()

@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, insert, select
 
 from interloq.errors import InputError
 from interloq.models.replies import Reply
 from interloq.records import Turn
+from interloq.web.assign import note_work
 from interloq.web.database import storable
 from interloq.web.questions import Task
 from interloq.web.schema import assignment, event, item, turn
@@ -142,14 +143,9 @@ def store_reply(
 
 
 def _added(connection: Connection, settings: Task, found: Chat, speaker: str, text: str, failure: str) -> Chat:
-    now = time.time()
     row = {"assignment_id": found.assignment, "place": len(found.lines), "speaker": speaker, "text": text}
-    connection.execute(insert(turn).values(**row, failure=failure, time=now))
-    if found.returned:  # the person came back: the item is taken again
-        held = select(assignment.c.item_id).where(assignment.c.id == found.assignment).scalar_subquery()
-        connection.execute(update(item).where(item.c.id == held).values(active=item.c.active + 1))
-    own = assignment.c.id == found.assignment
-    connection.execute(update(assignment).where(own).values(seen=now, returned=None))
+    connection.execute(insert(turn).values(**row, failure=failure, time=time.time()))
+    note_work(connection, found.assignment)
     return get_chat(connection, settings, found.person, found.assignment)
 
 
@@ -164,6 +160,5 @@ def end(connection: Connection, settings: Task, person: int, assignment_id: int)
     row = {"person_id": person, "assignment_id": assignment_id, "kind": ENDED, "time": now}
     connection.execute(insert(event).values(**row, data={"turns": len(found.lines)}))
     if not found.reply_places:
-        own = assignment.c.id == assignment_id
-        connection.execute(update(assignment).where(own).values(finished=now, seen=now))
+        note_work(connection, assignment_id, finished=True)
     return get_chat(connection, settings, person, assignment_id)

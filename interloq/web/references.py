@@ -19,7 +19,7 @@ from interloq.errors import InputError
 from interloq.records import Reference
 from interloq.reliability.augment import Request
 from interloq.reliability.decisions import Action, Progress, Step, apply, start
-from interloq.web.assign import take_again
+from interloq.web.assign import note_work
 from interloq.web.database import storable
 from interloq.web.questions import Task
 from interloq.web.references_task import KIND, Options, references_options, stored_request
@@ -144,7 +144,7 @@ def take_step(
     row = {"assignment_id": assignment_id, "place": place, "body": asdict(made), "time": time.time()}
     connection.execute(insert(step).values(**row))
     done = replace(work, steps=(*work.steps, made))
-    take_again(connection, assignment_id, finished=done.state.finished)
+    note_work(connection, assignment_id, finished=done.state.finished)
     if done.state.finished:
         connection.execute(delete(draft).where(draft.c.assignment_id == assignment_id))
     return done

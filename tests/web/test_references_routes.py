@@ -77,6 +77,9 @@ def test_references_with_the_keyboard_from_invitation_to_export(
     one.press("k")
     page.get_by_text("Your decision is kept on this device").wait_for()
     one.press("a")  # does nothing while the decision waits
+    page.reload()  # from the page that the browser keeps
+    page.get_by_text("Your decision is kept on this device").wait_for()
+    waits(page, "#known", "milk cup leaf pot edited by you")
     one.context.set_offline(False)
     waits(page, "#known", "we so kept by you")
     one.press("a", "?")
@@ -98,7 +101,7 @@ def test_two_tabs_store_no_step_twice_and_decisions_need_no_prediction(
 ) -> None:
     stored, _ = add_references(served.database, tmp_path, monkeypatch, SAMPLES)
     monkeypatch.setattr(Reliability, "load", staticmethod(broken))
-    one = person(locale="ja")
+    one = person()
     page = one.open(served.invite(stored.id))
     waits(page, "#after", "No prediction at the moment.")
     one.complaints.clear()  # the browser reports the refusal

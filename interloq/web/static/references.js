@@ -4,13 +4,16 @@
 import { connect } from './dialogs.js';
 import { Draft } from './draft.js';
 import * as gauge from './gauge.js';
+import { isKept, keepPages } from './kept.js';
 import * as keys from './keys.js';
 import * as outbox from './outbox.js';
-import { counted, facts, find, isTemporary, notify, post, proceed, Retry, text } from './page.js';
+import { counted, facts, find, isTemporary, notify, post, proceed, Retry, text, whenBack } from './page.js';
+import * as store from './store.js';
 
 const SOON = 300; // milliseconds after the last key, before a text is predicted
 const PATIENCE = 120_000; // milliseconds for predictions: the model may have to be loaded first
 const LONGEST = 2_000; // characters
+const SEEN = `seen/${facts.assignment}`; // the state after the last step, for a page that is shown without a connection
 const item = { assignment: facts.assignment };
 const written = find('text');
 const draft = new Draft(facts.assignment, showSaved);
@@ -246,9 +249,11 @@ function stored(action, found) {
   waiting = null;
   notify('');
   if (found.finished) {
+    store.remove(SEEN);
     proceed();
     return;
   }
+  store.write(SEEN, found);
   const focused = document.activeElement;
   show(found);
   say(text(`ref_done_${action}`));
@@ -300,9 +305,12 @@ function single(event) {
 function restore() {
   const kept = draft.restore(facts.revision, facts.draft);
   waiting = outbox.pending(facts.assignment);
-  show(facts);
+  show((isKept && store.read(SEEN)) || facts);
   if (waiting) send();
   else if (kept?.place === state.place) startEditing(kept.text);
+  if (!isKept) return;
+  notify(text('notice_offline'));
+  whenBack(proceed); // more may have been decided elsewhere
 }
 
 for (const [id, work] of [['keep', shortcuts.k], ['edit', shortcuts.e], ['abandon', shortcuts.a], ['choose-best', chooseBest], ['next', next]]) {
@@ -324,5 +332,7 @@ find('editing').addEventListener('submit', (event) => {
 keys.listen(single, () => editing && use());
 connect(() => draft.stop());
 restore();
+keepPages();
+store.remove(...store.names('seen/').filter((name) => name !== SEEN));
 outbox.sendOthers(facts.assignment);
 document.documentElement.dataset.ready = '';
