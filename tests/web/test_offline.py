@@ -105,14 +105,14 @@ def test_a_conversation_continues_after_a_reload_without_a_connection(
     page = one.open(served.invite(served.add_chat(chat_task())))
     _wait_until_kept(one)
     one.press(*"Hi", "Enter")
-    page.locator(".turn").nth(1).wait_for()
+    page.locator("#turns .turn").nth(1).wait_for()
     one.press(*"More")
     one.context.set_offline(True)
     page.reload()
     page.get_by_text("No connection. Keep working").wait_for()
     assert page.locator("#message").input_value() == "More"
-    assert page.locator(".turn .text").all_inner_texts() == ["Hi", "Hi"]
+    assert page.locator("#turns .text").all_inner_texts() == ["Hi", "Hi"]
     with page.expect_navigation():
         one.context.set_offline(False)
-    assert page.locator(".turn").count() == 2
+    assert page.locator("#turns .turn").count() == 2
     assert page.locator("#message").input_value() == "More"
