@@ -25,6 +25,7 @@ from interloq.web.export import export_task
 from interloq.web.figures import Collected, figures
 from interloq.web.outsiders import send_to_outsiders
 from interloq.web.pages import Pages
+from interloq.web.references_figures import outcomes
 from interloq.web.schema import assignment, invitation, item, person, task
 from interloq.web.tasks import Stored, all_tasks, close_task, get_task, number_of_items
 from interloq.web.upload import Upload, prepare
@@ -211,6 +212,7 @@ def _current(request: Request, number: int) -> dict[str, Any]:
             collected.clusters(connection, number),
             collected.people(connection, number),
             collected.invited(connection, number),
+            outcomes(connection, stored),
         )
     shown = figures(found, _pseudonyms(request))
     known[number] = {"task": number, "state": state, "closed": stored.closed, **shown}

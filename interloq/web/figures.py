@@ -20,7 +20,8 @@ from interloq.web.collected import Page, Person
 from interloq.web.guesses import guesses
 from interloq.web.monitor import Enough, SystemFigure, Vote
 from interloq.web.questions import Question
-from interloq.web.sections import NONE, interval, number, section
+from interloq.web.references_figures import Outcome, references_figures
+from interloq.web.sections import NONE, headline, interval, number, section
 from interloq.web.suspicion import Annotator, annotators
 from interloq.web.task_file import SCORES
 from interloq.web.tasks import Stored
@@ -36,6 +37,7 @@ class Collected:
     clusters: Mapping[str, int]
     people: Sequence[Person]
     invited: int | None = None  # people who can take part; None: anybody with the link of a crowd platform
+    outcomes: Sequence[Outcome] = ()  # finished queries of a task of kind references
 
     @property
     def done(self) -> int:
@@ -57,6 +59,9 @@ def figures(found: Collected, name: Pseudonyms) -> dict[str, Any]:
     workers = annotators(found.pages, aspects, least_seconds=settings.least_seconds)
     headlines = _counted(found, workers)
     sections = [*guess_sections(found.pages, guessed), _people(found.people, workers, name)]
+    if settings.kind == "references":
+        shown, one = references_figures(found.outcomes, str(found.stored.source.get("warning", "")))
+        headlines, sections = [*headlines, shown], [one, *sections]
     if aspects:
         enough = monitor.enough(found.pages, aspects[0], *monitor.wanted(settings, found.pages, found.clusters))
         agreed = {one: monitor.agreement(monitor.votes(found.pages, one), one) for one in aspects}
@@ -72,23 +77,19 @@ def figures(found: Collected, name: Pseudonyms) -> dict[str, Any]:
 def _counted(found: Collected, workers: Sequence[Annotator]) -> list[dict[str, str]]:
     suspicious = sum(bool(one.reasons) for one in workers)
     return [
-        _headline("pages", "Finished pages", f"{found.done:,}", f"of {found.wanted:,}"),
-        _headline("people", "Annotators", f"{len(workers):,}", f"{suspicious:,} to look at"),
+        headline("pages", "Finished pages", f"{found.done:,}", f"of {found.wanted:,}"),
+        headline("people", "Annotators", f"{len(workers):,}", f"{suspicious:,} to look at"),
     ]
 
 
 def _alpha(agreed: HumanRow | None) -> dict[str, str]:
     alpha = agreed.alpha if agreed else Estimate(math.nan, 0, note="nothing was judged twice")
     note = f"95 %: {interval(alpha.ci)}" if alpha.ci else alpha.note
-    return _headline("alpha", "Krippendorff’s α", number(alpha.value), note)
+    return headline("alpha", "Krippendorff’s α", number(alpha.value), note)
 
 
 def _ranking(enough: Enough) -> dict[str, str]:
-    return _headline("settled", "Ranking", "settled" if enough.settled else "open", _progress(enough))
-
-
-def _headline(id: str, name: str, value: str, note: str) -> dict[str, str]:
-    return {"id": id, "name": name, "value": value, "note": note}
+    return headline("settled", "Ranking", "settled" if enough.settled else "open", _progress(enough))
 
 
 def _progress(enough: Enough) -> str:

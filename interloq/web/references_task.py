@@ -123,8 +123,9 @@ def prepare_references(
     from interloq.reliability.model import Reliability
 
     options = references_options(task).absolute()
+    source = options.source()
     model = Reliability.load(options.model, encoder=options.encoder or None, device=options.device)
-    found = find_queries(samples, model, options.source(), **options.rules, on_reject=on_reject)
+    found = find_queries(samples, model, source, **options.rules, on_reject=on_reject)
     facts = {
         "signature": asdict(found.signature),
         "model": model.signature(),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parts of the figures on administrators' pages: sections with sentences and a table, and numbers as text."""
+"""Parts of the figures on administrators' pages: headlines, sections with sentences and a table, numbers as text."""
 
 from __future__ import annotations
 
@@ -9,6 +9,11 @@ from typing import Any
 
 NONE = "–"
 DECIMALS = 2
+
+
+def headline(id: str, name: str, value: str, note: str) -> dict[str, str]:
+    """A headline as JSON values."""
+    return {"id": id, "name": name, "value": value, "note": note}
 
 
 def section(

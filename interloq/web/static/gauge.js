@@ -9,10 +9,13 @@ const number = (value) => value.toFixed(3).replace(/^-0\.000$/, '0.000').replace
 
 const signed = (value) => (value >= 0.0005 ? `+${number(value)}` : number(value));
 
+/** How much a prediction changes; null if either is missing. */
+export const change = (before, after) => (before && after ? after.mean - before.mean : null);
+
 /** A prediction with its change. */
 export function numbers(before, after) {
   if (!after) return '–';
-  return before ? `${number(after.mean)} (${signed(after.mean - before.mean)})` : number(after.mean);
+  return before ? `${number(after.mean)} (${signed(change(before, after))})` : number(after.mean);
 }
 
 /** Draw two predictions; either may be missing. */
@@ -21,10 +24,10 @@ export function show(before, after) {
   move('gauge-after', after);
   line('gauge-reach', after && after.low !== null ? [after.low, after.high] : null);
   line('gauge-change', before && after ? [before.mean, after.mean] : null);
-  const change = before && after ? after.mean - before.mean : 0;
-  find('gauge-change').classList.toggle('worse', change < 0);
+  const difference = change(before, after);
+  find('gauge-change').classList.toggle('worse', difference < 0);
   if (before) find('before').textContent = described(before);
-  if (after) find('after').replaceChildren(described(after), ...(before ? [' ', changed(change)] : []));
+  if (after) find('after').replaceChildren(described(after), ...(before ? [' ', changed(difference)] : []));
 }
 
 function described(found) {
@@ -32,10 +35,10 @@ function described(found) {
   return number(found.mean) + bounds;
 }
 
-function changed(change) {
+function changed(difference) {
   const element = document.createElement('b');
-  element.className = change < -0.0005 ? 'worse' : 'better';
-  element.textContent = signed(change);
+  element.className = difference < -0.0005 ? 'worse' : 'better';
+  element.textContent = signed(difference);
   return element;
 }
 

@@ -113,9 +113,12 @@ function showPredictions() {
 
 function showBest() {
   const best = predicted?.best;
-  find('is-best').hidden = best !== 0 || editing;
+  const change = best >= 0 ? gauge.change(predicted.before, predicted.with_each[best]) : null;
+  const helps = change === null || change > 0;
+  find('is-best').hidden = best !== 0 || !helps || editing;
   find('best').hidden = !(best > 0) || editing;
   if (best > 0) {
+    find('best-tag').textContent = text(helps ? 'ref_best' : 'ref_least_bad');
     find('best-text').textContent = state.candidates[best].text;
     find('best-after').textContent = effect(best);
   }
