@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, and_, bindparam, delete, insert, select, update
 
 from interloq.errors import InputError, short_repr
 from interloq.web.assign import note_work
@@ -19,6 +19,17 @@ from interloq.web.schema import answer, assignment, draft, item
 CHOICES = ("first", "second", "tie")  # as shown on the page
 PLACES = "ab"  # how a stored choice names the units of an item
 LONGEST_REASON = 5_000
+# Statements of every page, made once: making them takes longer than running them.
+_OWN = and_(assignment.c.id == bindparam("number"), assignment.c.person_id == bindparam("person"))
+_HELD = (
+    select(assignment, item.c.shown)
+    .join(item, item.c.id == assignment.c.item_id)
+    .where(_OWN)
+    .with_for_update(of=assignment)  # the same submission may arrive twice at once
+)
+_OPEN = select(assignment.c.id).where(_OWN, assignment.c.finished.is_(None)).with_for_update()  # of two drafts at once
+_DRAFT = select(draft).where(draft.c.assignment_id == bindparam("number"))
+_FORGET_DRAFT = delete(draft).where(draft.c.assignment_id == bindparam("number"))
 Asked = Sequence[tuple[int, Question]]  # the unit as shown, and a question about it
 
 
@@ -54,12 +65,7 @@ def submit(
 
     `asked` are the units and questions of the item; by default, all questions are asked about each unit.
     """
-    held = connection.execute(
-        select(assignment, item.c.shown)
-        .join(item, item.c.id == assignment.c.item_id)
-        .where(assignment.c.id == assignment_id, assignment.c.person_id == person)
-        .with_for_update(of=assignment)  # the same submission may arrive twice at once
-    ).one_or_none()
+    held = connection.execute(_HELD, {"number": assignment_id, "person": person}).one_or_none()
     if held is None:
         raise InputError("this is not an item of yours", hint="reload the page")
     if held.finished is not None:
@@ -70,7 +76,7 @@ def submit(
     facts = {"assignment_id": assignment_id, "submission": submission, "time": now, "page": page}
     connection.execute(insert(answer), [{**row, **facts} for row in rows])
     note_work(connection, assignment_id, finished=True)  # also if it is late
-    connection.execute(delete(draft).where(draft.c.assignment_id == assignment_id))
+    connection.execute(_FORGET_DRAFT, {"number": assignment_id})
 
 
 def _check_repeated(connection: Connection, assignment_id: int, submission: str) -> None:
@@ -149,24 +155,20 @@ def _choice(question: Question, shown: object, reason: str, order: Sequence[int]
 
 def save_draft(connection: Connection, person: int, assignment_id: int, revision: int, body: object) -> int:
     """Keep what was typed, unless something newer is kept; returns the revision that is kept now."""
-    own = select(assignment.c.id).where(
-        assignment.c.id == assignment_id, assignment.c.person_id == person, assignment.c.finished.is_(None)
-    )
-    own = own.with_for_update()  # two drafts may arrive at once
-    if connection.execute(own).one_or_none() is None:
+    if connection.execute(_OPEN, {"number": assignment_id, "person": person}).one_or_none() is None:
         raise InputError("this is not an open item of yours", hint="reload the page")
-    known = connection.execute(select(draft.c.revision).where(draft.c.assignment_id == assignment_id)).scalar()
+    known = connection.execute(_DRAFT, {"number": assignment_id}).one_or_none()
     row = {"revision": revision, "body": body, "updated": time.time()}
     if known is None:
-        connection.execute(insert(draft).values(assignment_id=assignment_id, **row))
-    elif revision > known:
+        connection.execute(insert(draft), {"assignment_id": assignment_id, **row})
+    elif revision > known.revision:
         connection.execute(update(draft).where(draft.c.assignment_id == assignment_id).values(**row))
     else:
-        return int(known)
+        return int(known.revision)
     return revision
 
 
 def get_draft(connection: Connection, assignment_id: int) -> tuple[int, Any]:
     """The kept draft and its revision; (0, None) if there is none."""
-    row = connection.execute(select(draft).where(draft.c.assignment_id == assignment_id)).one_or_none()
+    row = connection.execute(_DRAFT, {"number": assignment_id}).one_or_none()
     return (row.revision, row.body) if row is not None else (0, None)

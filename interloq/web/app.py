@@ -31,9 +31,10 @@ from interloq.web.chat_task import asked_after
 from interloq.web.database import Database
 from interloq.web.pages import PAGE_VERSION, Pages
 from interloq.web.people import Visitor
+from interloq.web.questions import LARGEST
 from interloq.web.security import COOKIE, Protected
 from interloq.web.stop import stop_when_settled
-from interloq.web.tasks import get_task, number_of_items
+from interloq.web.tasks import get_task, number_of_pages
 from interloq.web.visitors import Annotator, Known, Number, at_work, database
 
 STATIC = Path(__file__).parent / "static"
@@ -76,6 +77,7 @@ def create_app(study: Study) -> Any:
     app = FastAPI(title="Interloq", docs_url=None, redoc_url=None, openapi_url=None, lifespan=_lifespan)
     app.state.study, app.state.pages, app.state.bots = study, Pages(), Bots(study.trust)
     app.state.figures = {}  # of administrators' pages, by task
+    app.state.totals = {}  # pages that one person can get, by task; a task's items never change
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     app.exception_handler(HTTPException)(_refused)
     app.exception_handler(RequestValidationError)(_invalid)
@@ -138,20 +140,22 @@ def home(request: Request, visitor: Known) -> Response:
     if visitor.task is None:
         return RedirectResponse("/admin", status_code=303)
     with database(request).writing() as connection:
-        draw = _page(connection, request.app.state.pages, visitor, visitor.task)
+        draw = _page(connection, request.app.state, visitor, visitor.task)
     return HTMLResponse(draw())  # after the transaction, so that nobody waits for a page to be drawn
 
 
-def _page(connection: Connection, pages: Pages, visitor: Visitor, task: int) -> Callable[[], str]:
+def _page(connection: Connection, state: Any, visitor: Visitor, task: int) -> Callable[[], str]:
     """The page, not drawn yet."""
-    stored = get_task(connection, task)
+    stored, pages = get_task(connection, task), state.pages
     settings = stored.settings
     if visitor.withdrawn:
         return partial(pages.message, settings, "withdrawn")
     if settings.consent and not visitor.consented:
         return partial(pages.consent, settings, visitor)
     done = assign.finished(connection, stored.id, visitor.person)
-    total = settings.most_items or number_of_items(connection, stored.id)
+    if task not in state.totals:
+        state.totals[task] = number_of_pages(connection, task)
+    total = min(settings.most_items or LARGEST, state.totals[task])
     found = assign.next_item(connection, stored, visitor.person)
     if found is None:
         return partial(pages.done, settings, visitor, done)
@@ -185,8 +189,8 @@ def withdraw(request: Request, visitor: Annotator) -> dict[str, bool]:
 
 
 def keep_draft(request: Request, visitor: Annotator, draft: Draft) -> dict[str, int]:
-    """Keep what was typed so far, and note that the person is at work."""
-    with database(request).writing() as connection:
+    """Keep what was typed so far, and note that the person is at work. The browser keeps it as well."""
+    with database(request).writing(wait_for_disk=False) as connection:
         kept = answers.save_draft(connection, visitor.person, draft.assignment, draft.revision, draft.body)
         assign.keep(connection, draft.assignment, visitor.person)
     return {"revision": kept}

@@ -12,14 +12,70 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import BigInteger, Connection, and_, cast, exists, func, insert, select, update
+from sqlalchemy import Connection, Float, and_, bindparam, exists, func, insert, select, update
 
 from interloq.web.database import inserted
-from interloq.web.questions import Task
 from interloq.web.schema import assignment, item, task
 from interloq.web.tasks import Stored
 
-_MIX = 1_000_003  # a prime: gives every annotator another order of equal items
+_RANDOM = random.SystemRandom()
+
+# Statements of every page, made once: making them takes longer than running them. Conditions refer to indexes.
+_OF_ITEM = assignment.join(item, item.c.id == assignment.c.item_id)
+_OWN = and_(assignment.c.task_id == bindparam("task"), assignment.c.person_id == bindparam("person"))
+_FINISHED = select(func.count(assignment.c.finished)).select_from(_OF_ITEM).where(_OWN, item.c.correct.is_(None))
+_CHECKS = select(func.count()).select_from(_OF_ITEM).where(_OWN, item.c.correct.is_not(None))
+_UNFINISHED = (
+    select(assignment, item.c.shown, item.c.active, item.c.correct.is_not(None).label("check"))
+    .select_from(_OF_ITEM)
+    .where(_OWN, assignment.c.finished.is_(None))
+    .order_by(assignment.c.id)
+)
+_ABANDONED = (
+    update(assignment)
+    .where(
+        assignment.c.task_id == bindparam("task"),
+        assignment.c.finished.is_(None),
+        assignment.c.returned.is_(None),
+        assignment.c.seen < bindparam("since"),
+    )
+    .values(returned=bindparam("now"))
+    .returning(assignment.c.item_id)
+)
+_MET = exists().where(_OWN, assignment.c.answer_key == item.c.answer_key)  # the item, or another version of its answer
+_UNSEEN_CHECK = (
+    select(item.c.id)
+    .where(item.c.task_id == bindparam("task"), item.c.correct.is_not(None), ~_MET)
+    .order_by(item.c.id)
+    .limit(1)
+)
+_FREE = and_(
+    item.c.task_id == bindparam("task"), item.c.correct.is_(None), item.c.active < bindparam("per_item"), ~_MET
+)
+_PRIORITY = select(item.c.priority).where(_FREE).order_by(item.c.priority.desc()).limit(1)
+_ACTIVE = select(item.c.active).where(_FREE, item.c.priority == bindparam("priority")).order_by(item.c.active).limit(1)
+_EQUAL = (
+    select(item.c.id)
+    .where(_FREE, item.c.priority == bindparam("priority"), item.c.active == bindparam("least"))
+    .order_by(item.c.place)
+    .limit(1)
+)
+_LAST = select(func.max(item.c.place)).where(item.c.task_id == bindparam("task")).scalar_subquery()
+_EQUAL_FROM = _EQUAL.where(item.c.place >= _LAST * bindparam("share", type_=Float))
+_ITEM = select(item).where(item.c.id == bindparam("number"))
+_TAKE = update(item).where(item.c.id == bindparam("number")).values(active=item.c.active + 1)
+_HELD = select(assignment.c.item_id, assignment.c.returned).where(assignment.c.id == bindparam("number"))
+_WORK = update(assignment).where(assignment.c.id == bindparam("number")).values(seen=bindparam("now"), returned=None)
+_FINISH = _WORK.values(finished=bindparam("now"))
+_KEEP = (
+    update(assignment)
+    .where(
+        assignment.c.id == bindparam("number"),
+        assignment.c.person_id == bindparam("person"),
+        assignment.c.finished.is_(None),
+    )
+    .values(seen=bindparam("now"))
+)
 
 
 @dataclass(frozen=True)
@@ -38,92 +94,55 @@ def next_item(connection: Connection, stored: Stored, person: int, *, now: float
     now = time.time() if now is None else now
     _wait_for_others(connection, stored.id)
     return_abandoned(connection, stored, now)
-    if (held := _held(connection, stored.id, person)) is not None:
-        return held
+    begun = connection.execute(_UNFINISHED, {"task": stored.id, "person": person}).all()
+    if held := [row for row in begun if row.returned is None]:
+        return _assigned(held[0])
     if stored.closed or _is_done(connection, stored, person):
         return None
-    if (again := _returned(connection, stored, person, now)) is not None:
-        return again
-    found = _check(connection, stored, person) or _open_item(connection, stored.id, stored.settings, person)
-    return None if found is None else _assign(connection, stored.id, found, person, now)
+    for row in begun:
+        if row.check or row.active < stored.settings.per_item:
+            return _take_back(connection, row, now)
+    found = _check(connection, stored, person) or _open_item(connection, stored, person)
+    return None if found is None else _assign(connection, found, person, now)
 
 
 def _wait_for_others(connection: Connection, number: int) -> None:
     """Assign the items of a task one after another: otherwise two people could take the last place of an item."""
-    connection.execute(select(task.c.id).where(task.c.id == number).with_for_update(key_share=True))
+    if connection.dialect.name != "sqlite":  # where writers take turns
+        connection.execute(select(task.c.id).where(task.c.id == number).with_for_update(key_share=True))
 
 
 def finished(connection: Connection, task: int, person: int) -> int:
     """Items that a person finished, without attention checks."""
-    return int(
-        connection.execute(
-            select(func.count())
-            .select_from(assignment.join(item, item.c.id == assignment.c.item_id))
-            .where(_own(task, person), assignment.c.finished.is_not(None), item.c.correct.is_(None))
-        ).scalar_one()
-    )
+    return int(connection.execute(_FINISHED, {"task": task, "person": person}).scalar_one())
 
 
 def return_abandoned(connection: Connection, stored: Stored, now: float) -> None:
     """Give back the items of people who left."""
-    left = and_(
-        assignment.c.task_id == stored.id,
-        assignment.c.finished.is_(None),
-        assignment.c.returned.is_(None),
-        assignment.c.seen < now - stored.settings.minutes * 60,
-    )
-    given_back = update(assignment).where(left).values(returned=now).returning(assignment.c.item_id)
-    for number in sorted(connection.execute(given_back).scalars()):
+    given = {"task": stored.id, "since": now - stored.settings.minutes * 60, "now": now}
+    for number in sorted(connection.execute(_ABANDONED, given).scalars()):
         connection.execute(update(item).where(item.c.id == number).values(active=item.c.active - 1))
 
 
 def keep(connection: Connection, assignment_id: int, person: int, *, now: float | None = None) -> bool:
     """Note that a person is still at work; False if this is not their item or it is finished."""
-    own = and_(assignment.c.id == assignment_id, assignment.c.person_id == person, assignment.c.finished.is_(None))
-    seen = time.time() if now is None else now
-    return bool(connection.execute(update(assignment).where(own).values(seen=seen)).rowcount)
+    given = {"number": assignment_id, "person": person, "now": time.time() if now is None else now}
+    return bool(connection.execute(_KEEP, given).rowcount)
 
 
 def note_work(connection: Connection, assignment_id: int, *, finished: bool = False) -> None:
     """Note that somebody worked on their item; one that was given back meanwhile is theirs again."""
-    now = time.time()
-    held = connection.execute(select(assignment).where(assignment.c.id == assignment_id)).one()
+    held = connection.execute(_HELD, {"number": assignment_id}).one()
     if held.returned is not None:
-        connection.execute(update(item).where(item.c.id == held.item_id).values(active=item.c.active + 1))
-    values = {"seen": now, "returned": None, **({"finished": now} if finished else {})}
-    connection.execute(update(assignment).where(assignment.c.id == assignment_id).values(**values))
+        connection.execute(_TAKE, {"number": held.item_id})
+    connection.execute(_FINISH if finished else _WORK, {"number": assignment_id, "now": time.time()})
 
 
-def _own(task: int, person: int) -> Any:
-    return and_(assignment.c.task_id == task, assignment.c.person_id == person)
-
-
-def _held(connection: Connection, task: int, person: int) -> Assigned | None:
-    held = _assignments(task, person).where(assignment.c.returned.is_(None)).limit(1)
-    row = connection.execute(held).one_or_none()
-    return None if row is None else _assigned(row)
-
-
-def _returned(connection: Connection, stored: Stored, person: int, now: float) -> Assigned | None:
-    """The item that a person left and nobody else took, so that what they typed is not lost."""
-    free = item.c.correct.is_not(None) | (item.c.active < stored.settings.per_item)
-    free &= assignment.c.returned.is_not(None)
-    row = connection.execute(_assignments(stored.id, person).where(free).limit(1)).one_or_none()
-    if row is None:
-        return None
+def _take_back(connection: Connection, row: Any, now: float) -> Assigned:
+    """Give an item that a person left and nobody else took to this person again: what they typed is not lost."""
     connection.execute(update(assignment).where(assignment.c.id == row.id).values(returned=None, seen=now))
-    connection.execute(update(item).where(item.c.id == row.item_id).values(active=item.c.active + 1))
+    connection.execute(_TAKE, {"number": row.item_id})
     return _assigned(row)
-
-
-def _assignments(task: int, person: int) -> Any:
-    """Unfinished assignments of a person, oldest first."""
-    return (
-        select(assignment, item.c.shown)
-        .join(item, item.c.id == assignment.c.item_id)
-        .where(_own(task, person), assignment.c.finished.is_(None))
-        .order_by(assignment.c.id)
-    )
 
 
 def _assigned(row: Any) -> Assigned:
@@ -135,45 +154,36 @@ def _is_done(connection: Connection, stored: Stored, person: int) -> bool:
     return bool(most) and finished(connection, stored.id, person) >= most
 
 
-def _check(connection: Connection, stored: Stored, person: int) -> Any:
+def _check(connection: Connection, stored: Stored, person: int) -> int | None:
     """An attention check that the person has not seen, if it is time for one."""
-    seen = select(func.count()).select_from(assignment.join(item, item.c.id == assignment.c.item_id))
-    checks = connection.execute(seen.where(_own(stored.id, person), item.c.correct.is_not(None))).scalar_one()
-    if finished(connection, stored.id, person) < (checks + 1) * stored.settings.check_every:
+    own = {"task": stored.id, "person": person}
+    found: int | None = connection.execute(_UNSEEN_CHECK, own).scalar()
+    if found is None:
         return None
-    return connection.execute(
-        select(item)
-        .where(item.c.task_id == stored.id, item.c.correct.is_not(None), ~_met(person))
-        .order_by(item.c.place)
-        .limit(1)
-    ).one_or_none()
+    checks = int(connection.execute(_CHECKS, own).scalar_one())
+    due = finished(connection, stored.id, person) >= (checks + 1) * stored.settings.check_every
+    return found if due else None
 
 
-def _met(person: int) -> Any:
-    """Whether a person has or had the item or another one with its answer key."""
-    return exists().where(
-        assignment.c.person_id == person,
-        assignment.c.task_id == item.c.task_id,
-        assignment.c.answer_key == item.c.answer_key,
-    )
+def _open_item(connection: Connection, stored: Stored, person: int) -> int | None:
+    """A random item among those with the highest priority and, of these, the fewest annotators.
+
+    Each statement reads a few entries of an index, however many items there are.
+    """
+    given: dict[str, Any] = {"task": stored.id, "person": person, "per_item": stored.settings.per_item}
+    given["priority"] = connection.execute(_PRIORITY, given).scalar()
+    if given["priority"] is None:
+        return None
+    given["least"] = connection.execute(_ACTIVE, given).scalar()
+    found: int | None = connection.execute(_EQUAL_FROM, {**given, "share": _RANDOM.random()}).scalar()
+    return found if found is not None else connection.execute(_EQUAL, given).scalar()
 
 
-def _open_item(connection: Connection, task: int, settings: Task, person: int) -> Any:
-    place = cast(item.c.place, BigInteger)  # the product is too large for an Integer of PostgreSQL
-    wanted = (
-        select(item.c.id)
-        .where(item.c.task_id == task, item.c.correct.is_(None), item.c.active < settings.per_item, ~_met(person))
-        .order_by(item.c.priority.desc(), item.c.active, (place * (person * 7919 + 1)) % _MIX, item.c.id)
-        .limit(1)
-    )
-    found = connection.execute(wanted).scalar()  # by an index; texts are read of one item only
-    return None if found is None else connection.execute(select(item).where(item.c.id == found)).one()
-
-
-def _assign(connection: Connection, task: int, found: Any, person: int, now: float) -> Assigned:
+def _assign(connection: Connection, number: int, person: int, now: float) -> Assigned:
+    found = connection.execute(_ITEM, {"number": number}).one()
     order = list(range(len(found.shown.get("units", ())) or 1))
-    random.SystemRandom().shuffle(order)
-    row = {"task_id": task, "item_id": found.id, "person_id": person, "answer_key": found.answer_key, "order": order}
-    made = connection.execute(insert(assignment).values(**row, started=now, seen=now))
-    connection.execute(update(item).where(item.c.id == found.id).values(active=item.c.active + 1))
-    return Assigned(inserted(made), found.id, found.shown, tuple(order), now)
+    _RANDOM.shuffle(order)
+    row = {"task_id": found.task_id, "item_id": number, "person_id": person, "answer_key": found.answer_key}
+    made = connection.execute(insert(assignment), {**row, "order": order, "started": now, "seen": now})
+    connection.execute(_TAKE, {"number": number})
+    return Assigned(inserted(made), number, found.shown, tuple(order), now)

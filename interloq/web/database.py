@@ -2,7 +2,7 @@
 """The database of a study: SQLite in a file, or PostgreSQL by URL; opened, migrated, read and written.
 
 Each request is one transaction. With SQLite, writers wait for each other; readers never wait (write-ahead log). A
-committed transaction survives a crash of the process and of the machine.
+committed transaction survives a crash of the process and of the machine, drafts perhaps only that of the process.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from interloq.errors import InputError, MissingDependencyError
 WAIT = 30.0  # seconds that a writer waits for another one
 OWN = 0o600  # mode of files with personal data
 POOL = 10  # connections to a server
-_READING = "interloq_reading"
+THREADS = 40  # that answer requests; each keeps a connection to a file, because opening one takes longer than a request
+_READING, _WAITING = "interloq_reading", "interloq_waiting"
 _MIGRATING = 0x696E7465726C6F71  # key of the lock while tables are made in PostgreSQL
 
 
@@ -49,9 +50,15 @@ class Database:
             yield connection
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
-        """A transaction that is stored completely, or not at all if anything in it fails."""
-        with self._turn, self.engine.begin() as connection:
+    def writing(self, *, wait_for_disk: bool = True) -> Iterator[Connection]:
+        """A transaction that is stored completely, or not at all if anything in it fails.
+
+        One that does not wait for the disk survives a crash of the process, but it may be lost with the machine.
+        """
+        options = {_WAITING: wait_for_disk}
+        with self._turn, self.engine.connect().execution_options(**options) as connection, connection.begin():
+            if not wait_for_disk and connection.dialect.name == "postgresql":
+                connection.exec_driver_sql("SET LOCAL synchronous_commit TO off")
             yield connection
 
     def close(self) -> None:
@@ -110,7 +117,7 @@ def _engine(place: str, *, create: bool) -> Engine:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch(mode=OWN)  # it holds personal data; the files that SQLite adds get the same mode
     url = URL.create("sqlite", database=str(path.absolute()))
-    engine = create_engine(url, connect_args={"timeout": WAIT, "check_same_thread": False})
+    engine = create_engine(url, connect_args={"timeout": WAIT, "check_same_thread": False}, pool_size=THREADS)
     event.listen(engine, "connect", _configure)
     event.listen(engine, "begin", _begin)
     return engine
@@ -133,9 +140,9 @@ def _server(url: str) -> Engine:
 
 
 def _configure(connection: Any, _: object) -> None:
-    """SQLite: transactions are begun by `_begin`, commits reach the disk, and deleted rows are overwritten."""
+    """SQLite: transactions are begun by `_begin`, and deleted rows are overwritten."""
     connection.isolation_level = None
-    for pragma in ("synchronous=FULL", "foreign_keys=ON", "secure_delete=ON", f"busy_timeout={WAIT * 1000:.0f}"):
+    for pragma in ("foreign_keys=ON", "secure_delete=ON", f"busy_timeout={WAIT * 1000:.0f}"):
         connection.execute(f"PRAGMA {pragma}")
 
 
@@ -149,8 +156,12 @@ def _write_ahead(engine: Engine) -> None:
 
 def _begin(connection: Connection) -> None:
     """A transaction that will write takes the lock at once: one that read first could fail later."""
-    reading = connection.get_execution_options().get(_READING)
-    connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
+    options = connection.get_execution_options()
+    if options.get(_READING):
+        connection.exec_driver_sql("BEGIN")
+        return
+    connection.exec_driver_sql(f"PRAGMA synchronous={'FULL' if options.get(_WAITING, True) else 'NORMAL'}")
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
 def _is_current(engine: Engine) -> bool:

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from interloq.data.parsers import PARSERS
 from interloq.data.pseudonyms import Pseudonyms
 from interloq.errors import InputError, count
 from interloq.meta.table import Estimate, HumanRow
@@ -23,7 +22,6 @@ from interloq.web.questions import Question
 from interloq.web.references_figures import Outcome, references_figures
 from interloq.web.sections import NONE, headline, interval, number, section
 from interloq.web.suspicion import Annotator, annotators
-from interloq.web.task_file import SCORES
 from interloq.web.tasks import Stored
 from interloq.web.workload import workload
 
@@ -150,7 +148,7 @@ def _more(enough: Enough, per_item: int) -> str:
 def _of_question(found: Collected, question: Question, agreed: Mapping[str, HumanRow | None]) -> list[dict[str, Any]]:
     aspect, votes = question.aspect, monitor.votes(found.pages, question.aspect)
     sections = [_systems(question, monitor.systems(votes)), _agreement(agreed[aspect], aspect)]
-    if scores := found.stored.source.get(SCORES):
+    if scores := monitor.scores(found.pages):
         sections.append(_metrics(scores, votes, aspect))
     if gaps := monitor.chatter_gap(found.pages, aspect):
         sections.append(_gaps(gaps, aspect))
@@ -204,10 +202,9 @@ def _agreement(found: HumanRow | None, aspect: str) -> dict[str, Any]:
     return section(f"agreement-{aspect}", title, [], ["Measure", "Value", "95 % interval", "Items", "Note"], rows)
 
 
-def _metrics(scores: Sequence[Mapping[str, Any]], votes: Sequence[Vote], aspect: str) -> dict[str, Any]:
-    made: list[Score] = [PARSERS["scores"](dict(one), "") for one in scores]
+def _metrics(scores: Sequence[Score], votes: Sequence[Vote], aspect: str) -> dict[str, Any]:
     try:
-        found = monitor.metric_agreement(made, votes, aspect)
+        found = monitor.metric_agreement(scores, votes, aspect)
     except InputError as error:
         return section(f"metrics-{aspect}", f"Metrics: {aspect}", [str(error)])
     rows = [[name, number(one.value), interval(one.ci), f"{one.n:,}", one.note] for name, one in found.items()]

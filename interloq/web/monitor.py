@@ -115,6 +115,16 @@ def agreement(found: Sequence[Vote], aspect: str) -> HumanRow | None:
     return human_agreement(judged, level("none", judged), n_bootstrap=RESAMPLES, seed=0)
 
 
+def scores(pages: Iterable[Page]) -> list[Score]:
+    """Scores of metrics that the judged units came with."""
+    units = {(unit["id"], unit["system"]): unit.get("scores", {}) for page in pages for unit in page.units}
+    return [
+        Score(id, metric, value, "" if value is not None else "no score", system)
+        for (id, system), found in units.items()
+        for metric, value in found.items()
+    ]
+
+
 def metric_agreement(scores: Iterable[Score], found: Sequence[Vote], aspect: str) -> dict[str, Estimate]:
     """Correlation of each metric with the mean judgment so far; empty without judgments or scores of them."""
     usable = _pair_scores(scores, found) if found and len(found[0].systems) > 1 else list(scores)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from interloq.data.pseudonyms import Pseudonyms, read_key
@@ -26,6 +26,24 @@ Role = Literal["annotator", "admin"]
 LONGEST_ID = 200  # characters of a participant's id
 LONGEST_LABEL, LONGEST_PARAMETER = 80, 40  # characters
 SESSION_DAYS = 60
+_VISITOR = (  # made once: every request reads it
+    select(
+        person.c.id,
+        person.c.consented,
+        person.c.withdrawn,
+        person.c.created,
+        invitation.c.role,
+        invitation.c.task_id,
+        session.c.csrf,
+    )
+    .join(person, person.c.id == session.c.person_id)
+    .join(invitation, invitation.c.id == person.c.invitation_id)
+    .where(
+        session.c.token == bindparam("hashed"),
+        session.c.created > bindparam("oldest"),
+        invitation.c.revoked.is_(None),
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -88,20 +106,7 @@ def accept(connection: Connection, token: str, participants: dict[str, str]) -> 
 def visitor(connection: Connection, cookie: str) -> Visitor | None:
     """The person with this session; None if there is none or it is too old."""
     oldest = time.time() - SESSION_DAYS * 86_400
-    found = connection.execute(
-        select(
-            person.c.id,
-            person.c.consented,
-            person.c.withdrawn,
-            person.c.created,
-            invitation.c.role,
-            invitation.c.task_id,
-            session.c.csrf,
-        )
-        .join(person, person.c.id == session.c.person_id)
-        .join(invitation, invitation.c.id == person.c.invitation_id)
-        .where(session.c.token == digest(cookie), session.c.created > oldest, invitation.c.revoked.is_(None))
-    ).one_or_none()
+    found = connection.execute(_VISITOR, {"hashed": digest(cookie), "oldest": oldest}).one_or_none()
     if found is None:
         return None
     return Visitor(

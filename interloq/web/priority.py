@@ -7,8 +7,9 @@ the difference between its highest and its lowest percentile, from 0 to 100; an 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from interloq.errors import InputError
 from interloq.metrics.metric_names import direction
@@ -16,29 +17,35 @@ from interloq.records import Key, SampleKeys, Score
 from interloq.web.items import Item
 
 
-def scores_of_items(items: Iterable[Item], scores: Iterable[Score]) -> list[Score]:
-    """Scores of the samples in these items, each with its system; those of other samples are omitted."""
-    keys = []
-    for item in items:
-        if item.hidden["kind"] != "samples":
-            raise InputError("scores are of samples, not of dialogues", hint="omit the scores")
-        keys += _keys(item)
-    known = SampleKeys(dict.fromkeys(keys))
-    located = ((score, known.find(score.id, score.system)) for score in scores)
-    found = [replace(score, system=key[1]) for score, key in located if key is not None]
-    if all(score.value is None for score in found):
+def with_scores(items: Sequence[Item], scores: Iterable[Score]) -> list[Item]:
+    """The items with the scores of their samples and with priorities; those without scores come last.
+
+    Scores of other samples are omitted. One metric alone gives no priorities.
+    """
+    if any(item.hidden["kind"] != "samples" for item in items):
+        raise InputError("scores are of samples, not of dialogues", hint="omit the scores")
+    known = SampleKeys({_key(unit) for item in items for unit in item.hidden["units"]})
+    found: dict[str, dict[Key, float | None]] = {}
+    for score in scores:
+        if (key := known.find(score.id, score.system)) is not None:
+            found.setdefault(score.metric, {})[key] = score.value
+    if all(value is None for values in found.values() for value in values.values()):
         raise InputError("no sample of the task has a score", hint="give scores of the samples in this file")
-    return found
+    spread = disagreement({metric: rising for metric, values in found.items() if (rising := _rising(metric, values))})
+    return [_with_scores(item, found, spread) for item in items]
 
 
-def with_priorities(items: Iterable[Item], scores: Iterable[Score]) -> list[Item]:
-    """The items with priorities; those without scores come last. One metric alone gives no priorities."""
-    spread = disagreement(_by_metric(scores))
-    return [replace(item, priority=max((spread.get(key, 0.0) for key in _keys(item)), default=0.0)) for item in items]
+def _with_scores(item: Item, scores: Mapping[str, Mapping[Key, float | None]], spread: Mapping[Key, float]) -> Item:
+    units = [
+        {**unit, "scores": {metric: values[_key(unit)] for metric, values in scores.items() if _key(unit) in values}}
+        for unit in item.hidden["units"]
+    ]
+    priority = max((spread.get(_key(unit), 0.0) for unit in units), default=0.0)
+    return replace(item, hidden={**item.hidden, "units": units}, priority=priority)
 
 
-def _keys(item: Item) -> list[Key]:
-    return [(unit["id"], unit["system"]) for unit in item.hidden["units"]]
+def _key(unit: Mapping[str, Any]) -> Key:
+    return unit["id"], unit["system"]
 
 
 def disagreement(metrics: Mapping[str, Mapping[Key, float]]) -> dict[Key, float]:
@@ -57,11 +64,8 @@ def _percentiles(values: Mapping[Key, float]) -> dict[Key, float]:
     return {key: 100 * (float(rank) - 0.5) / len(values) for key, rank in zip(values, ranks, strict=True)}
 
 
-def _by_metric(scores: Iterable[Score]) -> dict[str, dict[Key, float]]:
-    """Scores by metric, larger ones better; metrics without a direction are not used."""
-    found: dict[str, dict[Key, float]] = {}
-    for score in scores:
-        way = direction(score.metric)
-        if way != "neither" and score.value is not None:
-            found.setdefault(score.metric, {})[score.key] = -score.value if way == "lower" else score.value
-    return found
+def _rising(metric: str, values: Mapping[Key, float | None]) -> dict[Key, float]:
+    """Scores for which larger is better; none of a metric without a direction."""
+    way = direction(metric)
+    sign = -1 if way == "lower" else 1
+    return {key: sign * value for key, value in values.items() if value is not None and way != "neither"}

@@ -64,11 +64,17 @@ item = Table(
     Column("priority", Float, nullable=False, server_default="0"),  # larger ones are given out first
     Column("active", Integer, nullable=False, server_default="0"),  # annotators who have or had it
     UniqueConstraint("task_id", "place"),
-    Index(  # all that choosing the next item reads, without the texts
+    Index(  # everything that choosing the next item reads, without the texts
         "ix_item_open",
-        *("task_id", "active", "priority", "place", "answer_key"),
+        *("task_id", "priority", "active", "place", "answer_key"),
         sqlite_where=text("correct IS NULL"),
         postgresql_where=text("correct IS NULL"),
+    ),
+    Index(
+        "ix_item_check",
+        "task_id",
+        sqlite_where=text("correct IS NOT NULL"),
+        postgresql_where=text("correct IS NOT NULL"),
     ),
 )
 
@@ -121,7 +127,7 @@ assignment = Table(
     Column("finished", Float),
     Column("returned", Float),  # abandoned, so given to somebody else
     UniqueConstraint("item_id", "person_id"),
-    Index(None, "task_id", "person_id"),
+    Index(None, "task_id", "person_id", "answer_key"),
     Index(None, "task_id", "finished", "returned", "seen"),
 )
 

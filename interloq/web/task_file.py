@@ -19,7 +19,7 @@ from sqlalchemy import Connection
 
 from interloq.data.convert_file import kind_held
 from interloq.data.files import read_json
-from interloq.data.jsonl import Rejected, header, read, to_json
+from interloq.data.jsonl import Rejected, header, read
 from interloq.data.parsers import PARSERS
 from interloq.errors import InputError, nearest, short_repr
 from interloq.play.trust import Trust
@@ -31,7 +31,7 @@ from interloq.web.chat_task import chat_items
 from interloq.web.database import open_database
 from interloq.web.guesses import check_records, guesses, with_guesses
 from interloq.web.items import Item, compare_items, rate_items
-from interloq.web.priority import scores_of_items, with_priorities
+from interloq.web.priority import with_scores
 from interloq.web.questions import Question, Task, from_json, is_number
 from interloq.web.references_task import prepare_references
 from interloq.web.tasks import add_task
@@ -40,7 +40,6 @@ from interloq.web.workload import workload
 LARGEST_SETTINGS = 2**20  # bytes
 CHECKS = "checks"
 CHECK_FIELDS = ("context", "correct", "response", "responses", "turns")
-SCORES = "scores"  # of metrics, in the source of a task
 DEFAULTS: Mapping[str, Mapping[str, Any]] = {  # of kinds of tasks that differ from the others
     "compare": {"questions": [{"control": "choice", "reason": True}]},
     "references": {"questions": [], "per_item": 1},
@@ -165,8 +164,7 @@ def prepare_file(
         return _prepare_references(records, settings, {**source, "header": header(path)}, on_reject, scored=scores)
     items = _items(records, settings.task, together=together)
     if scores is not None:
-        known = scores_of_items(items, read(scores, kind="scores", strict=strict, on_reject=on_reject))
-        items, source[SCORES] = with_priorities(items, known), [to_json(score) for score in known]
+        items = with_scores(items, read(scores, kind="scores", strict=strict, on_reject=on_reject))
     return Prepared(settings, tuple(items), source, len(records))
 
 

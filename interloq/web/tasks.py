@@ -6,9 +6,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, func, insert, select, update
+import orjson
+from sqlalchemy import Connection, Text, bindparam, cast, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from interloq.data.batched import batched
@@ -20,6 +22,8 @@ from interloq.web.questions import Task
 from interloq.web.schema import item, task
 
 BATCH = 500  # items per statement
+_TASK = select(task.c.id, task.c.source, task.c.closed, cast(task.c.settings, Text).label("settings"))
+_NUMBERED = _TASK.where(task.c.id == bindparam("number"))  # made once: every request of an annotator reads it
 
 
 @dataclass(frozen=True)
@@ -64,12 +68,12 @@ def _row(task_id: int, place: int, one: Item) -> dict[str, Any]:
 
 def get_task(connection: Connection, number: int) -> Stored:
     """The task with this number."""
-    return _stored(connection.execute(select(task).where(task.c.id == number)).one())
+    return _stored(connection.execute(_NUMBERED, {"number": number}).one())
 
 
 def find_task(connection: Connection, name: str) -> Stored:
     """The task with this name."""
-    found = connection.execute(select(task).where(task.c.name == name)).one_or_none()
+    found = connection.execute(_TASK.where(task.c.name == name)).one_or_none()
     if found is None:
         known = connection.execute(select(task.c.name)).scalars()
         raise InputError(f"the study has no task {name!r}{nearest(name, known)}")
@@ -78,7 +82,7 @@ def find_task(connection: Connection, name: str) -> Stored:
 
 def all_tasks(connection: Connection) -> list[Stored]:
     """All tasks, oldest first."""
-    return [_stored(row) for row in connection.execute(select(task).order_by(task.c.id))]
+    return [_stored(row) for row in connection.execute(_TASK.order_by(task.c.id))]
 
 
 def close_task(connection: Connection, number: int, *, closed: bool = True) -> None:
@@ -92,5 +96,17 @@ def number_of_items(connection: Connection, number: int) -> int:
     return int(connection.execute(select(func.count()).where(wanted)).scalar_one())
 
 
+def number_of_pages(connection: Connection, number: int) -> int:
+    """Items of a task that one person can get: one per answer key, without attention checks."""
+    wanted = (item.c.task_id == number) & item.c.correct.is_(None)
+    return int(connection.execute(select(func.count(item.c.answer_key.distinct())).where(wanted)).scalar_one())
+
+
 def _stored(row: Any) -> Stored:
-    return Stored(row.id, questions.from_json(row.settings), row.source, row.closed is not None)
+    return Stored(row.id, _settings(row.settings), row.source, row.closed is not None)
+
+
+@lru_cache(maxsize=256)
+def _settings(text: str) -> Task:
+    """Settings from their stored text, which every request of an annotator reads."""
+    return questions.from_json(orjson.loads(text))

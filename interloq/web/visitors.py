@@ -35,7 +35,7 @@ def known(request: Request) -> Visitor:
     raise HTTPException(401, "no_session")
 
 
-def annotator(request: Request, visitor: Annotated[Visitor, Depends(known)]) -> Visitor:
+async def annotator(request: Request, visitor: Annotated[Visitor, Depends(known)]) -> Visitor:
     """A person at work: with a task, and with a CSRF token if something is changed."""
     if visitor.role != "annotator" or visitor.task is None:
         raise HTTPException(403, "not_allowed")
@@ -43,7 +43,7 @@ def annotator(request: Request, visitor: Annotated[Visitor, Depends(known)]) -> 
     return visitor
 
 
-def admin(request: Request, visitor: Annotated[Visitor, Depends(known)]) -> Visitor:
+async def admin(request: Request, visitor: Annotated[Visitor, Depends(known)]) -> Visitor:
     """An administrator, with a CSRF token if something is changed."""
     if visitor.role != "admin":
         raise HTTPException(403, "not_allowed")

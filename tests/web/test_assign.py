@@ -164,11 +164,3 @@ def test_closed_tasks_and_limits_end_the_work(study: Database) -> None:
     first, second = annotators(study, stored, 2)
     assert len(finish_all(study, stored, first)) == 2
     assert take(study, replace(stored, closed=True), second) is None
-
-
-def test_numbers_of_people_and_items_may_be_large(study: Database) -> None:
-    """The order mixes both numbers; their product is more than 32 bits."""
-    stored = stored_task(study, likert_task(), replies(300))
-    (person,) = annotators(study, stored)
-    with study.reading() as connection:
-        assert assign._open_item(connection, stored.id, stored.settings, person + 10**6) is not None

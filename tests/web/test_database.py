@@ -8,13 +8,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import insert, select, update
+from sqlalchemy import create_engine, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from interloq.errors import InputError
-from interloq.web.database import Database, open_database, storable
+from interloq.web.database import Database, _config, open_database, storable
 from interloq.web.schema import METADATA, task
 from tests.web.conftest import made_server_database
 
@@ -118,3 +119,26 @@ def test_a_bad_url_is_refused_without_its_password(url: str, message: str) -> No
 
 def test_text_that_a_database_cannot_store_is_changed() -> None:
     assert storable("a\0b\ud800c 評価 🙂") == "ab?c 評価 🙂"
+
+
+def test_only_drafts_do_not_wait_for_the_disk(study: Database) -> None:
+    setting = "PRAGMA synchronous" if study.engine.dialect.name == "sqlite" else "SHOW synchronous_commit"
+    found = []
+    for wait in (True, False, True):  # by one connection of the pool
+        with study.writing(wait_for_disk=wait) as connection:
+            found.append(connection.exec_driver_sql(setting).scalar_one())
+    assert found in ([2, 1, 2], ["on", "off", "on"])
+
+
+def test_a_study_with_the_first_tables_is_migrated_and_kept(tmp_path: Path) -> None:
+    config, engine = _config(), create_engine(f"sqlite:///{tmp_path / 'study.db'}")
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0001")
+        connection.execute(insert(task).values(**ROW))
+    engine.dispose()
+    database = open_database(tmp_path / "study.db")
+    with database.reading() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), METADATA) == []
+        assert connection.execute(select(task.c.name)).scalar_one() == "x"
+    database.close()

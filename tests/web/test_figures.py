@@ -16,10 +16,10 @@ from tests.web.test_monitor import chosen, rated, ratings_of_two_people
 NAME = Pseudonyms("a key for tests of figures")
 
 
-def shown(task: Task, pages: list[Page], items: int = 12, **source: Any) -> dict[str, dict[str, Any]]:
+def shown(task: Task, pages: list[Page], items: int = 12) -> dict[str, dict[str, Any]]:
     people = [Person(one, f"rater {one}", "friends", "", withdrawn=False) for one in (1, 2)]
     clusters = {f"c{item}": 1 for item in range(items)}
-    found = figures(Collected(Stored(1, task, source, closed=False), pages, clusters, people), NAME)
+    found = figures(Collected(Stored(1, task, {}, closed=False), pages, clusters, people), NAME)
     return {one["id"]: one for part in ("headlines", "sections") for one in found[part]}
 
 
@@ -56,9 +56,8 @@ def test_systems_that_are_alike() -> None:
 
 
 def test_metrics_and_the_gap_of_chatters() -> None:
-    scores = [{"id": f"i{i}", "metric": "m", "value": i % 3, "system": s} for i in range(12) for s in ("owl", "parrot")]
     record = {"ratings": [{"value": 5, "role": "interlocutor"}]}
-    pages = [rated(1, item, (1 + item % 3, 2 + item % 3), record=record) for item in range(12)]
-    found = shown(likert_task(), pages, scores=scores)
-    assert found["metrics-overall"]["rows"][0][0] == "m"
+    pages = [rated(1, item, (1 + item % 3, 2 + item % 3), record=record, scores={"m": item % 3}) for item in range(12)]
+    found = shown(likert_task(), pages)
+    assert [row[:2] for row in found["metrics-overall"]["rows"]] == [["m", "0.86"]]
     assert [row[:2] for row in found["gap-overall"]["rows"]] == [["owl", "2.00"], ["parrot", "3.00"]]

@@ -28,7 +28,10 @@ def rated(
     **facts: Any,
 ) -> Page:
     """A page with the replies of two systems to one context, rated by a person."""
-    units = tuple({"id": f"i{item}", "system": name, "record": facts.get("record", {})} for name in SYSTEMS)
+    units = tuple(
+        {"id": f"i{item}", "system": name, "record": facts.get("record", {}), "scores": facts.get("scores", {})}
+        for name in SYSTEMS
+    )
     given = tuple(Given(unit, aspect, value) for unit, value in enumerate(values))
     return Page(person, f"c{item}", units, given, seconds, 100.0 * item + person, correct=facts.get("correct"))
 

@@ -7,7 +7,7 @@ import pytest
 from interloq.errors import InputError
 from interloq.records import Dialogue, Score
 from interloq.web.items import rate_items
-from interloq.web.priority import disagreement, scores_of_items, with_priorities
+from interloq.web.priority import disagreement, with_scores
 from tests.web.conftest import replies
 
 
@@ -22,20 +22,20 @@ def test_items_on_which_metrics_disagree_come_first() -> None:
     bleu = [Score(f"secret-id-{i}", "bleu", value) for i, value in enumerate((0.9, 0.5, 0.1))]
     other = [Score(f"secret-id-{i}", "mine", value) for i, value in enumerate((0.8, 0.1, 0.2))]
     unscored = Score("secret-id-0", "third", None)
-    scores = scores_of_items(items, [*bleu, *other, unscored, Score("elsewhere", "mine", 1.0)])
-    assert {score.system for score in scores} == {"owl"}  # found by their ids alone
-    found = with_priorities(items, scores)
+    found = with_scores(items, [*bleu, *other, unscored, Score("elsewhere", "mine", 1.0)])  # found by their ids
+    assert found[0].hidden["units"][0]["scores"] == {"bleu": 0.9, "mine": 0.8, "third": None}
     assert [round(item.priority, 3) for item in found] == [0.0, 33.333, 33.333]
 
 
 def test_one_metric_alone_is_watched_without_priorities() -> None:
     items = rate_items(replies(1))
-    scores = scores_of_items(items, [Score("secret-id-0", "bleu", 1.0, system="secret-owl")])
-    assert [item.priority for item in with_priorities(items, scores)] == [0]
+    (found,) = with_scores(items, [Score("secret-id-0", "bleu", 1.0, system="secret-owl")])
+    assert found.priority == 0
+    assert [unit["scores"] for unit in found.hidden["units"]] == [{}, {"bleu": 1.0}]
 
 
 def test_scores_of_other_samples_or_of_dialogues_are_refused() -> None:
     with pytest.raises(InputError, match="no sample of the task has a score"):
-        scores_of_items(rate_items(replies(1)), [Score("elsewhere", "bleu", 1.0)])
+        with_scores(rate_items(replies(1)), [Score("elsewhere", "bleu", 1.0)])
     with pytest.raises(InputError, match="not of dialogues"):
-        scores_of_items(rate_items([Dialogue("d", ["Hi"])]), [])
+        with_scores(rate_items([Dialogue("d", ["Hi"])]), [])
