@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import pytest
 from interloq import Sample, load
 from interloq.cli.main import main
 from interloq.demo import learning, logs, steps
+from interloq.demo.real_log import UNWANTED
 from interloq.meta.comparison import Comparison
 from interloq.meta.comparison_file import read_comparison
 from interloq.pipelines.rate_file import rate_file
@@ -73,6 +75,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Shown:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(steps, "REAL", ("no_such_package",))
         patch.setitem(learning.EPOCHS, "en", 4)  # a fifth lowers the dev loss by .01
+        patch.setattr(learning, "SHAPE", Shape(embedding=32, hidden=32, layers=1, width=64))  # a fifth faster
         return shown(tmp_path_factory.mktemp("written"))
 
 
@@ -119,6 +122,21 @@ def best(folder: Path, *names: str) -> dict[str, str]:
         for score in load(folder / name, kind="scores"):
             totals[score.metric.partition("=")[0]][score.system] += score.value
     return {label: total.most_common(1)[0][0] for label, total in totals.items()}
+
+
+def test_the_real_log_is_fit_for_a_screen(real: Shown) -> None:
+    pairs = load(real.folder / "log.jsonl", kind="pairs")
+    assert len(pairs) > 20_000
+    assert len({pair.id for pair in pairs}) == len(pairs)
+    texts = [text for pair in pairs for text in (pair.utterance, pair.response)]
+    insults = re.compile(
+        r"\b(?:f+u+c+k|sh[i1]+t|bitch|asshole|wh[o0]re|slut|porn|sex|nud[e3]|rape|nigg|fag)", re.IGNORECASE
+    )
+    personal = re.compile(r"@|https?:|\bwww\.|\.com\b|\d{5}|\d{3}\W\d{3}|\bmy (?:last |sur)?name\b", re.IGNORECASE)
+    assert [text for text in texts if insults.search(text) or personal.search(text)] == []
+    assert not UNWANTED & {word.lower() for text in texts for word in re.findall(r"\w+", text)}
+    dropped = r"dropped: length [\d,]+, rare word [\d,]+, unwanted word [\d,]+, characters [\d,]+\."
+    assert re.search(dropped, real.out)
 
 
 def test_copying_wins_only_where_unrated_references_contain_the_utterance(real: Shown) -> None:
