@@ -1,10 +1,12 @@
 """Makes the pictures in docs/images from the study of `interloq serve --demo`; needs playwright and Chromium.
 
-The ratings behind the administrator's page are made up: a random number around a constant of each system.
+The ratings behind the administrator's page are made up: a random number around a constant of each system. The model
+behind the page for references is trained on the 30 queries of `interloq new`, far too few for useful predictions.
 """
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
 import subprocess
@@ -28,6 +30,16 @@ from interloq.web.tasks import Stored, find_task
 
 IMAGES = Path(__file__).with_name("images")
 WINDOW: ViewportSize = {"width": 880, "height": 640}
+REFERENCES = {
+    "title": "Which replies would also fit?",
+    "consent": "This is an example.",
+    "options": {"model": "reliability", "log": ["trial/pairs.jsonl"], "k": 20, "limit": 5, "device": "cpu"},
+}
+COMMANDS = (
+    "new trial",
+    "train reliability trial/samples.jsonl --metric bleu_star --sizes 1,2 --hidden 64 --device cpu -o reliability",
+    "serve add study.db trial/samples.jsonl --task references --name references --settings references.json",
+)
 PEOPLE, PAGES = 6, 12  # of each person
 SECONDS = 25  # per page
 QUALITY = {"attentive": 4.5, "generic": 3.0, "drifting": 2.0, "parrot": 1.5}
@@ -40,6 +52,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         study = make_study(Path(folder))
         _rate(study)
+        _add_references(Path(folder))
         command = [sys.executable, "-m", "interloq.cli", "serve", "run", str(study), "--port", "0"]
         command += ["--secret", str(Path(folder) / "demo.key")]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
@@ -51,6 +64,13 @@ def main() -> None:
                 _take(study, admin, Address(port=port))
             finally:
                 server.terminate()
+
+
+def _add_references(folder: Path) -> None:
+    """Train a small model, and add a task with its predictions to the study in the folder."""
+    (folder / "references.json").write_text(json.dumps(REFERENCES))
+    for command in COMMANDS:
+        subprocess.run([sys.executable, "-m", "interloq.cli", *command.split()], cwd=folder, check=True)
 
 
 def _rate(study: Path) -> None:
@@ -85,12 +105,13 @@ def _answers(connection: Connection, stored: Stored, given: Assigned) -> list[di
 def _take(study: Path, admin: str, address: Address) -> None:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        for name, prepare in (("rate", _rated), ("compare", _compared), ("chat", _chatted), ("admin", _watched)):
+        shown = {"rate": _rated, "compare": _compared, "chat": _chatted, "references": _written, "admin": _watched}
+        for name, prepare in shown.items():
             page = browser.new_context(viewport=WINDOW, reduced_motion="reduce").new_page()
             page.goto(admin if name == "admin" else invitation_links(study, name, address)[0])
             if name != "admin":
                 page.get_by_role("button", name="I agree").click()
-                page.locator("#questions, #say").wait_for()
+                page.locator("#questions, #say, #deciding").wait_for()
             page.locator("html[data-ready]").wait_for(state="attached")
             prepare(page)
             page.screenshot(path=IMAGES / f"serve-{name}.png")
@@ -111,6 +132,15 @@ def _chatted(page: Page) -> None:
         page.get_by_label("Your message").fill(text)
         page.keyboard.press("Enter")
         page.wait_for_timeout(1500)  # for the reply
+
+
+def _written(page: Page) -> None:
+    page.locator("#after b").wait_for()  # the first prediction
+    page.locator(".instructions summary").click()
+    page.keyboard.press("e")
+    page.get_by_label("Your text").fill("Not at all, I lay awake until the birds started to sing.")
+    page.wait_for_timeout(1500)  # for the prediction and the draft
+    page.locator("#known li").last.evaluate("one => one.scrollIntoView()")
 
 
 def _watched(page: Page) -> None:

@@ -18,7 +18,7 @@ from interloq.web.tasks import Stored
 
 DECIMALS = 3  # as on the pages of annotators
 CHOSEN = (
-    "Candidates are chosen to raise the prediction, so it rises by construction. Whether a metric agrees better with "
+    "People see the prediction when they choose, so a rise says little by itself: whether a metric agrees better with "
     "people can be seen on rated samples only."
 )
 
