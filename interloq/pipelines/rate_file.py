@@ -17,7 +17,7 @@ from interloq.rate.rater import BATCH, Rater
 from interloq.rate.selection import check_best, select
 from interloq.rate.spool import Spool, rate_into, spooled
 from interloq.rate.summary import summary
-from interloq.rate.warning import warnings_of
+from interloq.rate.warning import parrot_warning, warnings_of
 from interloq.records import Sample
 from interloq.registry import create
 from interloq.signature import LIBRARIES, Signature, file_fingerprint
@@ -63,7 +63,8 @@ def rate_file(
                 spool.copy_to(output, **header_after(before, "rated", facts))
             else:
                 facts = _write_selected(spool, output, before, facts, {"best": best, "weigh": weigh})
-    return {**facts, "resumed": spool.done, "replaced": replaced.facts(before), "warnings": warnings_of(made)}
+    warnings = [*warnings_of(made), *filter(None, [parrot_warning(facts["counts"]["sources"])])]
+    return {**facts, "resumed": spool.done, "replaced": replaced.facts(before), "warnings": warnings}
 
 
 def _write_selected(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A warning about a weak rater, from the dev figures in its folder.
+"""Warnings about a rater: a weak one, from the dev figures in its folder; one that trusts the parrot, from its weights.
 
 Half of the dev examples are positive, so guessing has a loss of ln 2 = .693. A rater is called weak if its loss is less
 than a third below that, above .462. Measured raters (docs/rate.md): a Bi-GRU with .570 distinguished valid replies from
@@ -9,6 +9,7 @@ repeat the utterance; a rater from MiniLM with .268 had an AUC of .85.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import log
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,21 @@ def warning(loss: float) -> str:
         f"the rater is weak: its dev loss is {loss:.3f}; random guessing has {GUESSING:.3f}. Its weights may reward "
         "replies that only repeat the utterance: train it on more pairs, use another rater (bert(…), "
         "by(relevance(…))), or exclude the utterance from the references (parrot=False, extend --no-parrot)"
+    )
+
+
+def parrot_warning(sources: Mapping[str, Mapping[str, Any]]) -> str:
+    """The warning about weights that reward repeating the utterance, from a rating's summary by source; or empty.
+
+    Good dev figures do not rule this out: the wrong replies that a rater learns from answer other utterances.
+    """
+    mean = sources.get("parrot", {}).get("mean")
+    if mean is None or mean <= 0:
+        return ""
+    return (
+        f"the rater gives the utterance itself a mean weight of {mean:.2f}, so replies that only repeat it are rewarded: "
+        "exclude it from the references (extend --no-parrot, parrot=False), or use another rater, such as "
+        "by(relevance(…))"
     )
 
 

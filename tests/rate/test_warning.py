@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from interloq import InputError, Sample, create, evaluate, write
+from interloq import InputError, Rating, Reference, Sample, create, evaluate, write
 from interloq.cli.main import main
 from interloq.rate.settings import TRAINABLE
 from interloq.rate.warning import WEAK, folder_warning, warning, warnings_of
@@ -87,3 +87,15 @@ def test_train_rate_and_score_print_it(folder: Path, capsys: pytest.CaptureFixtu
 def _log() -> str:
     write("log.jsonl", [Pair(f"p{i}", f"i like tea {i}", f"the tea {i}") for i in range(9)], kind="pairs")
     return "log.jsonl"
+
+
+@pytest.mark.parametrize(("rating", "warned"), [(5, True), (1, False)])
+def test_a_rater_that_trusts_the_utterance_itself_is_reported(
+    folder: Path, capsys: pytest.CaptureFixture[str], rating: int, warned: bool
+) -> None:
+    references = ["Great!", Reference("How was it?", source="parrot"), Reference("Bad.", source="retrieved:p7")]
+    write("samples.jsonl", [Sample("1", ["How was it?"], "Good.", references)], kind="samples")
+    ratings = [Rating(rating, "anna", item="1/1"), Rating(3, "anna", item="1/2"), Rating(1, "anna", item="1/0")]
+    write("few.jsonl", [*ratings, Rating(5, "ben", item="1/0")], kind="ratings")
+    assert main(["rate", "samples.jsonl", "-o", "rated.jsonl", "--rater", "human(ratings='few.jsonl')"]) == 0
+    assert ("gives the utterance itself a mean weight of 1.00" in capsys.readouterr().out) == warned
