@@ -42,8 +42,8 @@ def parrot_warning(sources: Mapping[str, Mapping[str, Any]]) -> str:
     if mean is None or mean <= 0:
         return ""
     return (
-        f"the rater gives the utterance itself a mean weight of {mean:.2f}, so replies that only repeat it are rewarded: "
-        "exclude it from the references (extend --no-parrot, parrot=False), or use another rater, such as "
+        f"the rater gives the utterance itself a mean weight of {mean:.2f}, so replies that only repeat it are "
+        "rewarded: exclude it from the references (extend --no-parrot, parrot=False), or use another rater, such as "
         "by(relevance(…))"
     )
 
