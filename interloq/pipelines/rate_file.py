@@ -58,7 +58,7 @@ def rate_file(
             with progress("rating", lines_ahead(samples, progress)) as step:
                 given = replaced.watch(read(samples, strict=strict, on_reject=on_reject, columns=columns))
                 rate_into(spool, given, made, batch=batch, progress=step)
-            facts = {"signature": signature, "counts": _counts(spool, made)}
+            facts: dict[str, Any] = {"signature": signature, "counts": _counts(spool, made)}
             if best is None and weigh:
                 spool.copy_to(output, **header_after(before, "rated", facts))
             else:

@@ -93,7 +93,11 @@ def _log() -> str:
 def test_a_rater_that_trusts_the_utterance_itself_is_reported(
     folder: Path, capsys: pytest.CaptureFixture[str], rating: int, warned: bool
 ) -> None:
-    references = ["Great!", Reference("How was it?", source="parrot"), Reference("Bad.", source="retrieved:p7")]
+    references = [
+        Reference("Great!"),
+        Reference("How was it?", source="parrot"),
+        Reference("Bad.", source="retrieved:p7"),
+    ]
     write("samples.jsonl", [Sample("1", ["How was it?"], "Good.", references)], kind="samples")
     ratings = [Rating(rating, "anna", item="1/1"), Rating(3, "anna", item="1/2"), Rating(1, "anna", item="1/0")]
     write("few.jsonl", [*ratings, Rating(5, "ben", item="1/0")], kind="ratings")
