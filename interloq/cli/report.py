@@ -72,6 +72,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="start with this verdict, written by `interloq compare -o` or `interloq gate -o`",
         type=InputPath,
     )
+    add_list(
+        parser,
+        "--preferences",
+        metavar="FILE",
+        help="rank systems by these preferences of people, and show how often metrics agree with them",
+        type=InputPath,
+    )
     _add_settings(parser)
     add_map(parser)
     add_common(parser)
@@ -123,6 +130,7 @@ def run(args: argparse.Namespace) -> int:
             curves=args.curve,
             continuity=args.continuity,
             comparisons=args.comparison,
+            preferences=args.preferences,
             aspect=args.aspect,
             title=args.title,
             n_bootstrap=args.bootstrap,

@@ -136,9 +136,8 @@ def _agreement(metric: str, values: dict[Key, float], aspect: str, some: Sequenc
     if not known:
         return PreferenceAgreement(metric, aspect, float("nan"), None, 0, len(some) - len(decided), len(decided))
     share = cluster_mean(np.array([agrees for _, agrees in known]), [item for item, _ in known])
-    ci = None if share.ci is None else (max(0.0, share.ci[0]), min(1.0, share.ci[1]))
-    left = len(decided) - len(known)
-    return PreferenceAgreement(metric, aspect, share.value, ci, len(known), len(some) - len(decided), left)
+    counts = len(known), len(some) - len(decided), len(decided) - len(known)
+    return PreferenceAgreement(metric, aspect, share.value, share.ci_within(0, 1), *counts)
 
 
 def _ordered(one: Preference) -> tuple[str, str]:

@@ -12,6 +12,7 @@ from interloq.meta.continuity_table import ContinuityTable
 from interloq.meta.dialogue_scores import DialogueScore, Extremes
 from interloq.meta.disagreements import Disagreements
 from interloq.meta.gate import Gate
+from interloq.meta.human_preferences import PreferenceAgreement, PreferenceRanking
 from interloq.meta.matrix import Matrix
 from interloq.meta.ranking import Ranking
 from interloq.meta.table import MetaTable
@@ -31,6 +32,7 @@ from interloq.report.heat_map import heat_map
 from interloq.report.notices import judges, notices, orders_users, weak_references
 from interloq.report.overview import overview
 from interloq.report.page import TITLE, Fact, Notice, Page, Reading, SampleRow, Scatter, Source
+from interloq.report.preferences import preference_table
 from interloq.report.reading import reading
 from interloq.report.reference_curves import reference_curve
 from interloq.report.sample_rows import WHOLE, Places, listed, sample_note, sample_row
@@ -65,6 +67,8 @@ class Evidence:
     predictions: Predictions = field(default_factory=Predictions)  # of how reliable references are
     continuity: Sequence[ContinuityTable] = ()  # how well replies are predicted
     comparisons: Sequence[Comparison | Gate] = ()  # of two versions, whose verdicts come first
+    preferences: Sequence[PreferenceRanking] = ()  # systems by people's preferences, one per aspect
+    preferred: Sequence[PreferenceAgreement] = ()  # of metrics with these preferences
     lower_is_better: bool | None = None  # None: as each metric defines it
     slice_by: Sequence[str] | None = None  # fields to filter samples by; None: those that `interloq compare` slices by
 
@@ -82,7 +86,8 @@ def build(
     samples = sorted(evidence.samples, key=lambda s: s.key)
     names = _names(evidence)
     ranked = {standing.system for ranking in evidence.rankings for standing in ranking.standings}
-    marks = _marks({s.system for s in samples} | {r.system for r in evidence.results} | ranked)
+    preferred = {one.system for ranking in evidence.preferences for one in ranking.systems}
+    marks = _marks({s.system for s in samples} | {r.system for r in evidence.results} | ranked | preferred)
     results = complete(evidence.results, evidence.scores)
     who = judges(samples, aspect)
     dialogues = {dialogue.id: dialogue for dialogue in evidence.dialogues}
@@ -115,6 +120,7 @@ def build(
         reference_curves=tuple(reference_curve(curve) for curve in evidence.curves),
         rankings=tuple(rank_table(r, names[r.metric], marks) for r in _in_order(evidence.rankings, names)),
         continuity=tuple(continuity(table) for table in evidence.continuity),
+        preferences=tuple(preference_table(one, evidence.preferred, names, marks) for one in evidence.preferences),
         decisions=tuple(decision(found) for found in evidence.comparisons),
         dialogues=dialogue_readings(evidence.extremes, dialogues, evidence.scores, names, marks),
         dialogue_contrasts=dialogue_contrasts(evidence.contrasts, dialogues, evidence.scores, names, marks),

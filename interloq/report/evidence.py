@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from interloq.data.jsonl import Rejected, extra_fields, header, read_all
+from interloq.errors import InputError
 from interloq.meta.comparison_file import read_comparison
 from interloq.meta.continuity_file import read_continuity
 from interloq.meta.dialogue_scores import (
@@ -23,6 +24,7 @@ from interloq.meta.dialogue_scores import (
 )
 from interloq.meta.disagreements import Disagreements, disagreements
 from interloq.meta.evaluate import meta_evaluate
+from interloq.meta.human_preferences import PreferenceAgreement, preference_agreement, rank_preferences
 from interloq.meta.judgments import collect
 from interloq.meta.matrix import spearman_matrix
 from interloq.meta.origin import common_origin
@@ -32,7 +34,7 @@ from interloq.meta.slices import NAMES
 from interloq.meta.table import MetaTable
 from interloq.metrics import metric_names
 from interloq.pipelines.curve_file import read_curves
-from interloq.records import Dialogue, Key, Sample, Score
+from interloq.records import Dialogue, Key, Preference, Sample, Score
 from interloq.reliability.summary import Predictions
 from interloq.report.build import Evidence, columns, identified
 from interloq.report.curves import read_model
@@ -58,6 +60,7 @@ def read_evidence(
     headers = {str(path): header(path) for path in (*inputs.dialogues, *inputs.scores)}
     partners = common_origin(headers).get("partners", "")
     dialogues: list[Dialogue] = list(read(inputs.dialogues, kind="dialogues"))
+    preferences: list[Preference] = list(read(inputs.preferences, kind="preferences"))
     read_headers = [(headers[str(path)], str(path)) for path in inputs.scores]
     scored, judged = columns(scores), _judgments(samples, options)
     ranked = _ranked(scores, dialogues, options, partners) if dialogues else _Ranked([], {}, {}, {})
@@ -81,6 +84,8 @@ def read_evidence(
         predictions=predictions,
         continuity=[read_continuity(path) for path in inputs.continuity],
         comparisons=[read_comparison(path) for path in inputs.comparisons],
+        preferences=rank_preferences(preferences, n_bootstrap=options.n_bootstrap, seed=options.seed),
+        preferred=_preferred(preferences, scores),
         lower_is_better=options.lower_is_better,
         slice_by=options.slice_by,
     )
@@ -97,6 +102,14 @@ def _judgments(samples: Sequence[Sample], options: Options) -> dict[Key, float]:
         return {}
     judgments = collect(samples, aspect=options.aspect, role=options.role)
     return {key: float(mean) for key, mean in zip(judgments.keys, judgments.mean(), strict=True) if mean == mean}
+
+
+def _preferred(preferences: Sequence[Preference], scores: Sequence[Score]) -> list[PreferenceAgreement]:
+    """Agreement of metrics with preferences; empty if no preference has scores of both replies, as with dialogues."""
+    try:
+        return preference_agreement(preferences, scores)
+    except InputError:
+        return []
 
 
 def _table(scores: Sequence[Score], samples: Sequence[Sample], options: Options) -> MetaTable:

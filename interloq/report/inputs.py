@@ -27,6 +27,7 @@ class Inputs:
     curves: Sequence[str | Path] = ()
     continuity: Sequence[str | Path] = ()
     comparisons: Sequence[str | Path] = ()
+    preferences: Sequence[str | Path] = ()
 
     def __post_init__(self) -> None:
         if "-" in map(str, self.files):
@@ -35,7 +36,8 @@ class Inputs:
     @property
     def files(self) -> list[str | Path]:
         """All files that are read."""
-        return [*self.scores, self.samples, *self.dialogues, *self.curves, *self.continuity, *self.comparisons]
+        results = (self.dialogues, self.curves, self.continuity, self.comparisons, self.preferences)
+        return [*self.scores, self.samples, *(path for paths in results for path in paths)]
 
     def names(self) -> tuple[list[str], list[str]]:
         """Paths of files and models relative to their common folder: the rest is private, as reports get published."""
@@ -90,9 +92,9 @@ def command(inputs: Inputs, options: Options) -> str:
     files, models = inputs.names()
     scores, samples, rest = files[: len(inputs.scores)], files[len(inputs.scores)], files[len(inputs.scores) + 1 :]
     names = iter(rest)
-    dialogues, curves, tables, comparisons = (
+    dialogues, *results = (
         list(islice(names, len(kind)))
-        for kind in (inputs.dialogues, inputs.curves, inputs.continuity, inputs.comparisons)
+        for kind in (inputs.dialogues, inputs.curves, inputs.continuity, inputs.comparisons, inputs.preferences)
     )
     direction = {True: ["--lower-is-better"], False: ["--higher-is-better"], None: []}[options.lower_is_better]
     words = [
@@ -105,6 +107,6 @@ def command(inputs: Inputs, options: Options) -> str:
     words += [word for path in dialogues for word in ("--dialogues", path)]
     words += ["--read", str(options.read)] if dialogues else []
     words += ["--survival"] if options.survival else []
-    for option, paths in (("--curve", curves), ("--continuity", tables), ("--comparison", comparisons)):
+    for option, paths in zip(("--curve", "--continuity", "--comparison", "--preferences"), results, strict=True):
         words += [word for path in paths for word in (option, path)]
     return shlex.join([*words, *(word for model in models for word in ("--model", model))])

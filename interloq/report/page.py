@@ -16,6 +16,7 @@ from interloq.report.decisions import Decision
 from interloq.report.dialogues import DialogueReading, RankTable
 from interloq.report.elements import Bar, Cell, Folded, Mark, Name, Tick
 from interloq.report.filters import Filter
+from interloq.report.preferences import PreferenceTable
 from interloq.report.reference_curves import ReferenceCurve
 from interloq.report.scores import MetricScores
 from interloq.report.side_by_side import Contrast, DialogueContrast
@@ -286,3 +287,4 @@ class Page:
     dialogue_contrasts: tuple[DialogueContrast, ...] = ()
     continuity: tuple[Continuity, ...] = ()
     decisions: tuple[Decision, ...] = ()
+    preferences: tuple[PreferenceTable, ...] = ()

@@ -37,6 +37,7 @@ def report_file(
     curves: Sequence[str | Path] = (),
     continuity: Sequence[str | Path] = (),
     comparisons: Sequence[str | Path] = (),
+    preferences: Sequence[str | Path] = (),
     aspect: str = "overall",
     title: str = TITLE,
     n_bootstrap: int = 1000,
@@ -56,12 +57,13 @@ def report_file(
     `dialogues` are those that the samples were made from: they add a ranking and dialogues to read. `models` are
     folders of trained models whose training is shown, `curves` files of `interloq reliability curve`, and `continuity`
     files printed by `interloq meta --labels --json`. `comparisons`, written by `interloq compare -o` or `interloq gate
-    -o`, put their verdicts first. `survival` draws how long people would stay with each system.
+    -o`, put their verdicts first. `preferences` are files of people's preferences between two systems. `survival` draws
+    how long people would stay with each system.
     If `role` is given, only ratings by people in this role are used. `worst` disagreements are shown per metric, and
     the `read` best and worst dialogues per system. Samples can be filtered by the fields `slice_by`; by default those
     that `interloq compare` slices by. Bad lines and `columns` are handled as in `interloq.read`.
     """
-    inputs = Inputs(scores, samples, dialogues, models, curves, continuity, comparisons)
+    inputs = Inputs(scores, samples, dialogues, models, curves, continuity, comparisons, preferences)
     refuse_overwriting([output], inputs.files)
     options = Options(aspect, title, n_bootstrap, seed, worst, read, lower_is_better, survival, role, slice_by)
     check(inputs, options)
