@@ -27,6 +27,7 @@ EXAMPLES = """\
   interloq rank mine.jsonl theirs.jsonl --dialogues mine-dialogues.jsonl --dialogues their-dialogues.jsonl
   interloq rank scores.jsonl --dialogues dialogues.jsonl --method bradley-terry --json
   interloq rank replies.jsonl --dialogues dialogues.jsonl --survival
+  interloq rank rated-replies.jsonl --dialogues dialogues.jsonl --aspect continued --survival
   interloq rank preferences.jsonl --method bradley-terry"""
 
 
@@ -102,6 +103,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="scores are probabilities of a reply (e.g. dcp): also print how long people would stay with each system",
     )
     parser.add_argument(
+        "--aspect",
+        metavar="NAME",
+        help="SCORES are samples or dialogues: rank by people's mean rating of this aspect, e.g. overall or continued",
+    )
+    parser.add_argument(
+        "--role", default="", metavar="NAME", help="with --aspect: only ratings by this role (default: all roles)"
+    )
+    parser.add_argument(
         "--bootstrap", type=int, default=1000, metavar="N", help="resamples for intervals and ranges (default 1000)"
     )
     parser.add_argument(
@@ -135,6 +144,8 @@ def run(args: argparse.Namespace) -> int:
         n_permutations=args.permutations,
         seed=args.seed,
         survival=args.survival,
+        aspect=args.aspect,
+        role=args.role,
         strict=args.strict,
         on_reject=bad,
         progress=stage_progress(quiet=args.quiet),

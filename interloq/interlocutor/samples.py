@@ -5,7 +5,8 @@ A dialogue of two people is u_0 … u_(M-1). Each reply u_k (k ≥ 1) is one sam
 the person who would speak next, and its label 1 if u_(k+1) exists, so all replies but the last are positive. The label
 is stored as the judge's rating with aspect `continued` and role `interlocutor`: other stages read these samples as any
 others. First turns answer nobody and are not samples; the paper's Table 3 agrees with that (turns per dialogue minus 2
-is the ratio of its two classes). `openings` adds them.
+is the ratio of its two classes). `openings` adds them. A dialogue with such a rating of its own, as chats have, has the
+label of its last turn there: without a value, a limit of turns ended it, and that turn is not a sample.
 """
 
 from __future__ import annotations
@@ -103,7 +104,7 @@ def continuity(
             continue
         turns = alternating(rename(dialogue) if rename else dialogue)
         dropped["merged_turns"] += len(dialogue.turns) - len(turns.turns)
-        if not opening:
+        if not (opening or end_labels(dialogue)):
             lengths.append(len(dialogue.turns))
         kept.append(turns)
     cut = cut_ends(lengths)
@@ -140,6 +141,9 @@ def _distinct(dialogues: Iterable[Dialogue], selection: Selection, dropped: Coun
             answers = judged.turn or selection.openings
             if not answers or not turn.text.strip() or judged.user in dialogue.systems:
                 continue
+            if judged.replied is None:
+                dropped["unlabelled_ends"] += 1
+                continue
             repeated = bool(turn.time) and digest.digest() in seen
             seen.add(digest.digest())
             dropped["repeated_turns"] += repeated
@@ -149,11 +153,16 @@ def _distinct(dialogues: Iterable[Dialogue], selection: Selection, dropped: Coun
 
 def labelled(dialogue: Dialogue) -> Iterator[Judged]:
     """Every turn of a dialogue in which two people alternate, with the label given by the other person."""
-    speakers = {turn.speaker for turn in dialogue.turns}
+    speakers, last = {turn.speaker for turn in dialogue.turns}, (*end_labels(dialogue), 0.0)[0]
     for i, turn in enumerate(dialogue.turns):
         user = next(iter(speakers - {turn.speaker}), "")
-        value = float(i + 1 < len(dialogue.turns))
-        yield Judged(dialogue, i, user, (Rating(value, user, CONTINUED, INTERLOCUTOR),))
+        value = 1.0 if i + 1 < len(dialogue.turns) else last
+        yield Judged(dialogue, i, user, () if value is None else (Rating(value, user, CONTINUED, INTERLOCUTOR),))
+
+
+def end_labels(dialogue: Dialogue) -> list[float | None]:
+    """Labels of the last turn that the dialogue itself has; None if a limit ended it."""
+    return [rating.value for rating in dialogue.ratings if rating.aspect == CONTINUED]
 
 
 def rated_by(sample: Sample) -> str:

@@ -3,21 +3,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from interloq.data.jsonl import Rejected, header, read_all
 from interloq.data.progress import Progress, silent
 from interloq.data.system_scores import read_system_scores
+from interloq.data.texts import kind_of
 from interloq.errors import InputError
 from interloq.meta.dialogue_scores import Pairing, dialogue_scores, metrics_of, rankable
 from interloq.meta.origin import common_origin
 from interloq.meta.rank import rank
 from interloq.meta.ranking import Method, Ranking, Unit
+from interloq.meta.rating_scores import rating_scores
 from interloq.metrics.metric_names import find
 from interloq.records import Dialogue, Score
+
+RATED = ("samples", "dialogues")  # kinds whose ratings can be ranked by
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +56,18 @@ def rank_file(
     n_permutations: int | None = None,
     seed: int = 0,
     survival: bool = False,
+    aspect: str | None = None,
+    role: str = "",
     strict: bool = False,
     on_reject: Callable[[Rejected], None] | None = None,
     progress: Progress = silent,
 ) -> Rankings:
     """Rank systems by one metric of the score files, or by each for which higher or lower is better; see `rank`.
 
-    `human` is a file with people's score of each system. Bad lines are handled as in `interloq.read`.
+    `human` is a file with people's score of each system. `aspect` and `role` select the ratings of samples or dialogues
+    that are given instead of scores. Bad lines are handled as in `interloq.read`.
     """
-    scored = read_scored(scores, dialogues, strict=strict, on_reject=on_reject)
+    scored = read_scored(scores, dialogues, aspect=aspect, role=role, strict=strict, on_reject=on_reject)
     people = read_system_scores(human) if human else None
     known = metrics_of(scored.scores)
     metrics, unranked = rankable([find(metric, known)] if metric else known, lower_is_better)
@@ -87,10 +95,15 @@ def read_scored(
     scores: Sequence[str | Path],
     dialogues: Sequence[str | Path],
     *,
+    aspect: str | None = None,
+    role: str = "",
     strict: bool = False,
     on_reject: Callable[[Rejected], None] | None = None,
 ) -> ScoredDialogues:
-    """Read scores and their dialogues; files that cannot be compared are refused."""
+    """Read scores and their dialogues; files that cannot be compared are refused.
+
+    With an `aspect`, `scores` are samples or dialogues, and people's ratings of them are the scores.
+    """
     files = [str(path) for path in (*dialogues, *scores)]
     if "-" in files:
         raise InputError("rankings need files, not a pipe", hint="write scores and dialogues to files")
@@ -100,5 +113,19 @@ def read_scored(
                 raise InputError(f"{path} is named twice", hint="name each file once")
     origin = common_origin({path: header(path) for path in files})
     read = partial(read_all, strict=strict, on_reject=on_reject)
-    found = list(read(scores, kind="scores")), list(read(dialogues, kind="dialogues"))
+    found = _scores(scores, aspect, role, read), list(read(dialogues, kind="dialogues"))
     return ScoredDialogues(*found, origin.get("partners", ""))
+
+
+def _scores(
+    paths: Sequence[str | Path], aspect: str | None, role: str, read: Callable[..., Iterator[Any]]
+) -> list[Score]:
+    if aspect is None and role:
+        raise InputError(f"role {role!r} without an aspect", hint="name the aspect of the ratings: --aspect overall")
+    rated = {} if aspect is None else {path: kind for path in paths if (kind := kind_of(path)) in RATED}
+    if aspect is not None and not rated:
+        raise InputError(f"no ratings of {aspect!r}: {paths[0]} has scores", hint="give samples or dialogues")
+    found = list(read([path for path in paths if path not in rated], kind="scores"))
+    for path, kind in rated.items():
+        found += rating_scores(read([path], kind=kind), aspect=aspect or "", role=role)
+    return found

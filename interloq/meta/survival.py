@@ -113,7 +113,7 @@ def _survival(system: str, p: Array, unit: NDArray[np.intp], horizon: int, n_boo
 
 
 def _products(after: Array, before: Array, reached: Array) -> Array:
-    """S(1), S(2), … of each row; NaN from the first turn that no drawn dialogue reaches."""
+    """S(1), S(2), … of each row; NaN from the first turn that no drawn dialogue reaches, unless S is 0 already."""
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio = np.where(before > 0, after / before, np.where(reached > 0, 0.0, np.nan))
-    return np.asarray(np.cumprod(ratio, axis=1))
+    return np.where(np.maximum.accumulate(ratio == 0, axis=1), 0.0, np.cumprod(ratio, axis=1))

@@ -21,6 +21,7 @@ from starlette.exceptions import HTTPException
 
 from interloq.data.pseudonyms import Pseudonyms
 from interloq.web import collected, people
+from interloq.web.chat import all_chats
 from interloq.web.export import export_task
 from interloq.web.figures import Collected, figures
 from interloq.web.outsiders import send_to_outsiders
@@ -211,6 +212,7 @@ def _current(request: Request, number: int) -> dict[str, Any]:
             collected.pages(connection, number),
             collected.clusters(connection, number),
             collected.people(connection, number),
+            all_chats(connection, stored.settings, number) if stored.settings.kind == "chat" else (),
             collected.invited(connection, number),
             outcomes(connection, stored),
         )

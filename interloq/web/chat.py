@@ -74,6 +74,17 @@ class Chat:
         """Whether nothing more may be said."""
         return self.ended_by_person or (self.left <= 0 and not self.waits)
 
+    @property
+    def over(self) -> bool:
+        """Whether the bot replied and the conversation was ended or left."""
+        return bool(self.reply_places) and (self.ended or self.returned)
+
+    def continued(self, place: int) -> bool | None:
+        """Whether the person answered the reply at this place; None if the limit of turns did not let them."""
+        if place < self.lines[-1].place:
+            return True
+        return False if self.left > 0 else None
+
     def turns(self) -> list[Turn]:
         """The conversation as the bot sees it."""
         return [Turn(line.text, line.speaker) for line in self.lines if line.text]
@@ -89,27 +100,39 @@ class Chat:
 
 def get_chat(connection: Connection, settings: Task, person: int, assignment_id: int, *, lock: bool = False) -> Chat:
     """A conversation of this person; `lock` makes others wait until the transaction ends."""
-    wanted = (
-        select(assignment, item.c.hidden, item.c.shown)
-        .join(item, item.c.id == assignment.c.item_id)
-        .where(assignment.c.id == assignment_id, assignment.c.person_id == person)
-    )
+    wanted = _conversations().where(assignment.c.id == assignment_id, assignment.c.person_id == person)
     row = connection.execute(wanted.with_for_update(of=assignment) if lock else wanted).one_or_none()
     if row is None or settings.kind != "chat":
         raise InputError("this is not a conversation of yours", hint="reload the page")
-    return made_chat(connection, settings, row)
+    return _made(connection, settings, [row], assignment.c.id == assignment_id)[0]
 
 
-def made_chat(connection: Connection, settings: Task, row: Any) -> Chat:
-    """The conversation of an assignment, from its row with `hidden` and `shown` of the item."""
-    said = connection.execute(select(turn).where(turn.c.assignment_id == row.id).order_by(turn.c.place))
-    lines = tuple(Line(one.place, one.speaker, one.text, one.failure, one.time) for one in said)
-    ended = select(event.c.id).where(event.c.assignment_id == row.id, event.c.kind == ENDED).limit(1)
-    return Chat(
-        row.id, row.person_id, row.hidden["units"][0]["system"], row.hidden["spec"], row.shown["topic"], lines,
-        settings.turns, connection.execute(ended).one_or_none() is not None, row.finished is not None,
-        row.returned is not None,
-    )  # fmt: skip
+def all_chats(connection: Connection, settings: Task, task: int) -> list[Chat]:
+    """All conversations of a task, in the order in which they started."""
+    rows = connection.execute(_conversations().where(assignment.c.task_id == task).order_by(assignment.c.id)).all()
+    return _made(connection, settings, rows, assignment.c.task_id == task)
+
+
+def _conversations() -> Any:
+    return select(assignment, item.c.hidden, item.c.shown).join(item, item.c.id == assignment.c.item_id)
+
+
+def _made(connection: Connection, settings: Task, rows: Sequence[Any], which: Any) -> list[Chat]:
+    """Conversations of the rows; `which` selects their assignments."""
+    said = select(turn).join(assignment, assignment.c.id == turn.c.assignment_id).where(which)
+    lines: dict[int, list[Line]] = {}
+    for one in connection.execute(said.order_by(turn.c.place)):
+        lines.setdefault(one.assignment_id, []).append(Line(one.place, one.speaker, one.text, one.failure, one.time))
+    joined = select(event.c.assignment_id).join(assignment, assignment.c.id == event.c.assignment_id)
+    ended = set(connection.execute(joined.where(which, event.c.kind == ENDED)).scalars())
+    return [
+        Chat(
+            row.id, row.person_id, row.hidden["units"][0]["system"], row.hidden["spec"], row.shown["topic"],
+            tuple(lines.get(row.id, ())), settings.turns, row.id in ended, row.finished is not None,
+            row.returned is not None,
+        )
+        for row in rows
+    ]  # fmt: skip
 
 
 def reply_places(connection: Connection, settings: Task, person: int, assignment_id: int) -> Sequence[int]:

@@ -3,7 +3,8 @@
 
 A rating with the aspect `continued` says whether the person answered a reply: 1 for all replies but the last, 0 for the
 last one if the person ended the conversation or left. If the limit of turns ended it, the last reply has none. A
-dialogue has the label of its last reply. Conversations that are still going on are not exported.
+dialogue has the label of its last reply, without a value if there is none. Conversations that are still going on are
+not exported.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from sqlalchemy import Connection, select
 from interloq.data.pseudonyms import Pseudonyms
 from interloq.interlocutor.samples import CONTINUED
 from interloq.records import INTERLOCUTOR, Dialogue, Rating, Sample, Turn
-from interloq.web.chat import BOT, Chat, made_chat
+from interloq.web.chat import BOT, Chat, all_chats
 from interloq.web.chat_task import WHOLE
 from interloq.web.guesses import exported, guesses
 from interloq.web.people import raters
-from interloq.web.schema import answer, assignment, item
+from interloq.web.schema import answer
 from interloq.web.tasks import Stored
 
 
@@ -46,22 +47,13 @@ def chat_samples(connection: Connection, stored: Stored, name: Pseudonyms) -> It
         places = [line.place for line in chat.lines if line.text]
         for place in chat.reply_places:
             n = places.index(place)
-            ratings = [*answers.get(place, []), *_continued(chat, person, place)]
+            labels = [one for one in _continued(chat, person, place) if one.value is not None]
+            ratings = [*answers.get(place, []), *labels]
             yield Sample(f"{_id(stored, chat)}#{n}", turns[:n], turns[n].text, (), chat.bot, ratings)
 
 
 def _chats(connection: Connection, stored: Stored) -> Iterator[Chat]:
-    """Conversations with at least one reply that are over: rated, ended, or left."""
-    rows = connection.execute(
-        select(assignment, item.c.hidden, item.c.shown)
-        .join(item, item.c.id == assignment.c.item_id)
-        .where(assignment.c.task_id == stored.id)
-        .order_by(assignment.c.id)
-    )
-    for row in rows.all():
-        chat = made_chat(connection, stored.settings, row)
-        if chat.reply_places and (chat.ended or chat.returned):
-            yield chat
+    return (chat for chat in all_chats(connection, stored.settings, stored.id) if chat.over)
 
 
 def _id(stored: Stored, chat: Chat) -> str:
@@ -88,12 +80,11 @@ def _answers(connection: Connection, stored: Stored, chat: Chat, person: str) ->
 
 
 def _continued(chat: Chat, person: str, place: int) -> list[Rating]:
-    """The label of the bot's turn at this place: whether the person answered; none if they could not."""
+    """The label of the bot's turn at this place, without a value if the person could not answer; none for others."""
     if place not in chat.reply_places:
         return []
-    if place < chat.lines[-1].place:
-        return [Rating(1.0, person, CONTINUED, INTERLOCUTOR)]
-    return [Rating(0.0, person, CONTINUED, INTERLOCUTOR)] if chat.left > 0 else []
+    label = chat.continued(place)
+    return [Rating(None if label is None else float(label), person, CONTINUED, INTERLOCUTOR)]
 
 
 def _failures(chat: Chat) -> str:

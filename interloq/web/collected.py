@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, exists, func, select
 
 from interloq.web.people import raters
-from interloq.web.schema import answer, assignment, invitation, item, person
+from interloq.web.schema import answer, assignment, event, invitation, item, person
 
 
 @dataclass(frozen=True)
@@ -111,13 +111,15 @@ def invited(connection: Connection, task: int) -> int | None:
 
 
 def state(connection: Connection, task: int) -> str:
-    """Changes when pages come in or are deleted, and when somebody is invited, joins or withdraws."""
+    """Changes when pages come in, are left or deleted, chats end, or somebody is invited, joins or withdraws."""
     done = select(func.count(), func.max(assignment.c.id), func.max(assignment.c.finished))
     done = done.where(assignment.c.task_id == task, assignment.c.finished.is_not(None))
     joined = select(func.count(), func.max(person.c.id), func.count(person.c.withdrawn))
     joined = joined.select_from(person.join(invitation)).where(invitation.c.task_id == task)
     links = select(func.count(), func.count(invitation.c.revoked)).where(invitation.c.task_id == task)
-    found = [one for query in (done, joined, links) for one in connection.execute(query).one()]
+    over = select(func.count(assignment.c.returned), func.count(event.c.id)).select_from(assignment.outerjoin(event))
+    over = over.where(assignment.c.task_id == task)
+    found = [one for query in (done, joined, links, over) for one in connection.execute(query).one()]
     return "-".join(str(one) for one in found)
 
 

@@ -20,7 +20,7 @@ from interloq.data.files import plain_suffix, write_text
 from interloq.data.jsonl import write
 from interloq.data.overwriting import refuse_overwriting
 from interloq.data.parsers import PARSERS
-from interloq.data.pseudonyms import Pseudonyms, read_key
+from interloq.data.pseudonyms import HASHED, Pseudonyms, read_key
 from interloq.data.tables import is_table
 from interloq.errors import InputError
 from interloq.records import OUTSIDER, Dialogue, Preference, Rating, Sample
@@ -135,7 +135,9 @@ def export_task(
     if stored.settings.kind == "references":
         return export_references(connection, stored, output, name)
     kind, records = _records(connection, stored, name, alone=alone, replies=replies)
-    facts = {"task": stored.settings.name, "source": stored.source.get("name", ""), "raters": "hashed"}
+    facts = {"task": stored.settings.name, "source": stored.source.get("name", ""), "raters": HASHED}
+    if stored.settings.kind == "chat" or stored.source.get("users") == HASHED:
+        facts["users"] = HASHED  # speakers too, so that other verbs do not hash them again
     return {"kind": kind, "records": write(output, records, kind=kind, **facts)}
 
 

@@ -15,9 +15,11 @@ from interloq.records import Score
 from interloq.statistics.clustered import Clustered
 from interloq.web import monitor
 from interloq.web.blindness import guess_sections
+from interloq.web.chat import Chat
 from interloq.web.collected import Page, Person
 from interloq.web.guesses import guesses
 from interloq.web.monitor import Enough, SystemFigure, Vote
+from interloq.web.observed_survival import survival_section
 from interloq.web.questions import Question
 from interloq.web.references_figures import Outcome, references_figures
 from interloq.web.sections import NONE, headline, interval, number, section
@@ -34,6 +36,7 @@ class Collected:
     pages: Sequence[Page]
     clusters: Mapping[str, int]
     people: Sequence[Person]
+    chats: Sequence[Chat] = ()
     invited: int | None = None  # people who can take part; None: anybody with the link of a crowd platform
     outcomes: Sequence[Outcome] = ()  # finished queries of a task of kind references
 
@@ -56,7 +59,8 @@ def figures(found: Collected, name: Pseudonyms) -> dict[str, Any]:
     aspects = [question.aspect for question in questions]
     workers = annotators(found.pages, aspects, least_seconds=settings.least_seconds)
     headlines = _counted(found, workers)
-    sections = [*guess_sections(found.pages, guessed), _people(found.people, workers, name)]
+    survival = survival_section(found.chats, settings.turns)
+    sections = [*survival, *guess_sections(found.pages, guessed), _people(found.people, workers, name)]
     if settings.kind == "references":
         shown, one = references_figures(found.outcomes, str(found.stored.source.get("warning", "")))
         headlines, sections = [*headlines, shown], [one, *sections]

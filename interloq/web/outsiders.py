@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from sqlalchemy import Connection
 
-from interloq.data.pseudonyms import Pseudonyms
+from interloq.data.pseudonyms import HASHED, Pseudonyms
 from interloq.errors import InputError
 from interloq.web.chat_export import chat_dialogues
 from interloq.web.guesses import OPTIONS, guesses, with_guesses
@@ -30,4 +30,5 @@ def send_to_outsiders(connection: Connection, stored: Stored, name: Pseudonyms) 
         language=settings.language, consent=settings.consent, options=options,
     )  # fmt: skip
     items = rate_items(dialogues, mark_bots=not guesses(task).human)
-    return add_task(connection, with_guesses(task), items, {"name": settings.name, "kind": "dialogues"})
+    source = {"name": settings.name, "kind": "dialogues", "users": HASHED}
+    return add_task(connection, with_guesses(task), items, source)

@@ -19,8 +19,9 @@ from sqlalchemy import Connection
 
 from interloq.data.convert_file import kind_held
 from interloq.data.files import read_json
-from interloq.data.jsonl import Rejected, header, read
+from interloq.data.jsonl import Rejected, first_object, header, read
 from interloq.data.parsers import PARSERS
+from interloq.data.pseudonyms import HASHED
 from interloq.errors import InputError, nearest, short_repr
 from interloq.play.trust import Trust
 from interloq.records import Dialogue, Sample
@@ -162,6 +163,8 @@ def prepare_file(
     source: dict[str, Any] = {"name": Path(path).name, "kind": kind, "fingerprint": file_fingerprint(Path(path))}
     if settings.task.kind == "references":
         return _prepare_references(records, settings, {**source, "header": header(path)}, on_reject, scored=scores)
+    if (first_object(path) or {}).get("users") == HASHED:
+        source["users"] = HASHED
     items = _items(records, settings.task, together=together)
     if scores is not None:
         items = with_scores(items, read(scores, kind="scores", strict=strict, on_reject=on_reject))

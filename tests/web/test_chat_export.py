@@ -11,6 +11,9 @@ from interloq import load
 from interloq.data.pseudonyms import Pseudonyms
 from interloq.errors import InputError
 from interloq.interlocutor.samples import Selection, continuity
+from interloq.interlocutor.samples_file import Source, continuity_file
+from interloq.meta.rank_file import rank_file
+from interloq.meta.survival import Survival
 from interloq.models.replies import Reply
 from interloq.play.samples import samples
 from interloq.play.talk import failures, kind_of
@@ -19,6 +22,7 @@ from interloq.web import answers, assign, chat, people
 from interloq.web.chat_task import asked_after
 from interloq.web.database import Database
 from interloq.web.export import export_task
+from interloq.web.observed_survival import observed_curves
 from interloq.web.tasks import Stored
 from tests.web.conftest import KEY, annotators
 from tests.web.test_chat import started
@@ -73,7 +77,12 @@ def test_ends_by_people_are_labels_and_ends_by_the_limit_are_not(study: Database
     rate(study, stored, limit, talk(study, stored, limit, Reply("one"), Reply("two")))
     talk(study, stored, talking, Reply("one"))
     dialogues = exported(study, stored, tmp_path / "dialogues.jsonl")
-    assert sorted(labels(dialogues), key=str) == [{"continued": 0}, {"overall": 5, "continued": 0}, {"overall": 5}]
+    assert sorted(labels(dialogues), key=str) == [
+        {"continued": 0}, {"overall": 5, "continued": 0}, {"overall": 5, "continued": None},
+    ]  # fmt: skip
+    judged = continuity(dialogues, Selection(min_conversations=0))
+    assert [one.replied for one in judged.judged] == [False, False, True]
+    assert judged.dropped == {"unlabelled_ends": 1}
     replies = exported(study, stored, tmp_path / "replies.jsonl", replies=True)
     found = {sample.id: label for sample, label in zip(replies, labels(replies), strict=True)}
     assert found.pop(f"chat/{number}#1") == {"continued": 0}
@@ -98,3 +107,30 @@ def test_other_stages_read_what_is_exported(study: Database, tmp_path: Path) -> 
     assert [(one.sample().id, one.replied) for one in judged] == [(replies[0].id, True), (replies[1].id, False)]
     with pytest.raises(InputError, match="on their own"):
         exported(study, stored, tmp_path / "alone.jsonl", alone=True)
+
+
+def test_curves_of_the_export_are_those_of_the_page(study: Database, tmp_path: Path) -> None:
+    bots = {"secret-parrot": "echo", "secret-owl": "eliza"}
+    stored, first, _ = started(study, bots=bots, turns=3, per_item=9, options={"replies": []})
+    lengths = iter([1, 3, 2, 1, 3, 3, 2, 1])
+    for person in (first, *annotators(study, stored, 3)):
+        for _ in bots:
+            replies = [Reply(f"reply {i}") for i in range(next(lengths))]
+            rate(study, stored, person, talk(study, stored, person, *replies))
+    exported(study, stored, tmp_path / "talks.jsonl")
+    exported(study, stored, tmp_path / "replies.jsonl", replies=True)
+    files = [tmp_path / "replies.jsonl"], [tmp_path / "talks.jsonl"]
+    (ranking,) = rank_file(*files, aspect="continued", survival=True, n_bootstrap=0, n_permutations=0).rankings
+    with study.reading() as connection:
+        seen = observed_curves(chat.all_chats(connection, stored.settings, stored.id))
+    assert {one.system for one in seen} == set(bots)
+    assert [(one.system, _values(one)) for one in ranking.survival] == [(one.system, _values(one)) for one in seen]
+    found = continuity_file(
+        Source(tmp_path / "talks.jsonl"), tmp_path / "out", Selection(min_conversations=1, by="user")
+    )
+    assert found["dropped"] == {"unlabelled_ends": 3}
+    assert found["user_ids"] == "hashed"
+
+
+def _values(curve: Survival) -> list[tuple[float, int]]:
+    return [(one.value, one.n) for one in curve.turns]

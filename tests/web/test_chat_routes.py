@@ -146,7 +146,7 @@ def test_two_tabs_and_lost_messages_store_no_turn_twice(
     other.get_by_text("3 questions are not answered yet.").wait_for()
     (found,) = dialogues(served, task, tmp_path)
     assert [turn.text for turn in found.turns[::2]] == ["first", "from the other tab"]
-    assert found.ratings == ()  # the limit ended it, and nothing is rated yet
+    assert [(one.aspect, one.value) for one in found.ratings] == [("continued", None)]  # the limit ended it
 
 
 @pytest.mark.parametrize(("scheme", "width", "language"), [("light", 1280, "en"), ("dark", 390, "ja")])

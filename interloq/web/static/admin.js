@@ -1,22 +1,11 @@
 // Administrators' pages: figures that update themselves, invitations, closing and deletion.
 
+import { drawn, made } from './elements.js';
 import { facts, find, isTemporary, notify, post } from './page.js';
+import { plot } from './plot.js';
 
 const EVERY = 2_000; // milliseconds between questions for new figures
 const SLOWEST = 30_000;
-const SVG = 'http://www.w3.org/2000/svg';
-
-export function made(tag, properties = {}, ...children) {
-  const element = Object.assign(document.createElement(tag), properties);
-  element.append(...children);
-  return element;
-}
-
-function drawn(tag, attributes) {
-  const element = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  return element;
-}
 
 function bar([low, value, high]) {
   const x = (place) => 8 + place * 144;
@@ -72,6 +61,7 @@ function section(one) {
   const element = made('section', { className: 'card' }, title, ...one.text.map((textContent) => made('p', { textContent, className: 'quiet' })));
   element.setAttribute('aria-labelledby', title.id);
   element.dataset.section = one.id;
+  if (one.plot) element.append(plot(one.plot));
   if (one.rows.length) {
     const head = made('thead', {}, made('tr', {}, ...one.columns.map((name, index) => header(name, index, one.rows[0]))));
     const body = made('tbody', {}, ...one.rows.map((row) => made('tr', {}, ...row.map(cell))));

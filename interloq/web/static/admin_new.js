@@ -1,6 +1,7 @@
 // Make a task from a file: first a preview, then the task.
 
-import { failure, made } from './admin.js';
+import { failure } from './admin.js';
+import { made } from './elements.js';
 import { find, notify } from './page.js';
 
 const form = find('new');
