@@ -212,9 +212,9 @@ def _current(request: Request, number: int) -> dict[str, Any]:
             collected.pages(connection, number),
             collected.clusters(connection, number),
             collected.people(connection, number),
-            all_chats(connection, stored.settings, number) if stored.settings.kind == "chat" else (),
             collected.invited(connection, number),
             outcomes(connection, stored),
+            all_chats(connection, stored.settings, number) if stored.settings.kind == "chat" else (),
         )
     shown = figures(found, _pseudonyms(request))
     known[number] = {"task": number, "state": state, "closed": stored.closed, **shown}

@@ -36,9 +36,9 @@ class Collected:
     pages: Sequence[Page]
     clusters: Mapping[str, int]
     people: Sequence[Person]
-    chats: Sequence[Chat] = ()
     invited: int | None = None  # people who can take part; None: anybody with the link of a crowd platform
     outcomes: Sequence[Outcome] = ()  # finished queries of a task of kind references
+    chats: Sequence[Chat] = ()
 
     @property
     def done(self) -> int:

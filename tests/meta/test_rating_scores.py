@@ -43,8 +43,7 @@ def test_observed_survival_is_the_product_limit_estimate(chats: list[str]) -> No
 
 
 def test_systems_are_ranked_by_the_ratings_of_one_role(chats: list[str]) -> None:
-    options = {"n_bootstrap": 0, "n_permutations": 0}
-    (ranking,) = rank_file(chats[1:], chats[1:], aspect="overall", role="interlocutor", **options).rankings
+    (ranking,) = rank_file(chats[1:], chats[1:], aspect="overall", role="interlocutor", n_bootstrap=0).rankings
     assert {one.system: one.score for one in ranking.standings} == {"owl": 3.5, "parrot": 4.0}
     with pytest.raises(InputError, match="without an aspect"):
         rank_file(chats[1:], chats[1:], role="interlocutor")
