@@ -46,7 +46,7 @@ def test_a_chat_with_the_keyboard_from_invitation_to_export(
 ) -> None:
     named = {"secret-parrot": "The chatty one", "secret-owl": "The wise one"}
     options = {"topics": [HOSTILE], "guess": True, "which_bot": named}
-    bots = {**BOTS, "secret-owl": "echo"}
+    bots = dict.fromkeys(named, FLAKY)
     task = served.add_chat(chat_task(bots=bots, options=options, completion="CODE-7", most_items=1))
     one = person()
     page = one.open(served.invite(task))
@@ -81,7 +81,8 @@ def test_a_chat_with_the_keyboard_from_invitation_to_export(
     (found,) = dialogues(served, task, tmp_path)
     assert [turn.text for turn in found.turns] == [HOSTILE, f"You said: {HOSTILE}", failing, f"You said: {failing}"]
     assert {rating.aspect: rating.value for rating in found.ratings} == {
-        "overall": 5, "guessed_human": 1, "guessed_partner": 2, "recognised": 0, "continued": 0,
+        "overall": 5, "guessed_human": 1, "guessed_partner": 2, "continued": 0,
+        "recognised": "secret-owl" in found.systems,
     }  # fmt: skip
     assert "secret-owl is asleep" in found.failure
 
