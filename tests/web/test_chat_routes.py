@@ -62,7 +62,7 @@ def test_a_chat_with_the_keyboard_from_invitation_to_export(
     failing = f"{FAILING}: keyboard"
     page.keyboard.type(failing)
     one.press("Enter")
-    page.get_by_text("No reply came.").wait_for()
+    page.get_by_text("No reply arrived.").wait_for()
     page.reload()  # the failure is known, and the bot is not asked again by itself
     page.get_by_role("button", name="Try again").press("Enter")
     page.locator("#turns .text", has_text=f"You said: {failing}").wait_for()
@@ -110,7 +110,7 @@ def test_a_streamed_reply_survives_a_reload_and_is_stored_once(
         assert server.asked["waiting"] == 1
         page.keyboard.type("broken*1")
         one.press("Enter")
-        page.get_by_text("No reply came.").wait_for()
+        page.get_by_text("No reply arrived.").wait_for()
         assert part.is_hidden()
         page.get_by_role("button", name="Try again").click()
         page.locator("#turns .text", has_text="re broken*1").wait_for()
