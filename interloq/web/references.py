@@ -104,6 +104,8 @@ def made_step(work: Work, place: int, decision: Decision) -> Step:
     if not 0 <= place <= len(work.steps):
         raise InputError(ELSEWHERE, hint="reload the page")
     state = work.state_at(place)
+    if state.finished:  # said here without the query, which is an id
+        raise InputError("this item is finished", hint="reload the page for the next one")
     shown = _meant(state.waiting, decision)
     made = Step(work.query, decision.action, shown.text, shown.source)
     if place < len(work.steps):

@@ -64,7 +64,7 @@ def test_a_finished_query_is_finished_for_good(
     with study.writing() as connection:
         assert answers.get_draft(connection, number) == (0, None)
         assert assign.finished(connection, stored.id, person) == 1
-        with pytest.raises(InputError, match="is finished"):
+        with pytest.raises(InputError, match="this item is finished"):  # without its id
             take_step(connection, stored.settings, person, number, 1, NEXT, {})
         second = assign.next_item(connection, stored, person)
     assert second is not None

@@ -11,12 +11,14 @@ from sqlalchemy import select
 
 from interloq.data.jsonl import write
 from interloq.errors import InputError
-from interloq.records import Score
+from interloq.records import Dialogue, Score
 from interloq.web.database import open_database
 from interloq.web.schema import item
 from interloq.web.task_file import add_to_study, default_name, read_settings
 from interloq.web.tasks import find_task
+from tests.reliability.made_predictor import use
 from tests.web.conftest import replies
+from tests.web.made_references import SAMPLES, references_task
 
 CHECK = {"context": ["Say five."], "response": "five", "correct": {"overall": [4, 5]}}
 PAIR = {"context": ["Hi"], "responses": ["Hello!", "xx"], "correct": {"overall": "first"}}
@@ -102,3 +104,21 @@ def test_a_chat_has_settings_and_no_file(tmp_path: Path) -> None:
         add_to_study(tmp_path / "study.db", tmp_path / "samples.jsonl", settings)
     with pytest.raises(InputError, match="needs a file"):
         add_to_study(tmp_path / "study.db", None, read_settings(None, default_name="x", kind="rate"))
+
+
+def test_references_are_written_for_samples_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use(monkeypatch)
+    settings = read_settings(None, name="better", kind="references", options=dict(references_task(folder).options))
+    assert (settings.task.per_item, settings.task.questions) == (1, ())
+    write("samples.jsonl", SAMPLES, kind="samples", dataset="made")
+    facts = add_to_study("study.db", "samples.jsonl", settings)
+    assert (facts["items"], facts["records"], facts["warning"]) == (1, 3, "made up")
+    database = open_database("study.db")
+    with database.reading() as connection:
+        assert find_task(connection, "better").source["header"]["dataset"] == "made"
+    database.close()
+    with pytest.raises(InputError, match="has no scores"):
+        add_to_study("study.db", "samples.jsonl", settings, scores="scores.jsonl")
+    write("dialogues.jsonl", [Dialogue("d", ["Hi"])], kind="dialogues")
+    with pytest.raises(InputError, match="has no dialogues"):
+        add_to_study("study.db", "dialogues.jsonl", settings)

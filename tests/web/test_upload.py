@@ -49,3 +49,6 @@ def test_uploads_that_make_no_task(tmp_path: Path) -> None:
         asyncio.run(Upload.received(FormData([("records", "text")]), tmp_path))
     with pytest.raises(InputError, match="must be a whole number, got '-1'"):
         prepare(received(tmp_path, SAMPLES, kind="rate", name="t", per_item="-1"))
+    (tmp_path / "other").mkdir()
+    with pytest.raises(InputError, match="its model is on the server"):
+        prepare(received(tmp_path / "other", SAMPLES, kind="references", name="t"))

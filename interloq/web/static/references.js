@@ -29,6 +29,7 @@ let timer = 0;
 
 const candidate = () => state.candidates[0];
 const typed = () => written.value.trim();
+const isUnchanged = () => typed() === candidate().text.trim();
 
 // ---- the state ------------------------------------------------------------------------------------------------------
 
@@ -102,12 +103,12 @@ function showNone(again) {
 }
 
 function showPredictions() {
-  const after = editing ? attempt : predicted?.with_each[0];
+  const after = editing && !isUnchanged() ? attempt : predicted?.with_each[0];
   find('after-name').textContent = text(editing ? 'ref_after_text' : 'ref_after');
   gauge.show(predicted?.before, after);
   if (predicted && !predicted.before) find('before').textContent = text('ref_no_before');
   if (!predicted) find('before').textContent = text('ref_predicting');
-  if (!after) find('after').textContent = editing && why() ? why() : text('ref_predicting');
+  if (!after) find('after').textContent = editing && why() ? '–' : text('ref_predicting');
   showBest();
 }
 
@@ -151,7 +152,7 @@ function tryTextSoon() {
 /** Why the written text cannot be used; empty if it can. */
 function why() {
   if (!typed()) return text('ref_why_empty');
-  if (typed() === candidate().text.trim()) return text('ref_why_same');
+  if (isUnchanged()) return text('ref_why_same');
   if (state.references.some((one) => one.text === typed())) return text('ref_why_known');
   return '';
 }
