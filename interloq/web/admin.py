@@ -82,7 +82,7 @@ def task_page(request: Request, visitor: Admin, number: Number) -> Response:
 
 @router.get("/tasks/{number}/figures")
 def task_figures(request: Request, number: Number, seen: str = "") -> Response:
-    """The figures, or nothing (204) if they are those that the page has already."""
+    """The figures, or nothing (204) if the page has them already."""
     with database(request).reading() as connection:
         if _state(connection, _task(connection, number)) == seen:
             return Response(status_code=204)
@@ -91,7 +91,7 @@ def task_figures(request: Request, number: Number, seen: str = "") -> Response:
 
 @router.get("/tasks/{number}/export")
 def export(request: Request, number: Number, alone: bool = False) -> Response:
-    """A file of what came in, with pseudonyms; `alone` gives ratings without the records that were rated."""
+    """A file of the answers so far, with pseudonyms; `alone` gives ratings without the records that were rated."""
     with TemporaryDirectory() as folder, database(request).reading() as connection:
         stored = _task(connection, number)
         path = Path(folder) / "export.jsonl"

@@ -44,7 +44,7 @@ SESSION_SECONDS = people.SESSION_DAYS * 86_400
 
 @dataclass(frozen=True)
 class Study:
-    """What the app serves: an open database, the key of pseudonyms, and the host names it answers to."""
+    """An open database to serve, the key of pseudonyms, and the host names it answers to."""
 
     database: Database
     key: str
@@ -145,7 +145,7 @@ def home(request: Request, visitor: Known) -> Response:
 
 
 def _page(connection: Connection, state: Any, visitor: Visitor, task: int) -> Callable[[], str]:
-    """The page, not drawn yet."""
+    """The page, not rendered yet."""
     stored, pages = get_task(connection, task), state.pages
     settings = stored.settings
     if visitor.withdrawn:

@@ -80,7 +80,7 @@ _KEEP = (
 
 @dataclass(frozen=True)
 class Assigned:
-    """An item in the hands of an annotator; `order` maps places on the page to places in the item."""
+    """An item assigned to an annotator; `order` maps places on the page to places in the item."""
 
     id: int
     item: int

@@ -122,7 +122,7 @@ def export_task(
     alone: bool = False,
     replies: bool = False,
 ) -> dict[str, Any]:
-    """Write what came in as one file that every verb reads; returns its kind and the number of records.
+    """Write the answers so far as one file that every verb reads; returns its kind and the number of records.
 
     CSV and TSV are long tables of ratings. `alone` writes ratings without what they rate, `replies` the bots' replies
     in chats as samples.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Items of a task from records: what annotators see, apart from what they must not see.
+"""Items of a task from records; what annotators see is kept apart from what they must not see.
 
 Speakers are renamed A, B, … in order of appearance, because names of systems are often names of speakers.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sends the conversations of a chat on to blind outsiders: a task of kind rate with the same questions."""
+"""Sends the conversations of a chat to blind outsiders: a task of kind rate with the same questions."""
 
 from __future__ import annotations
 

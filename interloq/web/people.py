@@ -166,7 +166,7 @@ def digest(secret: str) -> str:
 
 
 def _delete_answers(connection: Connection, person_id: int) -> None:
-    """Delete what a person has or had in hand, with all answers; somebody else may get these items."""
+    """Delete a person's assignments with all answers; somebody else may get these items."""
     own = delete(assignment).where(assignment.c.person_id == person_id)
     rows = connection.execute(own.returning(assignment.c.item_id, assignment.c.returned)).all()
     for number in sorted(row.item_id for row in rows if row.returned is None):

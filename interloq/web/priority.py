@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Items first on which metrics disagree most: there, a person's judgment tells most about the metrics.
+"""Items on which metrics disagree most come first: there, a person's judgment tells most about the metrics.
 
 Each metric's scores become percentiles among the samples it scored (the best has the highest). A sample's priority is
 the difference between its highest and its lowest percentile, from 0 to 100; an item's is the largest of its samples'.

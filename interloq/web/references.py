@@ -40,7 +40,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class Work:
-    """An item in somebody's hands, with the steps so far."""
+    """An item assigned to a person, with the steps so far."""
 
     assignment: int
     person: int

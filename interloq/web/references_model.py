@@ -59,7 +59,7 @@ class Predictors:
 
 
 def check_models(database: Database) -> None:
-    """Refuse a study with tasks of kind references if a model is missing, damaged or another one than when added."""
+    """Refuse a study with tasks of kind references if a model is missing, damaged or was replaced."""
     with database.reading() as connection:
         found = [stored for stored in all_tasks(connection) if stored.settings.kind == KIND]
     for stored in found:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What protects the pages: headers, limits on size and rate, and proof that a request comes from our own page."""
+"""Protection of the pages: headers, limits on size and rate, and proof that a request comes from our own page."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Annotators whose answers need a look: the same answer everywhere, failed checks, too fast, or no agreement.
+"""Annotators whose answers should be checked: the same answer everywhere, failed checks, too fast, or no agreement.
 
 Nothing is excluded automatically. Each reason contains its numbers, so that a person can decide.
 """

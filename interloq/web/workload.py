@@ -2,7 +2,7 @@
 """How many people a task needs: nobody gets two items with the same answer key, so `per_item` people may be too few.
 
 With m items of one answer key (as with every two of k systems: k (k − 1) / 2 per context), m · `per_item` different
-people are needed for it. A limit of items per person may ask for more. So many people suffice: items given out in the
+people are needed for it. A limit of items per person may ask for more. This many people suffice: items given out in the
 order of their keys to one person after another never give anyone two of a key.
 """
 

@@ -1,4 +1,4 @@
-// Service worker: keeps the page of the item in hand, so that a reload without a connection shows it again. Only pages
+// Service worker: keeps the page of the current item, so that a reload without a connection shows it again. Only pages
 // of annotators are kept, one at a time, and only while the person who opened it uses this browser.
 
 const PAGE = 'interloq-page'; // names of caches; kept.js has the same
