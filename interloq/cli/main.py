@@ -50,7 +50,7 @@ VERBS = {
     "gate": "decide whether a new version may be released: pass, regression or undecided",
     "meta": "measure how well metrics agree with people",
     "choose": "choose the metric that agrees best with people on your rated samples",
-    "serve": "let people rate and compare replies in the browser",
+    "serve": "let people rate, compare, chat and add references in the browser",
     "report": "write one self-contained HTML report",
     "new": "write a folder with samples, commands and a metric to start from",
     "completion": "print a script that completes commands in bash, zsh or fish",
