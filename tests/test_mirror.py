@@ -48,6 +48,7 @@ SUITES = {  # tests of several modules at once
     "scorers/relevance/test_valid.py": "scorers that read the reply alone",
     "web/test_browser.py": "the pages of annotators in a browser",
     "web/test_offline.py": "the service worker in a browser",
+    "web/test_proxy.py": "the app behind a reverse proxy",
 }
 MODULES = {path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py") if path.name != "__init__.py"} | {
     f"{path.parent.relative_to(PACKAGE).as_posix()}.py" for path in PACKAGE.glob("*/**/__init__.py")

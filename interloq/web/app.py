@@ -6,18 +6,20 @@ An annotator's response contains only their own items, without ids of samples an
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 from sqlalchemy import Connection
 from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException  # includes those of unknown paths
@@ -32,7 +34,7 @@ from interloq.web.database import Database
 from interloq.web.pages import PAGE_VERSION, Pages
 from interloq.web.people import Visitor
 from interloq.web.questions import LARGEST
-from interloq.web.security import COOKIE, Protected
+from interloq.web.security import COOKIE, HOST_COOKIE, Protected
 from interloq.web.stop import stop_when_settled
 from interloq.web.tasks import get_task, number_of_pages
 from interloq.web.visitors import Annotator, Known, Number, at_work, database
@@ -53,6 +55,22 @@ class Study:
     public: str = ""  # address that people open; empty: the one an administrator uses
     trust: Trust = None  # told what bots do besides talking; None: such bots are not used
 
+    @property
+    def root(self) -> str:
+        """Path of the pages at the public address; empty unless a reverse proxy serves other pages as well."""
+        return urlsplit(self.public).path.rstrip("/")
+
+    @property
+    def origin(self) -> str:
+        """Origin of the pages at the public address."""
+        parts = urlsplit(self.public)
+        return f"{parts.scheme}://{parts.netloc}"
+
+    @property
+    def cookie(self) -> str:
+        """Name of the cookie of a session."""
+        return HOST_COOKIE if self.secure and not self.root else COOKIE
+
 
 class Draft(BaseModel):
     """What was typed so far; larger revisions replace smaller ones."""
@@ -61,6 +79,15 @@ class Draft(BaseModel):
     assignment: Number
     revision: int = Field(ge=1, le=10**9)
     body: dict[str, Any]
+
+    @field_validator("body")
+    @classmethod
+    def _check(cls, body: dict[str, Any]) -> dict[str, Any]:
+        try:
+            json.dumps(body, allow_nan=False)  # databases and browsers read no NaN
+        except RecursionError as error:
+            raise ValueError("too deep") from error
+        return body
 
 
 class Submission(BaseModel):
@@ -74,8 +101,10 @@ class Submission(BaseModel):
 
 def create_app(study: Study) -> Any:
     """The app as ASGI, with its protection around it."""
-    app = FastAPI(title="Interloq", docs_url=None, redoc_url=None, openapi_url=None, lifespan=_lifespan)
-    app.state.study, app.state.pages, app.state.bots = study, Pages(), Bots(study.trust)
+    app = FastAPI(
+        title="Interloq", docs_url=None, redoc_url=None, openapi_url=None, lifespan=_lifespan, redirect_slashes=False
+    )
+    app.state.study, app.state.pages, app.state.bots = study, Pages(study.root), Bots(study.trust)
     app.state.figures = {}  # of administrators' pages, by task
     app.state.totals = {}  # pages that one person can get, by task; a task's items never change
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
@@ -95,7 +124,7 @@ def create_app(study: Study) -> Any:
     chat_routes.register(app)
     references_routes.register(app)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(study.hosts))
-    return Protected(app)
+    return Protected(app, root=study.root)
 
 
 @asynccontextmanager
@@ -129,16 +158,19 @@ def join(request: Request, token: str) -> Response:
         cookie = people.accept(connection, token, dict(request.query_params))
     if cookie is None:
         raise HTTPException(404, "invitation_not_valid")
-    response = RedirectResponse("/", status_code=303)
-    secure = request.app.state.study.secure
-    response.set_cookie(COOKIE, cookie, max_age=SESSION_SECONDS, httponly=True, samesite="lax", secure=secure, path="/")
+    study: Study = request.app.state.study
+    response = RedirectResponse(f"{study.root}/", status_code=303)
+    response.set_cookie(
+        study.cookie, cookie, max_age=SESSION_SECONDS, path=f"{study.root}/", httponly=True, samesite="lax",
+        secure=study.secure,
+    )  # fmt: skip
     return response
 
 
 def home(request: Request, visitor: Known) -> Response:
     """The page that a person needs now."""
     if visitor.task is None:
-        return RedirectResponse("/admin", status_code=303)
+        return RedirectResponse(f"{request.app.state.study.root}/admin", status_code=303)
     with database(request).writing() as connection:
         draw = _page(connection, request.app.state, visitor, visitor.task)
     return HTMLResponse(draw())  # after the transaction, so that nobody waits for a page to be drawn

@@ -117,7 +117,8 @@ def _engine(place: str, *, create: bool) -> Engine:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch(mode=OWN)  # it holds personal data; the files that SQLite adds get the same mode
     url = URL.create("sqlite", database=str(path.absolute()))
-    engine = create_engine(url, connect_args={"timeout": WAIT, "check_same_thread": False}, pool_size=THREADS)
+    options = {"timeout": WAIT, "check_same_thread": False}
+    engine = create_engine(url, connect_args=options, pool_size=THREADS, hide_parameters=True)
     event.listen(engine, "connect", _configure)
     event.listen(engine, "begin", _begin)
     return engine
@@ -135,7 +136,11 @@ def _server(url: str) -> Engine:
     except ImportError as error:
         raise MissingDependencyError("a study in PostgreSQL", "psycopg", "postgres") from error
     return create_engine(
-        parsed.set(drivername="postgresql+psycopg"), pool_size=POOL, max_overflow=POOL, pool_pre_ping=True
+        parsed.set(drivername="postgresql+psycopg"),
+        pool_size=POOL,
+        max_overflow=POOL,
+        pool_pre_ping=True,
+        hide_parameters=True,  # personal data, which errors would show
     )
 
 

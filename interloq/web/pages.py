@@ -32,9 +32,9 @@ PAGE_VERSION = _version()
 
 
 class Pages:
-    """Renders the pages."""
+    """Renders the pages; `root` is the path that they are below."""
 
-    def __init__(self) -> None:
+    def __init__(self, root: str = "") -> None:
         self.templates = Environment(
             loader=PackageLoader("interloq.web"),
             autoescape=True,
@@ -42,6 +42,7 @@ class Pages:
             trim_blocks=True,
             lstrip_blocks=True,
         )
+        self.templates.globals["root"] = root
         self.templates.filters["number"] = "{:g}".format
 
     def item(self, task: Task, visitor: Visitor, found: Assigned, draft: tuple[int, Any], done: int, total: int) -> str:

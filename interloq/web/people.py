@@ -26,6 +26,8 @@ Role = Literal["annotator", "admin"]
 LONGEST_ID = 200  # characters of a participant's id
 LONGEST_LABEL, LONGEST_PARAMETER = 80, 40  # characters
 SESSION_DAYS = 60
+# Sessions of a person; older ones end, so that a link that is opened again and again does not fill the database.
+MOST_SESSIONS = 50
 _VISITOR = (  # made once: every request reads it
     select(
         person.c.id,
@@ -190,4 +192,7 @@ def _new_session(connection: Connection, person_id: int) -> str:
     token = secrets.token_urlsafe(32)
     row = {"token": digest(token), "person_id": person_id, "csrf": secrets.token_urlsafe(24)}
     connection.execute(insert(session).values(**row, created=time.time()))
+    own = session.c.person_id == person_id
+    newest = select(session.c.token).where(own).order_by(session.c.created.desc()).limit(MOST_SESSIONS)
+    connection.execute(delete(session).where(own, session.c.token.not_in(newest)))
     return token

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import hmac
+import ipaddress
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import cookie_parser
@@ -21,6 +21,7 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 COOKIE = "interloq_session"
+HOST_COOKIE = f"__Host-{COOKIE}"  # over https: browsers let no other host, such as a sub-domain, set it
 CSRF_HEADER = "x-csrf-token"
 LARGEST_BODY = 256 * 1024
 LARGEST_UPLOAD = 64 * 1024 * 1024  # of administrators
@@ -46,18 +47,22 @@ HEADERS = {
 
 
 class Protected:
-    """An app whose responses carry the headers, and whose requests are limited in size and rate."""
+    """An app whose responses carry the headers, and whose requests are limited in size and rate.
 
-    def __init__(self, app: App, *, rate: float = RATE, burst: float = BURST) -> None:
-        self.app = app
+    `root` is the path of the pages behind a reverse proxy, which may pass it on or remove it.
+    """
+
+    def __init__(self, app: App, *, root: str = "", rate: float = RATE, burst: float = BURST) -> None:
+        self.app, self.root = app, root
         self.sessions, self.addresses = Buckets(rate, burst), Buckets(rate * SHARED, burst * SHARED)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        guarded = _with_headers(send, scope["path"])
+        scope = _below(scope, self.root)
         headers, path = Headers(scope=scope), str(scope["path"])
+        guarded = _with_headers(send, path)
         if not path.startswith("/static/") and not self._may(scope, headers):
             await _refuse(429, "too_many_requests", scope, receive, guarded)
             return
@@ -70,8 +75,9 @@ class Protected:
 
     def _may(self, scope: Scope, headers: Headers) -> bool:
         cost = JOIN_COST if str(scope["path"]).startswith(JOINING) else 1.0
-        address = str((scope.get("client") or ("unknown",))[0])
-        session = cookie_parser(headers.get("cookie", "")).get(COOKIE, "")[:64]
+        address = _network(str((scope.get("client") or ("unknown",))[0]))
+        cookies = cookie_parser(headers.get("cookie", ""))
+        session = (cookies.get(HOST_COOKIE) or cookies.get(COOKIE, ""))[:64]
         return self.addresses.take(address, cost) and (not session or self.sessions.take(session, cost))
 
 
@@ -94,12 +100,32 @@ class Buckets:
         return allowed
 
 
-def from_our_page(headers: Headers, csrf: str, given: str) -> bool:
-    """Whether a request that changes something carries the session's CSRF token and comes from the same origin."""
-    origin = headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc != headers.get("host", ""):
+def _network(address: str) -> str:
+    """An address, or the network of a home for IPv6, where one client has as many addresses as it likes."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(found, ipaddress.IPv4Address) or found.ipv4_mapped:
+        return address
+    return str(ipaddress.ip_network((int(found), 64), strict=False))
+
+
+def from_our_page(headers: Headers, csrf: str, given: str, *, public: str = "") -> bool:
+    """Whether a request that changes something carries the session's CSRF token and comes from the same origin.
+
+    `public` is the origin of the pages if a reverse proxy is in between, which may not pass the host name on.
+    """
+    host, origin = headers.get("host", ""), headers.get("origin")
+    if origin is not None and origin not in (f"http://{host}", f"https://{host}", public):
         return False
     return bool(csrf) and hmac.compare_digest(csrf.encode(), given.encode("utf-8", "surrogatepass"))
+
+
+def _below(scope: Scope, root: str) -> Scope:
+    """The request without the root in its path."""
+    path = str(scope["path"])
+    return {**scope, "path": path.removeprefix(root)} if root and path.startswith(f"{root}/") else scope
 
 
 def _with_headers(send: Send, path: str) -> Send:

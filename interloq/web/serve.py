@@ -33,7 +33,8 @@ PROXIES = "127.0.0.1,::1"  # addresses from which a reverse proxy on this machin
 MOST_LINKS = 10_000  # made at once
 SHUTDOWN = 10  # seconds for requests in flight
 IPV6 = "["  # the start of an address in brackets, which is all that the check of host names compares
-_TOKEN = re.compile(r"(/join/)[^\s\"]+")
+_TOKEN = re.compile(r"(/join/|\?)[^\s\"]+")
+_ROOT = re.compile(r"(/[\w~-][\w.~-]*)*/?", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -50,11 +51,13 @@ class Address:
             raise InputError(f"port must be from 0 to 65,535, got {self.port}")
         try:
             parts = urlsplit(self.public)
-            good = parts.scheme in ("http", "https") and parts.hostname and parts.path in ("", "/")
+            plain = _ROOT.fullmatch(parts.path) and not (parts.query or parts.fragment or parts.username)
+            good = parts.scheme in ("http", "https") and parts.hostname and plain
         except ValueError:
             good = False
         if self.public and not good:
-            raise InputError(f"not an address of a server: {self.public!r}", hint="use https://example.org")
+            hint = "use https://example.org or https://example.org/path"
+            raise InputError(f"not an address of a server: {self.public!r}", hint=hint)
 
     @property
     def local(self) -> bool:
@@ -191,7 +194,7 @@ def invitation_links(
 
 
 def without_tokens(record: logging.LogRecord) -> bool:
-    """A filter that removes secrets of invitations and ids of participants from a log."""
+    """A filter that removes secrets of invitations and parameters, such as ids of participants, from a log."""
     if isinstance(record.args, tuple):
         record.args = tuple(_TOKEN.sub(r"\1…", one) if isinstance(one, str) else one for one in record.args)
     record.msg = _TOKEN.sub(r"\1…", str(record.msg))

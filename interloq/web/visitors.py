@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from interloq.web import people
 from interloq.web.database import Database
 from interloq.web.people import Visitor
-from interloq.web.security import COOKIE, CSRF_HEADER, from_our_page
+from interloq.web.security import CSRF_HEADER, from_our_page
 from interloq.web.tasks import Stored, get_task
 
 Number = Annotated[int, Field(ge=1, lt=2**63)]  # of a row: databases have no larger ones
@@ -27,7 +27,7 @@ def database(request: Request) -> Database:
 
 def known(request: Request) -> Visitor:
     """The person whose session this is; 401 without a session."""
-    cookie = request.cookies.get(COOKIE, "")
+    cookie = request.cookies.get(request.app.state.study.cookie, "")
     if cookie:
         with database(request).reading() as connection:
             if found := people.visitor(connection, cookie):
@@ -54,7 +54,8 @@ async def admin(request: Request, visitor: Annotated[Visitor, Depends(known)]) -
 def _check_origin(request: Request, visitor: Visitor) -> None:
     if request.method == "GET":
         return
-    if not from_our_page(request.headers, visitor.csrf, request.headers.get(CSRF_HEADER, "")):
+    given, origin = request.headers.get(CSRF_HEADER, ""), request.app.state.study.origin
+    if not from_our_page(request.headers, visitor.csrf, given, public=origin):
         raise HTTPException(403, "not_our_page")
 
 

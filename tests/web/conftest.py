@@ -53,10 +53,10 @@ class Served:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    def start(self) -> None:
+    def start(self, config: uvicorn.Config | None = None) -> None:
         """Serve; returns when requests are answered."""
         app = recording(create_app(Study(self.database, KEY, public=self.public, trust=self.effects.append)), self.sent)
-        config = uvicorn.Config(
+        config = config or uvicorn.Config(
             app, "127.0.0.1", self.port, log_level="error", lifespan="off", ws="none", timeout_graceful_shutdown=2
         )
         self._server = uvicorn.Server(config)

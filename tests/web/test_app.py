@@ -135,6 +135,15 @@ def test_bodies_that_cannot_be_read_are_refused_without_a_traceback(person: Anno
     assert "Traceback" not in answer.text
 
 
+def test_any_draft_is_kept_or_refused(person: Annotator) -> None:
+    number, headers = person.assignment(), {**person.headers, "content-type": "application/json"}
+    bodies = {"NaN": 422, "Infinity": 422, "9" * 5_000: 400, "[" * 50_000: 400, r'"\ud800\u0000"': 200}
+    for body, status in bodies.items():
+        text = f'{{"assignment": {number}, "revision": 1, "body": {{"x": {body}}}}}'
+        assert person.client.post("/api/draft", content=text, headers=headers).status_code == status
+        assert person.assignment() == number
+
+
 def test_no_input_to_the_interface_causes_a_server_error(served: Served) -> None:
     """Schemathesis: requests that fit the interface's schema, and requests that do not."""
     person = Annotator(served.invite(served.add(likert_task(), replies(30))), served.url)

@@ -7,7 +7,7 @@ from urllib.request import HTTPCookieProcessor, build_opener
 
 import pytest
 
-from interloq.web.interface import texts
+from interloq.web.interface import FOLDER, texts
 from interloq.web.pages import PAGE_VERSION, Pages, is_link
 from tests.web.conftest import Served, likert_task, replies
 
@@ -44,7 +44,7 @@ def test_only_web_addresses_become_links(text: str, expected: bool) -> None:
 )
 def test_failures_are_shown_in_a_language_that_is_asked_for(asked: str, expected: str) -> None:
     page = Pages().failure("no_session", "<why>", asked)
-    assert f'<html lang="{expected}">' in page
+    assert f'<html lang="{expected}"' in page
     assert texts(expected)["message_no_session"] in page
     assert "&lt;why&gt;" in page
     assert texts(expected)["message_other"] in Pages().failure("Not Found", "", asked)
@@ -52,3 +52,9 @@ def test_failures_are_shown_in_a_language_that_is_asked_for(asked: str, expected
 
 def test_the_version_of_the_pages_is_a_short_hash() -> None:
     assert re.fullmatch(r"[0-9a-f]{16}", PAGE_VERSION)
+
+
+def test_every_address_in_a_template_is_below_the_root() -> None:
+    sources = [path.read_text(encoding="utf-8") for path in FOLDER.glob("templates/*.html")]
+    assert len(sources) > 10
+    assert not [found for source in sources for found in re.findall(r'\s(?:href|src|action)="/[^"]*"', source)]

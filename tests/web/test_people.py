@@ -38,6 +38,14 @@ def test_one_link_is_one_person_however_often_it_is_opened(study: Database) -> N
     assert visit(study, "\0\ud800") is None
 
 
+def test_the_oldest_session_ends_when_a_link_is_opened_very_often(study: Database) -> None:
+    token = invited(study, stored_task(study, likert_task(), replies(1)).id)
+    with study.writing() as connection:
+        cookies = [people.accept(connection, token, {}) or "" for _ in range(people.MOST_SESSIONS + 1)]
+        ended = [people.visitor(connection, one) is None for one in cookies]
+    assert ended == [True] + [False] * people.MOST_SESSIONS
+
+
 def test_participants_of_one_link_are_different_people(study: Database) -> None:
     stored = stored_task(study, likert_task(), replies(1))
     token = invited(study, stored.id, parameter="PROLIFIC_PID")

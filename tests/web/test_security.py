@@ -20,6 +20,9 @@ TOKEN = "the session's token"  # noqa: S105
         ("http://study.example:8765", TOKEN, True),
         ("http://evil.example", TOKEN, False),
         ("null", TOKEN, False),
+        ("http://[", TOKEN, False),
+        ("https://rate.example.org", TOKEN, True),  # the public address of a proxy that does not pass the host on
+        ("https://rate.example.org.evil.example", TOKEN, False),
         ("http://study.example:8765", "", False),
         ("http://study.example:8765", "another token", False),
         ("http://study.example:8765", "\ud800", False),
@@ -27,7 +30,7 @@ TOKEN = "the session's token"  # noqa: S105
 )
 def test_a_request_needs_the_token_and_our_origin(origin: str | None, given: str, good: bool) -> None:
     headers = Headers({"host": "study.example:8765"} | ({"origin": origin} if origin else {}))
-    assert from_our_page(headers, TOKEN, given) is good
+    assert from_our_page(headers, TOKEN, given, public="https://rate.example.org") is good
     assert not from_our_page(headers, "", "")  # a session without a token proves nothing
 
 
@@ -51,10 +54,17 @@ async def _echo(_: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": b"read"})
 
 
-def _ask(app: Protected, path: str = "/", *, body: bytes = b"", headers: dict[str, str] | None = None) -> list[Any]:
+def _ask(
+    app: Protected,
+    path: str = "/",
+    *,
+    body: bytes = b"",
+    headers: dict[str, str] | None = None,
+    client: str = "10.0.0.1",
+) -> list[Any]:
     """Messages that the app sends; the body comes in two parts."""
     scope = {
-        "type": "http", "path": path, "method": "POST", "client": ("10.0.0.1", 1),
+        "type": "http", "path": path, "method": "POST", "client": (client, 1),
         "headers": [(name.encode(), value.encode()) for name, value in (headers or {}).items()],
     }  # fmt: skip
     parts = [
@@ -104,3 +114,13 @@ def test_links_cannot_be_guessed_quickly() -> None:
     app = Protected(_echo, rate=0.0001, burst=20.0)
     found = [_ask(app, f"/join/{i}")[0]["status"] for i in range(60)]
     assert found.count(200) == 20 * 50 / JOIN_COST
+
+
+def test_addresses_of_one_home_have_one_limit() -> None:
+    app = Protected(_echo, rate=0.0001, burst=0.02)  # one request per address
+
+    def status(client: str) -> int:
+        return int(_ask(app, client=client)[0]["status"])
+
+    assert [status(one) for one in ("2001:db8::1", "2001:db8::2", "2001:db8:0:1::1")] == [200, 429, 200]
+    assert [status(one) for one in ("::ffff:10.0.0.1", "::ffff:10.0.0.2", "10.0.0.3", "unknown")] == [200] * 4

@@ -41,7 +41,8 @@ def test_addresses() -> None:
     assert public.url("/join/x") == "https://rate.example.org/join/x"
     assert {"rate.example.org", "127.0.0.1"} < set(public.hosts)
     assert (public.local, Address("127.0.0.2").local, Address("localhost").local) == (False, True, True)
-    for bad in ("rate.example.org", "ftp://x", "https://x/study", "http://[", "https://"):
+    assert Address(public="https://example.org/a/b/").url("/join/x") == "https://example.org/a/b/join/x"
+    for bad in ("rate.example.org", "ftp://x", "https://x/../y", "https://x/?a", "https://a@x", "http://[", "https://"):
         with pytest.raises(InputError, match="not an address"):
             Address(public=bad)
     with pytest.raises(InputError, match="65,535"):
@@ -69,7 +70,8 @@ def test_invitations(tmp_path: Path) -> None:
 def test_the_access_log_contains_no_secrets() -> None:
     from uvicorn.logging import AccessFormatter
 
-    args = ("127.0.0.1:5", "GET", "/join/s3cret?PID=ann", "1.1", 303)
-    record = logging.LogRecord("uvicorn.access", logging.INFO, "", 0, '%s - "%s %s HTTP/%s" %d', args, None)
-    assert without_tokens(record)
-    assert AccessFormatter("%(request_line)s", use_colors=False).format(record) == "GET /join/… HTTP/1.1"
+    for path, logged in (("/join/s3cret?PID=ann", "/join/…"), ("/?PID=ann", "/?…")):
+        args = ("127.0.0.1:5", "GET", path, "1.1", 303)
+        record = logging.LogRecord("uvicorn.access", logging.INFO, "", 0, '%s - "%s %s HTTP/%s" %d', args, None)
+        assert without_tokens(record)
+        assert AccessFormatter("%(request_line)s", use_colors=False).format(record) == f"GET {logged} HTTP/1.1"

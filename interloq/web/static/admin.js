@@ -1,6 +1,7 @@
 // Administrators' pages: figures that update themselves, invitations, closing and deletion.
 
 import { drawn, made } from './elements.js';
+import { root } from './kept.js';
 import { facts, find, isTemporary, notify, post } from './page.js';
 import { plot } from './plot.js';
 
@@ -100,7 +101,7 @@ async function update(wait = EVERY) {
   let next = EVERY;
   const start = performance.now();
   try {
-    const response = await fetch(`/admin/tasks/${facts.task}/figures?seen=${encodeURIComponent(current.state)}`);
+    const response = await fetch(`${root}/admin/tasks/${facts.task}/figures?seen=${encodeURIComponent(current.state)}`);
     if (response.status === 200) show(await response.json());
     else if (response.status !== 204) throw new Error(String(response.status));
     find('updated').textContent = 'Figures update by themselves.';
@@ -159,7 +160,7 @@ function connectTask() {
     show({ ...current, closed });
   }));
   find('outsiders')?.addEventListener('click', () => change(`/admin/tasks/${facts.task}/outsiders`, {}, ({ number }) => {
-    location.assign(`/admin/tasks/${number}`);
+    location.assign(`${root}/admin/tasks/${number}`);
   }));
   find('forget-confirm').addEventListener('click', async ({ target }) => {
     const { status, answer } = await post(`/admin/people/${target.dataset.id}/forget`);

@@ -2,6 +2,7 @@
 
 import { failure } from './admin.js';
 import { made } from './elements.js';
+import { root } from './kept.js';
 import { find, notify } from './page.js';
 
 const form = find('new');
@@ -11,7 +12,7 @@ async function send(create) {
   if (!form.elements.together.checked) body.set('together', 'no');
   if (create) body.set('create', 'yes');
   try {
-    const response = await fetch('/admin/upload', {
+    const response = await fetch(`${root}/admin/upload`, {
       method: 'POST', headers: { 'X-CSRF-Token': document.body.dataset.csrf, Accept: 'application/json' }, body,
     });
     return { status: response.status, answer: await response.json().catch(() => ({})) };
@@ -54,6 +55,6 @@ form.addEventListener('submit', async (event) => {
 form.addEventListener('input', () => { find('preview').hidden = true; }); // a preview of other settings would mislead
 find('create').addEventListener('click', async () => {
   const { status, answer } = await send(true);
-  if (status === 200) location.assign(`/admin/tasks/${answer.number}`);
+  if (status === 200) location.assign(`${root}/admin/tasks/${answer.number}`);
   else notify(failure(status, answer));
 });

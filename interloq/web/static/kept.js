@@ -1,5 +1,6 @@
 // The page as the service worker keeps it, see worker.js. Browsers have service workers only over https and on localhost.
 
+export const root = document.documentElement.dataset.root; // path of the pages, empty unless a reverse proxy has others
 const PAGE = 'interloq-page'; // names of caches, as in worker.js
 const FILES = 'interloq-files';
 
@@ -11,11 +12,12 @@ export async function keepPages() {
   try {
     const { serviceWorker } = navigator;
     const claimed = new Promise((resolve) => { serviceWorker.addEventListener('controllerchange', resolve, { once: true }); });
-    await serviceWorker.register('/worker.js');
+    await serviceWorker.register(`${root}/worker.js`);
     if (serviceWorker.controller) return;
     await claimed;
     const files = performance.getEntriesByType('resource').map(({ name }) => name).filter((name) => name.includes('/static/'));
-    await Promise.all([location.pathname, ...files].map((path) => fetch(path)));
+    await Promise.all(files.map((path) => fetch(path)));
+    await fetch(location.pathname); // last, because it is of no use without its files
   } catch { /* the browser keeps no pages */ }
 }
 

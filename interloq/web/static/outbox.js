@@ -27,7 +27,7 @@ export const drop = (assignment) => store.remove(PENDING + assignment);
 export async function send(submission) {
   const { path = ANSWERS, ...body } = submission;
   const result = await post(path, body);
-  if (result.status === 200) store.remove(`draft/${submission.assignment}`);
+  if (result.status === 200) store.remove(...['draft', 'typed', 'heard'].map((name) => `${name}/${body.assignment}`));
   if (!isTemporary(result.status) && result.status !== 401 && result.status !== 403) drop(submission.assignment);
   return result;
 }

@@ -1,6 +1,6 @@
 // What every page needs: texts of the interface, facts from the server, and requests to it.
 
-import { dropPage } from './kept.js';
+import { dropPage, root } from './kept.js';
 
 const block = (id) => JSON.parse(document.getElementById(id).textContent);
 const texts = block('texts');
@@ -22,7 +22,7 @@ export function counted(key, count) {
 
 /** Send JSON; gives the response, or throws. */
 export function send(path, body, options = {}) {
-  return fetch(path, {
+  return fetch(root + path, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json', 'X-CSRF-Token': document.body.dataset.csrf },
     body: JSON.stringify(body),
@@ -47,7 +47,7 @@ export const isTemporary = (status) => status === 0 || status === 429 || status 
 /** Load the page that the person needs now, from its top; the one that is kept is not needed any more. */
 export async function proceed() {
   await dropPage();
-  location.replace('/');
+  location.replace(`${root}/`);
 }
 
 /** Show a message in the page's notice, with a button if `action` is given; without a message, hide it. */
@@ -99,7 +99,7 @@ export class Retry {
 /** Call `work` as soon as the server answers. */
 export function whenBack(work) {
   const retry = new Retry(async () => {
-    const found = await fetch('/health').catch(() => null);
+    const found = await fetch(`${root}/health`).catch(() => null);
     if (found?.ok) work();
     else retry.later();
   });

@@ -64,14 +64,14 @@ async function join(request) {
 
 // ---- scripts and styles ---------------------------------------------------------------------------------------------
 
-async function file(event) {
+async function file(request) {
   const cache = await caches.open(FILES);
   try {
-    const response = await online(event.request);
-    if (response.status === 200) event.waitUntil(cache.put(event.request, response.clone()));
+    const response = await online(request);
+    if (response.status === 200) await cache.put(request, response.clone()).catch(() => {}); // the disk may be full
     return response;
   } catch {
-    return (await cache.match(event.request)) ?? Response.error();
+    return (await cache.match(request)) ?? Response.error();
   }
 }
 
@@ -90,5 +90,5 @@ addEventListener('fetch', (event) => {
   if (origin !== location.origin || event.request.method !== 'GET') return;
   if (pathname === ROOT) event.respondWith(page(event));
   else if (pathname.startsWith(`${ROOT}join/`)) event.respondWith(join(event.request));
-  else if (pathname.startsWith(`${ROOT}static/`) && !pathname.startsWith(`${ROOT}static/admin`)) event.respondWith(file(event));
+  else if (pathname.startsWith(`${ROOT}static/`) && !pathname.startsWith(`${ROOT}static/admin`)) event.respondWith(file(event.request));
 });

@@ -1,0 +1,104 @@
+"""The app behind a reverse proxy, with and without a path of its own."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import httpx
+import pytest
+
+from interloq.web.app import Study
+from interloq.web.serve import PROXIES, Address, _config
+from tests.web.conftest import KEY, Served, likert_task, replies
+
+HOST, CLIENT = "rate.example.org", "203.0.113.7"
+
+
+@contextmanager
+def proxied(upstream: str, *, strip: str, host: str) -> Iterator[str]:
+    """The address of a proxy that adds headers as nginx does; it may remove a path and change the host name."""
+
+    class Proxy(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = self.rfile.read(int(self.headers.get("content-length", 0)))
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            headers |= {"x-forwarded-for": f"{headers.get('x-forwarded-for', '')}, {CLIENT}", "host": host}
+            headers["x-forwarded-proto"] = "https"
+            answer = client.request(self.command, self.path.removeprefix(strip), headers=headers, content=body)
+            self.send_response(answer.status_code)
+            for name, value in answer.headers.multi_items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(answer.content)
+
+        do_POST = do_GET  # noqa: N815
+
+        def log_message(self, *_: Any) -> None:
+            """Log nothing."""
+
+    with httpx.Client(base_url=upstream) as client, ThreadingHTTPServer(("127.0.0.1", 0), Proxy) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def watched(app: Any, clients: list[str]) -> Any:
+    """The app; addresses of clients are added to `clients`."""
+
+    async def watch(scope: Any, receive: Any, send: Any) -> None:
+        clients.append(scope["client"][0])
+        await app(scope, receive, send)
+
+    return watch
+
+
+@pytest.mark.parametrize(
+    ("root", "strip", "host"), [("", "", HOST), ("/study", "", "127.0.0.1"), ("/study", "/study", HOST)]
+)
+def test_cookies_links_origins_and_clients_behind_a_proxy(served: Served, root: str, strip: str, host: str) -> None:
+    public, clients = f"https://{HOST}{root}", list[str]()
+    link = served.invite(served.add(likert_task(), replies(1))).replace(served.url, root)
+    admin = served.invite(None).replace(served.url, root)
+    served.stop()
+    address = Address("127.0.0.1", served.port, public, PROXIES)
+    config = _config(Study(served.database, KEY, address.hosts, secure=True, public=public), address, access_log=False)
+    config.app, config.port = watched(config.app, clients), served.port
+    served.start(config)
+    forged = {"x-forwarded-for": "198.51.100.1"}  # the client's own, which nginx appends to
+    with proxied(served.url, strip=strip, host=host) as url, httpx.Client(base_url=url, headers=forged) as client:
+        joined = client.get(link)
+        assert joined.headers["location"] == f"{root}/"
+        cookie = joined.headers["set-cookie"]
+        assert cookie.startswith("interloq_session=" if root else "__Host-interloq_session=")
+        assert {"Secure", "HttpOnly", f"Path={root}/", "SameSite=lax"} <= set(cookie.split("; "))
+        client.headers["cookie"] = cookie.split(";")[0]
+        page = client.get(f"{root}/").text
+        linked = re.findall(r'(?:href|src)="(/[^"]*)"', page)
+        assert linked
+        assert {client.get(path).status_code for path in [*linked, f"{root}/worker.js"]} == {200}
+        token = re.findall(r'data-csrf="([^"]+)"', page)[0]
+        for origin, status in ((f"https://{HOST}", 200), ("https://evil.example", 403)):
+            headers = {"x-csrf-token": token, "origin": origin}
+            assert client.post(f"{root}/consent", headers=headers).status_code == status
+        client.headers["cookie"] = client.get(admin).headers["set-cookie"].split(";")[0]
+        assert client.get(f"{root}/").headers["location"] == f"{root}/admin"
+        token = re.findall(r'data-csrf="([^"]+)"', client.get(f"{root}/admin").text)[0]
+        made = client.post(f"{root}/admin/administrators", json={}, headers={"x-csrf-token": token})
+        assert made.json()["links"][0].startswith(f"{public}/join/")
+    assert set(clients) == {CLIENT}
+
+
+def test_without_a_proxy_its_headers_are_not_believed(served: Served) -> None:
+    clients: list[str] = []
+    served.stop()
+    address = Address("127.0.0.1", served.port)
+    config = _config(Study(served.database, KEY), address, access_log=False)
+    config.app, config.port = watched(config.app, clients), served.port
+    served.start(config)
+    httpx.get(served.url, headers={"x-forwarded-for": CLIENT, "x-forwarded-proto": "https"})
+    assert clients == ["127.0.0.1"]
