@@ -28,9 +28,10 @@ export async function dropPage() {
   } catch { /* nothing is kept */ }
 }
 
-/** Remove the worker and everything that it keeps. */
+/** Remove the worker and everything that it keeps; files that are still being loaded would be kept afterwards. */
 export async function stopKeeping() {
   try {
+    if (document.readyState !== 'complete') await new Promise((resolve) => { addEventListener('load', resolve, { once: true }); });
     const found = await navigator.serviceWorker.getRegistration();
     await found?.unregister();
     await Promise.all([PAGE, FILES].map((name) => caches.delete(name)));
