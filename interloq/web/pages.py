@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from interloq.web.assign import Assigned
 from interloq.web.chat import Chat
 from interloq.web.chat_task import asked_after
-from interloq.web.interface import FOLDER, texts
+from interloq.web.interface import FOLDER, texts, texts_json
 from interloq.web.people import Visitor
 from interloq.web.questions import LANGUAGES, Question, Task
 from interloq.web.references import Work
@@ -41,6 +41,7 @@ class Pages:
             undefined=StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,
+            auto_reload=False,  # would look at the time of every file of every page
         )
         self.templates.globals["root"] = root
         self.templates.filters["number"] = "{:g}".format
@@ -112,7 +113,8 @@ class Pages:
     def _page(self, template: str, task: Task | None, language: str = "", **values: Any) -> str:
         language = language or (task.language if task else LANGUAGES[0])
         values = {"visitor": None, "facts": None, **values}
-        return self.templates.get_template(template).render(task=task, language=language, t=texts(language), **values)
+        shared = {"language": language, "t": texts(language), "texts": texts_json(language)}
+        return self.templates.get_template(template).render(task=task, **shared, **values)
 
 
 def is_link(text: str) -> bool:

@@ -134,7 +134,8 @@ def test_a_study_with_the_first_tables_is_migrated_and_kept(tmp_path: Path) -> N
     config, engine = _config(), create_engine(f"sqlite:///{tmp_path / 'study.db'}")
     with engine.begin() as connection:
         config.attributes["connection"] = connection
-        command.upgrade(config, "0001")
+        command.upgrade(config, "head")
+        command.downgrade(config, "0001")
         connection.execute(insert(task).values(**ROW))
     engine.dispose()
     database = open_database(tmp_path / "study.db")

@@ -13,6 +13,13 @@ NUMBER = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 def upgrade() -> None:
     """Create the tables."""
+    _create_tasks()
+    _create_people()
+    _create_answers()
+    _create_logs()
+
+
+def _create_tasks() -> None:
     op.create_table(
         "task",
         sa.Column("id", NUMBER, nullable=False),
@@ -61,6 +68,9 @@ def upgrade() -> None:
         sqlite_where=sa.text("correct IS NULL"),
         postgresql_where=sa.text("correct IS NULL"),
     )
+
+
+def _create_people() -> None:
     op.create_table(
         "person",
         sa.Column("id", NUMBER, nullable=False),
@@ -110,6 +120,9 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("token", name="pk_session"),
     )
     op.create_index("ix_session_person_id", "session", ["person_id"], unique=False)
+
+
+def _create_answers() -> None:
     op.create_table(
         "answer",
         sa.Column("id", NUMBER, nullable=False),
@@ -142,6 +155,9 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("assignment_id", name="pk_draft"),
     )
+
+
+def _create_logs() -> None:
     op.create_table(
         "event",
         sa.Column("id", NUMBER, nullable=False),

@@ -22,3 +22,12 @@ def upgrade() -> None:
 
 def _item_index(name: str, columns: list[str], where: str) -> None:
     op.create_index(name, "item", columns, sqlite_where=sa.text(where), postgresql_where=sa.text(where))
+
+
+def downgrade() -> None:
+    """Restore the first indexes."""
+    op.drop_index("ix_assignment_task_id_person_id_answer_key", "assignment")
+    op.create_index("ix_assignment_task_id_person_id", "assignment", ["task_id", "person_id"])
+    op.drop_index("ix_item_check", "item")
+    op.drop_index("ix_item_open", "item")
+    _item_index("ix_item_open", ["task_id", "active", "priority", "place", "answer_key"], "correct IS NULL")
