@@ -8,6 +8,7 @@ committed transaction survives a crash of the process and of the machine, drafts
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -153,10 +154,18 @@ def _configure(connection: Any, _: object) -> None:
 
 def _write_ahead(engine: Engine) -> None:
     """SQLite: readers and a writer do not wait for each other. Done last, because it changes the file."""
-    if engine.dialect.name == "sqlite":
-        connection = engine.raw_connection()
-        connection.cursor().execute("PRAGMA journal_mode=WAL")
-        connection.close()
+    if engine.dialect.name != "sqlite":
+        return
+    connection, until = engine.raw_connection(), time.monotonic() + WAIT
+    while True:
+        try:
+            connection.cursor().execute("PRAGMA journal_mode=WAL")
+            break
+        except sqlite3.OperationalError as error:  # two who change it at once do not wait for each other
+            if "locked" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(0.02)
+    connection.close()
 
 
 def _begin(connection: Connection) -> None:
