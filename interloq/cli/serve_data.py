@@ -50,46 +50,52 @@ def add_arguments(actions: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     actions = {"export": _export, "forget": _forget, "backup": _backup, "restore": _restore}
-    facts, line = actions[args.action](args)
+    facts, lines = actions[args.action](args)
     if getattr(args, "output", "") == "-":
         return 0
     if args.json:
         print_json(facts)
     else:
-        print_line(line)
+        for line in lines:
+            print_line(line)
     return 0
 
 
-def _export(args: argparse.Namespace) -> tuple[dict[str, Any], str]:
+def _export(args: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     from interloq.web.export import export_study
 
     facts = export_study(
         args.study, args.task, args.output, secret=args.secret, alone=args.ratings, replies=args.replies
     )
     records = count(facts["records"], facts["kind"].removesuffix("s"))
-    return {"output": args.output, **facts}, f"{args.output}: {records}"
+    return {"output": args.output, **facts}, [f"{args.output}: {records}"]
 
 
-def _forget(args: argparse.Namespace) -> tuple[dict[str, Any], str]:
-    from interloq.web.people import forget_in_study
+def _forget(args: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
+    from interloq.web.forget import forget_in_study
 
     if not args.yes:
         confirm_removal(f"everything that {args.person!r} entered in {args.study}")
     found = forget_in_study(args.study, args.person, secret=args.secret)
-    mark_incomplete(not found)
-    people = count(found, "person", "people")
-    return {"removed": found}, f"{people} removed; exported files and backups are not changed"
+    mark_incomplete(not found.people)
+    lines = [f"{count(found.people, 'person', 'people')} removed"]
+    lines += [f"- with {count(n, 'page')} of the task {task}, and all answers" for task, n in found.items.items()]
+    if found.people:
+        lines += ["not changed:", *(f"- {one}" for one in found.exports)]
+        lines += ["- backups, copies of exported files, and tasks made from them in other studies"]
+    facts = {"removed": found.people, "copies": found.items, "not_changed": found.exports}
+    return facts, lines
 
 
-def _backup(args: argparse.Namespace) -> tuple[dict[str, Any], str]:
+def _backup(args: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     from interloq.web.backup import backup
 
     facts = backup(args.study, args.file)
-    return {"output": args.file, **facts}, f"{args.file}: {count(len(facts['tasks']), 'task')}"
+    return {"output": args.file, **facts}, [f"{args.file}: {count(len(facts['tasks']), 'task')}"]
 
 
-def _restore(args: argparse.Namespace) -> tuple[dict[str, Any], str]:
+def _restore(args: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     from interloq.web.backup import restore
 
     facts = restore(args.file, args.study)
-    return {"study": args.study, **facts}, f"{args.study}: {count(len(facts['tasks']), 'task')}"
+    return {"study": args.study, **facts}, [f"{args.study}: {count(len(facts['tasks']), 'task')}"]

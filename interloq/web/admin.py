@@ -22,6 +22,7 @@ from starlette.exceptions import HTTPException
 from interloq.data.pseudonyms import Pseudonyms
 from interloq.web import collected, people
 from interloq.web.chat import all_chats
+from interloq.web.copies import note_export
 from interloq.web.export import export_task
 from interloq.web.figures import Collected, figures
 from interloq.web.outsiders import send_to_outsiders
@@ -97,6 +98,8 @@ def export(request: Request, number: Number, alone: bool = False) -> Response:
         path = Path(folder) / "export.jsonl"
         wrote = export_task(connection, stored, path, _pseudonyms(request), alone=alone)
         content = path.read_bytes()
+    with database(request).writing() as connection:
+        note_export(connection, number, None)
     name = f"task-{number}-{wrote['kind']}.jsonl"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(content, media_type="application/x-ndjson", headers=headers)

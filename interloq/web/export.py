@@ -26,6 +26,7 @@ from interloq.errors import InputError
 from interloq.records import OUTSIDER, Dialogue, Preference, Rating, Sample
 from interloq.web.answers import PLACES
 from interloq.web.chat_export import chat_dialogues, chat_samples
+from interloq.web.copies import note_export
 from interloq.web.database import open_database
 from interloq.web.guesses import exported, guesses
 from interloq.web.people import raters
@@ -108,7 +109,11 @@ def export_study(
     name, database = Pseudonyms(read_key(secret)), open_database(place, create=False)
     try:
         with database.reading() as connection:
-            return export_task(connection, find_task(connection, task), output, name, **options)
+            stored = find_task(connection, task)
+            wrote = export_task(connection, stored, output, name, **options)
+        with database.writing() as connection:
+            note_export(connection, stored.id, output)
+        return wrote
     finally:
         database.close()
 

@@ -9,17 +9,15 @@ from __future__ import annotations
 import hashlib
 import secrets
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from interloq.data.pseudonyms import Pseudonyms, read_key
 from interloq.errors import InputError, short_repr
-from interloq.web.database import inserted, open_database, storable
+from interloq.web.copies import delete_copies
+from interloq.web.database import inserted, storable
 from interloq.web.schema import assignment, event, invitation, item, person, session
 
 Role = Literal["annotator", "admin"]
@@ -146,29 +144,14 @@ def raters(connection: Connection) -> dict[int, str]:
     return {row.id: row.participant or row.token for row in rows}
 
 
-def forget_rater(connection: Connection, name: str, pseudonym: Callable[[str], str]) -> int:
-    """Delete the people with this id of a participant, or this pseudonym in exported files; returns their number."""
-    found = [number for number, rater in raters(connection).items() if name in (rater, pseudonym(rater))]
-    return sum(forget(connection, number) for number in found)
-
-
-def forget_in_study(place: str | Path, name: str, *, secret: str | None = None) -> int:
-    """Delete people from a study, see `forget_rater`; `secret` is the key of pseudonyms, a file or `env:NAME`."""
-    pseudonym, database = Pseudonyms(read_key(secret)), open_database(place, create=False)
-    try:
-        with database.writing() as connection:
-            return forget_rater(connection, name, pseudonym)
-    finally:
-        database.close()
-
-
 def digest(secret: str) -> str:
     """The hash of a secret; secrets are long and random, so no salt is needed."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _delete_answers(connection: Connection, person_id: int) -> None:
-    """Delete a person's assignments with all answers; somebody else may get these items."""
+    """Delete a person's assignments with all answers and copies; somebody else may get these items."""
+    delete_copies(connection, person_id)
     own = delete(assignment).where(assignment.c.person_id == person_id)
     rows = connection.execute(own.returning(assignment.c.item_id, assignment.c.returned)).all()
     for number in sorted(row.item_id for row in rows if row.returned is None):

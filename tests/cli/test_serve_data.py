@@ -50,5 +50,5 @@ def test_forget_asks_first(study: str, capsys: pytest.CaptureFixture[str], monke
     assert main(["serve", "forget", study, "ann"]) == 2
     assert "--yes" in capsys.readouterr().err
     assert main(["serve", "forget", study, "ann", "--yes", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {"removed": 1}
+    assert json.loads(capsys.readouterr().out) == {"removed": 1, "copies": {}, "not_changed": []}
     assert main(["serve", "forget", study, "ann", "--yes"]) == 1

@@ -7,13 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import func, select, update
 
-from interloq.data.pseudonyms import Pseudonyms
 from interloq.errors import InputError
 from interloq.web import answers, assign, people
 from interloq.web.database import Database
 from interloq.web.people import Visitor
 from interloq.web.schema import METADATA, answer, assignment, invitation, item, person, session
-from tests.web.conftest import KEY, annotators, likert_task, replies, stored_task
+from tests.web.conftest import annotators, likert_task, replies, stored_task
 
 
 def visit(study: Database, token: str, **participants: str) -> Visitor | None:
@@ -117,19 +116,3 @@ def test_withdrawing_and_forgetting_delete_what_a_person_entered(study: Database
         assert len(left) == (not forget)
         assert all(row.withdrawn is not None and row.consented is None for row in left)
         assert assign.next_item(connection, stored, other) is not None
-
-
-def test_people_are_forgotten_by_id_or_pseudonym(study: Database) -> None:
-    stored = stored_task(study, likert_task(), replies(1))
-    token = invited(study, stored.id, parameter="PID")
-    for name in ("ann", "bob"):
-        visit(study, token, PID=name)
-    annotators(study, stored)
-    names = Pseudonyms(KEY)
-    with study.writing() as connection:
-        assert people.forget_rater(connection, "ann", names) == 1
-        assert people.forget_rater(connection, names("bob"), names) == 1
-        (left,) = people.raters(connection).values()
-        assert people.forget_rater(connection, "carol", names) == 0
-        assert people.forget_rater(connection, names(left), names) == 1
-        assert people.raters(connection) == {}
