@@ -103,9 +103,10 @@ def _lesson(folder: Path) -> str:
     by_metric = ", ".join(f"{best[label]} by {label}" for label in (ONE, UNRATED, WITH_PARROT, VBLEU))
     return (
         f"Highest mean score: {by_metric}.\n"
-        "If all references count alike, the utterance among them makes copying it the best reply; a rater rejects it,\n"
-        "and parrot=False leaves it out. Whether replies from the log help is in the table of differences: one that\n"
-        "is not significant may be chance. The rater's network learned from this log too, which favours it here.\n"
+        "If all references count alike, the utterance among them makes copying it the best reply: the report starts\n"
+        "with the wrong verdict that follows. A rater rejects the utterance, and parrot=False leaves it out. Whether\n"
+        "replies from the log help is in the table of differences: one that is not significant may be chance. The\n"
+        "rater's network learned from this log too, which favours it here.\n"
         "The log and these replies are real; the samples of the first steps and of the reference sets are not."
     )
 

@@ -35,7 +35,8 @@ EXPLAINED = {"en": "en/01/attentive", "ja": "ja/04/attentive", "zh": "zh/05/atte
 EXPLAINED_REAL = "real/012/person"
 TITLE = "Interloq demo"
 COMPARISON = "comparison.json"
-ONE, UNRATED, VBLEU, WITH_PARROT = "one_reference", "unrated", "uBLEU", "uBLEU_parrot"  # labels of metrics
+REAL_COMPARISONS = ["unrated_comparison.json", "rated_comparison.json"]
+ONE, UNRATED, VBLEU, WITH_PARROT = "one_reference", "unrated_references", "uBLEU", "uBLEU_parrot"  # labels of metrics
 
 
 def missing(modules: tuple[str, ...]) -> list[str]:
@@ -62,9 +63,9 @@ class LogPart:
         return self.path("replies.jsonl" if self.real else "samples.jsonl")
 
     @property
-    def comparison(self) -> str:
-        """A stored comparison of two systems of these samples."""
-        return self.path("real_comparison.json" if self.real else COMPARISON)
+    def comparisons(self) -> list[str]:
+        """Stored comparisons of two systems of these samples, in the order of the report."""
+        return [self.path(name) for name in (REAL_COMPARISONS if self.real else [COMPARISON])]
 
     @property
     def aspect(self) -> str:
@@ -93,7 +94,7 @@ def log_steps(part: LogPart) -> list[Step]:
 
 def reading_steps(part: LogPart) -> list[Step]:
     """Steps that show how far to trust the scores, and where one of them comes from."""
-    return [_meta(part), *([_compare(part)] if part.real else []), _explain(part)]
+    return [_meta(part), *(_compare(part) if part.real else []), _explain(part)]
 
 
 def _index(part: LogPart) -> Step:
@@ -177,14 +178,15 @@ def _meta(part: LogPart) -> Step:
     )
 
 
-def _compare(part: LogPart) -> Step:
-    """Compare the systems of the lesson."""
-    return comparison_step(
-        "By which metrics is a person better than the parrot?",
-        part.path("scores.jsonl"),
-        part.comparison,
-        CompareOptions(old_system="parrot", new_system="person", samples=[part.samples]),
-    )
+def _compare(part: LogPart) -> list[Step]:
+    """Compare the systems of the lesson, first by the metric that misleads."""
+    options = CompareOptions(old_system="parrot", new_system="person", samples=[part.samples])
+    unrated, rated = part.comparisons
+    wrong = "A wrong verdict: by references that all count alike, a person is worse than the parrot."
+    return [
+        comparison_step(wrong, part.path("unrated.jsonl"), unrated, options),
+        comparison_step("What do the other metrics say?", part.path("scores.jsonl"), rated, options),
+    ]
 
 
 def comparison_step(why: str, path: str, output: str, options: CompareOptions) -> Step:
@@ -215,9 +217,11 @@ def report_step(part: LogPart) -> Step:
     """The report of this part."""
     scores, page = part.path("scores.jsonl"), part.path("report.html")
     models = [part.path("rater")] if part.vbleu and not part.real else []
-    shown = ["--comparison", part.comparison, *(word for model in models for word in ("--model", model))]
+    shown = [word for path in part.comparisons for word in ("--comparison", path)]
+    shown += [word for model in models for word in ("--model", model)]
     return Step(
-        "Put everything on one page, with the verdict of the comparison first.",
+        "Put everything on one page, with "
+        + ("both verdicts first, also the wrong one." if part.real else "the verdict of the comparison first."),
         ["report", scores, "--samples", part.samples, *_aspect(part), *shown, "-o", page, "--title", TITLE],
         lambda _: report_file(
             [scores],
@@ -225,7 +229,7 @@ def report_step(part: LogPart) -> Step:
             samples=part.samples,
             aspect=part.aspect,
             models=models,
-            comparisons=[part.comparison],
+            comparisons=part.comparisons,
             title=TITLE,
         ),
         page,

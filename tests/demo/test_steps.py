@@ -29,7 +29,20 @@ from tests.conftest import missing
 Captured = pytest.CaptureFixture[str]
 LAST = ["meta", "explain", "reliability", "reliability", "report"]
 VERBS = ["score", "compare", "index", "train", "extend", "rate", "score", "score", *LAST]
-REAL_VERBS = ["score", "compare", "index", "extend", "score", "rate", "score", "score", "meta", "compare", *LAST[1:]]
+REAL_VERBS = [
+    "score",
+    "compare",
+    "index",
+    "extend",
+    "score",
+    "rate",
+    "score",
+    "score",
+    "meta",
+    "compare",
+    "compare",
+    *LAST[1:],
+]
 ODD = 'it\'s "a" demo'  # a folder whose name the shell and specs must quote
 HIDDEN = f"""
 import sys
@@ -143,8 +156,8 @@ def test_copying_wins_only_where_unrated_references_contain_the_utterance(real: 
     first = best(real.folder, "scores.jsonl", "unrated.jsonl")
     assert first.pop(logs.UNRATED) == "parrot"
     assert set(first.values()) == {"person"}
-    said = "Highest mean score: person by one_reference, parrot by unrated, person by uBLEU_parrot, person by uBLEU."
-    assert said in real.out
+    said = "Highest mean score: person by one_reference, parrot by unrated_references, person by uBLEU_parrot"
+    assert f"{said}, person by uBLEU." in real.out
     rated = [r.weight for s in load(real.folder / "rated.jsonl") for r in s.references if r.source == "parrot"]
     assert max(rated) < 0, "the rater rejects every utterance as a reply to itself"
 
@@ -158,16 +171,27 @@ def test_the_agreement_of_every_kind_of_reference_is_shown(real: Shown, capsys: 
     assert "uBLEU > one_reference" in real.out, "with its p-value: the difference may be chance"
 
 
-@pytest.mark.parametrize(("name", "stored"), [("real", "real_comparison.json"), ("written", logs.COMPARISON)])
-def test_the_page_starts_with_the_verdict_on_its_own_samples(
-    name: str, stored: str, request: pytest.FixtureRequest
+@pytest.mark.parametrize(("name", "stored"), [("real", logs.REAL_COMPARISONS), ("written", [logs.COMPARISON])])
+def test_the_page_starts_with_the_verdicts_on_its_own_samples(
+    name: str, stored: list[str], request: pytest.FixtureRequest
 ) -> None:
     demo: Shown = request.getfixturevalue(name)
-    found = read_comparison(demo.folder / stored)
-    assert isinstance(found, Comparison)
-    page = (demo.folder / "report.html").read_text()
-    assert decision(found).sentence in page
-    assert {found.old, found.new} <= {score.system for score in load(demo.folder / "scores.jsonl", kind="scores")}
+    page, places = (demo.folder / "report.html").read_text(), []
+    systems = {score.system for score in load(demo.folder / "scores.jsonl", kind="scores")}
+    for file in stored:
+        found = read_comparison(demo.folder / file)
+        assert isinstance(found, Comparison)
+        places.append(page.index(decision(found).sentence))
+        assert {found.old, found.new} <= systems
+    assert places == sorted(places)
+
+
+def test_only_unrated_references_call_a_person_worse_than_the_parrot(real: Shown) -> None:
+    unrated, rated = (read_comparison(real.folder / file) for file in logs.REAL_COMPARISONS)
+    assert decision(unrated).sentence == "person is worse than parrot by unrated_references."
+    assert isinstance(rated, Comparison)
+    assert "worse" not in {change.verdict for change in rated.overall()}
+    assert min(change.difference for change in rated.overall()) > 0
 
 
 def test_what_nobody_judged_is_called_so(real: Shown) -> None:
