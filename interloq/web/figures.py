@@ -18,6 +18,7 @@ from interloq.web.blindness import guess_sections
 from interloq.web.chat import Chat
 from interloq.web.collected import Page, Person
 from interloq.web.guesses import guesses
+from interloq.web.metric_order import metrics_enough
 from interloq.web.monitor import Enough, SystemFigure, Vote
 from interloq.web.observed_survival import survival_section
 from interloq.web.questions import Question
@@ -26,6 +27,8 @@ from interloq.web.sections import NONE, headline, interval, number, section
 from interloq.web.suspicion import Annotator, annotators
 from interloq.web.tasks import Stored
 from interloq.web.workload import workload
+
+ACCURACY = "A metric’s accuracy is the share of pairs of replies to one context that it orders as people do."
 
 
 @dataclass(frozen=True)
@@ -65,11 +68,17 @@ def figures(found: Collected, name: Pseudonyms) -> dict[str, Any]:
         shown, one = references_figures(found.outcomes, str(found.stored.source.get("warning", "")))
         headlines, sections = [*headlines, shown], [one, *sections]
     if aspects:
-        enough = monitor.enough(found.pages, aspects[0], *monitor.wanted(settings, found.pages, found.clusters))
+        looked = (found.pages, aspects[0], *monitor.wanted(settings, found.pages, found.clusters))
+        enough, ordered = monitor.enough(*looked), metrics_enough(*looked)
         agreed = {one: monitor.agreement(monitor.votes(found.pages, one), one) for one in aspects}
         headlines += [_alpha(agreed[aspects[0]]), _ranking(enough)]
         asked = [one for question in questions for one in _of_question(found, question, agreed)]
-        sections = [_enough(enough, settings.per_item, aspects[0], several=len(aspects) > 1), *asked, *sections]
+        about = f" (by {aspects[0]!r})" if len(aspects) > 1 else ""
+        first = [_enough("enough", f"Is it enough?{about}", enough, settings.per_item)]
+        if ordered is not None:
+            title = f"Is it enough to order the metrics?{about}"
+            first.append(_enough("enough-metrics", title, ordered, settings.per_item, [ACCURACY]))
+        sections = [*first, *asked, *sections]
     return {"headlines": headlines, "sections": sections, **_needed(found)}
 
 
@@ -111,12 +120,11 @@ def _needed(found: Collected) -> dict[str, Any]:
 # ---- enough ----------------------------------------------------------------------------------------------------------
 
 
-def _enough(enough: Enough, per_item: int, aspect: str, *, several: bool) -> dict[str, Any]:
-    about = f" (by {aspect!r})" if several else ""
-    text = [" ".join(sentence for sentence in _verdict(enough, per_item) if sentence)]
+def _enough(id: str, title: str, enough: Enough, per_item: int, explained: Sequence[str] = ()) -> dict[str, Any]:
+    text = [" ".join(sentence for sentence in _verdict(enough, per_item) if sentence), *explained]
     rows = [[gap.better, gap.worse, number(gap.difference), interval(gap.interval), "no"] for gap in enough.open_gaps]
     columns = ["Better so far", "Next", "Difference", "Interval", "Separated"] if rows else []
-    return section("enough", f"Is it enough?{about}", text, columns, rows)
+    return section(id, title, text, columns, rows)
 
 
 def _verdict(enough: Enough, per_item: int) -> list[str]:
@@ -137,7 +145,7 @@ def _verdict(enough: Enough, per_item: int) -> list[str]:
 
 def _more(enough: Enough, per_item: int) -> str:
     if enough.wanted is None:
-        return "The systems below are equal so far, so no number of items can be named."
+        return "Those below are equal so far, so no number of items can be named."
     more = max(1, enough.wanted - enough.complete)
     text = f"If the true differences are as seen, about {count(more, 'more item')} ({count(more * per_item, 'page')})"
     if enough.wanted > enough.items:

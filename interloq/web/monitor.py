@@ -127,7 +127,7 @@ def scores(pages: Iterable[Page]) -> list[Score]:
 
 def metric_agreement(scores: Iterable[Score], found: Sequence[Vote], aspect: str) -> dict[str, Estimate]:
     """Correlation of each metric with the mean judgment so far; empty without judgments or scores of them."""
-    usable = _pair_scores(scores, found) if found and len(found[0].systems) > 1 else list(scores)
+    usable = pair_scores(scores, found) if found and len(found[0].systems) > 1 else list(scores)
     keys = {vote.key for vote in found}
     usable = [score for score in usable if score.key in keys]
     if not usable:
@@ -136,7 +136,7 @@ def metric_agreement(scores: Iterable[Score], found: Sequence[Vote], aspect: str
     return {row.metric: row.with_mean[COEFFICIENT] for row in table.rows}
 
 
-def _pair_scores(scores: Iterable[Score], found: Sequence[Vote]) -> list[Score]:
+def pair_scores(scores: Iterable[Score], found: Sequence[Vote]) -> list[Score]:
     """Differences of the scores of the two replies of each pair; pairs without both scores are unscored."""
     known: dict[str, dict[tuple[str, str], float | None]] = {}
     for score in scores:
@@ -227,7 +227,7 @@ def wanted(settings: Task, pages: Iterable[Page], clusters: Mapping[str, int]) -
 
 def enough(pages: Sequence[Page], aspect: str, clusters: Mapping[str, int], per_item: int) -> Enough:
     """Look at the ranking over the items that everybody finished; `clusters` are the pages of each answer key."""
-    done = _complete(pages, clusters, per_item)
+    done = complete(pages, clusters, per_item)
     by_cluster: dict[str, list[Vote]] = {}
     for vote in votes(pages, aspect):
         by_cluster.setdefault(vote.cluster, []).append(vote)
@@ -237,18 +237,23 @@ def enough(pages: Sequence[Page], aspect: str, clusters: Mapping[str, int], per_
     if not shared:
         rounds = _alongside(rounds)
     budget = len(clusters) if shared or not names else len(clusters) // len(names)
-    if len(names) < 2 or budget < 2:
-        return Enough(len(names), len(rounds), budget, 0, 0, settled=False)
-    planned, _ = plan_looks(budget, len(names), RULE)
-    found = watch(rounds, RULE, budget=budget, systems=len(names))
+    return look(rounds, len(names), budget)
+
+
+def look(rounds: Sequence[Sequence[DialogueScore]], systems: int, budget: int) -> Enough:
+    """Look at the order of systems, or of anything else that has a score in each round."""
+    if systems < 2 or budget < 2:
+        return Enough(systems, len(rounds), budget, 0, 0, settled=False)
+    planned, _ = plan_looks(budget, systems, RULE)
+    found = watch(rounds, RULE, budget=budget, systems=systems)
     looked = found.looks[-1].rounds if found.looks else 0
     return Enough(
-        len(names), len(rounds), budget, looked, planned[0], found.settled, found.order, found.not_apart,
+        systems, len(rounds), budget, looked, planned[0], found.settled, found.order, found.not_apart,
         _wanted(found.not_apart),
     )  # fmt: skip
 
 
-def _complete(pages: Iterable[Page], clusters: Mapping[str, int], per_item: int) -> list[str]:
+def complete(pages: Iterable[Page], clusters: Mapping[str, int], per_item: int) -> list[str]:
     """Answer keys with all the pages they should get, in the order of the last one."""
     count: Counter[str] = Counter()
     done = []

@@ -31,7 +31,7 @@ def with_scores(items: Sequence[Item], scores: Iterable[Score]) -> list[Item]:
             found.setdefault(score.metric, {})[key] = score.value
     if all(value is None for values in found.values() for value in values.values()):
         raise InputError("no sample of the task has a score", hint="give scores of the samples in this file")
-    spread = disagreement({metric: rising for metric, values in found.items() if (rising := _rising(metric, values))})
+    spread = disagreement({metric: up for metric, values in found.items() if (up := rising(metric, values))})
     return [_with_scores(item, found, spread) for item in items]
 
 
@@ -64,7 +64,7 @@ def _percentiles(values: Mapping[Key, float]) -> dict[Key, float]:
     return {key: 100 * (float(rank) - 0.5) / len(values) for key, rank in zip(values, ranks, strict=True)}
 
 
-def _rising(metric: str, values: Mapping[Key, float | None]) -> dict[Key, float]:
+def rising(metric: str, values: Mapping[Key, float | None]) -> dict[Key, float]:
     """Scores for which larger is better; none of a metric without a direction."""
     way = direction(metric)
     sign = -1 if way == "lower" else 1

@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args
 from interloq.errors import InputError, nearest, short_repr
 
 Kind = Literal["rate", "compare", "references", "chat"]
+Ranked = Literal["systems", "metrics"]
 Control = Literal["likert", "slider", "choice"]
 MOST_STEPS = 11  # of a Likert scale
 MOST_VALUES = 10_000  # of a slider
@@ -105,6 +106,7 @@ class Task:
     least_seconds: float = 2  # faster answers make an annotator suspicious
     most_items: int = 0  # per annotator; 0: as many as there are
     stop_when_settled: bool = False  # close the task when the ranking by its first question is settled
+    settled_by: Ranked = "systems"  # what is ranked: systems, or metrics by their agreement with people
     completion: str = ""  # code or https link shown at the end
     turns: int = 20  # most turns of a person in a chat
     options: Mapping[str, Any] = field(default_factory=dict)  # of one kind of task, such as the bots to talk to
@@ -122,6 +124,8 @@ class Task:
         for name in ("title", "instructions", "consent", "completion"):
             _check_text(name, getattr(self, name))
         _check_switches(self, "stop_when_settled")
+        if self.settled_by not in get_args(Ranked):
+            raise InputError(f"settled_by must be systems or metrics, got {short_repr(self.settled_by)}")
         self._check_numbers()
         self._check_questions()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Closes a task as soon as its ranking is settled, if its settings ask for that."""
+"""Closes a task as soon as the ranking of its systems, or of metrics, is settled, if its settings ask for that."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from sqlalchemy import Connection, func, select
 
 from interloq.web import collected
 from interloq.web.database import Database
+from interloq.web.metric_order import metrics_enough
 from interloq.web.monitor import enough, wanted
 from interloq.web.schema import assignment, item
 from interloq.web.tasks import Stored, close_task, get_task
@@ -19,11 +20,13 @@ def stop_when_settled(database: Database, number: int, assignment_id: int) -> bo
         if stored.closed or not (stored.settings.questions and _is_complete(connection, stored, assignment_id)):
             return False
         pages, clusters = collected.pages(connection, number), collected.clusters(connection, number)
-    found = enough(pages, stored.settings.questions[0].aspect, *wanted(stored.settings, pages, clusters))
-    if found.settled:
-        with database.writing() as connection:
-            close_task(connection, number)
-    return found.settled
+    look = metrics_enough if stored.settings.settled_by == "metrics" else enough
+    found = look(pages, stored.settings.questions[0].aspect, *wanted(stored.settings, pages, clusters))
+    if found is None or not found.settled:
+        return False
+    with database.writing() as connection:
+        close_task(connection, number)
+    return True
 
 
 def _is_complete(connection: Connection, stored: Stored, assignment_id: int) -> bool:

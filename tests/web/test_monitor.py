@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,12 @@ def chosen(person: int, item: int, choice: str, pair: Sequence[str] = SYSTEMS, o
     units = tuple({"id": f"i{item}", "system": name, "record": {}} for name in pair)
     answers = (Given(0, "overall", None, choice),)
     return Page(person, f"c{item}", units, answers, 20, 100.0 * item + person, tuple(order))
+
+
+def with_scores(page: Page, scores: Sequence[dict[str, float]]) -> Page:
+    """The page with scores of metrics for each unit."""
+    units = tuple({**unit, "scores": own} for unit, own in zip(page.units, scores, strict=True))
+    return replace(page, units=units)
 
 
 def ratings_of_two_people(items: int = 12, gap: int = 2) -> list[Page]:

@@ -3,17 +3,31 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from interloq.records import Score
 from interloq.web.answers import submit
 from interloq.web.assign import next_item
 from interloq.web.database import Database
+from interloq.web.items import rate_items
+from interloq.web.priority import with_scores
 from interloq.web.stop import stop_when_settled
-from interloq.web.tasks import get_task
-from tests.web.conftest import annotators, likert_task, replies, stored_task
+from interloq.web.tasks import add_task, get_task
+from tests.web.conftest import annotators, likert_task, replies
+
+SCORES = [
+    Score(one.id, metric, float(one.system == winner), system=one.system)
+    for one in replies(14)
+    for metric, winner in (("good", "secret-owl"), ("bad", "secret-parrot"))
+]
 
 
-def answers_until_the_end(study: Database, ratings: tuple[int, int]) -> int:
+def answers_until_the_end(study: Database, ratings: tuple[int, int], **settings: Any) -> int:
     """Pages that two people finish before the task gives out no more."""
-    stored = stored_task(study, likert_task(per_item=2, stop_when_settled=True), replies(14))
+    asked = likert_task(per_item=2, stop_when_settled=True, **settings)
+    with study.writing() as connection:
+        number = add_task(connection, asked, with_scores(rate_items(replies(14)), SCORES), {})
+        stored = get_task(connection, number)
     workers, pages = annotators(study, stored, 2), 0
     while True:
         for person in workers:
@@ -32,5 +46,13 @@ def test_a_clear_ranking_ends_the_collection(study: Database) -> None:
     assert 16 <= pages < 28  # the first look is after 8 items, rated by two people each
 
 
+def test_the_order_of_metrics_can_end_it(study: Database) -> None:
+    assert answers_until_the_end(study, (2, 4), settled_by="metrics") < 28
+
+
 def test_equal_systems_are_rated_to_the_end(study: Database) -> None:
     assert answers_until_the_end(study, (3, 3)) == 28
+
+
+def test_equal_replies_do_not_order_metrics(study: Database) -> None:
+    assert answers_until_the_end(study, (3, 3), settled_by="metrics") == 28
