@@ -88,7 +88,7 @@ def labeling_config(kind: str, aspects: Sequence[str], *, compare: bool, max_rat
     _check(aspects, max_rating)
     shown = [_paragraphs("context")] if kind == "samples" else []
     for name in names:
-        if compare:
+        if compare or kind == "samples":
             shown.append(f"<Header value={quoteattr(name)}/>")
         shown.append(_text(name) if kind == "samples" else _paragraphs(name))
     asked = [line for aspect in aspects for line in _question(aspect, names[0], compare=compare, max_rating=max_rating)]

@@ -15,6 +15,8 @@ from interloq.data.pseudonyms import Pseudonyms
 from interloq.web.label_studio_answers import label_studio_answers
 from interloq.web.label_studio_tasks import label_studio_file
 
+GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "label_studio.json").read_text("utf-8"))
+
 
 def result(type: str, name: str = "overall", **value: Any) -> dict[str, Any]:
     return {"id": "x", "from_name": name, "to_name": "shown_reply", "type": type, "value": value}
@@ -27,6 +29,12 @@ def annotation(*results: Any, by: Any = 7, **more: Any) -> dict[str, Any]:
 def export(tasks: list[Any]) -> str:
     Path("export.json").write_text(json.dumps(tasks))
     return "export.json"
+
+
+def exported(name: str) -> str:
+    """A real export, with its key file."""
+    Path("key.json").write_text(json.dumps(GOLDEN[name]["key"]))
+    return export(GOLDEN[name]["export"])
 
 
 def one(*annotations: Any, **data: Any) -> str:
@@ -53,6 +61,29 @@ def test_a_round_trip_keeps_the_records_and_adds_ratings(folder: Path, kind: str
     expected = [replace(r, ratings=(*r.ratings, new)) if r in chosen else r for r in records]
     assert len(chosen) == 1
     assert sorted(load("rated.jsonl", kind=kind), key=str) == sorted(expected, key=str)
+
+
+@pytest.mark.parametrize(
+    ("name", "counts", "values"),
+    [
+        ("rate", {"kind": "samples", "records": 4, "cancelled": 1}, [1, 2, 3, 3, 4, 5]),
+        ("talks", {"kind": "dialogues", "records": 2, "cancelled": 0}, [1, 2]),
+    ],
+)
+def test_ratings_entered_in_label_studio_itself(
+    folder: Path, name: str, counts: dict[str, Any], values: list[float]
+) -> None:
+    facts = label_studio_answers(exported(name), "rated.jsonl", key="key.json")
+    assert facts == {**counts, "skipped": {}}
+    records = load("rated.jsonl", kind=counts["kind"])
+    assert sorted(rating.value for one in records for rating in one.ratings) == values
+    assert {rating.rater for one in records for rating in one.ratings} == {"1"}
+
+
+def test_preferences_entered_in_label_studio_itself(folder: Path) -> None:
+    label_studio_answers(exported("pairs"), "preferences.jsonl", key="key.json")
+    found = [(one.item, one.winner, one.reason) for one in load("preferences.jsonl", kind="preferences")]
+    assert found == [("2", "parrot", "longer & <warmer>"), ("1", "", "typed only")]
 
 
 def test_comparisons_become_preferences_with_ties_and_reasons(folder: Path) -> None:
