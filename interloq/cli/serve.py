@@ -50,6 +50,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="use the headers of a reverse proxy at this address (default: on this machine)",
     )
     _add_trust(running)
+    running.add_argument(
+        "--trust-administrators",
+        action="store_true",
+        help="as --trust, and let administrators add such bots in the browser: they can then start programs here",
+    )
     running.add_argument("--open", action="store_true", help="open the page in a browser")
     running.add_argument("--access-log", action="store_true", help="log requests, without secrets, on standard error")
     _add_adding(actions.add_parser("add", help="add a task with the records of a file"))
@@ -149,7 +154,8 @@ def _run(args: argparse.Namespace) -> int:
         say=print_line,
         open_page=args.open,
         access_log=args.access_log,
-        trust=print_stderr if args.trust else None,
+        trust=print_stderr if args.trust or args.trust_administrators else None,
+        trust_administrators=args.trust_administrators,
     )
     return 0
 

@@ -177,7 +177,9 @@ async def upload(request: Request) -> Response:
 
 
 def _made(request: Request, given: Upload, *, create: bool) -> dict[str, Any]:
-    prepared, preview = prepare(given)
+    study = request.app.state.study
+    allowed = study.trust_administrators and given.fields.get("trust") == "yes"
+    prepared, preview = prepare(given, study.trust if allowed else None)
     if not create:
         return preview
     with database(request).writing() as connection:

@@ -53,6 +53,7 @@ class Study:
     hosts: tuple[str, ...] = LOOPBACK
     secure: bool = False  # cookies only over https
     public: str = ""  # address that people open; empty: the one an administrator uses
+    trust_administrators: bool = False  # they may add chats with bots that need trust
     trust: Trust = None  # told what bots do besides talking; None: such bots are not used
 
     @property

@@ -59,9 +59,14 @@ class Bots:
         self._known.clear()
 
 
-def add_chat(connection: Connection, task: Task, *, trust: Trust = None, where: str = "") -> int:
+def check_chat(task: Task, *, trust: Trust = None, where: str = THE_STUDY) -> None:
+    """Refuse a chat with unsuitable options, or with bots that cannot be created or need trust."""
+    _created(chat_options(task).bots, where, trust)
+
+
+def add_chat(connection: Connection, task: Task, *, trust: Trust = None) -> int:
     """Store a task of kind chat and return its number; its bots are created first, so that mistakes are seen now."""
-    _created(chat_options(task).bots, where or THE_STUDY, trust)
+    check_chat(task, trust=trust)
     return add_task(connection, task, chat_items(task), {"name": "", "kind": "dialogues"})
 
 

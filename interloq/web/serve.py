@@ -89,11 +89,13 @@ def run(
     open_page: bool = False,
     access_log: bool = False,
     trust: Trust = None,
+    trust_administrators: bool = False,
     invited: Sequence[str] = (),
 ) -> None:
     """Serve a study until interrupted. An open network needs a secret; `secret` is a file or `env:NAME`.
 
     `trust` is called with what bots of the study do besides talking; without it, a study with such bots is refused.
+    `trust_administrators` lets administrators add such bots in the browser.
     A link to each task named in `invited` is printed first.
     """
     _check_open(address, secret)
@@ -112,7 +114,10 @@ def run(
         if not (address.local or secure):
             say("warning: without https, others on the network can read what is sent; use a reverse proxy")
         say(f"serving at {address.url()} (Ctrl-C ends it)")
-        study = Study(database, read_key(secret), address.hosts, secure=secure, public=address.public, trust=trust)
+        study = Study(
+            database, read_key(secret), address.hosts, secure=secure, public=address.public, trust=trust,
+            trust_administrators=trust_administrators,
+        )  # fmt: skip
         if open_page:
             webbrowser.open(link or address.url())
         server = uvicorn.Server(_config(study, address, access_log=access_log))

@@ -27,7 +27,7 @@ from interloq.play.trust import Trust
 from interloq.records import Dialogue, Sample
 from interloq.signature import file_fingerprint
 from interloq.web.answers import CHOICES, PLACES
-from interloq.web.chat_bots import add_chat
+from interloq.web.chat_bots import check_chat
 from interloq.web.chat_task import chat_items
 from interloq.web.database import open_database
 from interloq.web.guesses import check_records, guesses, with_guesses
@@ -87,21 +87,14 @@ def add_to_study(
     if (path is None) != (settings.task.kind == "chat"):
         hint = "its bots are in the settings" if path else "name a file of samples or dialogues"
         raise InputError(f"a task of kind {settings.task.kind!r} {'has no' if path else 'needs a'} file", hint=hint)
-    prepared = None if path is None else prepare_file(path, settings, **options)  # before anybody waits for it
+    # before anybody waits for it
+    prepared = prepare_chat(settings, trust=trust) if path is None else prepare_file(path, settings, **options)
     database = open_database(place)
     try:
         with database.writing() as connection:
-            return _add_chat(connection, settings, trust) if prepared is None else prepared.store(connection)
+            return prepared.store(connection)
     finally:
         database.close()
-
-
-def _add_chat(connection: Connection, settings: Settings, trust: Trust) -> dict[str, Any]:
-    if settings.checks:
-        raise InputError("a chat has no attention checks")
-    number = add_chat(connection, settings.task, trust=trust, where="the settings")
-    prepared = Prepared(settings, tuple(chat_items(settings.task)), {}, 0)
-    return {"task": settings.task.name, "number": number, **prepared.counts()}
 
 
 @dataclass(frozen=True)
@@ -137,6 +130,14 @@ class Prepared:
             units = len(self.items) if task.kind == "compare" else sum(len(item.shown["units"]) for item in self.items)
             return units * len(task.questions)
         return None
+
+
+def prepare_chat(settings: Settings, *, trust: Trust = None, where: str = "the settings") -> Prepared:
+    """A task of kind chat; `trust` is called with what its bots do besides talking."""
+    if settings.checks:
+        raise InputError("a chat has no attention checks")
+    check_chat(settings.task, trust=trust, where=where)
+    return Prepared(settings, tuple(chat_items(settings.task)), {"name": "", "kind": "dialogues"}, 0)
 
 
 def prepare_file(

@@ -5,15 +5,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from starlette.datastructures import FormData, UploadFile
 
 from interloq.data.jsonl import Rejected
-from interloq.errors import InputError
-from interloq.web.task_file import Prepared, prepare_file, read_settings
+from interloq.errors import InputError, MissingDependencyError, SpecError
+from interloq.play.trust import Trust
+from interloq.web.chat_form import check_local, with_chat_fields
+from interloq.web.chat_task import WHOLE, asked_after, chat_options
+from interloq.web.task_file import Prepared, Settings, prepare_chat, prepare_file, read_settings
 
 PREVIEWED = 3  # items
 SHOWN_REJECTS = 5
@@ -25,7 +28,7 @@ _SAFE = re.compile(r"[^\w.-]+")
 class Upload:
     """Uploaded files in a folder of their own, and the fields of the form."""
 
-    records: Path
+    records: Path | None  # none for a chat
     settings: Path | None
     scores: Path | None
     fields: Mapping[str, str]
@@ -34,11 +37,8 @@ class Upload:
     async def received(cls, form: FormData, folder: Path) -> Upload:
         """Write the files of a form to a folder; their names are kept without paths."""
         files = {name: await _kept(form.get(name), folder / name) for name in ("records", "settings", "scores")}
-        records = files["records"]
-        if records is None:
-            raise InputError("no file was given", hint="choose a file of samples or dialogues")
         fields = {name: value for name, value in form.items() if isinstance(value, str)}
-        return cls(records, files["settings"], files["scores"], fields)
+        return cls(files["records"], files["settings"], files["scores"], fields)
 
 
 async def _kept(given: object, folder: Path) -> Path | None:
@@ -52,8 +52,11 @@ async def _kept(given: object, folder: Path) -> Path | None:
     return path
 
 
-def prepare(given: Upload) -> tuple[Prepared, dict[str, Any]]:
-    """The task and a preview: counts, questions, the first pages as annotators see them, and lines that are bad."""
+def prepare(given: Upload, trust: Trust = None) -> tuple[Prepared, dict[str, Any]]:
+    """The task and a preview: counts, questions, the first pages as annotators see them, and lines that are bad.
+
+    `trust` is called with what the bots of a chat do besides talking; None: such bots are refused.
+    """
     rejected: list[Rejected] = []
     options: dict[str, Any] = {
         name: given.fields.get(name) or None for name in ("kind", "name", "title", "instructions")
@@ -64,9 +67,29 @@ def prepare(given: Upload) -> tuple[Prepared, dict[str, Any]]:
     settings = read_settings(given.settings, **options, per_item=int(per_item) if per_item else None)
     if settings.task.kind == "references":
         raise InputError("its model is on the server", hint="use interloq serve add STUDY FILE --task references")
+    if settings.task.kind == "chat":
+        return _prepare_chat(given, settings, trust)
+    if given.records is None:
+        raise InputError("no file was given", hint="choose a file of samples or dialogues")
     together = given.fields.get("together", "yes") == "yes"
     prepared = prepare_file(given.records, settings, together=together, on_reject=rejected.append, scores=given.scores)
     return prepared, _preview(prepared, rejected)
+
+
+def _prepare_chat(given: Upload, settings: Settings, trust: Trust) -> tuple[Prepared, dict[str, Any]]:
+    task = with_chat_fields(settings.task, given.fields)
+    try:
+        if trust is None:
+            check_local(chat_options(task).bots)
+        prepared = prepare_chat(replace(settings, task=task), trust=trust, where="the form")
+    except (MissingDependencyError, SpecError) as error:  # of a bot: the page shows why
+        raise InputError(str(error)) from error
+    asked = [
+        f"{question.text or question.aspect} ({'the whole' if unit == WHOLE else 'each reply'})"
+        for unit, question in asked_after(task, [WHOLE + 1])
+    ]
+    bots = [f"{name} = {spec}" for name, spec in chat_options(task).bots.items()]
+    return prepared, {**_preview(prepared, []), "questions": asked, "pages": [], "bots": bots}
 
 
 def _preview(prepared: Prepared, rejected: list[Rejected]) -> dict[str, Any]:

@@ -216,6 +216,51 @@ def test_a_study_from_the_file_to_the_export(served: Served, opened: Callable[..
     admin.locator("#h-pages", has_text="0").wait_for()
 
 
+def _talk(one: Client, replies: int) -> None:
+    """Get so many replies, end the conversation, and answer all questions with 1."""
+    page = one("GET", "/", Accept="text/html")[2].decode()
+    number = json.loads(re.search(r'id="facts">(.*?)</script>', page, re.DOTALL)[1])["assignment"]  # type: ignore[index]
+    for place in range(0, 2 * replies, 2):
+        assert one("POST", "/api/chat/say", {"assignment": number, "place": place, "text": "Hi"})[0] == 200
+        assert one("POST", "/api/chat/reply", {"assignment": number, "place": place + 1})[0] == 200
+    one("POST", "/api/chat/end", {"assignment": number})
+    page = one("GET", "/", Accept="text/html")[2].decode()
+    asked = re.findall(r'data-unit="(\d+)" data-aspect="(\w+)"', page)
+    given = [{"unit": int(unit), "aspect": aspect, "value": 1} for unit, aspect in asked]
+    assert one("POST", "/api/answers", {"assignment": number, "submission": "submission", "answers": given})[0] == 200
+
+
+def test_a_chat_from_the_form_to_outsiders(served: Served, opened: Callable[..., Page]) -> None:
+    admin = opened(served.invite(None), viewport={"width": 390, "height": 844})
+    admin.get_by_role("link", name="New task").click()
+    admin.get_by_label("Name").fill("two-bots")
+    admin.get_by_label("Task").select_option("chat")
+    assert admin.get_by_label("File of samples or dialogues").is_hidden()
+    bots = admin.get_by_label("Bots, one per line")
+    bots.fill("old = eliza\nshell = process(command='id')")
+    admin.get_by_label("Allow bots that start programs").check()
+    admin.get_by_role("button", name="Preview").click()
+    admin.get_by_text("the bot 'shell' names a file, a program or a server").wait_for()
+    bots.fill("old = eliza\nparrot = echo")
+    admin.get_by_label("Ask whether the partner was a person or a bot").check()
+    admin.get_by_role("button", name="Preview").click()
+    admin.get_by_text("two-bots (chat): 2 pages with old = eliza; parrot = echo").wait_for()
+    _accessible(admin)
+    admin.get_by_role("button", name="Create the task").click()
+    admin.get_by_role("heading", name="two-bots").wait_for()
+    for number in (1, 3):
+        _talk(Client(served, served.invite(1)).with_token(), number)
+    admin.locator("[data-section=survival] polyline").first.wait_for()
+    admin.locator("[data-section=guessed-human] tbody tr").first.wait_for()
+    _accessible(admin)
+    assert admin.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    admin.get_by_role("button", name="Send conversations to outsiders").click()
+    admin.get_by_role("heading", name="two-bots-outsiders").wait_for()
+    outsider = opened(served.invite(2))
+    outsider.get_by_text("Was speaker B a person or a bot?").wait_for()
+    assert outsider.locator(".bubble .tag").count() == 0
+
+
 def test_a_bad_upload_says_why(served: Served, opened: Callable[..., Page], tmp_path: Path) -> None:
     (tmp_path / "bad.jsonl").write_text('{"id": "1", "response": "only one"}\n')
     page = opened(served.invite(None))

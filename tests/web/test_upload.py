@@ -12,6 +12,7 @@ from starlette.datastructures import FormData, UploadFile
 
 from interloq.errors import InputError
 from interloq.web.upload import Upload, prepare
+from tests.web.bots import FLAKY
 
 SAMPLES = (
     b'{"id": "1", "context": ["Hi"], "response": "Hello!", "system": "owl"}\n'
@@ -23,6 +24,23 @@ SAMPLES = (
 def received(folder: Path, records: bytes, filename: str = "in.jsonl", **fields: str) -> Upload:
     file = UploadFile(io.BytesIO(records), filename=filename)
     return asyncio.run(Upload.received(FormData([("records", file), *fields.items()]), folder))
+
+
+def without_file(folder: Path, **fields: str) -> Upload:
+    return asyncio.run(Upload.received(FormData([("records", ""), *fields.items()]), folder))
+
+
+def test_a_chat_needs_no_file_but_trust_for_bots_that_do_more_than_talk(tmp_path: Path) -> None:
+    fields = {"kind": "chat", "name": "t", "topics": "Travel\nFood"}
+    prepared, preview = prepare(without_file(tmp_path, **fields, bots="old = eliza\nnew = echo", per_item="5"))
+    assert (len(prepared.items), preview["bots"], preview["pages"]) == (4, ["old = eliza", "new = echo"], [])
+    given, effects = without_file(tmp_path, **fields, bots=f"own = {FLAKY}"), list[str]()
+    with pytest.raises(InputError, match="--trust-administrators"):
+        prepare(given)
+    assert len(prepare(given, effects.append)[0].items) == 2
+    assert effects[0].startswith("trusted: the form: 'own'")
+    with pytest.raises(InputError, match="unknown bot 'elisa'"):
+        prepare(without_file(tmp_path, **fields, bots="old = elisa"))
 
 
 def test_a_preview_shows_pages_without_systems_and_counts_bad_lines(tmp_path: Path) -> None:
@@ -46,7 +64,7 @@ def test_a_file_name_cannot_leave_the_folder(tmp_path: Path) -> None:
 
 def test_uploads_that_make_no_task(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no file was given"):
-        asyncio.run(Upload.received(FormData([("records", "text")]), tmp_path))
+        prepare(without_file(tmp_path, kind="rate", name="t"))
     with pytest.raises(InputError, match="must be a whole number, got '-1'"):
         prepare(received(tmp_path, SAMPLES, kind="rate", name="t", per_item="-1"))
     (tmp_path / "other").mkdir()

@@ -36,8 +36,10 @@ const listed = (found) => found.map((textContent) => made('li', { textContent, d
 
 function preview(found) {
   const checks = found.checks ? `, ${found.checks} attention checks` : '';
-  find('counts').textContent = `${found.name} (${found.kind}): ${found.items} pages from ${found.records} records${checks}; each page goes to ${found.per_item} annotators.`;
-  find('needs').textContent = `It needs at least ${found.needs.people} people, each with up to ${found.needs.pages} pages (${found.needs.answers} answers).`;
+  const source = found.bots ? `with ${found.bots.join('; ')}` : `from ${found.records} records`;
+  find('counts').textContent = `${found.name} (${found.kind}): ${found.items} pages ${source}${checks}; each page goes to ${found.per_item} annotators.`;
+  find('first').hidden = !found.pages.length;
+  find('needs').textContent = `It needs at least ${found.needs.people} people, each with up to ${found.needs.pages} pages${found.needs.answers === null ? '' : ` (${found.needs.answers} answers)`}.`;
   find('rejects').replaceChildren(...listed(found.rejected ? [`${found.rejected} bad lines are left out`, ...found.reasons] : []));
   find('asked').replaceChildren(...listed(found.questions));
   find('pages').replaceChildren(...found.pages.map(page));
@@ -45,6 +47,18 @@ function preview(found) {
   find('preview').focus();
 }
 
+/** Show the fields of this kind of task; others are not sent. */
+function showKind() {
+  const chat = form.elements.kind.value === 'chat';
+  for (const element of form.querySelectorAll('[data-only], [data-not]')) {
+    element.hidden = 'only' in element.dataset ? !chat : chat;
+    const inputs = element.matches('fieldset') ? [element] : element.querySelectorAll('input');
+    inputs.forEach((input) => { input.disabled = element.hidden; });
+  }
+}
+
+form.elements.kind.addEventListener('change', showKind);
+showKind(); // browsers keep the choice over a reload
 form.addEventListener('submit', async (event) => {
   event.preventDefault();
   const { status, answer } = await send(false);
