@@ -100,16 +100,22 @@ def _survival(system: str, p: Array, unit: NDArray[np.intp], horizon: int, n_boo
     return Survival(
         system=system,
         turns=tuple(
-            Estimate(float(value), int(n), None if resampled is None else percentile_interval(resampled[:, i]))
+            Estimate(float(value), int(n), None if resampled is None else _interval(resampled[:, i]))
             for i, (value, n) in enumerate(zip(curve, sizes, strict=True))
         ),
         expected=Estimate(
             float(curve[:horizon].sum()),
             len(p),
-            None if resampled is None else percentile_interval(resampled[:, :horizon].sum(axis=1)),
+            None if resampled is None else _interval(resampled[:, :horizon].sum(axis=1)),
         ),
         horizon=horizon,
     )
+
+
+def _interval(resampled: Array) -> tuple[float, float] | None:
+    """The 95 % interval; None if all resamples are equal, as after a turn at which everybody left or nobody did."""
+    found = percentile_interval(resampled)
+    return None if found[0] == found[1] else found
 
 
 def _products(after: Array, before: Array, reached: Array) -> Array:

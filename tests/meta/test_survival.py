@@ -52,6 +52,15 @@ def test_a_curve_that_reached_zero_stays_there() -> None:
     assert values(curve) == [0, 0]
 
 
+def test_resamples_that_are_all_equal_give_no_interval() -> None:
+    (curve,) = curves(rows(*([1.0, answered, 0.0] for answered in (0.0, 0.0, 1.0, 1.0))))
+    first, second, last = curve.turns
+    assert (first.value, first.ci) == (1.0, None)
+    assert second.value == 0.5
+    assert second.ci == (0.0, 1.0)
+    assert (last.value, last.ci) == (0.0, None)
+
+
 def test_all_systems_have_the_same_horizon() -> None:
     first, second = curves([*rows([0.9, 0.9, 0.9]), *rows([0.5, 0.5], system="b")], n_bootstrap=0)
     assert [first.system, second.system] == ["a", "b"]
