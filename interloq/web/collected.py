@@ -117,9 +117,9 @@ def state(connection: Connection, task: int) -> str:
     joined = select(func.count(), func.max(person.c.id), func.count(person.c.withdrawn))
     joined = joined.select_from(person.join(invitation)).where(invitation.c.task_id == task)
     links = select(func.count(), func.count(invitation.c.revoked)).where(invitation.c.task_id == task)
-    over = select(func.count(assignment.c.returned), func.count(event.c.id)).select_from(assignment.outerjoin(event))
-    over = over.where(assignment.c.task_id == task)
-    found = [one for query in (done, joined, links, over) for one in connection.execute(query).one()]
+    left = select(func.count()).where(assignment.c.task_id == task, assignment.c.returned.is_not(None))
+    ended = select(func.count()).select_from(event.join(assignment)).where(assignment.c.task_id == task)
+    found = [one for query in (done, joined, links, left, ended) for one in connection.execute(query).one()]
     return "-".join(str(one) for one in found)
 
 

@@ -45,7 +45,12 @@ TASKS: dict[str, dict[str, Any]] = {
         "consent": CONSENT,
         "questions": [{"aspect": "overall", "text": "How good was the conversation?", "labels": ["bad", "good"]}],
         "turns": 5,
-        "options": {"bots": {"eliza": "eliza", "parrot": "echo"}, "replies": [], "guess": True},
+        "options": {
+            "bots": {"eliza": "eliza", "parrot": "echo"},
+            "replies": [],
+            "guess": True,
+            "which_bot": {"eliza": "It asked about me", "parrot": "It repeated me"},
+        },
     },
 }
 

@@ -252,6 +252,7 @@ def test_a_chat_from_the_form_to_outsiders(served: Served, opened: Callable[...,
         _talk(Client(served, served.invite(1)).with_token(), number)
     admin.locator("[data-section=survival] polyline").first.wait_for()
     admin.locator("[data-section=guessed-human] tbody tr").first.wait_for()
+    admin.get_by_text("The first look is after 3 complete items; 1 of 3 items complete.").wait_for()
     _accessible(admin)
     assert admin.evaluate("document.documentElement.scrollWidth <= innerWidth")
     admin.get_by_role("button", name="Send conversations to outsiders").click()
