@@ -12,6 +12,7 @@ import numpy as np
 from interloq.errors import count
 from interloq.meta.bradley_terry import Comparison, connected, wins
 from interloq.meta.dialogue_scores import DialogueScore, both_sides, metric_of, pairing_of, partners
+from interloq.meta.rating_scores import is_rating
 from interloq.metrics import metric_names
 
 FEW_PARTNERS = 10  # with fewer clusters percentile intervals are known to be too narrow
@@ -34,9 +35,8 @@ def notes(
         *_partner_notes([row for row in rows if row.system in systems], by),
     ]
     if not metric_names.is_known(metric_of(rows)):
-        texts.append(
-            "this metric is not registered here: higher scores are taken as better unless --lower-is-better is given"
-        )
+        what = "ratings by people" if is_rating(metric_of(rows)) else "this metric is not registered here"
+        texts.append(f"{what}: higher scores are taken as better unless --lower-is-better is given")
     unranked = sorted({row.system for row in rows} - set(systems))
     if unranked:
         texts.append(f"not ranked, because no dialogue has a score: {_named(unranked)}")

@@ -14,6 +14,8 @@ from itertools import chain
 from interloq.play.samples import system_ratings
 from interloq.records import Dialogue, Rating, Sample, Score
 
+RATING = "rating"
+
 
 def rating_scores(records: Iterable[Sample | Dialogue], *, aspect: str, role: str = "") -> Iterator[Score]:
     """Mean rating of each reply, or of each system in a dialogue; unscored without a rating. '' is any role."""
@@ -23,7 +25,12 @@ def rating_scores(records: Iterable[Sample | Dialogue], *, aspect: str, role: st
 def metric_name(aspect: str, role: str = "", *, dialogues: bool) -> str:
     """How the scores are named: a spec, which says what was rated."""
     fields = {"aspect": aspect, "role": role, "of": "dialogue" if dialogues else ""}
-    return f"rating({','.join(f'{name}={value!r}' for name, value in fields.items() if value)})"
+    return f"{RATING}({','.join(f'{name}={value!r}' for name, value in fields.items() if value)})"
+
+
+def is_rating(metric: str) -> bool:
+    """Whether scores with this name are people's ratings."""
+    return metric.startswith(f"{RATING}(")
 
 
 def _scores(record: Sample | Dialogue, aspect: str, role: str) -> Iterator[Score]:

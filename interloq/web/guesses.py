@@ -49,7 +49,7 @@ def guesses(task: Task) -> Guesses:
     human, names = task.options.get("guess", False), task.options.get("which_bot")
     if not isinstance(human, bool):
         raise InputError(f"guess must be true or false, got {short_repr(human)}")
-    if RECOGNISED in {one.aspect for one in task.questions}:
+    if names is not None and RECOGNISED in {one.aspect for one in task.questions}:
         raise InputError(f"the aspect {RECOGNISED!r} is computed from guesses", hint="choose another name")
     return Guesses(human, None if names is None else _names(names))
 

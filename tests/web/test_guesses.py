@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,8 @@ import pytest
 from interloq import Sample
 from interloq.errors import InputError
 from interloq.records import Dialogue, Turn
-from interloq.web.guesses import check_records, guesses, with_guesses
-from interloq.web.questions import Task
+from interloq.web.guesses import Guesses, check_records, guesses, with_guesses
+from interloq.web.questions import Question, Task
 from interloq.web.task_file import read_settings
 from tests.web.conftest import likert_task
 
@@ -61,6 +62,13 @@ def test_records_without_two_speakers_or_with_another_bot_are_refused() -> None:
         check_records(asked(), [record])
     with pytest.raises(InputError, match="does not describe 'crow', the bot of 'd'"):
         check_records(asked(which_bot=NAMES), [crow])
+
+
+def test_the_aspect_of_recognised_bots_is_taken_only_if_it_is_asked_for() -> None:
+    own = replace(asked(), questions=(Question("recognised"),))
+    assert guesses(own) == Guesses()
+    with pytest.raises(InputError, match="computed from guesses"):
+        guesses(replace(own, options={"which_bot": NAMES}))
 
 
 def test_a_guess_is_recognised_by_the_order_of_the_settings() -> None:
