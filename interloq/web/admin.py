@@ -25,10 +25,12 @@ from interloq.web.chat import all_chats
 from interloq.web.copies import note_export
 from interloq.web.export import export_task
 from interloq.web.figures import Collected, figures
+from interloq.web.interface import preferred
 from interloq.web.outsiders import send_to_outsiders
 from interloq.web.pages import Pages
 from interloq.web.references_figures import outcomes
 from interloq.web.schema import assignment, invitation, item, person, task
+from interloq.web.sections import localized
 from interloq.web.tasks import Stored, all_tasks, close_task, get_task, number_of_items
 from interloq.web.upload import Upload, prepare
 from interloq.web.visitors import Admin, Number, admin, database
@@ -77,7 +79,7 @@ def task_page(request: Request, visitor: Admin, number: Number) -> Response:
     with database(request).reading() as connection:
         stored = _task(connection, number)
         links = _invitations(connection, number)
-    facts = _current(request, number)
+    facts = localized(_current(request, number), _language(request))
     return _page(request, "admin_task.html", visitor, stored=stored, invitations=links, facts=facts)
 
 
@@ -87,7 +89,7 @@ def task_figures(request: Request, number: Number, seen: str = "") -> Response:
     with database(request).reading() as connection:
         if _state(connection, _task(connection, number)) == seen:
             return Response(status_code=204)
-    return JSONResponse(_current(request, number))
+    return JSONResponse(localized(_current(request, number), _language(request)))
 
 
 @router.get("/tasks/{number}/export")
@@ -191,7 +193,11 @@ def _made(request: Request, given: Upload, *, create: bool) -> dict[str, Any]:
 
 def _page(request: Request, template: str, visitor: Admin, **values: Any) -> Response:
     pages: Pages = request.app.state.pages
-    return HTMLResponse(pages.admin(template, visitor, **values))
+    return HTMLResponse(pages.admin(template, visitor, _language(request), **values))
+
+
+def _language(request: Request) -> str:
+    return preferred(request.headers.get("accept-language", ""))
 
 
 def _task(connection: Connection, number: int) -> Stored:

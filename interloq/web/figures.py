@@ -121,7 +121,7 @@ def _needed(found: Collected) -> dict[str, Any]:
 
 
 def _enough(id: str, title: str, enough: Enough, per_item: int, explained: Sequence[str] = ()) -> dict[str, Any]:
-    text = [" ".join(sentence for sentence in _verdict(enough, per_item) if sentence), *explained]
+    text = [*_verdict(enough, per_item), *explained]
     rows = [[gap.better, gap.worse, number(gap.difference), interval(gap.interval), "no"] for gap in enough.open_gaps]
     columns = ["Better so far", "Next", "Difference", "Interval", "Separated"] if rows else []
     return section(id, title, text, columns, rows)
@@ -150,7 +150,7 @@ def _more(enough: Enough, per_item: int) -> str:
     text = f"If the true differences are as seen, about {count(more, 'more item')} ({count(more * per_item, 'page')})"
     if enough.wanted > enough.items:
         left = enough.items - enough.complete
-        return f"{text} would separate them; this task has {count(left, 'item') if left else 'none'} left."
+        return f"{text} would separate them; this task has {count(left, 'item')} left."
     return f"{text} would separate them."
 
 

@@ -1,8 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Texts of the interface, in the folder `texts/`: one file per language, all with the same keys."""
+"""Texts of the interface, in the folder `texts/`: one file per language, all with the same keys.
+
+Texts of administrators' pages are in English in the templates, scripts and figures. Files `admin_*.json` have their
+translations by the English text, in which {name} stands for any text (a number if it counts something) and (s) for an
+optional s.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -12,6 +18,9 @@ from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
 FOLDER = Path(__file__).parent
+LANGUAGES = ("en", "ja", "zh")
+NUMBERS = ("checks", "done", "items", "left", "n", "needed", "pages", "people", "total", "wanted")
+_PLACE = re.compile(r"\{(\w+)\}")
 
 
 @cache
@@ -25,3 +34,57 @@ def texts(language: str) -> Mapping[str, str]:
 def texts_json(language: str) -> Markup:
     """Texts of the interface for scripts, to be put into a page as they are."""
     return htmlsafe_json_dumps(texts(language))
+
+
+def preferred(languages: str) -> str:
+    """The first language of the header Accept-Language that the interface has; otherwise English."""
+    asked = [part.split(";")[0].strip()[:2].lower() for part in languages.split(",")]
+    return next((one for one in asked if one in LANGUAGES), LANGUAGES[0])
+
+
+@cache
+def admin_texts(language: str) -> Mapping[str, str]:
+    """Translations of administrators' pages by the English text; none for English."""
+    path = FOLDER / "texts" / f"admin_{language}.json"
+    found: dict[str, str] = orjson.loads(path.read_bytes()) if path.exists() else {}
+    return found
+
+
+@cache
+def admin_texts_json(language: str) -> Markup:
+    """Translations of administrators' pages for scripts."""
+    return htmlsafe_json_dumps(admin_texts(language))
+
+
+def filled(language: str, english: str, **values: object) -> str:
+    """A text of administrators' pages with its placeholders filled in."""
+    return _with(admin_texts(language).get(english, english), values)
+
+
+def _with(text: str, values: Mapping[str, object]) -> str:
+    return _PLACE.sub(lambda place: str(values.get(place[1], place[0])), text)
+
+
+def translated(language: str, english: str) -> str:
+    """A text whose placeholders are filled in already; English if there is no translation."""
+    if english in admin_texts(language):
+        return admin_texts(language)[english]
+    for pattern, text in _patterns(language):
+        if found := pattern.fullmatch(english):
+            return _with(text, found.groupdict())
+    return english
+
+
+@cache
+def _patterns(language: str) -> list[tuple[re.Pattern[str], str]]:
+    """Translations with placeholders; those with more text of their own first."""
+    some = [(english, text) for english, text in admin_texts(language).items() if _PLACE.search(english)]
+    some.sort(key=lambda pair: -len(_PLACE.sub("", pair[0])))
+    return [(re.compile(_pattern(english)), text) for english, text in some]
+
+
+def _pattern(english: str) -> str:
+    parts = _PLACE.split(english)  # text and names in turn
+    literal = (re.escape(part).replace(r"\(s\)", "s?") for part in parts[::2])
+    places = [f"(?P<{name}>{'[0-9,]+' if name in NUMBERS else '.+?'})" for name in parts[1::2]]
+    return "".join(text + place for text, place in zip(literal, [*places, ""], strict=True))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -12,9 +13,17 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from interloq.web.assign import Assigned
 from interloq.web.chat import Chat
 from interloq.web.chat_task import asked_after
-from interloq.web.interface import FOLDER, texts, texts_json
+from interloq.web.interface import (
+    FOLDER,
+    LANGUAGES,
+    admin_texts_json,
+    filled,
+    preferred,
+    texts,
+    texts_json,
+)
 from interloq.web.people import Visitor
-from interloq.web.questions import LANGUAGES, Question, Task
+from interloq.web.questions import Question, Task
 from interloq.web.references import Work
 
 PARTS = ("templates", "static", "texts")
@@ -102,19 +111,18 @@ class Pages:
 
     def failure(self, reason: str, detail: str, languages: str) -> str:
         """A page with an error, in a language that the browser asks for."""
-        asked = [part.split(";")[0].strip()[:2].lower() for part in languages.split(",")]
-        language = next((one for one in asked if one in LANGUAGES), LANGUAGES[0])
-        return self._page("message.html", None, language, reason=reason, detail=detail)
+        return self._page("message.html", None, preferred(languages), reason=reason, detail=detail)
 
-    def admin(self, template: str, visitor: Visitor, **values: Any) -> str:
+    def admin(self, template: str, visitor: Visitor, language: str, **values: Any) -> str:
         """A page for administrators."""
-        return self._page(template, None, visitor=visitor, **values)
+        texts = {"_": partial(filled, language), "texts": admin_texts_json(language)}
+        return self._page(template, None, language, visitor=visitor, **texts, **values)
 
     def _page(self, template: str, task: Task | None, language: str = "", **values: Any) -> str:
         language = language or (task.language if task else LANGUAGES[0])
         values = {"visitor": None, "facts": None, **values}
-        shared = {"language": language, "t": texts(language), "texts": texts_json(language)}
-        return self.templates.get_template(template).render(task=task, **shared, **values)
+        shared = {"task": task, "language": language, "t": texts(language), "texts": texts_json(language)}
+        return self.templates.get_template(template).render({**shared, **values})
 
 
 def is_link(text: str) -> bool:

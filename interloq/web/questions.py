@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, get_args
 
 from interloq.errors import InputError, nearest, short_repr
+from interloq.web.interface import LANGUAGES
 
 Kind = Literal["rate", "compare", "references", "chat"]
 Ranked = Literal["systems", "metrics"]
@@ -19,7 +20,6 @@ MOST_VALUES = 10_000  # of a slider
 LONGEST = 2_000  # characters of a text that settings contain
 LONGEST_ASPECT = 80  # characters, as in the table
 LARGEST = 10**6  # number in settings
-LANGUAGES = ("en", "ja", "zh")
 _NAME = re.compile(r"[\w.-]{1,80}")
 
 

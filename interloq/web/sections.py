@@ -4,11 +4,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
+
+from interloq.web.interface import LANGUAGES, translated
 
 NONE = "–"
 DECIMALS = 2
+HEADLINE = ("name", "value", "note")  # the texts of a headline
 
 
 def headline(id: str, name: str, value: str, note: str) -> dict[str, str]:
@@ -31,3 +35,27 @@ def number(value: float, decimals: int = DECIMALS) -> str:
 def interval(ci: tuple[float, float] | None) -> str:
     """An interval as text; a dash if it is unknown."""
     return f"{number(ci[0])} to {number(ci[1])}" if ci else NONE
+
+
+def localized(figures: Mapping[str, Any], language: str) -> dict[str, Any]:
+    """The figures of a page in another language; names of systems and numbers stay as they are."""
+    if language == LANGUAGES[0]:
+        return dict(figures)
+    say = partial(translated, language)
+    headlines = [{**one, **{part: say(one[part]) for part in HEADLINE}} for one in figures["headlines"]]
+    sections = [
+        {
+            **one,
+            "title": say(one["title"]),
+            "text": [say(sentence) for sentence in one["text"]],
+            "columns": [say(column) for column in one["columns"]],
+            "rows": [[_reasons(cell, say) for cell in row] for row in one["rows"]],
+        }
+        for one in figures["sections"]
+    ]
+    rest = {part: say(figures[part]) for part in ("needed", "warning")}
+    return {**figures, "headlines": headlines, "sections": sections, **rest}
+
+
+def _reasons(cell: Any, say: Callable[[str], str]) -> Any:
+    return {"reasons": [say(one) for one in cell["reasons"]]} if isinstance(cell, dict) and "reasons" in cell else cell

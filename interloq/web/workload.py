@@ -25,9 +25,9 @@ class Workload:
     answers: int | None = None  # None: depends on the conversations
 
     def __str__(self) -> str:
-        people, pages = count(self.people, "person", "people"), count(self.pages, "page")
+        people, pages = count(self.people, "person", "people, each"), count(self.pages, "page")
         answers = "" if self.answers is None else f" ({count(self.answers, 'answer')})"
-        return f"at least {people}, each with up to {pages}{answers}"
+        return f"at least {people} with up to {pages}{answers}"
 
 
 def workload(settings: Task, keys: Mapping[str, int], asked: int | None = None) -> Workload:

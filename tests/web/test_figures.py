@@ -49,9 +49,9 @@ def test_two_people_who_agree() -> None:
 def test_systems_that_are_alike() -> None:
     pages = [chosen(1, item, "a" if item % 7 < 4 else "b") for item in range(28)]
     found = shown(choice_task(per_item=1), pages, items=40)
-    (sentences,) = found["enough"]["text"]
-    assert sentences.startswith("Not settled at the look after ")
-    assert "would separate them; this task has 12 items left." in sentences
+    verdict, more = found["enough"]["text"]
+    assert verdict.startswith("Not settled at the look after ")
+    assert more.endswith("would separate them; this task has 12 items left.")
     assert found["systems-overall"]["columns"][-2:] == ["Strength", "95 % interval"]
 
 

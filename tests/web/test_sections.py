@@ -1,11 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers as text."""
+"""Numbers as text, and figures in other languages."""
 
 from __future__ import annotations
 
-from interloq.web.sections import interval, number
+from typing import Any
+
+from interloq.web.figures import Collected, figures
+from interloq.web.sections import interval, localized, number
+from interloq.web.tasks import Stored
+from tests.web.conftest import choice_task, likert_task
+from tests.web.test_figures import NAME
+from tests.web.test_monitor import chosen, rated
 
 
 def test_numbers() -> None:
     assert [number(one) for one in (-0.126, -0.001, float("nan"))] == ["−0.13", "0.00", "–"]
     assert (interval((0, 1)), interval(None)) == ("0.00 to 1.00", "–")
+
+
+def test_headings_and_sentences_are_translated_and_names_are_not() -> None:
+    compared = [chosen(1, item, "a" if item % 7 < 4 else "b") for item in range(28)]
+    facts: dict[str, Any] = {"seconds": 1, "scores": {"m": 1, "n": 2}}
+    lazy = [rated(person, item, (3, 3), **facts) for item in range(12) for person in (1, 2)]
+    for task, pages in ((choice_task(per_item=1), compared), (likert_task(per_item=2), lazy)):
+        clusters = {f"c{item}": 1 for item in range(40)}
+        found = figures(Collected(Stored(1, task, {}, closed=False), pages, clusters, [], invited=0), NAME)
+        shown = localized(found, "ja")
+        assert localized(found, "en") == found
+        for before, after in zip(found["sections"], shown["sections"], strict=True):
+            assert after["title"] != before["title"]
+            for part in ("text", "columns"):
+                assert [one for one in after[part] if one and one in before[part]] == []
+            assert [row[0] for row in after["rows"]] == [row[0] for row in before["rows"]]
+        for part in ("needed", "warning"):
+            assert shown[part] != found[part] != ""
+        assert {one["name"] for one in shown["headlines"]} & {one["name"] for one in found["headlines"]} == set()

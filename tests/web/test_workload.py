@@ -25,7 +25,7 @@ def test_formulas() -> None:
 
 def test_words() -> None:
     assert str(Workload(6, 1, 2)) == "at least 6 people, each with up to 1 page (2 answers)"
-    assert str(Workload(1, 20)) == "at least 1 person, each with up to 20 pages"
+    assert str(Workload(1, 20)) == "at least 1 person with up to 20 pages"
 
 
 @pytest.mark.parametrize("study", ["sqlite"], indirect=True)

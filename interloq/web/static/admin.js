@@ -2,11 +2,14 @@
 
 import { drawn, made } from './elements.js';
 import { root } from './kept.js';
-import { facts, find, isTemporary, notify, post } from './page.js';
+import { facts, find, isTemporary, notify, post, texts } from './page.js';
 import { plot } from './plot.js';
 
 const EVERY = 2_000; // milliseconds between questions for new figures
 const SLOWEST = 30_000;
+
+/** An English text in the language of the page, with its {placeholders} filled in. */
+export const _ = (english, values = {}) => (texts[english] ?? english).replace(/\{(\w+)\}/g, (all, name) => values[name]);
 
 function bar([low, value, high]) {
   const x = (place) => 8 + place * 144;
@@ -20,8 +23,8 @@ function bar([low, value, high]) {
 }
 
 function forgetButton({ forget, name }) {
-  const button = made('button', { type: 'button', className: 'plain', textContent: 'Delete data' });
-  button.setAttribute('aria-label', `Delete the data of ${name}`);
+  const button = made('button', { type: 'button', className: 'plain', textContent: _('Delete data') });
+  button.setAttribute('aria-label', _('Delete the data of {name}', { name }));
   button.addEventListener('click', () => {
     find('forget-name').textContent = name;
     find('forget-confirm').dataset.id = forget;
@@ -52,7 +55,7 @@ function cell(value, index) {
 function header(name, index, first) {
   const th = made('th', { scope: 'col' });
   if (name) th.textContent = name;
-  else th.append(made('span', { className: 'hidden-text', textContent: first[index]?.bar ? 'Interval on the scale' : 'Actions' }));
+  else th.append(made('span', { className: 'hidden-text', textContent: _(first[index]?.bar ? 'Interval on the scale' : 'Actions') }));
   if (typeof first[index] === 'string' && /^[−\d.,]+$|^–$/.test(first[index])) th.className = 'numeric';
   return th;
 }
@@ -68,7 +71,7 @@ function section(one) {
     const body = made('tbody', {}, ...one.rows.map((row) => made('tr', {}, ...row.map(cell))));
     const region = made('div', { className: 'scroll', tabIndex: 0 }, made('table', {}, head, body));
     region.setAttribute('role', 'region');
-    region.setAttribute('aria-label', `${one.title}, table`);
+    region.setAttribute('aria-label', _('{title}, table', { title: one.title }));
     element.append(region);
   }
   return element;
@@ -93,7 +96,7 @@ function show(found) {
   find('warning').textContent = found.warning;
   find('warning').hidden = !found.warning;
   find('closed').hidden = !found.closed;
-  find('close').textContent = found.closed ? 'Reopen' : 'Close';
+  find('close').textContent = _(found.closed ? 'Reopen' : 'Close');
   current = found;
 }
 
@@ -104,10 +107,10 @@ async function update(wait = EVERY) {
     const response = await fetch(`${root}/admin/tasks/${facts.task}/figures?seen=${encodeURIComponent(current.state)}`);
     if (response.status === 200) show(await response.json());
     else if (response.status !== 204) throw new Error(String(response.status));
-    find('updated').textContent = 'Figures update by themselves.';
+    find('updated').textContent = _('Figures update by themselves.');
     next = Math.max(EVERY, 5 * (performance.now() - start)); // large studies take longer to compute
   } catch {
-    find('updated').textContent = 'No connection: the figures may be old.';
+    find('updated').textContent = _('No connection: the figures may be old.');
     next = Math.min(wait * 2, SLOWEST);
   }
   setTimeout(() => update(next), document.hidden ? SLOWEST : next);
@@ -123,11 +126,11 @@ export async function change(path, body, then) {
 }
 
 export function failure(status, answer) {
-  if (isTemporary(status)) return 'No connection. Please try again.';
-  if (answer.error === 'own_invitation') return 'This is your own invitation. Another administrator can revoke it.';
-  if (status === 401) return 'Your session has ended. Open your invitation link again.';
-  if (status === 413) return 'The file is too large: at most 64 MB can be uploaded. Use interloq serve add.';
-  return answer.detail ? `This did not work: ${answer.detail}` : 'This did not work. Reload the page and try again.';
+  if (isTemporary(status)) return _('No connection. Please try again.');
+  if (answer.error === 'own_invitation') return _('This is your own invitation. Another administrator can revoke it.');
+  if (status === 401) return _('Your session has ended. Open your invitation link again.');
+  if (status === 413) return _('The file is too large: at most 64 MB can be uploaded. Use interloq serve add.');
+  return answer.detail ? _('This did not work: {detail}', answer) : _('This did not work. Reload the page and try again.');
 }
 
 function connectInvitations() {
@@ -144,13 +147,13 @@ function connectInvitations() {
   find('copy-links')?.addEventListener('click', async () => {
     const all = [...find('links').children].map((one) => one.textContent).join('\n');
     const copied = await navigator.clipboard?.writeText(all).then(() => true, () => false);
-    find('copy-links').textContent = copied ? 'Copied' : 'Copying is not possible: select the links';
+    find('copy-links').textContent = _(copied ? 'Copied' : 'Copying is not possible: select the links');
   });
   find('print-links')?.addEventListener('click', () => print());
   for (const button of document.querySelectorAll('.revoke')) {
     button.addEventListener('click', () => change(`/admin/invitations/${button.dataset.id}/revoke`, {}, () => {
       button.closest('tr').remove();
-      notify('The invitation and its sessions were ended. Answers are kept.');
+      notify(_('The invitation and its sessions were ended. Answers are kept.'));
     }));
   }
 }

@@ -1,6 +1,6 @@
 // Make a task from a file: first a preview, then the task.
 
-import { failure } from './admin.js';
+import { _, failure } from './admin.js';
 import { made } from './elements.js';
 import { root } from './kept.js';
 import { find, notify } from './page.js';
@@ -35,12 +35,16 @@ function page(one) {
 const listed = (found) => found.map((textContent) => made('li', { textContent, dir: 'auto' }));
 
 function preview(found) {
-  const checks = found.checks ? `, ${found.checks} attention checks` : '';
-  const source = found.bots ? `with ${found.bots.join('; ')}` : `from ${found.records} records`;
-  find('counts').textContent = `${found.name} (${found.kind}): ${found.items} pages ${source}${checks}; each page goes to ${found.per_item} annotators.`;
+  const { bots, checks, rejected, reasons, needs } = found;
+  find('counts').textContent = bots
+    ? _('{name} ({kind}): {items} pages with {bots}; each page goes to {per_item} annotators.', { ...found, bots: bots.join('; ') })
+    : _('{name} ({kind}): {items} pages from {records} records; each page goes to {per_item} annotators.', found);
   find('first').hidden = !found.pages.length;
-  find('needs').textContent = `It needs at least ${found.needs.people} people, each with up to ${found.needs.pages} pages${found.needs.answers === null ? '' : ` (${found.needs.answers} answers)`}.`;
-  find('rejects').replaceChildren(...listed(found.rejected ? [`${found.rejected} bad lines are left out`, ...found.reasons] : []));
+  find('checks').textContent = checks ? _('Attention checks: {count}', { count: checks }) : '';
+  find('needs').textContent = needs.answers === null
+    ? _('It needs at least {people} people, each with up to {pages} pages.', needs)
+    : _('It needs at least {people} people, each with up to {pages} pages ({answers} answers).', needs);
+  find('rejects').replaceChildren(...listed(rejected ? [_('Bad lines that are left out: {count}', { count: rejected }), ...reasons] : []));
   find('asked').replaceChildren(...listed(found.questions));
   find('pages').replaceChildren(...found.pages.map(page));
   find('preview').hidden = false;

@@ -3,7 +3,7 @@
 import { dropPage, root } from './kept.js';
 
 const block = (id) => JSON.parse(document.getElementById(id).textContent);
-const texts = block('texts');
+export const texts = block('texts');
 export const facts = block('facts');
 export const owner = document.body.dataset.owner; // unique to a person, also among studies at one address
 
