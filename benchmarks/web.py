@@ -2,11 +2,14 @@
 
     python benchmarks/web.py                          # SQLite in a temporary folder
     python benchmarks/web.py --people 100 --seconds 60
+    python benchmarks/web.py --potato VENV/bin/potato --label-studio VENV/bin/label-studio
 
 Each annotator opens the page, keeps a draft and sends the answers, again and again, as a browser does; the server is
 another process on the same machine. The plain form is the same FastAPI and uvicorn with one route that appends a row to
-SQLite: what a form costs without sessions, assignment, drafts and checks. In the last part the server is killed with
-SIGKILL in the middle of the load and started again: every answer that was acknowledged must be there, once.
+SQLite: what a form costs without sessions, assignment, drafts and checks. Potato and Label Studio, if their programs
+are named, get pages with the same texts and questions, without drafts, and run as their packages start them. In the
+last part the server is killed with SIGKILL in the middle of the load and started again: every answer that was
+acknowledged must be there, once.
 """
 
 from __future__ import annotations
@@ -17,20 +20,16 @@ import itertools
 import os
 import re
 import signal
-import socket
 import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
-from collections.abc import Awaitable, Coroutine, Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import httpx
-import numpy as np
+from _web_load import ASPECTS, REPLIES, Load, end, free_port, timed, together, wait_for
+from _web_others import label_studio, potato
 from sqlalchemy import func, select
 
 from interloq import Sample
@@ -42,8 +41,7 @@ from interloq.web.questions import Question, Task
 from interloq.web.schema import answer, assignment
 from interloq.web.security import CSRF_HEADER
 
-ASPECTS = ("overall", "fluent")
-REPLIES = 3  # on a page
+ITEMS = 5_000  # more than can be answered
 CSRF = re.compile(r'data-csrf="([\w-]{20,})"')
 ASSIGNMENT = re.compile(r'"assignment": ?(\d+)')
 FORM = """
@@ -76,20 +74,6 @@ uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[2]), log_level="error")
 """
 
 
-@dataclass
-class Load:
-    """What the annotators saw: seconds of each request by kind, and acknowledged submissions."""
-
-    seconds: dict[str, list[float]] = field(default_factory=dict)
-    acknowledged: list[tuple[int, str]] = field(default_factory=list)  # assignment, submission
-    failures: Counter[str] = field(default_factory=Counter)
-
-    def row(self, name: str, kind: str, during: float) -> list[str]:
-        taken = np.array(self.seconds.get(kind, [np.nan])) * 1000
-        each = [f"{np.percentile(taken, p):,.0f}" for p in (50, 95, 99)]
-        return [name, kind, f"{len(taken):,}", f"{len(taken) / during:,.0f}", *each]
-
-
 def made_samples(contexts: int) -> list[Sample]:
     return [
         Sample(f"c{i}", [f"What do you think of number {i}?"], f"Reply {n} to question {i}.", (), f"system {n}")
@@ -103,33 +87,15 @@ def made_study(place: Path, annotators: int) -> tuple[Database, list[str]]:
     settings = Task("rate", "load", tuple(Question(aspect, f"How {aspect}?") for aspect in ASPECTS), per_item=3)
     database = open_database(place)
     with database.writing() as connection:
-        number = tasks.add_task(connection, settings, rate_items(made_samples(5_000)), {"kind": "samples"})
+        number = tasks.add_task(connection, settings, rate_items(made_samples(ITEMS)), {"kind": "samples"})
         return database, [people.invite(connection, number) for _ in range(annotators)]
 
 
 def started(code: str, place: Path, port: int) -> subprocess.Popen[bytes]:
     """A server in another process, ready for requests."""
     process = subprocess.Popen([sys.executable, "-c", code, str(place), str(port)])  # noqa: S603 - our own code
-    for _ in range(400):
-        try:
-            socket.create_connection(("127.0.0.1", port), 0.1).close()
-            return process
-        except OSError:
-            time.sleep(0.05)
-    raise SystemExit("the server did not start")
-
-
-async def timed(load: Load, kind: str, request: Awaitable[httpx.Response]) -> httpx.Response | None:
-    start = time.perf_counter()
-    try:
-        found = await request
-    except httpx.HTTPError as error:
-        load.failures[type(error).__name__] += 1
-        return None
-    load.seconds.setdefault(kind, []).append(time.perf_counter() - start)
-    if found.status_code >= 400:
-        load.failures[f"HTTP {found.status_code}"] += 1
-    return found
+    wait_for(process, port)
+    return process
 
 
 async def annotate(url: str, token: str, load: Load, until: float) -> None:
@@ -160,10 +126,6 @@ async def fill_form(url: str, person: int, load: Load, until: float) -> None:
             await timed(load, "page", client.get("/"))
             body = {"person": person, "answers": [{"value": 3}] * (REPLIES * len(ASPECTS))}
             await timed(load, "answer", client.post("/", json=body))
-
-
-async def together(jobs: Iterable[Coroutine[Any, Any, None]]) -> None:
-    await asyncio.gather(*jobs)
 
 
 def check(database: Database, load: Load) -> str:
@@ -206,8 +168,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--people", type=int, default=100)
     parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument(
+        "--potato", type=Path, metavar="PROGRAM", help="also put the load on Potato (potato-annotation)"
+    )
+    parser.add_argument("--label-studio", type=Path, metavar="PROGRAM", help="also put the load on Label Studio")
     args = parser.parse_args()
-    rows = []
+    rows, others = [], []
     with tempfile.TemporaryDirectory() as folder:
         base = Path(folder)
         database, links = made_study(base / "study.db", args.people)
@@ -227,25 +193,21 @@ def main() -> None:
         with sqlite3.connect(place) as connection:
             stored = connection.execute("SELECT count(*) FROM row").fetchone()[0]
             print(f"plain form: {stored:,} stored of {len(plain.seconds['answer']):,}")
+        for name, measured in (("potato", potato), ("label_studio", label_studio)):
+            if program := getattr(args, name):
+                (base / name).mkdir()
+                found, line = measured(program, base / name, args.people, args.seconds, ITEMS)
+                rows += found
+                others.append(line)
         columns = ["server", "request", "number", "per second", "median ms", "95 % ms", "99 % ms"]
         print_table(f"{args.people} annotators at once, {args.seconds:.0f} s", columns, rows)
+        print("\n".join(others))
         print(f"interloq: {check(database, load)}; failures {dict(load.failures) or 'none'}")
         database.close()
         database, links = made_study(base / "killed.db", args.people)
         load, _ = killed(base / "killed.db", free_port(), links, min(20.0, args.seconds))
         print(f"killed with SIGKILL: {check(database, load)}")
         database.close()
-
-
-def end(process: subprocess.Popen[bytes]) -> None:
-    process.terminate()
-    process.wait()
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 if __name__ == "__main__":
