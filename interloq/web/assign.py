@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which item an annotator gets next.
 
-An item goes to `per_item` annotators, items with fewer annotators first, and nobody gets two items with the same answer
-key. An item that was left for too long is given to somebody else; who left it may still finish it.
+An item goes to `per_item` annotators: those with the highest priority first, then those with the fewest annotators, at
+random among equals. Nobody gets two items with the same answer key. An item that was left for too long is given to
+somebody else; who left it may still finish it.
 """
 
 from __future__ import annotations

@@ -18,14 +18,13 @@ import numpy as np
 
 from interloq.arena.settle import Gap, Rule, plan_looks, watch
 from interloq.meta.agree import agreement as human_agreement
-from interloq.meta.bradley_terry import Comparison, connected, strengths, wins
 from interloq.meta.dialogue_scores import DialogueScore
 from interloq.meta.evaluate import meta_evaluate
+from interloq.meta.human_preferences import rank_preferences
 from interloq.meta.judgments import Judgments, collect
 from interloq.meta.levels import level
 from interloq.meta.table import Estimate, HumanRow
-from interloq.metrics.evaluate import bootstrap_counts, percentile_interval
-from interloq.records import INTERLOCUTOR, Rating, Sample, Score
+from interloq.records import INTERLOCUTOR, Preference, Rating, Sample, Score
 from interloq.statistics.clustered import Clustered, cluster_mean
 from interloq.web.collected import Page
 from interloq.web.questions import Task
@@ -161,7 +160,7 @@ def systems(found: Sequence[Vote]) -> list[SystemFigure]:
     for vote in found:
         for name, value in _by_system(vote):
             values.setdefault(name, []).append((value, vote.cluster))
-    strength = _strengths(found, sorted(values)) if found and len(found[0].systems) > 1 else {}
+    strength = _strengths(found) if found and len(found[0].systems) > 1 else {}
     figures = [
         SystemFigure(name, cluster_mean(np.array([v for v, _ in some]), [c for _, c in some]), strength.get(name))
         for name, some in values.items()
@@ -176,19 +175,21 @@ def _by_system(vote: Vote) -> list[tuple[str, float]]:
     return [(vote.systems[0], (1 + vote.value) / 2), (vote.systems[1], (1 - vote.value) / 2)]
 
 
-def _strengths(found: Sequence[Vote], names: Sequence[str]) -> dict[str, Estimate]:
+def _strengths(found: Iterable[Vote]) -> dict[str, Estimate]:
     """Bradley–Terry strengths, with intervals from resamples of items."""
-    numbers: dict[str, int] = {}
-    group = np.array([numbers.setdefault(vote.cluster, len(numbers)) for vote in found], dtype=np.intp)
-    compared = [Comparison(vote.cluster, "", vote.systems[0], vote.systems[1], vote.value) for vote in found]
-    table = wins(compared, names, group)
-    note = "" if connected(table.sum(axis=0)) else "no chain of comparisons connects all systems"
-    drawn = np.concatenate(list(bootstrap_counts(len(table), RESAMPLES, 0)))
-    resampled = strengths(np.einsum("rg,gij->rij", drawn.astype(float), table))
-    return {
-        name: Estimate(value, len(numbers), ci=percentile_interval(resampled[:, i]), note=note)
-        for i, (name, value) in enumerate(zip(names, strengths(table.sum(axis=0)).tolist(), strict=True))
-    }
+    given = (Preference(vote.cluster, _pair(vote), _winner(vote), f"p{vote.person}") for vote in found)
+    (ranking,) = rank_preferences(given, n_bootstrap=RESAMPLES)
+    note = "; ".join(ranking.notes)
+    return {one.system: Estimate(one.strength, ranking.items, ci=one.ci, note=note) for one in ranking.systems}
+
+
+def _pair(vote: Vote) -> tuple[str, str]:
+    first, second = vote.systems
+    return first, second
+
+
+def _winner(vote: Vote) -> str:
+    return "" if not vote.value else vote.systems[0] if vote.value > 0 else vote.systems[1]
 
 
 def chatter_gap(pages: Iterable[Page], aspect: str) -> dict[str, Clustered]:

@@ -40,6 +40,25 @@ def test_finished_pages_people_and_the_state_they_change(study: Database) -> Non
         ]
 
 
+def test_people_who_can_take_part_or_did(study: Database) -> None:
+    """Invited are a person who finished a page and was revoked, one who withdrew, one at work and one not yet seen."""
+    stored = stored_task(study, choice_task(), replies(2))
+    ended, left, _ = annotators(study, stored, 3)
+    with study.writing() as connection:
+        held = next_item(connection, stored, ended)
+        assert held is not None
+        given = [{"unit": 0, "aspect": "overall", "choice": "tie"}]
+        submit(connection, stored.settings, ended, held.id, "submission", given, "page")
+        people.revoke(connection, 1)
+        people.withdraw(connection, left)
+        people.invite(connection, stored.id)
+        assert collected.invited(connection, stored.id) == 3
+        people.revoke(connection, 4)
+        assert collected.invited(connection, stored.id) == 2
+        people.invite(connection, stored.id, parameter="PID")
+        assert collected.invited(connection, stored.id) is None
+
+
 def test_only_the_whole_of_a_chat_is_watched(served: Served) -> None:
     stored, person, _ = started(served.database)
     rate(served.database, stored, person, talk(served.database, stored, person, Reply("one"), Reply("two")))
