@@ -46,6 +46,7 @@ SUITES = {  # tests of several modules at once
     "retrieve/test_qdrant_cluster.py": "a cluster of servers",
     "retrieve/test_stores_contract.py": "one contract for all stores",
     "scorers/relevance/test_valid.py": "scorers that read the reply alone",
+    "web/test_access.py": "who may use each route",
     "web/test_browser.py": "the pages of annotators in a browser",
     "web/test_offline.py": "the service worker in a browser",
     "web/test_proxy.py": "the app behind a reverse proxy",
