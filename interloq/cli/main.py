@@ -5,7 +5,8 @@ Exit codes: 0 all of the input was used; 1 the verb finished, but something was 
 dialogues without an answer, nothing to score); 2 it could not start (usage, missing file, missing extra). `gate` never
 exits with 1, and adds 3 (regression) and 4 (undecided).
 
-Any error other than an InterloqError is a bug: one line is printed that names a file with the traceback.
+Any error other than an InterloqError is a bug: one line is printed that names a file with the traceback. If it passed
+through a metric given as FILE.py:NAME, the metric's line is named instead.
 
 A verb's module has EXAMPLES, `add_arguments(parser)` and `run(args) -> int`; only the module of this verb is imported.
 """
@@ -26,7 +27,7 @@ from pathlib import Path
 from interloq.cli.output import exit_code, mark_incomplete
 from interloq.cli.paths import check_paths
 from interloq.data.write_errors import hint, is_of_files, one_line
-from interloq.errors import InterloqError, RejectedWarning, nearest
+from interloq.errors import InputError, InterloqError, RejectedWarning, nearest
 from interloq.report.console import print_line, print_stderr, table_format
 from interloq.version import __version__
 
@@ -75,7 +76,11 @@ def _bug_report(error: Exception) -> str:
     """One line for an unexpected error; the traceback goes to a file that the user can attach to a report."""
     if isinstance(error, MemoryError):
         return "not enough memory; use smaller files or models, or a machine with more memory"
-    where = ""
+    from interloq.metrics.function import failed_line  # imports numpy
+
+    what = f"{type(error).__name__}: {one_line(error)}"
+    if where := failed_line(error):
+        return str(InputError(f"your metric failed: {what}", where=where))
     with (
         contextlib.suppress(OSError),
         tempfile.NamedTemporaryFile(
@@ -85,7 +90,6 @@ def _bug_report(error: Exception) -> str:
         file.write(f"interloq {__version__}, Python {sys.version}\n{' '.join(sys.argv)}\n")
         traceback.print_exception(error, file=file)
         where = f" with {file.name}"
-    what = f"{type(error).__name__}: {one_line(error)}"
     return f"this is a bug in Interloq: {what}; please report it{where} (or run again with {DEBUG}=1)"
 
 

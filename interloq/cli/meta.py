@@ -231,10 +231,12 @@ def _print_comparisons(comparisons: Sequence[Comparison], adjust: str) -> None:
 
 def _print_facts(table: MetaTable) -> None:
     counted = table.counted
-    partial = f" ({counted.partial_annotators} of them rated only some samples)" if counted.partial_annotators else ""
-    samples, judgments = count(counted.samples, "sample"), count(counted.judgments, "judgment")
+    partial = (
+        f" ({counted.partial_annotators} of them rated only some {table.unit}s)" if counted.partial_annotators else ""
+    )
+    units, judgments = count(counted.samples, table.unit), count(counted.judgments, "judgment")
     print_line(
-        f"{samples}, {counted.rated} rated, {counted.unrated} unrated; {judgments}, "
+        f"{units}, {counted.rated} rated, {counted.unrated} unrated; {judgments}, "
         f"{counted.not_applicable} not applicable; {count(counted.annotators, 'annotator')}{partial}"
     )
     if table.human:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from interloq.meta.table import Estimate
+from interloq.meta.table import Estimate, UnitKind
 from interloq.metrics.metric import Direction
 from interloq.signature import Signature
 from interloq.tabular import Row, Tabular, bounds
@@ -81,7 +81,7 @@ class Comparison(Tabular):
 
     old: str
     new: str
-    unit: Literal["sample", "dialogue"]
+    unit: UnitKind
     pairing: Pairing
     changes: tuple[Change, ...]  # by metric: all units first, then slices
     people: tuple[HumanMean, ...]  # empty if there are no ratings

@@ -15,19 +15,18 @@ from the errors without scores, (a + b) / n, and with scores, a / n + b / N.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from interloq.errors import InputError
 from interloq.meta.comparison import Change, Comparison, HumanMean
 from interloq.meta.score_slope import check_slope, in_ratings
-from interloq.meta.table import Estimate
+from interloq.meta.table import Estimate, UnitKind
 from interloq.metrics.metric_names import downwards
 from interloq.statistics.clustered import POWER, Clustered, t_probability, t_quantile
 
 Scale = Literal["score", "rating"]
 ALPHA = 0.025  # one-sided: that of a 95 % interval
-RATED = "rated sample"
 MOST = 1000  # times as many units; advice to collect more than that would be useless
 
 
@@ -47,7 +46,8 @@ class Gain:
     shrinking: float  # part of the variance of gain + margin that is proportional to 1 / n
     fixed: float = 0.0  # part that does not depend on n
     most: float = math.inf  # units with a score: more labels than these need more scores too
-    slope: Estimate | None = None  # score per unit of rating, and the number of rated samples
+    slope: Estimate | None = None  # score per unit of rating, and the number of rated units
+    rated: str = "rated sample"  # or rated dialogue: what people rated for the slope
     constant: float | None = None  # the score, if all units of both versions have the same
 
     @property
@@ -64,7 +64,7 @@ class Gain:
         return t_probability(self.distance / error, self.freedom)
 
     def needed(self, alpha: float) -> tuple[int, str] | None:
-        """How many units, labels or rated samples would decide, with tests at this level.
+        """How many units, labels or rated units would decide, with tests at this level.
 
         None if far too many, if no one kind alone would, or if variances are unknown.
         """
@@ -75,7 +75,7 @@ class Gain:
             return units, self.counted
         if self.slope:
             rated = _enough(self.slope.n, self.fixed, allowed - self.shrinking)
-            return (rated, RATED) if rated else None
+            return (rated, self.rated) if rated else None
         scores = self.fixed * self.most / self.n if self.fixed else 0.0  # with labels of all units
         units = _enough(self.n, self.shrinking + scores, allowed)
         return (units, self.counted) if units else None
@@ -88,8 +88,10 @@ def _enough(n: int, variance: float, allowed: float) -> int | None:
     return max(n + 1, math.ceil(n * variance / allowed))
 
 
-def score_gain(change: Change, comparison: Comparison, margin: float, slope: Clustered | None) -> Gain:
-    """Gain in scores or, with the slope of scores on ratings, in ratings."""
+def score_gain(
+    change: Change, comparison: Comparison, margin: float, slope: Clustered | None, unit: UnitKind = "sample"
+) -> Gain:
+    """Gain in scores or, with the slope of scores on ratings of these units, in ratings."""
     lower = change.direction == "lower" if change.direction != "neither" else downwards(change.metric, verb="gate")
     if change.ci is None:
         where = f" in {change.slice}" if change.slice else ""
@@ -107,7 +109,8 @@ def score_gain(change: Change, comparison: Comparison, margin: float, slope: Clu
     gain, ci = in_ratings(change.difference, change.error, freedom, slope)
     parts = (change.error / slope.value) ** 2, (margin * slope.error / slope.value) ** 2
     shown = Estimate(slope.value, slope.n, slope.ci)
-    return Gain(*names, gain, ci, margin, "rating", *counted, freedom, *parts, slope=shown, constant=change.constant)
+    gain_in_ratings = Gain(*names, gain, ci, margin, "rating", *counted, freedom, *parts, constant=change.constant)
+    return replace(gain_in_ratings, slope=shown, rated=f"rated {unit}")
 
 
 def _counted(change: Change, comparison: Comparison) -> str:

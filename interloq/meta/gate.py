@@ -22,11 +22,11 @@ from typing import Any, Literal
 from interloq.errors import InputError, count
 from interloq.meta.compare_options import Slices
 from interloq.meta.comparison import Change, Comparison
-from interloq.meta.gains import ALPHA, RATED, Gain, Scale, rating_gain, score_gain
+from interloq.meta.gains import ALPHA, Gain, Scale, rating_gain, score_gain
 from interloq.meta.margins import Margins, metric_margins
 from interloq.meta.repeats import Noise
 from interloq.meta.significance import adjusted
-from interloq.meta.table import Estimate
+from interloq.meta.table import Estimate, UnitKind
 from interloq.statistics.clustered import Clustered
 
 Outcome = Literal["pass", "regression", "undecided"]
@@ -48,9 +48,10 @@ class Verdict:
     needed: int | None  # how many would decide; None if decided, or if no number would
     slice: str = ""  # "topic: food"; empty for all units
     p: float = math.nan  # one-sided, of a loss above the margin, adjusted for all metrics and slices
-    needed_of: str = ""  # what `needed` counts: as `counted`, or rated sample
+    needed_of: str = ""  # what `needed` counts: as `counted`, or as `rated`
     slope: Estimate | None = None  # score per unit of rating, if it converted the margin
     constant: float | None = None  # the score, if all units of both versions have the same
+    rated: str = "rated sample"  # or rated dialogue: what people rated for the slope
 
     @property
     def name(self) -> str:
@@ -76,7 +77,7 @@ class Verdict:
             return shown
         low, high = self.slope.ci
         rate = f"1 in ratings is {self.slope.value:.3g} [{low:.3g}, {high:.3g}] in scores"
-        return f"{shown} ({rate}, by {count(self.slope.n, 'rated sample')})"
+        return f"{shown} ({rate}, by {count(self.slope.n, self.rated)})"
 
     @property
     def _why(self) -> str:
@@ -92,11 +93,11 @@ class Verdict:
             else ""
         )
         if self.needed is None:
-            kinds = f"{self.counted}s or {RATED}s alone" if self.slope else f"{self.counted}s"
+            kinds = f"{self.counted}s or {self.rated}s alone" if self.slope else f"{self.counted}s"
             return f"{alone}so close to the margin that more {kinds} will hardly decide"
-        known = self.slope.n if self.slope and self.needed_of == RATED else self.n
+        known = self.slope.n if self.slope and self.needed_of == self.rated else self.n
         more = count(self.needed - known, f"more {self.needed_of}")
-        where = " in this slice" if self.slice and self.needed_of != RATED else ""
+        where = " in this slice" if self.slice and self.needed_of != self.rated else ""
         return f"{alone}about {more}{where} would decide with a probability of 80 %"
 
 
@@ -133,6 +134,7 @@ def gate(
     *,
     metrics: Sequence[str] | None = None,
     slopes: Mapping[str, Clustered] | None = None,
+    rated: UnitKind = "sample",
     by_ratings: bool = False,
     noise: Sequence[Noise] = (),
     slices: Slices = "shown",
@@ -141,16 +143,16 @@ def gate(
     """Verdict on a comparison by these metrics (default: all).
 
     The margin, one for all or a mapping from metrics, is in units of each metric; with `slopes` (metric → score per
-    unit of rating) or `by_ratings` (the mean human rating, estimated from the ratings of both versions and each
-    metric's scores) it is in human ratings. Slices are gated too if `slices` is "no-regression" (none may be a
-    regression) or "pass" (all must pass).
+    unit of rating, over `rated` samples or dialogues) or `by_ratings` (the mean human rating, estimated from the
+    ratings of both versions and each metric's scores) it is in human ratings. Slices are gated too if `slices` is
+    "no-regression" (none may be a regression) or "pass" (all must pass).
     """
     gated = [c for c in _gated(comparison, slices) if metrics is None or c.metric in metrics]
     margins = metric_margins(margin, list(dict.fromkeys(change.metric for change in gated)))
     if by_ratings:
         gains = [rating_gain(change, comparison, margins[change.metric]) for change in gated]
     else:
-        gains = [score_gain(c, comparison, margins[c.metric], (slopes or {}).get(c.metric)) for c in gated]
+        gains = [score_gain(c, comparison, margins[c.metric], (slopes or {}).get(c.metric), rated) for c in gated]
     p_values = adjusted([gain.p for gain in gains])
     verdicts = [_verdict(g, p, len(gains), allow_constant) for g, p in zip(gains, p_values, strict=True)]
     errors = {change.metric: (change.new.n, change.error) for change in comparison.overall()}
@@ -200,4 +202,5 @@ def _verdict(gain: Gain, p: float | None, tests: int, allow_constant: bool) -> V
         needed_of=needed[1] if needed else "",
         slope=gain.slope,
         constant=gain.constant,
+        rated=gain.rated,
     )

@@ -57,13 +57,14 @@ def gate_file(
         gated = [judged.preference, *gated]
         refuse_unscored(judged.new, judged.preference, NEW, allowed=UNPAIRED if options.allow_unpaired else "")
     with nothing_rejected():
-        slopes, notes = margin_slopes(gated, options, found.judges, reading)
+        slopes, rated, notes = margin_slopes(gated, options, found.judges, reading)
     comparison = compare_judged(judged, options, notes=[*notes, *found.notes])
     return gate(
         comparison,
         margin,
         metrics=gated,
         slopes=slopes,
+        rated=rated,
         by_ratings=options.by_ratings,
         noise=noise,
         slices=options.slices,

@@ -21,6 +21,7 @@ from interloq.meta.judgments import MOST_UNSCORED
 from interloq.meta.origin import common_origin
 from interloq.meta.score_slope import score_slope
 from interloq.meta.signatures import read_signatures
+from interloq.meta.table import UnitKind
 from interloq.meta.version_files import Reading
 from interloq.meta.version_units import mean_ratings
 from interloq.metrics.chosen import choose, file_metrics
@@ -36,29 +37,31 @@ AGAIN = "make it again: interloq meta SCORES --samples SAMPLES --json > meta.jso
 
 def margin_slopes(
     metrics: Sequence[str], options: GateOptions, judges: Mapping[str, Signature], reading: Reading
-) -> tuple[dict[str, Clustered], list[str]]:
-    """Score per unit of rating of each metric, and notes; both empty if the margin is in units of the metrics."""
+) -> tuple[dict[str, Clustered], UnitKind, list[str]]:
+    """Score per unit of rating of each metric, what was rated, and notes; none if the margin is in their own units."""
     source, aspect = options.meta or options.rated, options.aspect or "overall"
+    unit: UnitKind = "sample"
     if source is None:
-        return {}, []
+        return {}, unit, []
     if options.meta is not None:
         table = _read_meta(options.meta, aspect)
-        found = {metric: _stored_slope(metric, table, judges, str(options.meta)) for metric in metrics}
+        unit = "dialogue" if table.get("unit") == "dialogue" else "sample"
+        found = {metric: _stored_slope(metric, table, judges, str(options.meta), unit) for metric in metrics}
     else:
         found = {m: _slope(m, source, options.rated_scores, judges, reading) for m in metrics}
     notes = [
         f"the margin is in ratings of {aspect}, converted by {source}",
         *(note for _, note in found.values() if note),
     ]
-    return {metric: slope for metric, (slope, _) in found.items()}, notes
+    return {metric: slope for metric, (slope, _) in found.items()}, unit, notes
 
 
-def _note_unscored(metric: str, missing: int, rated: int, example: str, path: str) -> str:
-    """A note on rated samples without a score, which may differ from the others; too many are refused."""
+def _note_unscored(metric: str, missing: int, rated: int, example: str, path: str, unit: UnitKind = "sample") -> str:
+    """A note on rated units without a score, which may differ from the others; too many are refused."""
     if missing > MOST_UNSCORED * rated:
-        what = f"{metric} scored only {rated - missing:,} of {count(rated, 'rated sample')}{example}"
+        what = f"{metric} scored only {rated - missing:,} of {count(rated, f'rated {unit}')}{example}"
         raise InputError(what, hint="at least four fifths are needed to convert a margin", where=path)
-    unscored = f"{metric}: {missing:,} of {count(rated, 'rated sample')} without a score"
+    unscored = f"{metric}: {missing:,} of {count(rated, f'rated {unit}')} without a score"
     return f"{unscored}, not used to convert the margin{example}" if missing else ""
 
 
@@ -76,20 +79,20 @@ def _read_meta(path: str | Path, aspect: str) -> Mapping[str, Any]:
 
 
 def _stored_slope(
-    metric: str, table: Mapping[str, Any], judges: Mapping[str, Signature], path: str
+    metric: str, table: Mapping[str, Any], judges: Mapping[str, Signature], path: str, unit: UnitKind
 ) -> tuple[Clustered, str]:
-    """Score per unit of rating in the table, and a note on samples without a score."""
+    """Score per unit of rating in the table, and a note on units without a score."""
     with reading_saved(path, f"no slope of {metric}", hint=AGAIN):
         rows = {str(row["metric"]): row for row in table["rows"]}
         row = rows[find(metric, rows)]
         slope, judge = row["slope"], table["judges"].get(row["metric"])
         if slope is None or judge is None:
-            why = "scores without a signature" if slope else "fewer than 10 rated samples, or all with one rating"
+            why = "scores without a signature" if slope else f"fewer than 10 rated {unit}s, or all with one rating"
             raise InputError(f"no slope of {metric}: {why}", hint=AGAIN, where=path)
         found = Clustered(float(slope["value"]), int(slope["n"]), float(slope["freedom"]), {"": float(slope["error"])})
         missing = int(row["unscored"])
     _refuse_other_judge(metric, judges[metric], Signature.from_json(judge, where=path), path)
-    return found, _note_unscored(metric, missing, found.n + missing, "", path)
+    return found, _note_unscored(metric, missing, found.n + missing, "", path, unit)
 
 
 def _refuse_other_judge(metric: str, compared: Signature, rated: Signature, path: str) -> None:

@@ -18,7 +18,7 @@ from interloq.meta.origin import same_judge
 from interloq.meta.rated_dialogues import rated_dialogues
 from interloq.meta.signatures import known_signatures
 from interloq.meta.significance import Adjust
-from interloq.meta.table import COEFFICIENTS, By, MetaTable, SystemScore
+from interloq.meta.table import COEFFICIENTS, By, MetaTable, SystemScore, UnitKind
 from interloq.metrics.selection import Selection
 from interloq.records import Sample, Score
 from interloq.signature import Signature
@@ -71,7 +71,8 @@ def meta_file(
         select = partial(Selection, drop_own_replies=drop_own_replies, without=without)
         tables = {aspect: evaluate(scored, rated, aspect=aspect, selection=select()) for aspect in aspects}
     judges = _judges(scores)
-    return {aspect: replace(table, judges=judges) for aspect, table in tables.items()}
+    unit: UnitKind = "dialogue" if dialogues else "sample"
+    return {aspect: replace(table, judges=judges, unit=unit) for aspect, table in tables.items()}
 
 
 def _judges(paths: Sequence[str | Path]) -> dict[str, Signature]:

@@ -17,6 +17,7 @@ from interloq.tabular import Row, Tabular, bounds
 COEFFICIENTS = ("pearson", "spearman", "kendall")
 By = Literal["none", "system", "sample", "user"]
 SystemScore = Literal["value", "mean"]
+UnitKind = Literal["sample", "dialogue"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +134,7 @@ class MetaTable(Tabular):
     notes: tuple[str, ...] = field(default=())
     users: tuple[UserSplit, ...] = ()  # if people in the dialogues rated the samples
     judges: Mapping[str, Signature] = field(default_factory=dict)  # metric → signature, if score files have it
+    unit: UnitKind = "sample"  # what people rated
 
     @property
     def coefficients(self) -> tuple[str, ...]:
@@ -141,9 +143,8 @@ class MetaTable(Tabular):
 
     def _title(self) -> str:
         """Title of the table."""
-        return (
-            f"correlation with {self.aspect!r} by people, by={self.by!r}, {count(self.counted.rated, 'rated sample')}"
-        )
+        rated = count(self.counted.rated, f"rated {self.unit}")
+        return f"correlation with {self.aspect!r} by people, by={self.by!r}, {rated}"
 
     def _shown_rows(self) -> list[Row]:
         """One row per metric and coefficient."""

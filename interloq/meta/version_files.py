@@ -16,8 +16,9 @@ from interloq.meta.compare_options import COMPARE_DEFAULTS, CompareOptions
 from interloq.meta.origin import common_origin
 from interloq.meta.signatures import known_signatures
 from interloq.meta.slices import NAMES
+from interloq.meta.table import UnitKind
 from interloq.meta.version_units import Fields, dialogue_units, sample_units
-from interloq.meta.versions import UnitKind, Version
+from interloq.meta.versions import Version
 from interloq.metrics.chosen import Chosen, choose
 from interloq.metrics.evaluate import evaluate_all, evaluate_by_unit
 from interloq.metrics.metric_names import direction, find

@@ -12,13 +12,12 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 from interloq.meta.comparison import Pairing
 from interloq.meta.dialogue_scores import natural
+from interloq.meta.table import UnitKind
 
 PAIRINGS: tuple[Pairing, ...] = ("occasion", "id", "context")
-UnitKind = Literal["sample", "dialogue"]
 
 
 @dataclass(frozen=True, slots=True)

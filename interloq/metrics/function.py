@@ -4,7 +4,7 @@
 The function takes a sample and returns a number, or None to leave the sample unscored; with `batch=True` it takes a
 list of samples and returns a list of these. A fingerprint of its source, or of its file if the command line names one,
 is part of the signature. An exception, or a value that is not a number, leaves the sample unscored, with the error as
-the reason; `evaluate` warns of such failures. An exception for a whole batch stops.
+the reason; `evaluate` warns of such failures. An exception for a whole batch, or of a metric's class, stops.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import inspect
 import math
 import re
 import sys
-from collections.abc import Callable, Sequence
+import traceback
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -30,6 +31,7 @@ from interloq.signature import file_fingerprint, fingerprint
 
 FILE = re.compile(r"(?P<path>.+\.py):(?P<name>[^\W\d]\w*)")
 FAILED = "the function failed: "
+MODULE = "interloq_file_"  # start of the names of modules made from files
 REMEMBERED = 8192  # scores kept between `unscorable` and `stats`: more than the samples that are scored at a time
 Scored = tuple[float, str]  # a score, or NaN and the reason
 
@@ -125,6 +127,17 @@ def is_file_metric(text: str) -> bool:
     return FILE.fullmatch(text) is not None
 
 
+def failed_line(error: BaseException) -> str:
+    """File and line in code given as FILE.py:NAME that raised the error or called what did; empty if none did."""
+    frames = traceback.walk_tb(error.__traceback__)
+    own = [(frame.f_code.co_filename, line) for frame, line in frames if _is_of_file(frame.f_globals)]
+    return "{}:{}".format(*own[-1]) if own else ""
+
+
+def _is_of_file(names: Mapping[str, Any]) -> bool:
+    return str(names.get("__name__")).startswith(MODULE)
+
+
 def _metric(function: Callable[..., Any], *, name: str, direction: Direction, batch: bool, source: str) -> MadeMetric:
     name = name or getattr(function, "__name__", type(function).__name__)
     if not name.isidentifier():
@@ -184,7 +197,7 @@ def _source(function: Any) -> str:
 
 def _attribute(path: Path, name: str) -> Any:
     folder = str(path.resolve().parent)
-    spec = importlib.util.spec_from_file_location(f"interloq_file_{path.stem}", path)
+    spec = importlib.util.spec_from_file_location(f"{MODULE}{path.stem}", path)
     if spec is None or spec.loader is None:
         raise InputError(f"{str(path)!r} cannot be imported", hint="write FILE.py:NAME")
     module = importlib.util.module_from_spec(spec)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import isnan
 
 from interloq.errors import count
-from interloq.meta.table import Comparison, Counted, Estimate, HumanRow, MetaTable, MetricRow, Spread, UserSplit
+from interloq.meta.table import Comparison, Estimate, HumanRow, MetaTable, MetricRow, Spread, UserSplit
 from interloq.report import text
 from interloq.report.elements import Name
 from interloq.report.line_plot import cell
@@ -27,7 +27,7 @@ def agreement(table: MetaTable, names: Mapping[str, Name], judges: str) -> Agree
     """The section on agreement with people."""
     shared = scale([0, *_values(table)])
     return Agreement(
-        summary=_summary(table.counted, judges),
+        summary=_summary(table, judges),
         columns=tuple(label(coefficient) for coefficient in table.coefficients),
         rows=tuple(
             _row(row, table.coefficients, names, shared)
@@ -64,15 +64,16 @@ def _values(table: MetaTable) -> Iterator[float]:
         yield from (spread.min, spread.max)
 
 
-def _summary(counted: Counted, judges: str) -> str:
+def _summary(table: MetaTable, judges: str) -> str:
+    counted, unit = table.counted, table.unit
     who = count(counted.annotators, "annotator")
     if counted.partial_annotators:
-        who += f" ({counted.partial_annotators:,} of them rated only some samples)"
-    parts = [f"{count(counted.judgments, 'judgment')} by {who} on {count(counted.rated, 'sample')}"]
+        who += f" ({counted.partial_annotators:,} of them rated only some {unit}s)"
+    parts = [f"{count(counted.judgments, 'judgment')} by {who} on {count(counted.rated, unit)}"]
     if counted.not_applicable:
         parts.append(f"{counted.not_applicable:,} “not applicable” answers not counted")
     if counted.unrated:
-        parts.append(f"{count(counted.unrated, 'sample')} without a judgment")
+        parts.append(f"{count(counted.unrated, unit)} without a judgment")
     if judges != "people":
         parts.append(f"{judges}: no person gave these")
     return "; ".join(parts) + "."

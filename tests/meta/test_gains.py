@@ -13,7 +13,7 @@ from scipy import stats
 from interloq.meta.compare import compare
 from interloq.meta.comparison import Comparison
 from interloq.meta.few_labels import prediction_powered
-from interloq.meta.gains import ALPHA, RATED, Gain, rating_gain
+from interloq.meta.gains import ALPHA, Gain, rating_gain
 from interloq.meta.gate import gate
 from interloq.meta.score_slope import in_ratings, score_slope
 from interloq.statistics.clustered import Clustered, difference
@@ -69,7 +69,7 @@ def test_more_rated_samples() -> None:
     """More samples do not make the conversion of the margin more certain."""
     few = replace(known := slope(60, 4), influence={c: x * 0.5 / known.value for c, x in known.influence.items()})
     (verdict,) = gate(compared(2000, 0.35), MARGIN, slopes={METRIC: replace(few, value=0.5)}).verdicts
-    assert (verdict.outcome, verdict.needed_of) == ("undecided", RATED)
+    assert (verdict.outcome, verdict.needed_of) == ("undecided", "rated sample")
     assert verdict.needed
     assert f"about {verdict.needed - 60} more rated samples would decide" in verdict.reason
     assert "(1 in ratings is 0.5 [0." in verdict.reason

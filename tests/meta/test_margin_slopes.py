@@ -85,6 +85,9 @@ def test_the_stored_table_of_meta_converts_the_margin(files: Path) -> None:
     rated = gate_file("bad.jsonl", replace(CHRF, rated="old.jsonl"), old="old.jsonl", margin=0.5)
     assert [v.reason for v in stored.verdicts] == [v.reason for v in rated.verdicts]
     assert "by 30 rated samples)" in stored.verdicts[0].reason
+    write_table(replace(found["overall"], unit="dialogue"))
+    stored = gate_file("bad.jsonl", replace(CHRF, meta="meta.json"), old="old.jsonl", margin=0.5)
+    assert "by 30 rated dialogues)" in stored.verdicts[0].reason
     assert "the margin is in ratings of overall, converted by meta.json" in stored.comparison.notes
 
 

@@ -47,6 +47,7 @@ def test_ratings_of_dialogues_instead_of_samples(folder: Path) -> None:
     write("scores.jsonl", [Score(f"d{i}#1", "mine", -float(i), system="bot") for i in range(4)], kind="scores")
     (table,) = meta_file(["scores.jsonl"], dialogues=["dialogues.jsonl"], n_bootstrap=0, compare=False).values()
     assert {row.metric: row.with_mean["spearman"].value for row in table.rows} == {"mine": -1.0, "turns": 1.0}
+    assert table.unit == "dialogue"
     with pytest.raises(InputError, match="not both"):
         meta_file(["scores.jsonl"], "samples.jsonl", dialogues=["dialogues.jsonl"])
 

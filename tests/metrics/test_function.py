@@ -109,6 +109,20 @@ def test_failures_are_reported_on_the_command_line(
     assert "not all of the input can be used: late failed on 6 of 12 samples" in capsys.readouterr().err
 
 
+def test_a_failing_class_is_reported_with_its_line(
+    samples: list[Sample], folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("INTERLOQ_DEBUG", raising=False)
+    interloq.write("samples.jsonl", samples, kind="samples")
+    Path("mine.py").write_text(
+        "from interloq.metrics.length import Length\n\n"
+        "class Failing(Length):\n    def stats(self, samples):\n        return super().stats([None])\n"
+    )
+    assert main(["score", "samples.jsonl", "-m", "mine.py:Failing", "--trust", "--quiet"]) == 2
+    failure = "mine.py:5: your metric failed: AttributeError: 'NoneType' object has no attribute"
+    assert failure in capsys.readouterr().err
+
+
 def test_each_sample_is_scored_once(samples: list[Sample]) -> None:
     seen: list[str] = []
 
