@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which item an annotator gets next.
 
-An item goes to `per_item` annotators: those with the highest priority first, then those with the fewest annotators, at
-random among equals. Nobody gets two items with the same answer key. An item that was left for too long is given to
-somebody else; who left it may still finish it.
+An item goes to `per_item` annotators: those with the highest priority first, then those with the fewest annotators (or
+the most, if a settled ranking ends the collection), at random among equals. Nobody gets two items with the same answer
+key. An item that was left for too long is given to somebody else; who left it may still finish it.
 """
 
 from __future__ import annotations
@@ -54,10 +54,11 @@ _FREE = and_(
     item.c.task_id == bindparam("task"), item.c.correct.is_(None), item.c.active < bindparam("per_item"), ~_MET
 )
 _PRIORITY = select(item.c.priority).where(_FREE).order_by(item.c.priority.desc()).limit(1)
-_ACTIVE = select(item.c.active).where(_FREE, item.c.priority == bindparam("priority")).order_by(item.c.active).limit(1)
+_ACTIVE = select(item.c.active).where(_FREE, item.c.priority == bindparam("priority")).limit(1)
+_LEAST, _MOST = _ACTIVE.order_by(item.c.active), _ACTIVE.order_by(item.c.active.desc())
 _EQUAL = (
     select(item.c.id)
-    .where(_FREE, item.c.priority == bindparam("priority"), item.c.active == bindparam("least"))
+    .where(_FREE, item.c.priority == bindparam("priority"), item.c.active == bindparam("annotators"))
     .order_by(item.c.place)
     .limit(1)
 )
@@ -169,13 +170,15 @@ def _check(connection: Connection, stored: Stored, person: int) -> int | None:
 def _open_item(connection: Connection, stored: Stored, person: int) -> int | None:
     """A random item among those with the highest priority and, of these, the fewest annotators.
 
+    If collection stops when a ranking is settled, those with the most: only items that everybody finished count.
     Each statement reads a few entries of an index, however many items there are.
     """
     given: dict[str, Any] = {"task": stored.id, "person": person, "per_item": stored.settings.per_item}
     given["priority"] = connection.execute(_PRIORITY, given).scalar()
     if given["priority"] is None:
         return None
-    given["least"] = connection.execute(_ACTIVE, given).scalar()
+    order = _MOST if stored.settings.stop_when_settled else _LEAST
+    given["annotators"] = connection.execute(order, given).scalar()
     found: int | None = connection.execute(_EQUAL_FROM, {**given, "share": _RANDOM.random()}).scalar()
     return found if found is not None else connection.execute(_EQUAL, given).scalar()
 

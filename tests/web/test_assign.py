@@ -59,6 +59,17 @@ def test_each_item_goes_to_as_many_annotators_as_wanted(study: Database) -> None
     assert active(study) == [2, 2, 2, 2]
 
 
+def test_items_are_completed_one_by_one_if_a_settled_ranking_ends_the_collection(study: Database) -> None:
+    stored = stored_task(study, likert_task(per_item=3, stop_when_settled=True), replies(8))
+    people = annotators(study, stored, 4)
+    for person in people:
+        for _ in range(3):
+            found = take(study, stored, person)
+            assert found is not None
+            finish(study, stored, person, found)
+    assert sorted(active(study)) == [0, 0, 1, 1, 1, 3, 3, 3]
+
+
 def test_nobody_gets_two_versions_of_an_answer(study: Database) -> None:
     stored = stored_task(study, choice_task(), replies(2, ("a", "b", "c")))
     (person,) = annotators(study, stored)
