@@ -158,6 +158,7 @@ def _config(study: Study, address: Address, *, access_log: bool) -> uvicorn.Conf
         server_header=False,
         lifespan="off",
         ws="none",
+        http="h11",  # it limits the size of headers; others that may be installed do not
         timeout_graceful_shutdown=SHUTDOWN,
         proxy_headers=bool(address.proxy),
         forwarded_allow_ips=address.proxy or None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -14,7 +14,7 @@ import pytest
 
 from interloq.web.app import Study
 from interloq.web.serve import PROXIES, Address, _config
-from tests.web.conftest import KEY, Served, likert_task, replies
+from tests.web.conftest import KEY, Person, Served, likert_task, replies
 
 HOST, CLIENT = "rate.example.org", "203.0.113.7"
 
@@ -91,6 +91,28 @@ def test_cookies_links_origins_and_clients_behind_a_proxy(served: Served, root: 
         made = client.post(f"{root}/admin/administrators", json={}, headers={"x-csrf-token": token})
         assert made.json()["links"][0].startswith(f"{public}/join/")
     assert set(clients) == {CLIENT}
+
+
+def test_all_pages_work_below_a_path_in_a_browser(served: Served, person: Callable[..., Person]) -> None:
+    public = f"{served.url}/study"
+    link, admin = (served.invite(task) for task in (served.add(likert_task(), replies(2, ["secret-owl"])), None))
+    served.stop()
+    config = _config(Study(served.database, KEY, public=public), Address("127.0.0.1", served.port), access_log=False)
+    config.port = served.port
+    served.start(config)
+    one = person()
+    page = one.open(link.replace(served.url, public))
+    one.press("3")
+    page.get_by_text("Draft saved").wait_for()
+    one.submit()
+    page.get_by_text("1 of 2 done").wait_for()
+    scopes = "async () => (await navigator.serviceWorker.getRegistrations()).map(({ scope }) => scope)"
+    assert page.evaluate(scopes) == [f"{public}/"]
+    page.goto(admin.replace(served.url, public))
+    page.get_by_role("link", name="likert").click()
+    page.get_by_role("button", name="Make links").click()
+    page.get_by_text(f"{public}/join/").first.wait_for()
+    assert page.url == f"{public}/admin/tasks/1"
 
 
 def test_without_a_proxy_its_headers_are_not_believed(served: Served) -> None:
