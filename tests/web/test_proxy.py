@@ -110,6 +110,7 @@ def test_all_pages_work_below_a_path_in_a_browser(served: Served, person: Callab
     assert page.evaluate(scopes) == [f"{public}/"]
     page.goto(admin.replace(served.url, public))
     page.get_by_role("link", name="likert").click()
+    page.locator("html[data-ready] #h-pages").wait_for()
     page.get_by_role("button", name="Make links").click()
     page.get_by_text(f"{public}/join/").first.wait_for()
     assert page.url == f"{public}/admin/tasks/1"
