@@ -73,15 +73,23 @@ class Preference:
     rater: str = ""
     aspect: str = "overall"
     reason: str = ""
+    ids: tuple[str, ...] = ()  # of the two answers, if they are not the item's
 
     def __post_init__(self) -> None:
-        names = tuple(self.systems)
+        names, ids = tuple(self.systems), tuple(self.ids)
         if len(names) != 2 or names[0] == names[1] or not all(isinstance(name, str) and name for name in names):
             raise InputError(f"a preference is between two different systems, got {_shown(self.systems)}")
         if self.winner and self.winner not in names:
             hint = f'name {names[0]!r} or {names[1]!r}, or "" for a tie'
             raise InputError(f"the winner is not one of the two systems: {_shown(self.winner)}", hint=hint)
+        if len(ids) not in (0, 2) or not all(isinstance(one, str) and one for one in ids):
+            raise InputError(f"ids must be those of the two answers, got {_shown(self.ids)}")
         object.__setattr__(self, "systems", names)
+        object.__setattr__(self, "ids", ids)
+
+    def key(self, system: str) -> Key:
+        """Key of the answer of one of the two systems."""
+        return (self.ids or (self.item, self.item))[self.systems.index(system)], system
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,6 +79,7 @@ def _preference(value: Mapping[str, Any], _: str) -> Preference:
         systems=tuple(_list(value, "systems")),  # checked by the record
         winner="" if value["winner"] is None else _get(value, "winner", str, ""),
         aspect=_get(value, "aspect", str, "overall"),
+        ids=tuple(_list(value, "ids")),
         **texts,
     )
 

@@ -121,7 +121,7 @@ def preference_agreement(preferences: Iterable[Preference], scores: Iterable[Sco
     groups = sorted(_by_aspect(preferences).items())
     found = [_agreement(metric, values, *group) for metric, values in sorted(metrics.items()) for group in groups]
     if not any(one.n for one in found):
-        hint = "scores need the ids of the compared items and the names of both systems"
+        hint = "scores need the ids of the compared replies and the names of both systems"
         raise InputError("no preference has scores of both replies", hint=hint)
     return found
 
@@ -130,7 +130,7 @@ def _agreement(metric: str, values: dict[Key, float], aspect: str, some: Sequenc
     decided = [one for one in some if one.winner]
     known = []
     for one in decided:
-        won, lost = (values.get((one.item, name)) for name in _ordered(one))
+        won, lost = (values.get(one.key(name)) for name in _ordered(one))
         if won is not None and lost is not None:
             known.append((one.item, 0.5 + 0.5 * float(np.sign(won - lost))))
     if not known:

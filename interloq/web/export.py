@@ -29,6 +29,7 @@ from interloq.web.chat_export import chat_dialogues, chat_samples
 from interloq.web.copies import note_export
 from interloq.web.database import open_database
 from interloq.web.guesses import exported, guesses
+from interloq.web.items import compared_ids
 from interloq.web.people import raters
 from interloq.web.references_export import export_references
 from interloq.web.schema import answer, assignment, item
@@ -98,7 +99,8 @@ def preferences(connection: Connection, task: int, name: Pseudonyms) -> Iterator
     for one in answers(connection, task):
         first, second = (unit["system"] for unit in one.units)
         winner = "" if one.choice == "tie" else one.units[PLACES.index(str(one.choice))]["system"]
-        yield Preference(one.item, (first, second), winner, name(one.rater), one.aspect, one.reason)
+        ids = compared_ids(one.item, one.units)
+        yield Preference(one.item, (first, second), winner, name(one.rater), one.aspect, one.reason, ids)
 
 
 def export_study(

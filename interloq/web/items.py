@@ -52,7 +52,12 @@ def compare_items(records: Iterable[Sample | Dialogue]) -> list[Item]:
     groups: dict[str, list[Sample | Dialogue]] = {}
     for record in records:
         groups.setdefault(_occasion(record) if by_id else _key(record), []).append(record)
-    found = [_pair(pair) for group in groups.values() for pair in combinations(group, 2) if _differ(*pair)]
+    found = [
+        _pair(pair, _occasion(group[0]))
+        for group in groups.values()
+        for pair in combinations(group, 2)
+        if _differ(*pair)
+    ]
     if not found:
         hint = "give two systems' replies with the same id, or two dialogues with the same occasion"
         raise InputError("nothing to compare", hint=hint)
@@ -63,15 +68,21 @@ def _differ(first: Sample | Dialogue, second: Sample | Dialogue) -> bool:
     return system_of(first) != system_of(second)
 
 
-def _pair(pair: tuple[Sample | Dialogue, Sample | Dialogue]) -> Item:
+def _pair(pair: tuple[Sample | Dialogue, Sample | Dialogue], place: str) -> Item:
     first, second = pair
     if not (system_of(first) and system_of(second)):
         raise InputError(f"a version of {first.id!r} has no system", hint="name the systems that are compared")
     if isinstance(first, Sample) and isinstance(second, Sample) and _texts(first) != _texts(second):
         raise InputError(f"the replies with the id {first.id!r} answer different contexts", hint="use different ids")
-    item, place = _item(pair), _occasion(first)
+    item = _item(pair)
     key = item.answer_key if isinstance(first, Sample) else fingerprint("occasion", place)
     return replace(item, answer_key=key, hidden={**item.hidden, "item": place})
+
+
+def compared_ids(item: str, units: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Ids of the compared records for a preference; none if both are that of the item."""
+    ids = tuple(str(unit["id"]) for unit in units)
+    return () if set(ids) == {item} else ids
 
 
 def _place_of(record: Sample | Dialogue, *, together: bool) -> str:

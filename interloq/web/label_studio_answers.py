@@ -19,6 +19,7 @@ from interloq.data.parsers import PARSERS
 from interloq.data.pseudonyms import Pseudonyms
 from interloq.errors import InputError, ReadWarning, short_repr
 from interloq.records import OUTSIDER, Dialogue, Preference, Rating, Sample, format_key
+from interloq.web.items import compared_ids
 from interloq.web.label_studio_tasks import KEY, SIDES, TIE
 
 LIMIT = 2**30  # bytes of an export, which is read at once
@@ -151,12 +152,13 @@ def _preferences(
         with reading_saved(task.where, "the key file is damaged"):
             systems = {side: str(unit["system"]) for side, unit in zip(SIDES, known["units"], strict=True)}
             item = str(known["item"])
+            ids = compared_ids(item, known["units"])
         pair = systems[SIDES[0]], systems[SIDES[1]]
         for one in task.annotations:
             reason = " ".join(_texts(one.results))
             for result in _used([r for r in one.results if r.type != "textarea"], COMPARED, skipped):
                 side = _side(result)
-                yield Preference(item, pair, systems.get(side, ""), name(one.rater), result.aspect, reason)
+                yield Preference(item, pair, systems.get(side, ""), name(one.rater), result.aspect, reason, ids)
 
 
 def _side(result: _Result) -> str:

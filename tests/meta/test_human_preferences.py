@@ -41,6 +41,12 @@ def test_preferences_for_one_item_are_one_unit() -> None:
     assert found.systems[0].ci is None
 
 
+def test_scores_are_matched_by_the_ids_of_the_replies_if_they_differ_from_the_item() -> None:
+    scores = [Score("0/a", "mine", 0.9, system="a"), Score("0/b", "mine", 0.1, system="b")]
+    (found,) = preference_agreement([Preference("0", ("a", "b"), "b", ids=("0/a", "0/b"))], scores)
+    assert (found.n, found.share) == (1, 0)
+
+
 def test_metrics_agree_where_the_winner_has_the_better_score() -> None:
     values = {"0": (0.9, 0.1), "1": (0.2, 0.2), "2": (0.1, 0.9), "4": (0.5, 0.6)}
     scores = [

@@ -101,7 +101,7 @@ def test_ties_between_dialogues_name_the_occasion(study: Database, tmp_path: Pat
     stored = stored_task(study, choice_task(), dialogues)
     answer_all(study, stored, *annotators(study, stored))
     (one,) = exported(study, stored, tmp_path / "preferences.jsonl")
-    assert (one.item, one.winner) == ("tea", "")  # type: ignore[attr-defined]
+    assert (one.item, one.winner, one.ids) == ("tea", "", ("da", "db"))  # type: ignore[attr-defined]
 
 
 def test_checks_and_withdrawn_answers_are_not_exported(study: Database, tmp_path: Path) -> None:

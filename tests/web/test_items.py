@@ -7,7 +7,7 @@ import pytest
 from interloq import Sample
 from interloq.errors import InputError
 from interloq.records import Dialogue, Turn
-from interloq.web.items import blind, compare_items, rate_items
+from interloq.web.items import blind, compare_items, compared_ids, rate_items
 from tests.web.conftest import replies
 
 
@@ -34,8 +34,9 @@ def test_every_two_systems_are_compared() -> None:
 
 
 def test_without_shared_ids_replies_to_one_context_are_compared() -> None:
-    (item,) = compare_items([Sample("1", ["Hi"], "x", system="a"), Sample("2", ["Hi"], "y", system="b")])
-    assert item.hidden["item"] == "1"
+    items = compare_items([Sample(f"1/{name}", ["Hi"], name, system=name) for name in "abc"])
+    assert {item.hidden["item"] for item in items} == {"1/a"}  # intervals count a context once
+    assert compared_ids("1/a", items[2].hidden["units"]) == ("1/b", "1/c")
 
 
 def test_dialogues_on_one_occasion_are_compared_by_one_person_once() -> None:
