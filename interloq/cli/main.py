@@ -149,7 +149,18 @@ def verb_parser(verb: str) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     module.add_arguments(parser)
+    _add_examples(parser, module.EXAMPLES.splitlines())
     return parser
+
+
+def _add_examples(parser: argparse.ArgumentParser, examples: Sequence[str]) -> None:
+    """Show each action of a verb its own examples."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, actor in action.choices.items():
+                own = [line for line in examples if line.startswith(f"  {parser.prog} {name} ")]
+                actor.epilog = "\n".join(("examples:", *own)) if own else None
+                actor.formatter_class = argparse.RawDescriptionHelpFormatter
 
 
 def _replace_closed_streams() -> None:

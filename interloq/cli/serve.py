@@ -28,8 +28,13 @@ EXAMPLES = """\
   interloq serve invite study.db samples -n 5
   interloq serve run study.db
   interloq serve run study.db --host 0.0.0.0 --public-url https://rate.example.org --behind-proxy --secret study.key
+  interloq serve invite study.db samples --parameter PROLIFIC_PID --public-url https://rate.example.org
+  interloq serve invite study.db --admin
   interloq serve export study.db samples -o rated.jsonl
-  interloq serve backup study.db study-monday.db"""
+  interloq serve export study.db samples --ratings -o ratings.csv
+  interloq serve forget study.db 5f3c9a
+  interloq serve backup study.db study-monday.db
+  interloq serve restore study-monday.db study.db"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -70,7 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="for crowd platforms: one link for many people, told apart by this parameter, e.g. PROLIFIC_PID",
     )
-    _add_address(inviting)
+    _add_address(inviting, "of the server")
     inviting.add_argument("--json", action="store_true", help="print JSON instead of lines")
     serve_data.add_arguments(actions)
 
@@ -107,9 +112,9 @@ def _add_trust(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--trust", action="store_true", help=f"allow bots of chats that {what}")
 
 
-def _add_address(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1)")
-    parser.add_argument("--port", type=int, default=8765, help="port to listen on (default 8765)")
+def _add_address(parser: argparse.ArgumentParser, what: str = "to listen on") -> None:
+    parser.add_argument("--host", default="127.0.0.1", help=f"address {what} (default 127.0.0.1)")
+    parser.add_argument("--port", type=int, default=8765, help=f"port {what} (default 8765)")
     parser.add_argument("--public-url", default="", metavar="URL", help="address that people open, if it is another")
 
 

@@ -9,7 +9,7 @@ import re
 import socket
 import sys
 import webbrowser
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -26,7 +26,7 @@ from interloq.web.database import Database, open_database
 from interloq.web.people import invitation_path, invite
 from interloq.web.references_model import check_models
 from interloq.web.schema import invitation
-from interloq.web.tasks import find_task
+from interloq.web.tasks import all_tasks, find_task
 
 PORT = 8765
 PROXIES = "127.0.0.1,::1"  # addresses from which a reverse proxy on this machine connects
@@ -108,8 +108,8 @@ def run(
         for task in invited:
             say(f"annotators of {task}: {invitation_links(place, task, address)[0]}")
         link = first_admin_link(database, address)
-        if link:
-            say(f"administrators: {link}")
+        for line in first_lines(database, str(place), link):
+            say(line)
         secure = address.public.startswith("https:")
         if not (address.local or secure):
             say("warning: without https, others on the network can read what is sent; use a reverse proxy")
@@ -126,6 +126,15 @@ def run(
         say("stopped")
     finally:
         database.close()
+
+
+def first_lines(database: Database, place: str, link: str) -> Iterator[str]:
+    """What is printed first: a link for administrators, if it is new, and that the study has no tasks."""
+    if link:
+        yield f"administrators: {link}"
+    with database.reading() as connection:
+        if not all_tasks(connection):  # perhaps the name is misspelt
+            yield f"{place} has no tasks yet: add one on the administrators' page, or with interloq serve add"
 
 
 def _check_open(address: Address, secret: str | None) -> None:

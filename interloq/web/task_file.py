@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from sqlalchemy import Connection
 
@@ -31,9 +31,10 @@ from interloq.web.chat_bots import check_chat
 from interloq.web.chat_task import chat_items
 from interloq.web.database import open_database
 from interloq.web.guesses import check_records, guesses, with_guesses
+from interloq.web.interface import LANGUAGES, texts
 from interloq.web.items import Item, compare_items, rate_items
 from interloq.web.priority import with_scores
-from interloq.web.questions import Question, Task, from_json, is_number
+from interloq.web.questions import Kind, Question, Task, from_json, is_number
 from interloq.web.references_task import prepare_references
 from interloq.web.tasks import add_task
 from interloq.web.workload import workload
@@ -41,10 +42,6 @@ from interloq.web.workload import workload
 LARGEST_SETTINGS = 2**20  # bytes
 CHECKS = "checks"
 CHECK_FIELDS = ("context", "correct", "response", "responses", "turns")
-DEFAULTS: Mapping[str, Mapping[str, Any]] = {  # of kinds of tasks that differ from the others
-    "compare": {"questions": [{"control": "choice", "reason": True}]},
-    "references": {"questions": [], "per_item": 1},
-}
 
 
 @dataclass(frozen=True)
@@ -59,15 +56,26 @@ def read_settings(path: str | Path | None, *, default_name: str = "", **given: A
     """Settings from a JSON file, if there is one, and from options, which take precedence."""
     value = {} if path is None else read_json(path, hint="see docs/serve.md for an example", limit=LARGEST_SETTINGS)
     value = {"name": default_name, **value, **{option: one for option, one in given.items() if one is not None}}
-    defaults = DEFAULTS.get(str(value.get("kind")), {})
-    value = {**defaults, **value}
     checks = value.pop(CHECKS, [])
     try:
+        value = {**_defaults(value.get("kind"), value.get("language", LANGUAGES[0])), **value}
         task = from_json(value)
         task = with_guesses(task) if task.kind == "rate" else task
         return Settings(task, tuple(_checks(checks, task)))
     except InputError as error:
         raise InputError(error.what, hint=error.hint, where=str(path or "")) from error
+
+
+def _defaults(kind: object, language: object) -> dict[str, Any]:
+    """Questions and other settings of a kind of task that are used unless others are given."""
+    if kind is None:
+        raise InputError("a task has no kind", hint=f"choose one with --task: {', '.join(get_args(Kind))}")
+    if kind == "references":
+        return {"questions": [], "per_item": 1}
+    t = texts(language if isinstance(language, str) and language in LANGUAGES else LANGUAGES[0])
+    if kind == "compare":
+        return {"questions": [{"text": t["ask_compare"], "control": "choice", "reason": True}]}
+    return {"questions": [{"text": t["ask_rate"], "labels": [t["scale_low"], t["scale_high"]]}]}
 
 
 def default_name(path: str | Path | None) -> str:

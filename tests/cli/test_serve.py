@@ -71,3 +71,9 @@ def test_run_refuses_an_open_network(study: str, capsys: pytest.CaptureFixture[s
 def test_the_demo_and_its_port_are_without_an_action(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["serve", *words]) == 2
     assert "demo" in capsys.readouterr().err
+
+
+def test_the_help_of_an_action_has_its_examples_only(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["serve", "restore", "--help"])
+    assert capsys.readouterr().out.endswith("\nexamples:\n  interloq serve restore study-monday.db study.db\n")

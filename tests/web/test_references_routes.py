@@ -14,6 +14,7 @@ from interloq.data.pseudonyms import Pseudonyms
 from interloq.records import Pair
 from interloq.reliability.model import Reliability
 from interloq.web.export import export_task
+from interloq.web.interface import texts
 from interloq.web.tasks import Stored
 from tests.web.conftest import KEY, Person, Served, problems
 from tests.web.made_references import SAMPLES, add_references
@@ -148,6 +149,8 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways(
     page.locator("#others summary").click()
     page.locator(".meaning summary").click()
     check()
+    page.locator("#best-tag").evaluate("(tag, longest) => { tag.textContent = longest; }", texts("en")["ref_least_bad"])
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.locator("#next").click()
     check()
     one.press("Enter")  # stays here

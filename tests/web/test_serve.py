@@ -10,7 +10,7 @@ import pytest
 
 from interloq.errors import InputError
 from interloq.web.database import open_database
-from interloq.web.serve import Address, first_admin_link, invitation_links, run, without_tokens
+from interloq.web.serve import Address, first_admin_link, first_lines, invitation_links, run, without_tokens
 from tests.web.conftest import likert_task, replies, stored_task
 
 
@@ -33,6 +33,15 @@ def test_an_open_network_needs_a_secret_and_an_address(
 def test_a_port_in_use_is_refused(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(InputError, match="cannot listen"):
         run(tmp_path / "study.db", Address(port=taken.getsockname()[1]))
+
+
+def test_a_study_without_tasks_is_reported(tmp_path: Path) -> None:
+    database = open_database(tmp_path / "typo.db")
+    link, line = first_lines(database, "typo.db", "http://x/join/y")
+    assert (link, line[:24]) == ("administrators: http://x/join/y", "typo.db has no tasks yet")
+    stored_task(database, likert_task(), replies(1))
+    assert list(first_lines(database, "typo.db", "")) == []
+    database.close()
 
 
 def test_addresses() -> None:

@@ -47,6 +47,26 @@ def test_a_file_and_settings_become_a_task(tmp_path: Path) -> None:
     assert correct == [None, None, None, {"overall": [4.0, 5.0]}, {"overall": [1.0]}]
 
 
+@pytest.mark.parametrize(
+    ("kind", "language", "text", "labels"),
+    [
+        ("rate", "en", "How good is it?", ("bad", "good")),
+        ("compare", "ja", "どちらが良いですか？", ()),
+        ("references", "en", None, None),
+    ],
+)
+def test_without_settings_people_are_asked_a_question_and_not_an_aspect(
+    kind: str, language: str, text: str | None, labels: tuple[str, ...] | None
+) -> None:
+    task = read_settings(None, default_name="x", kind=kind, language=language).task
+    assert [(one.aspect, one.text, one.labels) for one in task.questions] == [("overall", text, labels)] * bool(text)
+
+
+def test_a_missing_kind_names_the_option() -> None:
+    with pytest.raises(InputError, match="choose one with --task: rate, compare, references, chat"):
+        read_settings(None, default_name="x", kind=None)
+
+
 def test_checks_of_comparisons_name_the_place_of_the_reply() -> None:
     settings = read_settings(None, default_name="x", kind="compare", checks=[PAIR])
     assert [question.control for question in settings.task.questions] == ["choice"]
