@@ -19,7 +19,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 from sqlalchemy import Connection
 from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException  # includes those of unknown paths
@@ -37,7 +37,7 @@ from interloq.web.questions import LARGEST
 from interloq.web.security import COOKIE, HOST_COOKIE, Protected
 from interloq.web.stop import stop_when_settled
 from interloq.web.tasks import get_task, number_of_pages
-from interloq.web.visitors import Annotator, Known, Number, at_work, database
+from interloq.web.visitors import Annotator, Known, OwnAssignment, at_work, database
 
 STATIC = Path(__file__).parent / "static"
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]", "::1")
@@ -73,11 +73,9 @@ class Study:
         return HOST_COOKIE if self.secure and not self.root else COOKIE
 
 
-class Draft(BaseModel):
+class Draft(OwnAssignment):
     """What was typed so far; larger revisions replace smaller ones."""
 
-    model_config = ConfigDict(extra="forbid")
-    assignment: Number
     revision: int = Field(ge=1, le=10**9)
     body: dict[str, Any]
 
@@ -91,11 +89,9 @@ class Draft(BaseModel):
         return body
 
 
-class Submission(BaseModel):
+class Submission(OwnAssignment):
     """The answers to an item; the same submission may be sent again and is stored once."""
 
-    model_config = ConfigDict(extra="forbid")
-    assignment: Number
     submission: str = Field(pattern=r"^[0-9a-zA-Z-]{8,40}$")
     answers: list[dict[str, Any]] = Field(max_length=500)
 

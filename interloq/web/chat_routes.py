@@ -8,7 +8,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.responses import StreamingResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from interloq.play.schedule import seed_of
 from interloq.web import chat
@@ -16,31 +16,15 @@ from interloq.web.chat_bots import Bots
 from interloq.web.chat_replies import Replies, Show
 from interloq.web.database import Database
 from interloq.web.questions import Task
-from interloq.web.visitors import Annotator, Number, at_work, database
+from interloq.web.visitors import Annotator, OwnAssignment, Place, at_work, database
 
-MOST_PLACES = 10**7
 UNBUFFERED = {"X-Accel-Buffering": "no"}  # nginx passes the parts on at once
-
-
-class Place(BaseModel):
-    """A conversation, and the place of the turn that is said or wanted."""
-
-    model_config = ConfigDict(extra="forbid")
-    assignment: Number
-    place: int = Field(ge=0, le=MOST_PLACES)
 
 
 class Said(Place):
     """Something that the person says."""
 
     text: str = Field(max_length=chat.LONGEST_TURN)
-
-
-class End(BaseModel):
-    """A conversation to end."""
-
-    model_config = ConfigDict(extra="forbid")
-    assignment: Number
 
 
 def register(app: FastAPI) -> None:
@@ -81,7 +65,7 @@ def _replied(bots: Bots, stored: Database, settings: Task, found: chat.Chat, pla
         return chat.store_reply(connection, settings, found.person, found.assignment, place, given).shown()
 
 
-def end(request: Request, visitor: Annotator, which: End) -> dict[str, Any]:
+def end(request: Request, visitor: Annotator, which: OwnAssignment) -> dict[str, Any]:
     """End a conversation early."""
     with database(request).writing() as connection:
         settings = at_work(connection, visitor).settings

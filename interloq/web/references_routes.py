@@ -11,7 +11,7 @@ from typing import Any
 
 from anyio import CapacityLimiter, to_thread
 from fastapi import FastAPI, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from starlette.exceptions import HTTPException
 
 from interloq.errors import InterloqError
@@ -23,27 +23,18 @@ from interloq.web.people import Visitor
 from interloq.web.references import Decision, Work
 from interloq.web.references_model import Predictors
 from interloq.web.tasks import Stored
-from interloq.web.visitors import Annotator, Number, at_work, database
+from interloq.web.visitors import MOST_PLACES, Annotator, Place, at_work, database
 
-MOST_PLACES = 10**6
 AT_ONCE = 8  # requests that wait for a model; they have threads of their own, so that they never hold up other pages
 
 
-class Item(BaseModel):
-    """An item, and the number of steps that the page knows."""
-
-    model_config = ConfigDict(extra="forbid")
-    assignment: Number
-    place: int = Field(ge=0, le=MOST_PLACES)
-
-
-class Attempt(Item):
+class Attempt(Place):
     """A text that is being written."""
 
     text: str = Field(max_length=references.LONGEST_REFERENCE)
 
 
-class Decided(Item):
+class Decided(Place):
     """A decision; `text` is that of an edit, `candidate` the place of the one that is chosen."""
 
     action: Action
@@ -59,7 +50,7 @@ def register(app: FastAPI) -> None:
     app.post("/api/references/step")(step)
 
 
-async def offer(request: Request, visitor: Annotator, wanted: Item) -> dict[str, Any]:
+async def offer(request: Request, visitor: Annotator, wanted: Place) -> dict[str, Any]:
     """Predictions without and with each candidate, and the place of the candidate that would help most."""
     return await _waited(request, _offered, visitor, wanted)
 
@@ -74,14 +65,14 @@ async def step(request: Request, visitor: Annotator, decided: Decided) -> dict[s
     return await _waited(request, _stepped, visitor, decided)
 
 
-async def _waited(request: Request, work: Any, visitor: Visitor, wanted: Item) -> dict[str, Any]:
+async def _waited(request: Request, work: Any, visitor: Visitor, wanted: Place) -> dict[str, Any]:
     found: dict[str, Any] = await to_thread.run_sync(
         partial(work, request, visitor, wanted), limiter=request.app.state.predicting
     )
     return found
 
 
-def _offered(request: Request, visitor: Visitor, wanted: Item) -> dict[str, Any]:
+def _offered(request: Request, visitor: Visitor, wanted: Place) -> dict[str, Any]:
     stored, work = _work(request, visitor, wanted)
     if work.state.finished:
         return {"place": len(work.steps), "before": None, "with_each": [], "best": None}
@@ -113,7 +104,7 @@ def _stepped(request: Request, visitor: Visitor, decided: Decided) -> dict[str, 
         return references.take_step(*own, decided.place, decision, predicted).shown()
 
 
-def _work(request: Request, visitor: Visitor, wanted: Item) -> tuple[Stored, Work]:
+def _work(request: Request, visitor: Visitor, wanted: Place) -> tuple[Stored, Work]:
     with database(request).reading() as connection:
         stored = at_work(connection, visitor)
         return stored, references.get_work(connection, stored.settings, visitor.person, wanted.assignment)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who sends a request: a person with a session, an annotator at work, or an administrator."""
+"""Who sends a request: a person with a session, an annotator at work, or an administrator; and for which assignment."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
 from fastapi import Depends, Request
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import Connection
 from starlette.exceptions import HTTPException
 
@@ -17,6 +17,20 @@ from interloq.web.security import CSRF_HEADER, from_our_page
 from interloq.web.tasks import Stored, get_task
 
 Number = Annotated[int, Field(ge=1, lt=2**63)]  # of a row: databases have no larger ones
+MOST_PLACES = 10**6
+
+
+class OwnAssignment(BaseModel):
+    """An assignment of the person."""
+
+    model_config = ConfigDict(extra="forbid")
+    assignment: Number
+
+
+class Place(OwnAssignment):
+    """The number of turns or steps that the page knows of an assignment: the place of the next one."""
+
+    place: int = Field(ge=0, le=MOST_PLACES)
 
 
 def database(request: Request) -> Database:

@@ -186,7 +186,7 @@ def test_an_answer_whose_receipt_was_lost_is_sent_again_after_a_reload(
     page.get_by_role("button", name="Try again now").wait_for()
     page.reload()
     page.get_by_text("You finished 1 item.").wait_for()
-    page.wait_for_function("localStorage.length === 0")
+    page.wait_for_function("() => localStorage.length === 0")
     assert len(sent) > 1
     assert len(set(sent)) == 1
     assert len(exported(served, task, tmp_path)) == 1

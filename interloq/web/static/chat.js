@@ -2,9 +2,10 @@
 // it was stored. After a reload, or in a second tab, the conversation continues from what the server has.
 
 import { connect } from './dialogs.js';
+import { made } from './elements.js';
 import { isKept, keepPages } from './kept.js';
 import { sendOthers } from './outbox.js';
-import { counted, facts, find, isTemporary, notify, post, proceed, text, whenBack } from './page.js';
+import { counted, facts, find, isTemporary, notify, post, proceed, showRefusal, text, whenBack } from './page.js';
 import * as store from './store.js';
 import { receive } from './stream.js';
 
@@ -33,21 +34,10 @@ function show(found) {
 const spoken = () => state.turns.filter((turn) => !turn.failed);
 
 function entry(turn) {
-  const found = document.createElement('li');
-  found.className = turn.own ? 'turn other' : 'turn';
+  const speaker = made('span', { className: 'hidden-text', textContent: `${text(turn.own ? 'chat_you' : 'chat_partner')}: ` });
+  const said = made('span', { className: 'text', dir: 'auto', textContent: turn.text });
+  const found = made('li', { className: turn.own ? 'turn other' : 'turn' }, made('div', { className: 'bubble' }, speaker, said));
   found.dataset.place = turn.place;
-  const bubble = document.createElement('div');
-  bubble.className = 'bubble';
-  bubble.append(part('hidden-text', `${text(turn.own ? 'chat_you' : 'chat_partner')}: `), part('text', turn.text));
-  bubble.lastElementChild.dir = 'auto';
-  found.append(bubble);
-  return found;
-}
-
-function part(name, content) {
-  const found = document.createElement('span');
-  found.className = name;
-  found.textContent = content;
   return found;
 }
 
@@ -108,9 +98,7 @@ async function request(name, body, retry, ask = post) {
   busy = false;
   if (status === 200) return answer;
   if (isTemporary(status)) notify(text('chat_offline'), again(retry));
-  else if (status === 401) notify(text('notice_session'));
-  else if (status === 409) proceed(); // it went on in another tab; what was typed here is kept
-  else notify(text('notice_refused'), { name: text('reload'), run: proceed });
+  else showRefusal(status); // what was typed here is kept
   return null;
 }
 

@@ -1,5 +1,6 @@
 // A small gauge from −1 to 1 with predictions before and after, and the same as text.
 
+import { made } from './elements.js';
 import { find, text } from './page.js';
 
 const place = (value) => 200 + 180 * Math.max(-1, Math.min(1, value));
@@ -36,10 +37,7 @@ function described(found) {
 }
 
 function changed(difference) {
-  const element = document.createElement('b');
-  element.className = difference < -0.0005 ? 'worse' : 'better';
-  element.textContent = signed(difference);
-  return element;
+  return made('b', { className: difference < -0.0005 ? 'worse' : 'better', textContent: signed(difference) });
 }
 
 function move(id, found) {

@@ -1,5 +1,6 @@
 // What every page needs: texts of the interface, facts from the server, and requests to it.
 
+import { made } from './elements.js';
 import { dropPage, root } from './kept.js';
 
 const block = (id) => JSON.parse(document.getElementById(id).textContent);
@@ -57,12 +58,18 @@ export function notify(message, action = null) {
   notice.textContent = message;
   notice.hidden = !message;
   if (!action) return;
-  const button = document.createElement('button');
-  button.type = 'button';
-  button.className = 'plain';
-  button.textContent = action.name;
+  const button = made('button', { type: 'button', className: 'plain', textContent: action.name });
   button.addEventListener('click', action.run);
   notice.append(' ', button);
+}
+
+/** Show why the server refused something; `whenGone` is called if the item was finished or continued elsewhere. */
+export function showRefusal(status, whenGone = proceed) {
+  const again = { name: text('reload'), run: proceed };
+  if (status === 401) notify(text('notice_session'));
+  else if (status === 403) notify(text('notice_reload'), again);
+  else if (status === 409) whenGone();
+  else notify(text('notice_refused'), again);
 }
 
 /** Calls `work` again and again, ever less often, until it is stopped; at once when the connection is back. */

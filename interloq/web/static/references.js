@@ -3,148 +3,51 @@
 
 import { connect } from './dialogs.js';
 import { Draft } from './draft.js';
-import * as gauge from './gauge.js';
 import { isKept, keepPages } from './kept.js';
 import * as keys from './keys.js';
 import * as outbox from './outbox.js';
-import { counted, facts, find, isTemporary, notify, post, proceed, Retry, text, whenBack } from './page.js';
+import { counted, facts, find, isTemporary, notify, proceed, Retry, showRefusal, text, whenBack } from './page.js';
+import { Predictions } from './predictions.js';
+import { choice, entry } from './reference_list.js';
 import * as store from './store.js';
 
-const SOON = 300; // milliseconds after the last key, before a text is predicted
-const PATIENCE = 120_000; // milliseconds for predictions: the model may have to be loaded first
 const LONGEST = 2_000; // characters
 const SEEN = `seen/${facts.assignment}`; // the state after the last step, for a page that is shown without a connection
-const item = { assignment: facts.assignment };
 const written = find('text');
 const draft = new Draft(facts.assignment, showSaved);
 const retry = new Retry(() => send());
-const later = new Retry(() => predict());
+const predictions = new Predictions(view);
 let state = facts;
-let predicted = null; // for the candidates of this state
-let attempt = null; // the prediction for the text that is being written
 let editing = false;
 let waiting = null; // the decision that is not stored yet
 let sending = false;
-let timer = 0;
 
 const candidate = () => state.candidates[0];
 const typed = () => written.value.trim();
 const isUnchanged = () => typed() === candidate().text.trim();
 
+function view() {
+  return { state, written: editing ? { text: typed(), isChanged: !isUnchanged(), why: why() } : null };
+}
+
 // ---- the state ------------------------------------------------------------------------------------------------------
 
 function show(found) {
   state = found;
-  predicted = null;
-  find('known').replaceChildren(...state.references.map(known));
+  find('known').replaceChildren(...state.references.map(entry));
   find('room').textContent = state.references.length ? counted('ref_room', state.room) : text('ref_no_references');
   find('candidate').textContent = candidate().text;
   find('edited').hidden = !candidate().edited;
   find('attempts').textContent = counted('ref_attempts', state.attempts);
   showOthers();
   showEditing(false);
-  predict();
-}
-
-function known(reference) {
-  const entry = document.createElement('li');
-  entry.append(part('span', 'text', reference.text));
-  entry.firstElementChild.dir = 'auto';
-  if (reference.added) entry.append(' ', part('span', 'tag', text(reference.edited ? 'ref_edited' : 'ref_added')));
-  return entry;
-}
-
-function part(tag, name, content) {
-  const found = document.createElement(tag);
-  found.className = name;
-  found.textContent = content;
-  return found;
+  predictions.ask();
 }
 
 function showOthers() {
   const others = state.candidates.slice(1);
   find('others-title').textContent = text('ref_others', { count: others.length });
-  find('others-list').replaceChildren(...others.map((one, index) => other(one, index + 1)));
-}
-
-function other(one, place) {
-  const entry = known(one);
-  const button = part('button', 'plain', text('ref_choose'));
-  button.type = 'button';
-  button.setAttribute('aria-label', `${text('ref_choose')}: ${one.text}`);
-  button.addEventListener('click', () => decide('choose', { candidate: place }));
-  const row = part('div', 'row', '');
-  row.append(part('span', 'quiet', ''), button);
-  entry.append(row);
-  return entry;
-}
-
-// ---- predictions ----------------------------------------------------------------------------------------------------
-
-/** Ask for the predictions of this state; they are dropped if it has changed meanwhile. */
-async function predict() {
-  const { place } = state;
-  showPredictions();
-  const { status, answer } = await request('offer', { place });
-  if (place !== state.place) return;
-  if (status === 200 && answer.place === place) {
-    later.stop();
-    predicted = answer;
-    showPredictions();
-  } else if (status === 200) proceed(); // it went on in another tab
-  else showNone(later);
-}
-
-const request = (name, body) => post(`/api/references/${name}`, { ...item, ...body }, { signal: AbortSignal.timeout(PATIENCE) });
-
-function showNone(again) {
-  find('after').textContent = text('ref_no_prediction');
-  again.later();
-}
-
-function showPredictions() {
-  const after = editing && !isUnchanged() ? attempt : predicted?.with_each[0];
-  find('after-name').textContent = text(editing ? 'ref_after_text' : 'ref_after');
-  gauge.show(predicted?.before, after);
-  if (predicted && !predicted.before) find('before').textContent = text('ref_no_before');
-  if (!predicted) find('before').textContent = text('ref_predicting');
-  if (!after) find('after').textContent = editing && why() ? '–' : text('ref_predicting');
-  showBest();
-}
-
-function showBest() {
-  const best = predicted?.best;
-  const change = best >= 0 ? gauge.change(predicted.before, predicted.with_each[best]) : null;
-  const helps = change === null || change > 0;
-  find('is-best').hidden = best !== 0 || !helps || editing;
-  find('best').hidden = !(best > 0) || editing;
-  if (best > 0) {
-    find('best-tag').textContent = text(helps ? 'ref_best' : 'ref_least_bad');
-    find('best-text').textContent = state.candidates[best].text;
-    find('best-after').textContent = effect(best);
-  }
-  [...find('others-list').children].forEach((entry, index) => {
-    entry.querySelector('.quiet').textContent = predicted ? effect(index + 1) : '';
-  });
-}
-
-const effect = (place) => text('ref_with', { after: gauge.numbers(predicted.before, predicted.with_each[place]) });
-
-/** Predict the text that is being written. */
-async function tryText() {
-  const given = typed();
-  const { status, answer } = await request('attempt', { place: state.place, text: given });
-  if (!editing || given !== typed()) return;
-  if (status === 200) {
-    attempt = answer.after;
-    showPredictions();
-  } else find('after').textContent = text('ref_no_prediction');
-}
-
-function tryTextSoon() {
-  clearTimeout(timer);
-  attempt = null;
-  if (!why()) timer = setTimeout(tryText, SOON);
+  find('others-list').replaceChildren(...others.map((one, index) => choice(one, () => decide('choose', { candidate: index + 1 }))));
 }
 
 // ---- writing --------------------------------------------------------------------------------------------------------
@@ -171,8 +74,7 @@ function startEditing(content = candidate().text) {
 
 function showEditing(now) {
   editing = now;
-  clearTimeout(timer);
-  attempt = null;
+  predictions.dropText();
   find('editing').hidden = !now;
   find('candidate').hidden = now;
   find('deciding').hidden = now;
@@ -185,8 +87,8 @@ function showEditing(now) {
 function entered() {
   find('why').textContent = why();
   showDisabled();
-  tryTextSoon();
-  showPredictions();
+  predictions.tryTextSoon();
+  predictions.show();
 }
 
 function typing() {
@@ -197,7 +99,7 @@ function typing() {
 function stopEditing() {
   draft.keep(null);
   showEditing(false);
-  showPredictions();
+  predictions.show();
   find('edit').focus();
 }
 
@@ -243,7 +145,7 @@ async function send() {
     retry.later();
   } else {
     waiting = null;
-    refused(status);
+    showRefusal(status);
   }
   showDisabled();
 }
@@ -267,14 +169,6 @@ function stored(action, found) {
   if (action === 'choose') find('candidate').scrollIntoView({ block: 'nearest' });
 }
 
-function refused(status) {
-  const again = { name: text('reload'), run: proceed };
-  if (status === 401) notify(text('notice_session'));
-  else if (status === 403) notify(text('notice_reload'), again);
-  else if (status === 409) proceed(); // it went on in another tab
-  else notify(text('notice_refused'), again);
-}
-
 /** Buttons stay reachable: `aria-disabled` ones say why when they are used. */
 function showDisabled() {
   const closed = (id, now) => find(id).setAttribute('aria-disabled', String(Boolean(now)));
@@ -284,7 +178,7 @@ function showDisabled() {
 }
 
 function showSaved(saved) {
-  if (typeof saved === 'number') refused(saved);
+  if (typeof saved === 'number') showRefusal(saved);
   else if (saved === 'no_storage') notify(text('notice_no_storage'));
   else find('saved').textContent = text(saved);
   if (saved === 'kept_here') notify(text('notice_offline'));
@@ -296,7 +190,8 @@ function showSaved(saved) {
 const shortcuts = { k: () => decide('keep'), e: () => startEditing(), a: () => decide('abandon'), b: chooseBest, n: next };
 
 function chooseBest() {
-  if (predicted?.best > 0) decide('choose', { candidate: predicted.best });
+  const best = predictions.offer?.best;
+  if (best > 0) decide('choose', { candidate: best });
 }
 
 function single(event) {

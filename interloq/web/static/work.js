@@ -2,10 +2,11 @@
 
 import { connect } from './dialogs.js';
 import { Draft } from './draft.js';
+import { made } from './elements.js';
 import { isKept, keepPages } from './kept.js';
 import * as keys from './keys.js';
 import * as outbox from './outbox.js';
-import { counted, facts, find, isTemporary, notify, proceed, Retry, text, whenBack } from './page.js';
+import { counted, facts, find, isTemporary, notify, proceed, Retry, showRefusal, text, whenBack } from './page.js';
 import { Question } from './question.js';
 
 const questions = [...document.querySelectorAll('.question')].map((element) => new Question(element));
@@ -39,21 +40,14 @@ function showProblems(found) {
   shown.hidden = !found.size;
   find('left').hidden = found.size > 0;
   if (!found.size) return;
-  const list = document.createElement('ul');
-  list.append(...[...found.keys()].map(linkTo));
-  shown.append(counted('problems', found.size), list);
+  shown.append(counted('problems', found.size), made('ul', {}, ...[...found.keys()].map(linkTo)));
 }
 
 function linkTo(question) {
-  const entry = document.createElement('li');
-  const button = document.createElement('button');
-  button.type = 'button';
-  button.className = 'plain';
-  button.dir = 'auto';
-  button.textContent = question.element.dataset.name;
+  const { name } = question.element.dataset;
+  const button = made('button', { type: 'button', className: 'plain', dir: 'auto', textContent: name });
   button.addEventListener('click', () => question.focus());
-  entry.append(button);
-  return entry;
+  return made('li', {}, button);
 }
 
 // ---- entering -------------------------------------------------------------------------------------------------------
@@ -131,12 +125,8 @@ async function send() {
 }
 
 function refused(status, answer = {}) {
-  const again = { name: text('reload'), run: proceed };
   if (answer.error === 'incomplete') showRefused(answer.problems);
-  else if (status === 401) notify(text('notice_session'));
-  else if (status === 403) notify(text('notice_reload'), again);
-  else if (status === 409) notify(text('notice_gone'), { name: text('next'), run: proceed });
-  else notify(text('notice_refused'), again);
+  else showRefusal(status, () => notify(text('notice_gone'), { name: text('next'), run: proceed }));
 }
 
 /** Problems that the server found. */
