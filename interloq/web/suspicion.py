@@ -27,6 +27,7 @@ LEAST_FAST, FAST = 3, 0.2  # pages, and their share, that are too fast
 FAILED = 0.5  # share of failed attention checks
 OTHERS_AGREE = 0.3  # mean correlation of the other annotators, below which nobody can be called different
 _SIGNIFICANT = 0.05
+_LOWER = 0.01  # probability of so low a correlation if it is truly that of the others
 
 
 @dataclass(frozen=True)
@@ -122,15 +123,19 @@ def _fast(pages: Sequence[Page], least: float) -> Iterator[str]:
 
 
 def _different(r: float, n: int, others: Sequence[float]) -> Iterator[str]:
-    """An agreement that chance could explain, while the others agree with each other."""
+    """An agreement that chance could explain and that is clearly lower than that of the others.
+
+    The first alone would name many who judge as well as the others, because few judgments rarely exclude chance.
+    """
     from scipy import stats
 
     known = [one for one in others if not math.isnan(one)]
-    if n < LEAST_ANSWERS or math.isnan(r) or not known or float(np.mean(known)) < OTHERS_AGREE:
+    mean = float(np.mean(known)) if known else math.nan
+    if n < LEAST_ANSWERS or math.isnan(r) or not mean >= OTHERS_AGREE:
         return
     t = r * math.sqrt((n - 2) / max(1e-12, 1 - r * r))
-    if stats.t.sf(t, n - 2) > _SIGNIFICANT:
-        mean = float(np.mean(known))
+    z = np.diff(np.arctanh(np.clip((mean, r), -1 + 1e-9, 1 - 1e-9))).item() * math.sqrt(n - 3)  # Fisher
+    if stats.t.sf(t, n - 2) > _SIGNIFICANT and stats.norm.cdf(z) < _LOWER:
         yield f"agrees with the others no better than chance: r = {r:.2f} over {n} judgments, others {mean:.2f}"
 
 

@@ -57,6 +57,14 @@ def test_a_random_clicker() -> None:
     assert found[1].reasons == found[2].reasons == ()
 
 
+def test_people_who_judge_equally_well_are_not_named_because_they_judged_little() -> None:
+    random = np.random.default_rng(0)
+    quality = random.normal(size=15)
+    noisy = np.clip(np.rint(3 + 0.8 * (quality + 1.6 * random.normal(size=(20, 2, 15)))), 1, 5)
+    pages = [rated(p, item, noisy[p, :, item].tolist()) for p in range(20) for item in range(15)]
+    assert sum(bool(one.reasons) for one in annotators(pages, ["overall"], least_seconds=2)) == 0
+
+
 def test_a_fast_one() -> None:
     pages = [rated(3, item, (1 + item % 4, 1 + item % 5), seconds=0.5 if item < 8 else 9) for item in range(ITEMS)]
     assert "8 of 30 pages in less than 2 seconds" in crowd(*pages)[3].reasons
