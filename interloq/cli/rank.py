@@ -110,6 +110,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--role", default="", metavar="NAME", help="with --aspect: only ratings by this role (default: all roles)"
     )
+    _add_resampling(parser)
+    add_common(parser)
+
+
+def _add_resampling(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--bootstrap", type=int, default=1000, metavar="N", help="resamples for intervals and ranges (default 1000)"
     )
@@ -120,7 +125,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="permutations per test (default 1000, or 100 per pair of systems if that is more)",
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of resamples and permutations (default 0)")
-    add_common(parser)
 
 
 def run(args: argparse.Namespace) -> int:

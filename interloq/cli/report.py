@@ -26,6 +26,14 @@ EXAMPLES = """\
   interloq report scores.jsonl --samples samples.jsonl --dialogues dialogues.jsonl -o report.html
   interloq report scores.jsonl --samples samples.jsonl --comparison gate.json -o report.html"""
 
+FILES = {
+    "--dialogues": "the dialogues the samples were made from: adds a ranking and dialogues to read",
+    "--curve": "draw these curves, written by `interloq reliability curve -o`",
+    "--continuity": "show how well replies are predicted: a table printed by `interloq meta --labels --json`",
+    "--comparison": "start with this verdict, written by `interloq compare -o` or `interloq gate -o`",
+    "--preferences": "rank systems by these preferences of people, and show how often metrics agree with them",
+}
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
@@ -44,41 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_output(parser, "the HTML file to write; - for a pipe")
     add_list(parser, "--model", metavar="FOLDER", help="show how this model was trained", type=InputPath)
-    add_list(
-        parser,
-        "--dialogues",
-        metavar="FILE",
-        help="the dialogues the samples were made from: adds a ranking and dialogues to read",
-        type=InputPath,
-    )
-    add_list(
-        parser,
-        "--curve",
-        metavar="FILE",
-        help="draw these curves, written by `interloq reliability curve -o`",
-        type=InputPath,
-    )
-    add_list(
-        parser,
-        "--continuity",
-        metavar="FILE",
-        help="show how well replies are predicted: a table printed by `interloq meta --labels --json`",
-        type=InputPath,
-    )
-    add_list(
-        parser,
-        "--comparison",
-        metavar="FILE",
-        help="start with this verdict, written by `interloq compare -o` or `interloq gate -o`",
-        type=InputPath,
-    )
-    add_list(
-        parser,
-        "--preferences",
-        metavar="FILE",
-        help="rank systems by these preferences of people, and show how often metrics agree with them",
-        type=InputPath,
-    )
+    for name, help in FILES.items():
+        add_list(parser, name, metavar="FILE", help=help, type=InputPath)
     _add_settings(parser)
     add_map(parser)
     add_common(parser)

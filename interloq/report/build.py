@@ -85,9 +85,7 @@ def build(
     """The page, independent of the order of samples and scores."""
     samples = sorted(evidence.samples, key=lambda s: s.key)
     names = _names(evidence)
-    ranked = {standing.system for ranking in evidence.rankings for standing in ranking.standings}
-    preferred = {one.system for ranking in evidence.preferences for one in ranking.systems}
-    marks = _marks({s.system for s in samples} | {r.system for r in evidence.results} | ranked | preferred)
+    marks = _marks(_systems(evidence))
     results = complete(evidence.results, evidence.scores)
     who = judges(samples, aspect)
     dialogues = {dialogue.id: dialogue for dialogue in evidence.dialogues}
@@ -125,6 +123,13 @@ def build(
         dialogues=dialogue_readings(evidence.extremes, dialogues, evidence.scores, names, marks),
         dialogue_contrasts=dialogue_contrasts(evidence.contrasts, dialogues, evidence.scores, names, marks),
     )
+
+
+def _systems(evidence: Evidence) -> set[str]:
+    """Names of all systems that the page mentions."""
+    ranked = {standing.system for ranking in evidence.rankings for standing in ranking.standings}
+    preferred = {one.system for ranking in evidence.preferences for one in ranking.systems}
+    return {s.system for s in evidence.samples} | {r.system for r in evidence.results} | ranked | preferred
 
 
 def identified(scores: Iterable[Score], samples: Iterable[Sample]) -> list[Score]:

@@ -68,14 +68,8 @@ def report_file(
     options = Options(aspect, title, n_bootstrap, seed, worst, read, lower_is_better, survival, role, slice_by)
     check(inputs, options)
     evidence = read_evidence(inputs, options, strict=strict, on_reject=on_reject, fields=columns)
-    page = build(
-        evidence,
-        title=title,
-        aspect=aspect,
-        command=command(inputs, options),
-        sources=inputs.sources(),
-        date=_date(),
-    )
+    made_by = command(inputs, options)
+    page = build(evidence, title=title, aspect=aspect, command=made_by, sources=inputs.sources(), date=_date())
     with replacing(output) as file:
         file.write(render(page).encode())
     return Report(page, evidence)
