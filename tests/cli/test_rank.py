@@ -214,4 +214,4 @@ def test_survival_curves_are_printed(folder: Path, capsys: pytest.CaptureFixture
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     turns = sum(score.id.startswith(dialogues[0].id + "#") for score in scores)
     expected = sum(0.5**t for t in range(1, turns + 1))
-    assert ["low", f"{expected:.2f}", f"[{expected:.2f},", f"{expected:.2f}]", "0.500"] in [line[:5] for line in lines]
+    assert ["low", f"{expected:.2f}", "0.500"] in [line[:3] for line in lines]  # all resamples are equal: no interval
