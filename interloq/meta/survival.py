@@ -29,6 +29,7 @@ from interloq.metrics.evaluate import bootstrap_counts, percentile_interval
 from interloq.metrics.metric import Array
 
 NO_PROBABILITIES = "no survival curves: scores are not between 0 and 1, so they are not probabilities of a reply"
+ROUNDING = 1e-9  # resamples that differ by less are equal
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,7 @@ def _survival(system: str, p: Array, unit: NDArray[np.intp], horizon: int, n_boo
 def _interval(resampled: Array) -> tuple[float, float] | None:
     """The 95 % interval; None if all resamples are equal, as after a turn at which everybody left or nobody did."""
     found = percentile_interval(resampled)
-    return None if found[0] == found[1] else found
+    return None if found[1] - found[0] < ROUNDING else found
 
 
 def _products(after: Array, before: Array, reached: Array) -> Array:
