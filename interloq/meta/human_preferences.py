@@ -6,14 +6,14 @@ A tie is half a win for both. Intervals resample items with all their preference
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from interloq.data.jsonl import Rejected, read_all
-from interloq.errors import InputError
+from interloq.errors import InputError, count
 from interloq.meta.bradley_terry import Comparison, connected, strengths, wins
 from interloq.metrics.evaluate import bootstrap_counts, percentile_interval
 from interloq.metrics.metric import Array
@@ -83,10 +83,19 @@ def _ranking(aspect: str, some: Sequence[Preference], n_bootstrap: int, seed: in
     found = [
         Strength(name, float(values[i]), ci[i] if ci else None, *_counts(name, some)) for i, name in enumerate(systems)
     ]
-    notes = () if connected(table.sum(axis=0)) else ("some systems were never compared, not even through others",)
+    notes = tuple(_notes(some, whole=connected(table.sum(axis=0))))
     raters = len({one.rater for one in some})
     ordered = tuple(sorted(found, key=lambda one: (-one.strength, one.system)))
     return PreferenceRanking(aspect, ordered, len(items), raters, len(some), notes)
+
+
+def _notes(some: Sequence[Preference], *, whole: bool) -> Iterator[str]:
+    if not whole:
+        yield "some systems were never compared, not even through others"
+    named = [(one.rater, one.item, one.ids, frozenset(one.systems)) for one in some if one.rater]
+    if repeated := len(named) - len(set(named)):
+        what = count(repeated, "preference")
+        yield f"{what} of a rater who had compared the same answers before: all count"
 
 
 def _comparison(one: Preference) -> Comparison:

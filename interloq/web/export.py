@@ -24,6 +24,7 @@ from interloq.data.pseudonyms import HASHED, Pseudonyms, read_key
 from interloq.data.tables import is_table
 from interloq.errors import InputError
 from interloq.records import OUTSIDER, Dialogue, Preference, Rating, Sample
+from interloq.signature import file_fingerprint
 from interloq.web.answers import PLACES
 from interloq.web.chat_export import chat_dialogues, chat_samples
 from interloq.web.copies import note_export
@@ -112,12 +113,22 @@ def export_study(
     try:
         with database.reading() as connection:
             stored = find_task(connection, task)
+            _refuse_source(output, stored)
             wrote = export_task(connection, stored, output, name, **options)
         with database.writing() as connection:
             note_export(connection, stored.id, output)
         return wrote
     finally:
         database.close()
+
+
+def _refuse_source(output: str | Path, stored: Stored) -> None:
+    """Refuse to replace the file that the task was made from; earlier exports may be replaced."""
+    path = Path(output)
+    if path.is_file() and file_fingerprint(path) == stored.source.get("fingerprint"):
+        raise InputError(
+            f"{output} is the file that task {stored.settings.name!r} was made from", hint="name another file"
+        )
 
 
 def export_task(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from interloq import Sample, write
 from interloq.cli.main import main
 from interloq.web import people
 from interloq.web.database import open_database
@@ -52,3 +53,18 @@ def test_forget_asks_first(study: str, capsys: pytest.CaptureFixture[str], monke
     assert main(["serve", "forget", study, "ann", "--yes", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"removed": 1, "copies": {}, "not_changed": []}
     assert main(["serve", "forget", study, "ann", "--yes"]) == 1
+
+
+def test_an_export_does_not_replace_the_file_that_the_task_was_made_from(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    samples, study = tmp_path / "samples.jsonl", str(tmp_path / "new.db")
+    write(samples, [Sample("1", ["Hi."], "Hello.", system="a")], kind="samples")
+    before = samples.read_bytes()
+    assert main(["serve", "add", study, str(samples), "--task", "rate", "--name", "t"]) == 0
+    assert main(["serve", "export", study, "t", "-o", str(samples)]) == 2
+    assert "is the file that task 't' was made from" in capsys.readouterr().err
+    assert samples.read_bytes() == before
+    for _ in range(2):  # an earlier export may be replaced
+        assert main(["serve", "export", study, "t", "-o", str(tmp_path / "rated.jsonl")]) == 0

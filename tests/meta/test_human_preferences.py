@@ -35,6 +35,12 @@ def test_aspects_are_ranked_apart_and_unconnected_systems_noted() -> None:
     assert [one.ci for one in overall.systems] == [None, None]
 
 
+def test_a_rater_who_compares_the_same_answers_twice_is_noted() -> None:
+    again = [Preference("0", ("b", "a"), "b", "r0"), Preference("0", ("a", "b"), "a", "r1")]
+    (found,) = rank_preferences([*prefer("a", "b"), *again], n_bootstrap=0)
+    assert found.notes == ("1 preference of a rater who had compared the same answers before: all count",)
+
+
 def test_preferences_for_one_item_are_one_unit() -> None:
     one_item = [Preference("1", ("a", "b"), "a", str(i)) for i in range(50)]
     (found,) = rank_preferences(one_item)
