@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from interloq.meta.versions import Version
 from interloq.metrics.chosen import Chosen, choose
 from interloq.metrics.evaluate import evaluate_all, evaluate_by_unit
 from interloq.metrics.metric_names import direction, find
-from interloq.play.samples import judged_in, samples, whole_dialogues
+from interloq.play.samples import judged_in, samples, system_ratings, whole_dialogues
 from interloq.records import Dialogue, Sample, Score
 from interloq.signature import Signature
 
@@ -139,7 +139,7 @@ def _from_records(
 ) -> tuple[dict[str, Version], dict[str, Signature], tuple[str, ...]]:
     whole = {side: reading.read(path, kind) for side, path in files.items()}
     systems = {side: _one_system(_systems(whole[side]), side, files[side], reading) for side in files}
-    records = {side: [r for r in whole[side] if systems[side] in _systems([r])] for side in files}
+    records = {side: list(_records_of(whole[side], systems[side])) for side in files}
     judged = {side: list(_judged(records[side], systems[side])) for side in files}
     dialogues = {side: list(_whole(records[side], systems[side])) for side in files}
     chosen, _ = choose(reading.options.scoring_metrics, trust=reading.options.trust_files)
@@ -218,6 +218,16 @@ def _systems(records: Iterable[Sample | Dialogue]) -> set[str]:
     for record in records:
         found |= (judged_in(record) or {""}) if isinstance(record, Dialogue) else {record.system}
     return found
+
+
+def _records_of(records: Iterable[Any], system: str) -> Iterator[Any]:
+    """Records of a system; dialogues without the ratings of its partners."""
+    for record in records:
+        if system not in _systems([record]):
+            continue
+        if isinstance(record, Dialogue) and record.ratings:
+            record = replace(record, ratings=tuple(system_ratings(record, system)))
+        yield record
 
 
 def _judged(records: Sequence[Any], system: str) -> Iterable[Sample]:

@@ -54,8 +54,31 @@ def whole_dialogues(
 
 
 def system_ratings(dialogue: Dialogue, system: str) -> list[Rating]:
-    """Ratings of a system; those that name none are of the dialogue's target."""
-    return [r for r in dialogue.ratings if (r.system or target_of(dialogue)) == system]
+    """Return the ratings of a system; those that name none are of the dialogue's only judged system.
+
+    Refused are ratings that name no system in a dialogue of several, or one that is not in the dialogue.
+    """
+    for rating in dialogue.ratings:
+        _check_rated_system(dialogue, rating)
+    return _clear_ratings(dialogue, system)
+
+
+def _check_rated_system(dialogue: Dialogue, rating: Rating) -> None:
+    names = sorted(set(dialogue.systems.values()))
+    if rating.system and rating.system not in names:
+        what = f"dialogue {dialogue.id!r} has a rating of {rating.system!r}, but its systems are {_listed(names)}"
+        raise InputError(what, hint="name one of its systems in the rating")
+    if not rating.system and len(judged_in(dialogue)) > 1:
+        what = (
+            f"dialogue {dialogue.id!r} has a rating that does not say which of its systems it is of: {_listed(names)}"
+        )
+        raise InputError(what, hint='name it in each rating: {"value": 4, "system": "…"}, or remove the rating')
+
+
+def _clear_ratings(dialogue: Dialogue, system: str) -> list[Rating]:
+    """Ratings that are clearly of this system."""
+    unnamed = judged_in(dialogue) == {system}
+    return [rating for rating in dialogue.ratings if rating.system == system or (unnamed and not rating.system)]
 
 
 def _samples(
@@ -128,7 +151,10 @@ def _unmatched(dialogue: Dialogue) -> str:
 
 def _check(tally: Sampled, first: str, targets: Collection[str], seen: Collection[str]) -> None:
     """Raise an error if nothing can be judged and the reason is known; warn if that is so for some dialogues."""
-    hint = 'write "systems": {"speaker": "system"}, or name the assistant of chat exports with --system NAME'
+    hint = (
+        'write "systems": {"speaker": "system"}, or name the assistant of a chat export: '
+        "interloq play samples FILE --system NAME -o samples.jsonl"
+    )
     if unknown := sorted(set(targets) - set(seen)):
         raise InputError(f"no dialogue has a system {unknown[0]!r}", hint=f"systems seen: {_listed(sorted(seen))}")
     if tally.unmatched and not tally.samples:
@@ -154,4 +180,4 @@ def _whole(dialogue: Dialogue, targets: Collection[str]) -> Iterator[Sample]:
     for system in sorted({*targets} & {*dialogue.systems.values()}):
         own = {speaker for speaker, name in dialogue.systems.items() if name == system}
         turns = [replace(turn, speaker=JUDGED if turn.speaker in own else OTHER) for turn in dialogue.turns]
-        yield Sample(dialogue.id, turns, system=system, ratings=system_ratings(dialogue, system))
+        yield Sample(dialogue.id, turns, system=system, ratings=_clear_ratings(dialogue, system))

@@ -37,7 +37,7 @@ def test_an_unscored_dialogue_stays_with_its_reason() -> None:
 
 
 def test_ratings_that_name_a_system_are_of_this_system() -> None:
-    two = Dialogue("d", TURN_LIST, {"s": "bot", "u": "other"}, [Rating(1.0), Rating(2.0, system="other")])
+    two = Dialogue("d", TURN_LIST, {"s": "bot", "u": "other"}, [Rating(1.0, system="bot"), Rating(2.0, system="other")])
     scores = [Score("d#1", "mine", 1.0, system="bot"), Score("d#2", "mine", 1.0, system="other")]
     _, items = rated_dialogues(scores, [two])
     assert {item.system: [r.value for r in item.ratings] for item in items} == {"bot": [1.0], "other": [2.0]}

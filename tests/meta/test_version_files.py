@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from interloq import Dialogue, InputError, Sample, Score, Turn, write
+from interloq import Dialogue, InputError, Rating, Sample, Score, Turn, write
 from interloq.meta.compare_options import CompareOptions
 from interloq.meta.version_files import Reading, read_versions, score_all
 from interloq.meta.versions import matched
@@ -86,6 +86,25 @@ def test_dialogues_are_scored_and_their_partner_sets_compared(folder: Path) -> N
     write_dialogues(folder, *made_dialogues({"bot": 0.0}, openings=2), name="new", partners="other")
     with pytest.raises(InputError, match="different partner sets"):
         read_versions(files, Reading(CompareOptions(metrics=["length"])))
+
+
+def test_ratings_of_the_partner_are_not_used(folder: Path) -> None:
+    turns = [Turn("hello there", "a"), Turn("hi", "b")]
+    for side, partner in (("old", 1.0), ("new", 5.0)):
+        ratings = [
+            Rating(4.0, system="bot"),
+            Rating(partner, system="partner"),
+            Rating(partner, "", "fun", "", "", "partner"),
+        ]
+        write(
+            f"{side}.jsonl",
+            [Dialogue("d", turns, {"a": "bot", "b": "partner"}, ratings, occasion="o")],
+            kind="dialogues",
+        )
+    options = CompareOptions(metrics=["length"], old_system="bot", new_system="bot")
+    found = read_versions({"old": "old.jsonl", "new": "new.jsonl"}, Reading(options)).versions
+    assert [unit.rating for version in found.values() for unit in version.units] == [4.0, 4.0]
+    assert [version.other_aspects for version in found.values()] == [(), ()]
 
 
 def test_other_files_are_refused(files: dict[str, str | Path]) -> None:

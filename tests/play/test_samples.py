@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from interloq.errors import InputError, RejectedWarning
 from interloq.play.bot import Bot
 from interloq.play.openings import Opening
-from interloq.play.samples import Sampled, carried, samples, target_of, whole_dialogues
+from interloq.play.samples import Sampled, carried, samples, system_ratings, target_of, whole_dialogues
 from interloq.play.schedule import all_play_all, bipartite, self_play
 from interloq.play.talk import talk
 from interloq.records import Dialogue, Rating, Turn
@@ -84,7 +84,7 @@ def test_headers_carry_the_partner_set_on() -> None:
 
 def test_whole_dialogues_have_one_sample_per_judged_system() -> None:
     turns = [Turn("hi", "bot"), Turn("hello", "b"), Turn("bye", "a")]
-    rated = [Rating(2.0, system="second"), Rating(5.0)]
+    rated = [Rating(2.0, system="second"), Rating(5.0, system="bot"), Rating(1.0)]
     dialogue = Dialogue("d", turns, {"a": "bot", "b": "second"}, rated)
     first, second = whole_dialogues([dialogue])
     assert (first.key, second.key) == (("d", "bot"), ("d", "second"))
@@ -92,3 +92,17 @@ def test_whole_dialogues_have_one_sample_per_judged_system() -> None:
     assert [turn.speaker for turn in second.context] == ["other", "judged", "other"]
     assert ([r.value for r in first.ratings], [r.value for r in second.ratings]) == ([5], [2])
     assert [s.key for s in whole_dialogues([dialogue], targets=["second"])] == [("d", "second")]
+
+
+def test_ratings_belong_to_one_system() -> None:
+    turns, rated = [Turn("hi", "a"), Turn("hello", "b")], [Rating(5.0), Rating(2.0, system="two")]
+    single = Dialogue("d", turns, {"a": "one"}, rated[:1])
+    assert [rating.value for rating in system_ratings(single, "one")] == [5]
+    played = Dialogue("one~two/opening-1", turns, {"a": "one", "b": "two"}, rated)
+    assert [rating.value for rating in system_ratings(played, "one")] == [5]
+    assert [rating.value for rating in system_ratings(played, "two")] == [2]
+    recorded = Dialogue("d", turns, {"a": "one", "b": "two"}, rated)
+    with pytest.raises(InputError, match="does not say which of its systems"):
+        system_ratings(recorded, "two")
+    with pytest.raises(InputError, match="rating of 'three'"):
+        system_ratings(Dialogue("d", turns, {"a": "one"}, [Rating(1.0, system="three")]), "one")
