@@ -12,6 +12,7 @@ import schemathesis
 from hypothesis import HealthCheck, given, settings
 
 from interloq.web.app import Study, create_app
+from interloq.web.questions import Question, Task
 from interloq.web.security import COOKIE, CSRF_HEADER
 from tests.web.conftest import KEY, Served, choice_task, likert_task, replies
 
@@ -87,6 +88,27 @@ def test_answers_are_stored_once_and_incomplete_ones_not_at_all(person: Annotato
     assert person.post("/api/answers", body).json() == {"stored": True}  # sent again after a lost connection
     assert person.post("/api/answers", rated(number, "submission-2")).status_code == 409
     assert person.assignment() != number
+
+
+def test_a_slider_without_a_value_is_refused_however_it_is_sent(served: Served) -> None:
+    asked = Question("overall", control="slider", low=0, high=100)
+    person = Annotator(served.invite(served.add(Task("rate", "t", (asked,)), replies(1, ["secret-owl"]))), served.url)
+    number = person.assignment()
+    own = {"unit": 0, "aspect": "overall"}
+    for entered in ({}, {"value": None}, {"reason": "none"}, {"not_applicable": True}):
+        answers = [{**own, **entered}]
+        refused = person.post("/api/answers", {**rated(number), "answers": answers})
+        assert (refused.status_code, refused.json()["error"]) == (422, "incomplete"), answers
+    for value in ("50", True, [50]):
+        answers = [{**own, "value": value}]
+        problems = person.post("/api/answers", {**rated(number), "answers": answers}).json()["problems"]
+        assert [one["reason"] for one in problems] == ["not_on_scale"]
+    assert person.post("/api/answers", {**rated(number), "answers": []}).json()["error"] == "incomplete"
+    form = {"assignment": str(number), "submission": "submission-1", "q0-0": "50"}  # as a form without script sends it
+    assert person.client.post("/api/answers", data=form, headers=person.headers).status_code == 422
+    assert person.client.post("/", data=form, headers=person.headers).status_code == 405
+    assert person.assignment() == number
+    person.client.close()
 
 
 def test_nobody_can_answer_or_read_for_somebody_else(served: Served) -> None:

@@ -115,6 +115,47 @@ def test_number_and_arrow_keys_answer_and_can_be_turned_off(served: Served, pers
     assert not page.locator("#single-keys").is_checked()
 
 
+def test_no_key_but_enter_or_space_alone_confirms_a_slider(served: Served, person: Callable[..., Person]) -> None:
+    one = person()
+    page = one.open(served.invite(served.add(Task("rate", "t", (SLIDER,)), replies(1, ["secret-owl"]))))
+    slider, state = page.locator("input[type=range]"), page.locator("output")
+    slider.focus()
+    for keys in ("Control+Enter", "Meta+Enter", "Shift+Enter", "Alt+Enter", "Control+Space"):
+        one.press(keys)
+        assert state.inner_text() == "not set yet", keys
+    page.get_by_role("button", name="Submit").focus()
+    page.keyboard.down("Enter")  # it names the slider as missing and moves the focus there …
+    assert page.evaluate("document.activeElement.type") == "range"
+    page.keyboard.down("Enter")  # … where the key that is still held repeats
+    page.keyboard.up("Enter")
+    assert state.inner_text() == "not set yet"
+    assert page.locator("#q0-0-problem").inner_text() == "Please answer this question."
+    one.press("Enter")
+    assert state.inner_text() == "50"
+
+
+def test_a_key_that_is_held_answers_one_question(served: Served, person: Callable[..., Person]) -> None:
+    one = person()
+    page = one.open(served.invite(served.add(likert_task(), replies(1))))
+    for _ in range(3):
+        page.keyboard.down("4")
+    assert page.locator("#left").inner_text() == "1 question is not answered yet."
+    page.keyboard.up("4")
+
+
+def test_a_slider_that_is_not_touched_cannot_be_submitted_with_a_finger(
+    served: Served, person: Callable[..., Person]
+) -> None:
+    one = person(has_touch=True, viewport={"width": 390, "height": 844})
+    page = one.open(served.invite(served.add(Task("rate", "t", (SLIDER,)), replies(1, ["secret-owl"]))))
+    page.get_by_role("button", name="Submit").tap()
+    assert page.locator("#q0-0-problem").inner_text() == "Please answer this question."
+    box = page.locator("input[type=range]").bounding_box()
+    assert box is not None
+    page.locator("input[type=range]").tap(position={"x": box["width"] - 2, "y": box["height"] / 2})
+    page.locator("output", has_text="100").wait_for()
+
+
 def test_nothing_typed_is_lost_by_a_reload_a_closed_tab_or_a_restart(
     served: Served, person: Callable[..., Person]
 ) -> None:

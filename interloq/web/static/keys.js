@@ -25,8 +25,9 @@ export function listen(single, submit) {
   document.addEventListener('keydown', (event) => {
     if (event.isComposing || document.querySelector('dialog[open]')) return;
     const withControl = event.ctrlKey || event.metaKey;
-    if (event.key === 'Enter' && withControl) handled(event, submit);
+    if (event.key === 'Enter' && withControl && !event.repeat) handled(event, submit);
     else if (event.key === 'Enter' && event.target.matches('input')) event.preventDefault(); // only Ctrl+Enter submits
+    else if (event.repeat) return; // a key that is held answers one question, not those after it
     else if (!box.checked || withControl || event.altKey || event.target.matches(TYPING)) return;
     else if (event.key === '?') handled(event, () => find('help').showModal());
     else single(event);

@@ -30,7 +30,8 @@ export class Question {
     this.range.addEventListener('keydown', (event) => {
       if (event.key !== 'Enter' && event.key !== ' ') return;
       event.preventDefault();
-      this.confirm();
+      // Ctrl+Enter submits, and a key that is held may have been pressed elsewhere, such as on the button to submit.
+      if (!event.repeat && !event.ctrlKey && !event.metaKey && !event.altKey && !event.shiftKey) this.confirm();
     });
   }
 
