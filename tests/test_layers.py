@@ -14,7 +14,7 @@ import interloq
 
 ROOT = Path(interloq.__file__).parent
 LAYERS = [  # from the bottom; a folder that is not named belongs to the one above it
-    {"version", "describe", "errors", "needs", "records", "registry", "signature", "spec_text", "tabular"},
+    {"version", "describe", "errors", "needs", "records", "registry", "signature", "spec_text", "tabular", "trust"},
     {"data"},
     {"data.corpus"},
     {"data.sets"},

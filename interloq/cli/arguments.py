@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from interloq.cli.paths import InputPath, OutputPath
 from interloq.data.synonyms import read_columns
+from interloq.report.console import print_stderr
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -107,11 +108,10 @@ def add_without_system(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_trust_files(parser: argparse.ArgumentParser) -> None:
-    """Add the option `--trust` for metrics of the form `FILE.py:NAME`."""
-    parser.add_argument(
-        "--trust",
-        dest="trust_files",
-        action="store_true",
-        help="allow metrics FILE.py:NAME, which execute the file as Python code",
-    )
+def add_trust(
+    parser: argparse.ArgumentParser,
+    help: str = "allow metrics FILE.py:NAME, which execute the file, and metrics in files (@FILE, baselines) that "
+    "contact a server or run code; what they do is printed",
+) -> None:
+    """Add the option `--trust`; its value is called with what a trusted file does (see `interloq.trust`)."""
+    parser.add_argument("--trust", action="store_const", const=print_stderr, help=help)

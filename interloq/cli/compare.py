@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from interloq.cli.arguments import add_common, add_list, add_map, add_trust_files, filled
+from interloq.cli.arguments import add_common, add_list, add_map, add_trust, filled
 from interloq.cli.limits import add_limits, limited
 from interloq.cli.output import BadLines, mark_incomplete
 from interloq.cli.paths import InputPath, OutputPath
@@ -48,7 +48,7 @@ def add_compare_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--judge", default="", metavar="SPEC", help="llm_judge(…) that compares paired replies, in both orders"
     )
-    add_trust_files(parser)
+    add_trust(parser)
     add_limits(parser)
     add_list(
         parser,

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from interloq.cli import data_label_studio
-from interloq.cli.arguments import add_common, add_list, add_map, add_output, add_trust_files, add_user_ids
+from interloq.cli.arguments import add_common, add_list, add_map, add_output, add_trust, add_user_ids
 from interloq.cli.output import BadLines, mark_incomplete
 from interloq.cli.paths import InputPath
 from interloq.cli.progress import stage_progress
@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     checking = actions.add_parser("check", help="read a file and report its bad lines, counts and notes")
     add_list(checking, "-m", "--metric", metavar="SPEC", help="also note what this metric cannot handle")
-    add_trust_files(checking)
+    add_trust(checking)
     converting = actions.add_parser("convert", help="convert CSV, TSV or compressed records to JSONL")
     add_output(converting, "JSONL, also .gz .xz .zst; - for a pipe")
     for action in (checking, converting):
@@ -139,7 +139,7 @@ def _check(args: argparse.Namespace) -> int:
     from interloq.metrics.check_file import check_file
 
     bad = BadLines()
-    counts, notes = check_file(args.file, metrics=args.metric, trust_files=args.trust_files, **_reading(args, bad))
+    counts, notes = check_file(args.file, metrics=args.metric, trust=args.trust, **_reading(args, bad))
     bad.close()
     _show({**counts, "bad_lines": bad.count, "notes": [asdict(note) for note in notes]}, args, f"in {args.file}")
     if not args.json:

@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from interloq.cli import play_audit, play_settle
-from interloq.cli.arguments import add_common, add_list, add_map, add_output
+from interloq.cli.arguments import add_common, add_list, add_map, add_output, add_trust
 from interloq.cli.output import BadLines, mark_incomplete
 from interloq.cli.paths import InputPath
 from interloq.cli.play_view import print_bots
@@ -95,11 +95,7 @@ def _add_openings(action: argparse.ArgumentParser) -> None:
     action.add_argument(
         "--exchanges", type=int, metavar="N", help=f"utterances per bot and dialogue (default {EXCHANGES})"
     )
-    action.add_argument(
-        "--trust",
-        action="store_true",
-        help="let bots named in a file start programs, import modules and contact servers",
-    )
+    add_trust(action, "let bots named in a file start programs, import modules and contact servers; they are printed")
 
 
 def _add_samples(sampling: argparse.ArgumentParser) -> None:
@@ -191,8 +187,7 @@ def _planned(args: argparse.Namespace) -> Any:
 
     if args.partners and args.partner:
         raise InputError("both --partners and --partner are given", hint="give only one of them")
-    trust = print_stderr if args.trust else None
-    targets = named_bots(args.target, args.bots, "target", trust=trust)
+    targets = named_bots(args.target, args.bots, "target", trust=args.trust)
     known = load_partners(args.partners) if args.partners else None
     source = args.openings or (known and known.source) or DEFAULT
     openings = read_openings(source, given=args.given)
@@ -209,7 +204,7 @@ def _planned(args: argparse.Namespace) -> Any:
         targets,
         openings,
         exchanges=known.exchanges if known else EXCHANGES if args.exchanges is None else args.exchanges,
-        partners=partner_bots(known, args.partners, trust=trust)
+        partners=partner_bots(known, args.partners, trust=args.trust)
         if known
         else named_bots(args.partner, None, "partner"),
         known=known,
@@ -227,7 +222,7 @@ def _partners(args: argparse.Namespace) -> int:
     from interloq.play.partners import partner_set, save_partners
     from interloq.play.talk import close_all
 
-    bots = named_bots(args.partner, args.bots, "partner", trust=print_stderr if args.trust else None)
+    bots = named_bots(args.partner, args.bots, "partner", trust=args.trust)
     if not bots:
         raise InputError("no partner given", hint="name one, for example --partner eliza=eliza")
     source = args.openings or DEFAULT

@@ -14,8 +14,8 @@ from interloq.data.files import read_small
 from interloq.errors import InputError, short_repr
 from interloq.play.bot import Bot
 from interloq.play.schedule import check_name
-from interloq.play.trust import Trust, check_trust
 from interloq.registry import create, spec
+from interloq.trust import Trust, check_trust
 
 _NAMED = re.compile(r"([^=(]+)=(.*)", re.DOTALL)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from interloq.cli.arguments import add_common, add_map, add_trust_files
+from interloq.cli.arguments import add_common, add_map, add_trust
 from interloq.cli.limits import add_limits, limited
 from interloq.cli.output import BadLines, mark_incomplete
 from interloq.cli.paths import InputPath
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of the changes and resamples (default 0)")
     add_limits(parser)
-    add_trust_files(parser)
+    add_trust(parser)
     add_map(parser)
     add_common(parser)
 
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
             system=args.system,
             n_bootstrap=args.bootstrap,
             seed=args.seed,
-            trust_files=args.trust_files,
+            trust=args.trust,
             strict=args.strict,
             on_reject=bad,
             columns=args.columns,

@@ -7,7 +7,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from interloq.cli.arguments import add_common, add_drop_own_replies, add_map, add_trust_files, add_without_system
+from interloq.cli.arguments import add_common, add_drop_own_replies, add_map, add_trust, add_without_system
 from interloq.cli.limits import add_limits, announcer
 from interloq.cli.output import BadLines, mark_incomplete
 from interloq.cli.paths import InputPath, OutputPath
@@ -84,7 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_limits(parser)
     add_drop_own_replies(parser)
     add_without_system(parser)
-    add_trust_files(parser)
+    add_trust(parser)
     add_map(parser)
     add_common(parser)
 
@@ -107,7 +107,7 @@ def run(args: argparse.Namespace) -> int:
         without=args.without_system,
         reliability=args.reliability,
         min_reliability=args.min_reliability,
-        trust_files=args.trust_files,
+        trust=args.trust,
         strict=args.strict,
         on_reject=bad,
         columns=args.columns,

@@ -8,7 +8,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 from interloq.cli import serve_data
-from interloq.cli.arguments import add_common, add_map
+from interloq.cli.arguments import add_common, add_map, add_trust
 from interloq.cli.output import BadLines
 from interloq.cli.paths import InputPath
 from interloq.cli.serve_data import add_secret, add_study
@@ -108,8 +108,7 @@ def _add_adding(adding: argparse.ArgumentParser) -> None:
 
 
 def _add_trust(parser: argparse.ArgumentParser) -> None:
-    what = "start programs, import modules or contact servers"
-    parser.add_argument("--trust", action="store_true", help=f"allow bots of chats that {what}")
+    add_trust(parser, "allow bots of chats that start programs, import modules or contact servers; they are printed")
 
 
 def _add_address(parser: argparse.ArgumentParser, what: str = "to listen on") -> None:
@@ -159,7 +158,7 @@ def _run(args: argparse.Namespace) -> int:
         say=print_line,
         open_page=args.open,
         access_log=args.access_log,
-        trust=print_stderr if args.trust or args.trust_administrators else None,
+        trust=print_stderr if args.trust_administrators else args.trust,
         trust_administrators=args.trust_administrators,
     )
     return 0
@@ -178,7 +177,7 @@ def _add(args: argparse.Namespace) -> int:
         args.study,
         args.file,
         settings,
-        trust=print_stderr if args.trust else None,
+        trust=args.trust,
         together=not args.alone,
         scores=args.scores,
         strict=args.strict,

@@ -45,9 +45,12 @@ class Start:
     folder: Path
 
     @classmethod
-    def of(cls, name: str | Path) -> Start:
-        """Find a network by the name of a folder, of an installed package with a model, or of a hub repository."""
-        return cls(str(name), ready_folder() if str(name) == READY else model_folder(name))
+    def of(cls, name: str | Path, *, download: bool = True) -> Start:
+        """Find a network by the name of a folder, of an installed package with a model, or of a hub repository.
+
+        `download` is False for a name that comes from a file, as in `model_folder`.
+        """
+        return cls(str(name), ready_folder() if str(name) == READY else model_folder(name, download=download))
 
     @cached_property
     def scorer(self) -> Facts | None:
@@ -155,7 +158,7 @@ def _base(folder: Path, facts: Facts) -> Start | None:
 def _found(name: str, folder: Path) -> Start:
     own = folder / BASE
     try:
-        return Start.of(own if own.is_dir() else name)
+        return Start.of(own if own.is_dir() else name, download=False)
     except InputError as error:
         if is_ready(folder):
             raise MissingDependencyError("the scorer 'ready'", name, READY) from error

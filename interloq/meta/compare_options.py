@@ -10,6 +10,7 @@ from typing import Literal
 
 from interloq.errors import InputError
 from interloq.meta.version_units import Ratings
+from interloq.trust import Trust
 
 BESIDE = ("length",)  # compared beside a judge's preferences if no metric is named: judges favour long replies
 WORST = 5
@@ -21,7 +22,7 @@ class CompareOptions:
     """Options that `compare_file` and `gate_file` share."""
 
     metrics: Sequence[str] = ()  # to score samples and dialogues with, or to choose from score files
-    trust_files: bool = False  # allow metrics FILE.py:NAME, which execute the file
+    trust: Trust = None  # allow metrics FILE.py:NAME, and those in files that do more than compute; see `choose`
     judge: str = ""  # spec of an LLM judge, whose preferences between paired replies are added as a metric
     samples: Sequence[str | Path] = ()  # with score files: the scored samples, in one file or one per version
     old_system: str = ""  # system to choose from the old file

@@ -25,6 +25,7 @@ from interloq.meta.repeats import Noise, repeated
 from interloq.meta.signatures import read_signatures
 from interloq.meta.version_files import Reading, Versions, read_versions
 from interloq.meta.versions import Version
+from interloq.metrics.chosen import choose
 
 
 def gate_file(
@@ -56,6 +57,8 @@ def gate_file(
     if judged.preference:
         gated = [judged.preference, *gated]
         refuse_unscored(judged.new, judged.preference, NEW, allowed=UNPAIRED if options.allow_unpaired else "")
+    if options.rated and not options.rated_scores and kind_held(new) == "scores":
+        choose(gated, trust=options.trust, where=str(new))
     with nothing_rejected():
         slopes, rated, notes = margin_slopes(gated, options, found.judges, reading)
     comparison = compare_judged(judged, options, notes=[*notes, *found.notes])
@@ -113,7 +116,9 @@ def _read(files: Mapping[str, str | Path], baseline: str | Path | None, reading:
     known = read_baseline(baseline) if baseline else None
     options = reading.options
     if known and not options.metrics and kind_held(files[NEW]) != "scores":
-        options = replace(options, metrics=known.versions[OLD].metrics)
+        metrics = known.versions[OLD].metrics
+        choose(metrics, trust=options.trust, where=str(baseline))
+        options = replace(options, metrics=metrics)
     with nothing_rejected():
         found = read_versions(files, replace(reading, options=options))
     if known is None:

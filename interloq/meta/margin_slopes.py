@@ -146,7 +146,7 @@ def _scored(
 
 def _built(name: str, options: CompareOptions) -> Metric:
     """The metric of this name; that of a function of a file is not its spec."""
-    chosen, _ = choose(file_metrics(options.metrics), trust=options.trust_files)
+    chosen, _ = choose(file_metrics(options.metrics), trust=options.trust)
     found = [one for one in chosen if one.name == name] or choose([name])[0]
     metric: Metric = found[0].metric
     return metric

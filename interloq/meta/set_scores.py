@@ -19,6 +19,7 @@ from interloq.metrics.metric import Array, FittedMetric, SetMetric, is_mean
 from interloq.records import Sample
 from interloq.registry import create
 from interloq.spec_text import split_label
+from interloq.trust import side_effect
 
 Counts = NDArray[np.int64]
 COSTLY = ("model", "index", "vectors")  # fields of metrics that take too long to compute again
@@ -76,6 +77,8 @@ def _column(metric: Any, scores: Array, samples: Sequence[Sample]) -> SetColumn 
     """The metric's column, or None if its value for a set is the mean of its sample scores."""
     if is_mean(metric):
         return None
+    if effect := side_effect(metric):  # the name comes from a score file
+        raise InputError(f"computing it again is not done, because it {effect}")
     if any(hasattr(metric, field) for field in COSTLY):
         raise InputError("computing it again would need the metric's model")
     if isinstance(metric, FittedMetric):

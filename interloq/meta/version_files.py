@@ -142,7 +142,7 @@ def _from_records(
     records = {side: list(_records_of(whole[side], systems[side])) for side in files}
     judged = {side: list(_judged(records[side], systems[side])) for side in files}
     dialogues = {side: list(_whole(records[side], systems[side])) for side in files}
-    chosen, _ = choose(reading.options.scoring_metrics, trust=reading.options.trust_files)
+    chosen, _ = choose(reading.options.scoring_metrics, trust=reading.options.trust)
     _refuse_hidden_directions(chosen, reading.options)
     scores, judges, notes = score_all(judged, chosen, reading.progress, whole=dialogues)
     versions = {}

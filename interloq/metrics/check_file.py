@@ -14,6 +14,7 @@ from interloq.data.summary import Summary
 from interloq.metrics.checks import Checks
 from interloq.metrics.chosen import choose
 from interloq.records import Note, Sample
+from interloq.trust import Trust
 
 
 def check_file(
@@ -21,7 +22,7 @@ def check_file(
     *,
     metrics: Sequence[str] = (),
     kind: str | None = None,
-    trust_files: bool = False,
+    trust: Trust = None,
     strict: bool = False,
     on_reject: Callable[[Rejected], None] | None = None,
     columns: Mapping[str, str] | None = None,
@@ -29,10 +30,10 @@ def check_file(
 ) -> tuple[dict[str, Any], list[Note]]:
     """Kind and counts of a file's records, and notes on samples, including those that these metrics cannot score.
 
-    `kind` is found in the file unless it is given. `trust_files` allows metrics of the form `FILE.py:NAME`, which
-    execute the file. Bad lines and `columns` are handled as in `interloq.read`.
+    `kind` is found in the file unless it is given. `trust` allows what `choose` does. Bad lines and `columns` are
+    handled as in `interloq.read`.
     """
-    chosen, _ = choose(metrics, trust=trust_files)
+    chosen, _ = choose(metrics, trust=trust)
     kind, summary, checks = kind or kind_held(path), Summary(), Checks([one.metric for one in chosen])
     records = read(path, kind=kind, strict=strict, on_reject=on_reject, columns=columns)
     with progress("reading", None) as step:

@@ -2,12 +2,13 @@
 """The metrics that a user chose: specs, lists of specs, specs with a short label (`uBLEU=vbleu(…)`), `@FILE`.
 
 The label stays in front of the spec wherever a metric is named, also in score files, so the name identifies the metric,
-its direction, and that two labels are two metrics. A function of a file, `my_metric.py:fn`, is loaded only if trusted.
+its direction, and that two labels are two metrics. A function of a file, `my_metric.py:fn`, is loaded only with trust,
+and so is a metric written in a file if it does more than compute (see trust.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ from interloq.metrics.function import is_file_metric, load_metric
 from interloq.metrics.metric import Metric
 from interloq.registry import create, named_class, spec, title
 from interloq.spec_text import split_label, split_specs
+from interloq.trust import Trust, check_effects, check_trust
 
 
 @dataclass(frozen=True)
@@ -32,15 +34,16 @@ class Chosen:
         return f"{self.label}={title(self.metric)}" if self.label else title(self.metric)
 
 
-def choose(given: Iterable[str | Metric], *, trust: bool = False) -> tuple[list[Chosen], list[str]]:
+def choose(given: Iterable[str | Metric], *, trust: Trust = None, where: str = "") -> tuple[list[Chosen], list[str]]:
     """Distinct metrics from specs or metrics, and a note on each that was given twice.
 
-    `trust` allows functions of files, which are executed.
+    `trust` allows functions of files, which are executed, and metrics in files that do more than compute; it is called
+    with what those do. `where` is the file that the specs come from; empty: the user gave them.
     """
     found: dict[str, Chosen] = {}
     notes = []
-    for one in [part for each in given for part in (_specs(each) if isinstance(each, str) else [each])]:
-        chosen = _chosen(one, trust) if isinstance(one, str) else Chosen("", one)
+    for one, source in _with_sources(given, where):
+        chosen = _chosen(one, trust, source) if isinstance(one, str) else Chosen("", one)
         first = found.setdefault(chosen.label or chosen.name, chosen)
         if first.metric != chosen.metric:
             what = f"{spec(first.metric)} and {spec(chosen.metric)} are both"
@@ -64,9 +67,17 @@ def file_metrics(given: Iterable[str | Metric]) -> list[str]:
     return [part for part in parts if is_file_metric(split_label(part)[1])]
 
 
-def _specs(text: str) -> list[str]:
-    """Specs separated by commas; `@FILE` stands for those in a file written by `interloq choose`."""
-    return [each for part in split_specs(text) for each in (_from_file(part[1:]) if part[:1] == "@" else [part])]
+def _with_sources(given: Iterable[str | Metric], where: str) -> Iterator[tuple[str | Metric, str]]:
+    """Each spec or metric with the file it comes from; `@FILE` stands for the specs that `interloq choose` wrote."""
+    for one in given:
+        if not isinstance(one, str):
+            yield one, where
+            continue
+        for part in split_specs(one):
+            if part.startswith("@"):
+                yield from ((spec, part[1:]) for spec in _from_file(part[1:]))
+            else:
+                yield part, where
 
 
 def _from_file(path: str) -> list[str]:
@@ -77,9 +88,16 @@ def _from_file(path: str) -> list[str]:
     return found
 
 
-def _chosen(text: str, trust: bool) -> Chosen:
+def _chosen(text: str, trust: Trust, where: str) -> Chosen:
     label, written = split_label(text)
-    metric = load_metric(written, trust=trust) if is_file_metric(written) else create(written, kind="metric")
+    if is_file_metric(written):
+        if where:
+            check_effects({label or written: f"executes {written.rpartition(':')[0]}"}, where, trust)
+        metric = load_metric(written, trust=trust is not None)
+    else:
+        metric = create(written, kind="metric")
+        if where:
+            check_trust({label or written: metric}, where, trust)
     named = named_class(label, kind="metric") if label else None
     if named and named is not type(metric):
         raise SpecError(f"{label!r} is the name of a metric other than {written!r}; choose another label")

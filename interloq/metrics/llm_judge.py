@@ -38,6 +38,7 @@ from interloq.play.endpoint import DEFAULT_KEY, Endpoint
 from interloq.records import Sample
 from interloq.registry import Component
 from interloq.signature import NETWORK, fingerprint
+from interloq.trust import names_download
 
 Mode = Literal["expected", "sampled"]
 Values = tuple[float, ...]  # one number per possible answer or dimension
@@ -95,6 +96,19 @@ class LlmJudge(Component):
     def libraries(self) -> tuple[str, ...]:
         """Packages that run a local model."""
         return () if self.endpoint else NETWORK
+
+    @property
+    def side_effect(self) -> str:
+        """Text that names the server it sends samples to, or the model it downloads."""
+        if not self.endpoint:
+            return names_download(self.model)
+        key = f" with the key in {self.key}" if self.key else ""
+        return f"sends samples to {self.endpoint}{key}"
+
+    @property
+    def key_variable(self) -> str:
+        """The environment variable whose value it sends."""
+        return self.key if self.endpoint else ""
 
     @property
     def scale(self) -> tuple[float, float]:

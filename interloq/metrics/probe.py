@@ -34,6 +34,7 @@ from interloq.records import NO_SYSTEM, Note, Result, Sample
 from interloq.registry import create, title
 from interloq.signature import Signature
 from interloq.tabular import Row, Tabular, bounds
+from interloq.trust import Trust
 
 ORIGINAL = "original"
 GOOD_SYSTEM = "attentive"  # the embedded system whose replies all fit
@@ -151,17 +152,17 @@ def probe_file(
     system: str | None = None,
     n_bootstrap: int = 1000,
     seed: int = 0,
-    trust_files: bool = False,
+    trust: Trust = None,
     strict: bool = False,
     on_reject: Callable[[Rejected], None] | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> Probe:
     """Probe a metric on the replies of a file, or of one system in it; without a file, on embedded English replies.
 
-    `trust_files` allows a metric of the form `FILE.py:NAME`, which executes the file. `-` is standard input. Bad lines
+    `trust` allows what `choose` does. `-` is standard input. Bad lines
     and `columns` are handled as in `interloq.read`.
     """
-    chosen, _ = choose([metric], trust=trust_files)
+    chosen, _ = choose([metric], trust=trust)
     if len(chosen) != 1:
         raise InputError(f"{len(chosen)} metrics are given", hint="probe one at a time")
     if samples is None and system is not None:

@@ -24,8 +24,8 @@ from interloq.data.files import read_json
 from interloq.data.folders import matching
 from interloq.errors import InputError, InterloqError, short_repr
 from interloq.signature import file_fingerprint, fingerprint
+from interloq.trust import HUB
 
-HUB = "hub:"
 FILES = ["*.safetensors", "*.json", "*.txt", "*.model", "*.jinja"]
 PICKLES = (".bin", ".pt", ".pth", ".pkl", ".ckpt")
 FOLDER = "use a folder with config.json and *.safetensors"
@@ -55,11 +55,14 @@ TOKENIZER = (
 OPTIONS: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 
 
-def model_folder(name: str | Path) -> Path:
-    """Folder of a model: the name itself, or that of an installed package or of the hub's local copy."""
+def model_folder(name: str | Path, *, download: bool = True) -> Path:
+    """Folder of a model: the name itself, or that of an installed package or of the hub's local copy.
+
+    A name that comes from a file has `download=False`: only the user decides what is downloaded (see trust.py).
+    """
     name = str(name)
     if name.startswith(HUB):
-        folder = _from_hub(name.removeprefix(HUB))
+        folder = _from_hub(name.removeprefix(HUB), download=download)
     elif Path(name).is_dir():
         folder = Path(name)
     elif Path(name).exists() or os.sep in name or name.startswith((".", "~")):
@@ -239,14 +242,25 @@ def _installed(name: str) -> Path:
     return folders.pop()
 
 
-def _from_hub(name: str) -> Path:
-    """Download a repository. A revision is required because a name alone may mean other weights tomorrow."""
+def _from_hub(name: str, *, download: bool) -> Path:
+    """Download a repository, or find its local copy.
+
+    A revision is required because a name alone may mean other weights tomorrow.
+    """
     repository, _, revision = name.partition("@")
     if not revision or repository.count("/") != 1:
         raise InputError(f"{HUB}{name} has no revision", hint=f"write {HUB}org/name@revision, with a commit hash")
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
+    if not download:
+        try:
+            return Path(snapshot_download(repository, revision=revision, local_files_only=True))
+        except (LocalEntryNotFoundError, OSError) as error:
+            raise InputError(
+                f"{HUB}{name} is not on this machine, and names in files are not downloaded",
+                hint=f"if you trust its author, run: hf download {repository} --revision {revision}",
+            ) from error
     try:
         offline = os.environ.get("HF_HUB_OFFLINE", "") not in ("", "0")
         return Path(snapshot_download(repository, revision=revision, allow_patterns=FILES, local_files_only=offline))

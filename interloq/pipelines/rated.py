@@ -20,6 +20,7 @@ from interloq.records import Sample
 from interloq.registry import Component
 from interloq.retrieve.extend import extend, extend_signature, searched_in
 from interloq.retrieve.index import Index, open_index
+from interloq.retrieve.store_address import key_variable, names_server
 from interloq.signature import LIBRARIES, VERSION, Signature
 
 Best = Annotated[int | None, "references to keep besides gold replies, those with the largest weights; `None`: all"]
@@ -46,6 +47,16 @@ class RatedReferences(Component):
         super().__post_init__()
         check_best(self.best)
         self.metric()  # checks its own fields
+
+    @property
+    def side_effect(self) -> str:
+        """Text that names the server it searches."""
+        return names_server(self.index, "contexts")
+
+    @property
+    def key_variable(self) -> str:
+        """The environment variable whose value it sends."""
+        return key_variable(self.index)
 
     def metric(self) -> Metric:
         """Metric that scores rated samples."""

@@ -24,6 +24,7 @@ from interloq.pipelines.default_metrics import default_metrics, next_steps
 from interloq.play.samples import carried, whole_dialogues
 from interloq.play.samples import samples as utterances
 from interloq.records import Dialogue, Note, Result, Sample, Score
+from interloq.trust import Trust
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ def score_file(
     without: Sequence[str] = (),
     reliability: str | Path | None = None,
     min_reliability: float | None = None,
-    trust_files: bool = False,
+    trust: Trust = None,
     strict: bool = False,
     on_reject: Callable[[Rejected], None] | None = None,
     columns: Mapping[str, str] | None = None,
@@ -79,7 +80,7 @@ def score_file(
     dialogues score each dialogue. One score per sample and metric is written to `output`, if given. `without` lists
     systems to exclude; `drop_own_replies` removes the judged reply from its own references. Samples whose references
     have a reliability below `min_reliability`, predicted by the network in the folder `reliability`, are left unscored.
-    `trust_files` allows metrics of the form `FILE.py:NAME`, which execute the file. `-` is standard input or output.
+    `trust` allows what `choose` does. `-` is standard input or output.
     Bad lines and `columns` are handled as in `interloq.read`. `max_calls` and `max_cost` limit the requests of LLM
     judges to servers, `announce` gets an estimate before they are sent, and each is appended to the file `call_log`.
     """
@@ -87,17 +88,17 @@ def score_file(
     selection = Selection(drop_own_replies=drop_own_replies, without=without)
     replies, dialogues = _read(samples, strict=strict, on_reject=on_reject, columns=columns)
     records, metrics, advice = _or_default(selection.samples(replies), metrics, str(samples))
-    chosen, repeated = choose(metrics, trust=trust_files)
+    chosen, repeated = choose(metrics, trust=trust)
     built = [one.metric for one in chosen]
-    trust = _trust(reliability, min_reliability, built)
+    weak = _trust(reliability, min_reliability, built)
     limits = spending(max_calls=max_calls, max_cost=max_cost, announce=announce, log=call_log)
     units = _units(records, dialogues, built, without)
     with progress("scoring", None) as step, limits as spent:
         evaluate = partial(evaluate_all, n_bootstrap=n_bootstrap, seed=seed, by_system=True, progress=step)
-        found = evaluate_by_unit(built, lambda some, whole: evaluate(some, units[whole], unscorable=trust.reasons))
-    results = _named(chosen, found, {**selection.facts(), **trust.facts})
+        found = evaluate_by_unit(built, lambda some, whole: evaluate(some, units[whole], unscorable=weak.reasons))
+    results = _named(chosen, found, {**selection.facts(), **weak.facts})
     costs = [Note("cost", spent.summary(), 0, 0)] if spent.summary() else []
-    notes = [*trust.notes, *selection.notes(), *_notes(results), *costs]
+    notes = [*weak.notes, *selection.notes(), *_notes(results), *costs]
     scored = Scored(results, notes, repeated, failed=spent.failed, **advice)
     if output:
         write(output, scored.scores(), kind="scores", **scored.facts(), **_origin(samples))

@@ -22,6 +22,7 @@ from interloq.play.bot import NOTHING_TO_ANSWER, crashed, generator
 from interloq.records import Turn
 from interloq.registry import Component
 from interloq.signature import Signature, fingerprint, signature
+from interloq.trust import names_download
 
 FEW = 32  # networks in memory at a time
 END = "eos"
@@ -87,7 +88,7 @@ class HuggingFace(Component):
     @property
     def side_effect(self) -> str:
         """Text that names what it downloads."""
-        return f"downloads {self.model}" if self.model.startswith("hub:") else ""
+        return names_download(self.model)
 
     def signature(self) -> Signature:
         """Fields that change replies, with fingerprints of weights and tokenizer instead of their location."""

@@ -21,9 +21,9 @@ from interloq.errors import InputError, InterloqError
 from interloq.play.bot import Bot
 from interloq.play.openings import Opening, openings_fingerprint
 from interloq.play.schedule import check_name
-from interloq.play.trust import Trust, check_trust
 from interloq.registry import create, spec
 from interloq.signature import VERSION, Signature, fingerprint
+from interloq.trust import Trust, check_trust
 from interloq.version import __version__
 
 KIND, SCHEMA = "partners", 1

@@ -21,7 +21,7 @@ from interloq.records import Turn
 from interloq.registry import Component, full_spec
 from interloq.retrieve.index import Index, open_index
 from interloq.retrieve.retriever import Hit, Query
-from interloq.retrieve.store_address import KEY_VARIABLES
+from interloq.retrieve.store_address import key_variable, names_server
 from interloq.signature import Signature, fingerprint, signature
 
 SPARE = 50  # replies retrieved in addition to k, because some were said already and some are equal
@@ -48,15 +48,12 @@ class Retrieval(Component):
     @property
     def side_effect(self) -> str:
         """Text that names the server it contacts."""
-        if "://" not in self.index:
-            return ""
-        key = f" with the key in {self.key_variable}" if self.key_variable else ""
-        return f"sends the last turns to {self.index.rpartition('@')[2]}{key}"
+        return names_server(self.index, "the last turns")
 
     @property
     def key_variable(self) -> str:
         """The environment variable whose value it sends."""
-        return KEY_VARIABLES.get(self.index.partition("://")[0].lower(), "")
+        return key_variable(self.index)
 
     def signature(self) -> Signature:
         """The retriever and the fingerprint of the pairs, without the index's location."""

@@ -285,7 +285,7 @@ def _encoder(folder: Path, facts: dict[str, Any], name: str | None) -> Start:
     """The encoder that a network was trained on, refused if its weights differ."""
     with reading_saved(folder):
         trained_on, weights = str(facts["encoder"]["name"]), str(facts["encoder"]["weights"])
-    found = Start.of(name or trained_on)
+    found = Start.of(name) if name else Start.of(trained_on, download=False)
     if found.fingerprint != weights:
         raise InputError(
             f"{found.name} is not the encoder that the network was trained on, {Path(trained_on).name}: "

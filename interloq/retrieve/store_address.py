@@ -17,6 +17,7 @@ from typing import Any
 from interloq.errors import InputError, MissingDependencyError
 from interloq.registry import create
 from interloq.retrieve.retriever import Retriever, Store
+from interloq.trust import HUB
 
 SCHEMES = {
     "postgres": "interloq.retrieve.postgres:Postgres",
@@ -32,6 +33,19 @@ KEY_VARIABLES = {  # environment variables with secrets that are sent to a serve
 }
 NEEDED = {"psycopg": ("psycopg[binary]", "postgres"), "httpx": ("httpx", "qdrant")}
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+
+
+def names_server(address: str, sent: str) -> str:
+    """Text that names the server that is sent something; '' for a folder."""
+    if "://" not in address:
+        return ""
+    key = f" with the key in {key_variable(address)}" if key_variable(address) else ""
+    return f"sends {sent} to {address.rpartition('@')[2]}{key}"
+
+
+def key_variable(address: str) -> str:
+    """The environment variable whose value is sent to the server at an address; '' for a folder."""
+    return KEY_VARIABLES.get(address.partition("://")[0].lower(), "") if "://" in address else ""
 
 
 def create_store(
@@ -61,6 +75,11 @@ def open_store(address: str | Path) -> tuple[Store, Retriever]:
         store = Embedded
     opened = store(address)
     retriever: Retriever = create(opened.manifest.retriever, kind="retriever")
+    encoder = str(getattr(retriever, "encoder", ""))
+    if encoder.startswith(HUB):
+        from interloq.models.pretrained import model_folder  # loads torch, as the encoder would
+
+        model_folder(encoder, download=False)
     return store(address, retriever), retriever
 
 

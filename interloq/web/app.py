@@ -26,7 +26,7 @@ from starlette.exceptions import HTTPException  # includes those of unknown path
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from interloq.errors import InputError
-from interloq.play.trust import Trust
+from interloq.trust import Trust
 from interloq.web import admin, answers, assign, chat, chat_routes, people, references, references_routes
 from interloq.web.chat_bots import Bots
 from interloq.web.chat_task import asked_after

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The bots of chats: created once, asked by one person at a time unless they wait for a server.
 
-A study may come from anyone: a bot that does more than talk is used only if the study is trusted (`play/trust.py`).
+A study may come from anyone: a bot that does more than talk is used only if the study is trusted (see trust.py).
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ from sqlalchemy import Connection
 from interloq.errors import InterloqError
 from interloq.models.replies import Reply, one_line
 from interloq.play.bot import Bot, streamed
-from interloq.play.trust import Trust, check_trust
 from interloq.records import Turn
-from interloq.registry import create
+from interloq.trust import Trust, create_from_file
 from interloq.web.chat_task import chat_items, chat_options
 from interloq.web.database import Database
 from interloq.web.questions import Task
@@ -79,6 +78,4 @@ def check_bots(database: Database, trust: Trust, *, where: str) -> None:
 
 
 def _created(specs: Mapping[str, str], where: str, trust: Trust) -> dict[str, Bot]:
-    bots: dict[str, Bot] = {name: create(spec, kind="bot") for name, spec in specs.items()}
-    check_trust(bots, where, trust)
-    return bots
+    return create_from_file(specs, kind="bot", where=where, trust=trust)

@@ -11,6 +11,7 @@ from typing import Any
 from interloq.errors import InputError
 from interloq.records import Reference
 from interloq.reliability.annotate import Offer, predict_offer
+from interloq.trust import Trust, check_effects, names_download
 from interloq.web.database import Database
 from interloq.web.references import Work
 from interloq.web.references_task import KIND, Options, references_options
@@ -58,14 +59,17 @@ class Predictors:
         return self._models[key]
 
 
-def check_models(database: Database) -> None:
-    """Refuse a study with tasks of kind references if a model is missing, damaged or was replaced."""
+def check_models(database: Database, trust: Trust = None, *, where: str = "the study") -> None:
+    """Refuse a study with tasks of kind references if a model is missing, damaged, was replaced or needs trust."""
     with database.reading() as connection:
         found = [stored for stored in all_tasks(connection) if stored.settings.kind == KIND]
     for stored in found:
         from interloq.reliability.model import saved_signature  # imports torch
 
         options = references_options(stored.settings)
+        check_effects(
+            {stored.settings.name: effect} if (effect := names_download(options.encoder)) else {}, where, trust
+        )
         _check_same(saved_signature(options.model, encoder=options.encoder or None), stored, options)
 
 

@@ -21,7 +21,9 @@ from interloq.records import Reference, Sample
 from interloq.reliability.annotate import ATTEMPTS
 from interloq.reliability.augment import LIMIT, Request
 from interloq.reliability.decisions import start
+from interloq.retrieve.store_address import key_variable, names_server
 from interloq.signature import fingerprint
+from interloq.trust import Trust, check_trust, names_download
 from interloq.web.items import Item, blind
 from interloq.web.questions import Task, is_number
 
@@ -66,6 +68,16 @@ class Options:
     def rules(self) -> dict[str, int]:
         """Limits of the decisions on a query."""
         return {"attempts": self.attempts, "limit": self.limit}
+
+    @property
+    def side_effect(self) -> str:
+        """Text that names the server it searches and the encoder it downloads."""
+        return ", ".join(filter(None, (names_server(self.index, "contexts"), names_download(self.encoder))))
+
+    @property
+    def key_variable(self) -> str:
+        """The environment variable whose value it sends."""
+        return key_variable(self.index)
 
     def source(self) -> CandidateOptions:
         """Where candidates come from."""
@@ -116,13 +128,18 @@ def _check_path(name: str, given: object) -> None:
 
 
 def prepare_references(
-    samples: Sequence[Sample], task: Task, *, on_reject: Callable[[Rejected], None] | None = None
+    samples: Sequence[Sample],
+    task: Task,
+    *,
+    on_reject: Callable[[Rejected], None] | None = None,
+    trust: Trust = None,
 ) -> tuple[Task, list[Item], dict[str, Any]]:
     """The task with absolute paths, its items, and facts to store with it, such as a warning about the model."""
     from interloq.pipelines.annotate_file import find_queries  # imports torch
     from interloq.reliability.model import Reliability
 
     options = references_options(task).absolute()
+    check_trust({task.name: options}, "the settings", trust)
     source = options.source()
     model = Reliability.load(options.model, encoder=options.encoder or None, device=options.device)
     found = find_queries(samples, model, source, **options.rules, on_reject=on_reject)

@@ -19,7 +19,7 @@ from sqlalchemy import select
 
 from interloq.data.pseudonyms import read_key
 from interloq.errors import InputError
-from interloq.play.trust import Trust
+from interloq.trust import Trust
 from interloq.web.app import LOOPBACK, Study, create_app
 from interloq.web.chat_bots import check_bots
 from interloq.web.database import Database, open_database
@@ -102,7 +102,7 @@ def run(
     database = open_database(place)
     try:
         check_bots(database, trust, where=str(place))
-        check_models(database)
+        check_models(database, trust, where=str(place))
         listening = _listen(address)
         address = replace(address, port=listening.getsockname()[1])
         for task in invited:

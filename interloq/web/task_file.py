@@ -23,9 +23,9 @@ from interloq.data.jsonl import Rejected, first_object, header, read
 from interloq.data.parsers import PARSERS
 from interloq.data.pseudonyms import HASHED
 from interloq.errors import InputError, nearest, short_repr
-from interloq.play.trust import Trust
 from interloq.records import Dialogue, Sample
 from interloq.signature import file_fingerprint
+from interloq.trust import Trust
 from interloq.web.answers import CHOICES, PLACES
 from interloq.web.chat_bots import check_chat
 from interloq.web.chat_task import chat_items
@@ -90,13 +90,16 @@ def add_to_study(
 ) -> dict[str, Any]:
     """Add a task with the records of a file to a study, which is created if it is missing; see `prepare_file`.
 
-    Chats have no file; `trust` is called with what their bots do besides talking.
+    Chats have no file; `trust` is called with what their bots or an index do besides computing.
     """
     if (path is None) != (settings.task.kind == "chat"):
         hint = "its bots are in the settings" if path else "name a file of samples or dialogues"
         raise InputError(f"a task of kind {settings.task.kind!r} {'has no' if path else 'needs a'} file", hint=hint)
     # before anybody waits for it
-    prepared = prepare_chat(settings, trust=trust) if path is None else prepare_file(path, settings, **options)
+    if path is None:
+        prepared = prepare_chat(settings, trust=trust)
+    else:
+        prepared = prepare_file(path, settings, trust=trust, **options)
     database = open_database(place)
     try:
         with database.writing() as connection:
@@ -157,6 +160,7 @@ def prepare_file(
     strict: bool = False,
     on_reject: Callable[[Rejected], None] | None = None,
     columns: Mapping[str, str] | None = None,
+    trust: Trust = None,
 ) -> Prepared:
     """A task with the records of a file. Bad lines are handled as by `read`.
 
@@ -171,7 +175,8 @@ def prepare_file(
     records = list(read(path, kind=kind, strict=strict, on_reject=on_reject, columns=columns))
     source: dict[str, Any] = {"name": Path(path).name, "kind": kind, "fingerprint": file_fingerprint(Path(path))}
     if settings.task.kind == "references":
-        return _prepare_references(records, settings, {**source, "header": header(path)}, on_reject, scored=scores)
+        source["header"] = header(path)
+        return _prepare_references(records, settings, source, on_reject, scored=scores, trust=trust)
     if (first_object(path) or {}).get("users") == HASHED:
         source["users"] = HASHED
     items = _items(records, settings.task, together=together)
@@ -187,12 +192,13 @@ def _prepare_references(
     on_reject: Callable[[Rejected], None] | None,
     *,
     scored: object,
+    trust: Trust,
 ) -> Prepared:
     samples = [one for one in records if isinstance(one, Sample)]
     if source["kind"] != "samples" or settings.checks or scored:
         what = "attention checks" if settings.checks else "scores" if scored else str(source["kind"])
         raise InputError(f"a task of kind 'references' has no {what}", hint="give samples and a model")
-    task, items, facts = prepare_references(samples, settings.task, on_reject=on_reject)
+    task, items, facts = prepare_references(samples, settings.task, on_reject=on_reject, trust=trust)
     return Prepared(Settings(task), tuple(items), {**source, **facts}, len(samples))
 
 

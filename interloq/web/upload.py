@@ -13,7 +13,7 @@ from starlette.datastructures import FormData, UploadFile
 
 from interloq.data.jsonl import Rejected
 from interloq.errors import InputError, MissingDependencyError, SpecError
-from interloq.play.trust import Trust
+from interloq.trust import Trust
 from interloq.web.chat_form import check_local, with_chat_fields
 from interloq.web.chat_task import WHOLE, asked_after, chat_options
 from interloq.web.task_file import Prepared, Settings, prepare_chat, prepare_file, read_settings

@@ -29,15 +29,15 @@ def test_bots_that_do_more_than_talk_need_trust(tmp_path: Path) -> None:
     settings, effects = chat_task(bots={"a": FLAKY}), list[str]()
     study = open_database(tmp_path / "study.db")
     with study.writing() as connection:
-        with pytest.raises(InputError, match="do more than talk"):
+        with pytest.raises(InputError, match="reach outside the program"):
             add_chat(connection, settings)
         add_chat(connection, settings, trust=effects.append)
-    with pytest.raises(InputError, match="do more than talk"):
+    with pytest.raises(InputError, match="reach outside the program"):
         check_bots(study, None, where="study.db")
     check_bots(study, effects.append, where="study.db")
     study.close()
     assert len(effects) == 2
-    assert "do more than talk" in Bots().reply("a", FLAKY, HI, 0, print).failure
+    assert "reach outside the program" in Bots().reply("a", FLAKY, HI, 0, print).failure
     assert Bots(effects.append).reply("a", FLAKY, HI, 0, print).text == "You said: Hi"
 
 

@@ -22,7 +22,7 @@ from interloq.data.files import reading_saved
 from interloq.errors import InputError, short_repr
 from interloq.learn.store import check_counts, load_model, restored
 from interloq.models.encoder import Encoder, Pooling, pooled
-from interloq.models.pretrained import weights_fingerprint
+from interloq.models.pretrained import model_folder, weights_fingerprint
 from interloq.scorers.ruber.model import PairNetwork
 
 KIND = "bert_ruber"
@@ -59,11 +59,13 @@ class BertRuberScorer:
         facts, tensors = load_model(folder, kind=KIND)
         with reading_saved(folder):
             config, trained_on = facts["config"], facts["encoder"]
-            place = encoder or str(trained_on["place"])
+            place = str(encoder or trained_on["place"])
             check_counts(config, "longest")
             layer, longest = config["layer"], config["longest"]
             if config["pooling"] not in get_args(Pooling):
                 raise ValueError(f"the pooling is {short_repr(config['pooling'])}")
+        if encoder is None:
+            place = str(model_folder(place, download=False))
         found = Encoder(place, layer=layer, longest=longest, device=device)
         if weights_fingerprint(found.folder) != trained_on.get("weights"):
             raise InputError(

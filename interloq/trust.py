@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One rule for every file that holds a spec: a file describes, it does not act.
+
+Chosen metrics (`@FILE`), baselines, score files, partner sets, files of bots and settings of a study may come from
+anyone. What such a file names may compute and talk. If it would run code, start a program or contact a server, it is
+used only if the user trusts the file, and what it does is printed first. Even then it gets only the keys that the user
+has named in INTERLOQ_KEY_VARIABLES (names of environment variables, separated by commas or spaces). A spec that the
+user types on the command line or writes in Python needs neither.
+
+A component says in `side_effect` what it reaches, and in `key_variable` which environment variable it sends. Without
+`side_effect`, the server or hub model that a field names counts; a component of another package may do anything.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from interloq.errors import InputError
+from interloq.registry import create, parts_of
+
+ALLOWED_KEYS = "INTERLOQ_KEY_VARIABLES"
+HUB = "hub:"
+Trust = Callable[[str], None] | None  # called with what each component will do; None: the file is not trusted
+
+
+def create_from_file(specs: Mapping[str, str], *, kind: str, where: str, trust: Trust) -> dict[str, Any]:
+    """Create the named components of a file; see `check_trust`."""
+    components = {name: create(spec, kind=kind) for name, spec in specs.items()}
+    check_trust(components, where, trust)
+    return components
+
+
+def check_trust(components: Mapping[str, Any], where: str, trust: Trust) -> None:
+    """Refuse components of a file that reach outside the program, unless it is trusted; called before any is used."""
+    effects = {name: effect for name, component in components.items() if (effect := side_effect(component))}
+    check_effects(effects, where, trust)
+    for name in effects:
+        for key in _keys(components[name]):
+            _check_key(name, key, effects[name], where)
+
+
+def check_effects(effects: Mapping[str, str], where: str, trust: Trust) -> None:
+    """Print what components of a trusted file do; refuse a file that is not trusted, if there are any."""
+    if effects and trust is None:
+        listed = "; ".join(f"{name!r} {what}" for name, what in effects.items())
+        raise InputError(
+            f"its specs reach outside the program: {listed}",
+            hint="if you trust its author, add --trust",
+            where=where,
+        )
+    for name, what in effects.items():
+        if trust is not None:
+            trust(f"trusted: {where}: {name!r} {what}")
+
+
+def side_effect(component: Any) -> str:
+    """Text that names what a component and its parts run, start or contact; '' if they only compute."""
+    return ", ".join(dict.fromkeys(effect for part in _with_parts(component) if (effect := _own_effect(part))))
+
+
+def names_download(model: str) -> str:
+    """Text that names the download of a model; '' for one that is on this machine."""
+    return f"downloads {model}" if model.startswith(HUB) else ""
+
+
+def _with_parts(component: Any) -> Iterator[Any]:
+    yield component
+    for part in parts_of(component):
+        yield from _with_parts(part)
+
+
+def _own_effect(component: Any) -> str:
+    effect = getattr(component, "side_effect", None)
+    if effect is not None:
+        return str(effect)
+    cls = type(component)
+    if not cls.__module__.startswith("interloq."):
+        return f"runs {cls.__module__}:{cls.__qualname__}"
+    effects = []
+    for name, value in _texts(component):
+        if value.startswith(HUB):
+            effects.append(names_download(value))
+        elif "://" in value and name in getattr(component, "places", ()):
+            effects.append(f"contacts {value.rpartition('@')[2]}")
+    return ", ".join(effects)
+
+
+def _texts(component: Any) -> Iterator[tuple[str, str]]:
+    """Fields with text, also those in tuples."""
+    if not dataclasses.is_dataclass(component):
+        return
+    for field in dataclasses.fields(component):
+        value = getattr(component, field.name, None)
+        for one in value if isinstance(value, tuple) else (value,):
+            if isinstance(one, str):
+                yield field.name, one
+
+
+def _keys(component: Any) -> list[str]:
+    """Environment variables that are set and that a component or its parts would send to a server."""
+    names = (str(getattr(part, "key_variable", "")) for part in _with_parts(component))
+    return [name for name in dict.fromkeys(names) if os.environ.get(name, "")]
+
+
+def _check_key(name: str, variable: str, effect: str, where: str) -> None:
+    if variable not in os.environ.get(ALLOWED_KEYS, "").replace(",", " ").split():
+        raise InputError(
+            f"{name!r} would send the key in {variable} to a server named in the file: it {effect}",
+            hint=f"write this spec on the command line, or allow the key: {ALLOWED_KEYS}={variable}",
+            where=where,
+        )
