@@ -14,6 +14,7 @@ from interloq.cli.paths import InputPath
 from interloq.cli.progress import stage_progress
 from interloq.data.convert_file import KINDS, convert_file
 from interloq.errors import count
+from interloq.records import format_key
 from interloq.report.console import print_json, print_line, print_notes, print_stderr, print_table
 
 EXAMPLES = """\
@@ -163,8 +164,9 @@ def _merge(args: argparse.Namespace) -> int:
     bad.close()
     mark_incomplete(facts["unknown"])
     if facts["unknown"]:
-        named = ", ".join(map(repr, facts["unknown_items"]))
-        print_stderr(f"interloq: {count(facts['unknown'], 'rating')} of unknown items not added, such as {named}")
+        named = ", ".join(format_key((one["item"], one["system"])) for one in facts["unknown_items"])
+        what = f"{count(facts['unknown'], 'rating')} of unknown items or systems not added"
+        print_stderr(f"interloq: {what}, such as {named}")
     if args.output == "-":
         return 0
     if args.json:

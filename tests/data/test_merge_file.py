@@ -11,7 +11,8 @@ from interloq.cli.main import main
 from interloq.data.jsonl import write
 from interloq.data.merge_file import merge_file
 from interloq.errors import InputError
-from interloq.records import Dialogue, Rating, Sample
+from interloq.play.samples import system_ratings
+from interloq.records import Dialogue, Rating, Sample, Turn
 
 
 @pytest.fixture
@@ -42,6 +43,36 @@ def test_dialogues_are_rated_by_id(tmp_path: Path) -> None:
     assert merge_file(tmp_path / "d.jsonl", [tmp_path / "r.jsonl"], tmp_path / "o.jsonl")["added"] == 1
 
 
+def test_a_rating_of_a_dialogue_keeps_its_system(tmp_path: Path) -> None:
+    turns = [Turn("Hi", "A"), Turn("Ho", "P")]
+    write(tmp_path / "d.jsonl", [Dialogue("d", turns, {"A": "bot", "P": "partner"})], kind="dialogues")
+    (tmp_path / "r.csv").write_text("item,system,value\nd,bot,5\nd,partner,1\n")
+    merge_file(tmp_path / "d.jsonl", [tmp_path / "r.csv"], tmp_path / "o.jsonl")
+    (rated,) = load(tmp_path / "o.jsonl", kind="dialogues")
+    assert rated.ratings == (Rating(5.0, system="bot"), Rating(1.0, system="partner"))
+    assert system_ratings(rated, "bot") == [Rating(5.0, system="bot")]
+
+
+def test_a_rating_of_an_unknown_system_is_not_attached(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path / "d.jsonl", [Dialogue("d", ["Hi"], {"a": "x"})], kind="dialogues")
+    (tmp_path / "r.csv").write_text("item,system,value\nd,y,5\n")
+    out = tmp_path / "o.jsonl"
+    assert main(["data", "merge", str(tmp_path / "d.jsonl"), str(tmp_path / "r.csv"), "-o", str(out)]) == 1
+    assert "'d' of 'y'" in capsys.readouterr().err
+    assert load(out, kind="dialogues")[0].ratings == ()
+
+
+def test_equal_ratings_without_a_rater_are_all_kept_but_a_file_is_merged_once(samples: Path, tmp_path: Path) -> None:
+    (tmp_path / "r.csv").write_text("item,value\n2,5\n2,5\n2,1\n")
+    merge_file(samples, [tmp_path / "r.csv"], tmp_path / "o.jsonl")
+    values = [rating.value for rating in load(tmp_path / "o.jsonl")[2].ratings]
+    assert values == [5, 5, 1]
+    again = merge_file(tmp_path / "o.jsonl", [tmp_path / "r.csv", tmp_path / "r.csv"], tmp_path / "again.jsonl")
+    assert (again["added"], again["repeated"]) == (0, 6)
+    (tmp_path / "more.csv").write_text("item,value\n2,5\n")  # another person gave the same rating
+    assert merge_file(tmp_path / "o.jsonl", [tmp_path / "more.csv"], tmp_path / "more.jsonl")["added"] == 1
+
+
 def test_unknown_and_ambiguous_items_are_reported(
     samples: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -49,7 +80,7 @@ def test_unknown_and_ambiguous_items_are_reported(
     assert main(["data", "merge", str(samples), str(tmp_path / "r.csv"), "-o", str(tmp_path / "o.jsonl")]) == 1
     printed = capsys.readouterr()
     assert "3 samples, 1 rating added, 0 there already" in printed.out
-    assert "1 rating of unknown items not added, such as 'elsewhere'" in printed.err
+    assert "1 rating of unknown items or systems not added, such as 'elsewhere'" in printed.err
     (tmp_path / "r.csv").write_text("item,rater,value\n1,ann,3\n")
     with pytest.raises(InputError, match="a sample of 2 systems"):
         merge_file(samples, [tmp_path / "r.csv"], tmp_path / "o.jsonl")
