@@ -157,7 +157,7 @@ class Dialogue:
     ) -> None:
         object.__setattr__(self, "id", id)
         object.__setattr__(self, "turns", tuple(_each(turns, Turn, "turns")))
-        object.__setattr__(self, "systems", dict(systems or {}))
+        object.__setattr__(self, "systems", _systems(systems or {}))
         object.__setattr__(self, "ratings", tuple(_ratings(ratings)))
         if isinstance(given, bool) or not isinstance(given, int) or not 0 <= given <= len(self.turns):
             raise InputError(f"given must be a number of turns from 0 to {len(self.turns)}, got {_shown(given)}")
@@ -345,6 +345,14 @@ def _ratings(values: Iterable[float | Rating]) -> Iterator[Rating]:
     """Ratings from records or plain numbers; each number gets its own rater, since two numbers are two people."""
     for i, value in enumerate(values):
         yield value if isinstance(value, Rating) else Rating(float(value), rater=str(i + 1))
+
+
+def _systems(systems: Mapping[str, str | None]) -> dict[str, str]:
+    """Return the system of each speaker, without speakers whose system is None."""
+    for speaker, system in systems.items():
+        if system is not None and not isinstance(system, str):
+            raise InputError(f"systems[{speaker!r}] must be text, got {_shown(system)}", hint="name one system")
+    return {speaker: system for speaker, system in systems.items() if system is not None}
 
 
 def _shown(value: object) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import TYPE_CHECKING, TypeVar
 
-from interloq.cli.paths import InputPath, OutputPath
+from interloq.cli.paths import InputPath, OutputFile, OutputPath
 from interloq.data.synonyms import read_columns
 from interloq.report.console import print_stderr
 
@@ -27,7 +27,8 @@ def add_samples(parser: argparse.ArgumentParser) -> None:
 
 def add_output(parser: argparse.ArgumentParser, help: str, *, metavar: str = "FILE") -> None:
     """Add the required option `-o`."""
-    parser.add_argument("-o", "--output", type=OutputPath, required=True, metavar=metavar, help=help)
+    path_type = OutputFile if metavar == "FILE" else OutputPath
+    parser.add_argument("-o", "--output", type=path_type, required=True, metavar=metavar, help=help)
 
 
 def add_list(

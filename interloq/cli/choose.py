@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from interloq.cli.arguments import add_common, add_drop_own_replies, add_list, add_map, add_without_system
 from interloq.cli.limits import add_limits, limited
 from interloq.cli.output import BadLines, mark_incomplete
-from interloq.cli.paths import InputPath, OutputPath
+from interloq.cli.paths import InputPath, OutputFile
 from interloq.cli.progress import stage_progress
 from interloq.errors import count
 from interloq.report.console import interval, number, p_value, print_json, print_line, print_signatures, print_table
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser, "-m", "--metric", metavar="[LABEL=]SPEC", help="a metric to choose from (default: all the data allow)"
     )
     parser.add_argument(
-        "-o", "--output", type=OutputPath, metavar="FILE", help="file for the chosen metric: interloq score -m @FILE"
+        "-o", "--output", type=OutputFile, metavar="FILE", help="file for the chosen metric: interloq score -m @FILE"
     )
     parser.add_argument("--aspect", default="overall", help="the rated aspect (default overall)")
     parser.add_argument("--role", default="", help="use only ratings by people in this role, e.g. interlocutor")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from interloq.cli.arguments import add_common, add_list, add_map, add_trust, filled
 from interloq.cli.limits import add_limits, limited
 from interloq.cli.output import BadLines, mark_incomplete
-from interloq.cli.paths import InputPath, OutputPath
+from interloq.cli.paths import InputPath, OutputFile
 from interloq.cli.progress import stage_progress
 from interloq.cli.rank import add_direction
 from interloq.errors import count
@@ -87,11 +87,11 @@ def _add_outputs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o",
         "--output",
-        type=OutputPath,
+        type=OutputFile,
         metavar="FILE",
         help="file for the JSON that --json prints: interloq report --comparison FILE",
     )
-    parser.add_argument("--markdown", type=OutputPath, metavar="FILE", help="also write a Markdown summary")
+    parser.add_argument("--markdown", type=OutputFile, metavar="FILE", help="also write a Markdown summary")
 
 
 def run(args: argparse.Namespace) -> int:

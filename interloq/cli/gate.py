@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from interloq.cli.arguments import add_list, filled
 from interloq.cli.compare import add_compare_options, print_comparison
 from interloq.cli.limits import limited
-from interloq.cli.paths import InputPath, OutputPath
+from interloq.cli.paths import InputPath, OutputFile
 from interloq.cli.progress import stage_progress
 from interloq.errors import InputError, count
 from interloq.report.console import print_json, print_line, print_table
@@ -74,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="gate test sets that differ, without the samples or dialogues that only one version has",
     )
-    parser.add_argument("--junit", type=OutputPath, metavar="FILE", help="also write JUnit XML")
+    parser.add_argument("--junit", type=OutputFile, metavar="FILE", help="also write JUnit XML")
     add_compare_options(parser)
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     parser.add_argument("--quiet", action="store_true", help="do not show progress on standard error")

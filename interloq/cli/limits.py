@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from interloq.cli.output import mark_incomplete
-from interloq.cli.paths import OutputPath
+from interloq.cli.paths import OutputFile
 from interloq.models.spending import spending
 from interloq.report.console import print_stderr
 
@@ -21,7 +21,7 @@ def add_limits(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--call-log",
-        type=OutputPath,
+        type=OutputFile,
         metavar="FILE",
         help="append model, tokens, cost and time of each of these requests to FILE (JSONL, without texts or keys)",
     )

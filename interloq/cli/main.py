@@ -24,7 +24,7 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
-from interloq.cli.output import exit_code, mark_incomplete
+from interloq.cli.output import exit_code, mark_incomplete, verb_output
 from interloq.cli.paths import check_paths
 from interloq.data.write_errors import hint, is_of_files, one_line
 from interloq.errors import InputError, InterloqError, RejectedWarning, nearest
@@ -134,7 +134,7 @@ def _dispatch(arguments: list[str]) -> int:
 def _run(verb: str, arguments: Sequence[str]) -> int:
     args = verb_parser(verb).parse_args(arguments)
     check_paths(args)
-    with table_format(getattr(args, "table_format", "text")):
+    with table_format(getattr(args, "table_format", "text")), verb_output(getattr(args, "output", None)):
         code: int = importlib.import_module(f"interloq.cli.{verb}").run(args)
     return code
 

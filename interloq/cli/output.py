@@ -5,19 +5,38 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 
+from interloq.data.durable import make_folder
 from interloq.data.jsonl import SHOWN, Rejected, rejected_path
+from interloq.data.write_errors import writing
 from interloq.errors import InputError, count
 from interloq.report.console import print_stderr
 
+_output: ContextVar[str] = ContextVar("_output", default="-")
+
+
+@contextmanager
+def verb_output(path: str | None) -> Iterator[None]:
+    """Name the verb's output, beside which its bad lines are written."""
+    token = _output.set(path or "-")
+    try:
+        yield
+    finally:
+        _output.reset(token)
+
 
 class BadLines:
-    """An `on_reject` for all readers: reports the first bad lines of each file on standard error, counts the rest."""
+    """An `on_reject` for all readers: reports the first bad lines of each file on standard error, counts the rest.
+
+    A verb with an output file also writes all bad lines beside it (`rejected_path`); other verbs write nothing.
+    """
 
     def __init__(self) -> None:
         self.files: Counter[str] = Counter()
+        self._target = rejected_path(_output.get())
 
     @property
     def count(self) -> int:
@@ -28,12 +47,23 @@ class BadLines:
         self.files[rejected.path] += 1
         mark_incomplete()
         if self.files[rejected.path] <= SHOWN:
-            print_stderr(f"interloq: set aside: {rejected}")
+            print_stderr(f"interloq: bad line: {rejected}")
+        if self._target:
+            with writing(self._target):
+                make_folder(self._target.parent)
+                with self._target.open("wb" if self.count == 1 else "ab") as file:
+                    file.write(rejected.as_json())
 
     def close(self) -> None:
         """Report how many lines of each file were bad, and where they were written."""
         for path, bad in self.files.items():
-            print_stderr(f"interloq: {count(bad, 'bad line')} of {path} set aside in {rejected_path(path)}")
+            if self._target:
+                what = f"written to {self._target}"
+            elif bad > SHOWN:
+                what = f"not used; to see them all: interloq data convert {path} -o FILE"
+            else:
+                what = "not used"
+            print_stderr(f"interloq: {count(bad, 'bad line')} of {path} {what}")
 
 
 _incomplete: ContextVar[bool] = ContextVar("_incomplete", default=False)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from interloq.cli.paths import OutputPath
+from interloq.cli.paths import OutputFile
 from interloq.cli.play_view import print_bots
 from interloq.cli.rank import add_direction
 from interloq.errors import count
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--margin", type=float, default=0.0, help="differences up to this do not matter (default 0)")
     add_direction(parser)
     parser.add_argument(
-        "--scores", type=OutputPath, metavar="FILE", help="write the scores of all judged utterances here"
+        "--scores", type=OutputFile, metavar="FILE", help="write the scores of all judged utterances here"
     )
 
 

@@ -19,7 +19,7 @@ from interloq.cli.arguments import (
 )
 from interloq.cli.extend import REASONS
 from interloq.cli.output import BadLines, mark_incomplete
-from interloq.cli.paths import InputPath, OutputPath
+from interloq.cli.paths import InputPath, OutputFile
 from interloq.cli.progress import stage_progress
 from interloq.errors import count
 from interloq.report.console import interval, number, print_json, print_line, print_signatures, print_table
@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_predict(action: argparse.ArgumentParser) -> None:
     action.add_argument(
-        "-o", "--output", type=OutputPath, metavar="FILE", help="score file with the predictions, for meta and report"
+        "-o", "--output", type=OutputFile, metavar="FILE", help="score file with the predictions, for meta and report"
     )
     action.add_argument(
         "--min-reliability",
@@ -93,7 +93,7 @@ def _add_candidates(action: argparse.ArgumentParser) -> None:
 
 
 def _add_augment(action: argparse.ArgumentParser) -> None:
-    action.add_argument("--trials", type=OutputPath, metavar="FILE", help="every candidate that was tried")
+    action.add_argument("--trials", type=OutputFile, metavar="FILE", help="every candidate that was tried")
     action.add_argument("--seed", type=int, default=0, help="seed of the order of candidates (default 0)")
 
 

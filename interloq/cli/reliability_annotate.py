@@ -11,7 +11,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from interloq.cli.output import BadLines, mark_incomplete
-from interloq.cli.paths import OutputPath
+from interloq.cli.paths import OutputFile
 from interloq.errors import InputError, count
 from interloq.report.console import interval, number, print_json, print_line, print_stderr
 
@@ -25,7 +25,7 @@ QUESTION = "[k]eep, [e]dit, [a]bandon, [b]est candidate, [n]ext query or [q]uit?
 def add_arguments(action: argparse.ArgumentParser) -> None:
     action.add_argument(
         "--record",
-        type=OutputPath,
+        type=OutputFile,
         metavar="FILE",
         help="file for every step, from which the next session resumes (default OUTPUT.record)",
     )

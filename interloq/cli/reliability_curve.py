@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from interloq.cli.arguments import add_common, add_list, add_map, add_samples
 from interloq.cli.output import BadLines, mark_incomplete
-from interloq.cli.paths import OutputPath
+from interloq.cli.paths import OutputFile
 from interloq.cli.progress import stage_progress
 from interloq.errors import InputError, count
 from interloq.report.console import interval, number, print_json, print_line, print_table
@@ -23,7 +23,7 @@ LEVELS = {"query": "mean over queries", "all": "over all replies"}
 def add_arguments(action: argparse.ArgumentParser) -> None:
     add_samples(action)
     add_list(action, "-m", "--metric", metavar="SPEC", help="a metric")
-    action.add_argument("-o", "--output", type=OutputPath, metavar="FILE", help="file for the curves, for the report")
+    action.add_argument("-o", "--output", type=OutputFile, metavar="FILE", help="file for the curves, for the report")
     action.add_argument(
         "--sizes", default="1,2,3,4,5,6,7,8,9,10", metavar="N,N,…", help="numbers of references (default 1 to 10)"
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from interloq.cli.arguments import add_common, add_drop_own_replies, add_map, add_trust, add_without_system
 from interloq.cli.limits import add_limits, announcer
 from interloq.cli.output import BadLines, mark_incomplete
-from interloq.cli.paths import InputPath, OutputPath
+from interloq.cli.paths import InputPath, OutputFile
 from interloq.cli.progress import stage_progress
 from interloq.errors import InputError, count
 from interloq.records import Result
@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o",
         "--output",
-        type=OutputPath,
+        type=OutputFile,
         metavar="FILE",
         help="file for the scores, one per sample and metric; - for a pipe",
     )

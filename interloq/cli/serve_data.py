@@ -8,7 +8,7 @@ from typing import Any
 
 from interloq.cli.arguments import add_output
 from interloq.cli.output import confirm_removal, mark_incomplete
-from interloq.cli.paths import InputPath, OutputPath
+from interloq.cli.paths import InputPath, OutputFile
 from interloq.errors import count
 from interloq.report.console import print_json, print_line
 
@@ -40,7 +40,7 @@ def add_arguments(actions: Any) -> None:
     forgetting.add_argument("--yes", action="store_true", help="do not ask for confirmation")
     saving = actions.add_parser("backup", help="write a study to a file, also while it is served")
     add_study(saving)
-    saving.add_argument("file", type=OutputPath, metavar="FILE", help="a copy; rows if it is named .jsonl")
+    saving.add_argument("file", type=OutputFile, metavar="FILE", help="a copy; rows if it is named .jsonl")
     restoring = actions.add_parser("restore", help="make a study from a backup")
     restoring.add_argument("file", type=InputPath, metavar="FILE", help="a file from `interloq serve backup`")
     restoring.add_argument("study", metavar="STUDY", help="a new file, or an empty PostgreSQL database")

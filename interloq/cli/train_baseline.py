@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "files", nargs="+", type=InputPath, metavar="FILE", help="pairs, dialogues, samples or text (one text per line)"
     )
-    add_output(parser, "the .json file to write, or a folder")
+    add_output(parser, "the .json file to write, or a folder", metavar="PATH")
     parser.add_argument(
         "--model", required=True, type=InputPath, metavar="MODEL", help="an encoder, as in bertscore(model=…)"
     )

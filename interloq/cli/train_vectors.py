@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from interloq.cli.arguments import add_common, add_output
 from interloq.cli.options import add_option, option_names, with_options
 from interloq.cli.output import BadLines
-from interloq.cli.paths import InputPath, OutputPath
+from interloq.cli.paths import InputPath, OutputFile
 from interloq.cli.progress import progress
 from interloq.data.texts import KINDS
 from interloq.errors import InputError
@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--text",
-        type=OutputPath,
+        type=OutputFile,
         metavar="FILE",
         help="also write GloVe's text format, compressed if named .gz .xz .zst",
     )

@@ -29,6 +29,8 @@ def atomic_file(path: str | Path) -> Iterator[IO[bytes]]:
     """A file that gets its name only when it is complete and on disk; devices and pipes are written directly."""
     path = Path(path)
     with writing(path):
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
         if _is_device(path):
             with path.open("wb") as file:
                 yield file
@@ -90,6 +92,8 @@ def write_atomically(path: str | Path, data: bytes) -> None:
 @contextlib.contextmanager
 def _part_of(path: Path, make: Callable[[Path], int]) -> Iterator[tuple[Path, int]]:
     """A new, locked part for a target; removed at the end unless it was renamed."""
+    if path.name in ("", ".."):
+        raise InputError(f"cannot write {str(path)!r}: it has no name of its own", hint="name a new file or folder")
     make_folder(path.parent)
     sweep(path)
     part, handle = _claimed(path, make)
@@ -120,8 +124,13 @@ def _new_folder(part: Path) -> int:
 
 
 def _is_device(path: Path) -> bool:
-    special = path.absolute().parts[1:2] in (("dev",), ("proc",))
-    return special or (path.exists() and not path.is_file() and not path.is_dir())
+    """Whether a path is written directly: a device, a pipe, or a name such as /dev/stdout, even if it leads to a file.
+
+    Folders below /dev, such as /dev/shm, hold ordinary files; /dev/fd leads to /proc.
+    """
+    folder = path.absolute().parent.resolve()
+    is_stream = folder == Path("/dev") or folder.parts[1:2] == ("proc",)
+    return is_stream or (path.exists() and not path.is_file() and not path.is_dir())
 
 
 def _umask() -> int:

@@ -2,7 +2,7 @@
 """The file format of records: one JSON object per line, and a header in the first line.
 
 `read` streams and `load` lists. Files without a header, JSON arrays, CSV and TSV (`tables.py`) are also read, plain or
-compressed. Bad lines are set aside in `*.rejected.jsonl` and the rest is read; with `strict`, a bad line is an error.
+compressed. Bad lines are passed to the caller and the rest is read; with `strict`, a bad line is an error.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from typing import Any
 
 import orjson
 
-from interloq.data.files import MAX_LINE, as_line, lines, plain_suffix, replacing
+from interloq.data.files import MAX_LINE, as_line, lines, replacing
 from interloq.data.layouts import Layout
 from interloq.data.tables import Reject, is_table, rows
-from interloq.data.write_errors import writing
 from interloq.errors import InputError, ReadWarning, RejectedWarning, count
 from interloq.records import Sample, format_key
 
 SCHEMA = 1
+REJECTED = ".rejected.jsonl"  # ending of files of bad lines
 SHOWN = 5  # bad lines that are reported one by one; the others are counted
 
 
@@ -40,6 +40,15 @@ class Rejected:
 
     def __str__(self) -> str:
         return str(InputError(self.what, hint=self.hint, where=self.where))
+
+    def as_json(self) -> bytes:
+        """Return the line of a file of bad lines: place, reason, hint, and the line itself (base64 if not text)."""
+        facts = {"where": self.where, "what": self.what, "hint": self.hint}
+        try:
+            facts["line"] = self.line.decode("utf-8")
+        except UnicodeDecodeError:
+            facts["base64"] = base64.b64encode(self.line).decode()
+        return orjson.dumps(facts) + b"\n"
 
 
 def load(
@@ -64,18 +73,15 @@ def read(
     layout = Layout(kind, columns, table=is_table(path))
     rejects = _Rejects(path, on_reject, strict)
     seen = _Seen(kind)
-    try:
-        good = 0
-        for number, line, record in layout.records(_objects(path, layout, rejects.add), rejects.add):
-            try:
-                seen.check(record, number)
-            except InputError as error:
-                rejects.add(number, line, error)
-                continue
-            good += 1
-            yield record
-    finally:
-        rejects.close()
+    good = 0
+    for number, line, record in layout.records(_objects(path, layout, rejects.add), rejects.add):
+        try:
+            seen.check(record, number)
+        except InputError as error:
+            rejects.add(number, line, error)
+            continue
+        good += 1
+        yield record
     if not good:
         hint = rejects.first or "write one record per line"
         raise InputError(f"no usable record among {count(rejects.count, 'line')}", hint=hint, where=str(path))
@@ -253,12 +259,11 @@ def _check_header(value: Mapping[str, Any], kind: str, where: str) -> None:
 
 
 class _Rejects:
-    """Collects bad lines; their file is created with the first one."""
+    """Counts bad lines, and passes them to `on_reject` or reports them in one warning."""
 
     def __init__(self, path: str | Path, on_reject: Callable[[Rejected], None] | None, strict: bool) -> None:
         self.path, self.on_reject, self.strict = path, on_reject, strict
-        self.count, self.first, self.target = 0, "", rejected_path(path)
-        self._file: Any = None
+        self.count, self.first = 0, ""
 
     def add(self, number: int, line: bytes, error: InputError) -> None:
         rejected = Rejected(str(self.path), f"{self.path}:{number}", error.what, error.hint, line)
@@ -266,51 +271,27 @@ class _Rejects:
             raise InputError(error.what, hint=error.hint, where=rejected.where) from error
         self.count += 1
         self.first = self.first or f"first: {rejected}"
-        self._write(rejected)
         if self.on_reject:
             self.on_reject(rejected)
-
-    def _write(self, rejected: Rejected) -> None:
-        if self._file is None:
-            try:
-                self._file = self.target.open("wb")
-            except OSError:  # the input's folder is read-only
-                self.target = Path(self.target.name)
-                with writing(self.target):
-                    self._file = self.target.open("wb")
-        record: dict[str, Any] = {"where": rejected.where, "what": rejected.what, "hint": rejected.hint}
-        try:
-            record["line"] = rejected.line.decode("utf-8")
-        except UnicodeDecodeError:
-            record["base64"] = base64.b64encode(rejected.line).decode()
-        with writing(self.target):
-            self._file.write(orjson.dumps(record) + b"\n")
-
-    def close(self) -> None:
-        if self._file is not None:
-            with writing(self.target):
-                self._file.close()
 
     def warn(self, good: int) -> None:
         if self.count and not self.on_reject:
             warnings.warn(
-                f"{self.path}: {self.count:,} of {count(self.count + good, 'line')} set aside in {self.target}; "
-                f"{self.first}",
+                f"{self.path}: {self.count:,} of {count(self.count + good, 'line')} not used; {self.first}",
                 RejectedWarning,
                 stacklevel=3,
             )
 
 
-def rejected_path(path: str | Path) -> Path:
-    """`samples.jsonl.gz` → `samples.rejected.jsonl`, in the same folder."""
-    if str(path) == "-":
-        return Path("stdin.rejected.jsonl")
-    path = Path(path)
-    stem = path.name.split(".")[0] if path.name.split(".")[0] else path.name
-    suffix = plain_suffix(path)
-    if suffix:
-        stem = path.name[: path.name.lower().rindex(suffix)]
-    return path.with_name(f"{stem}.rejected.jsonl")
+def rejected_path(output: str | Path) -> Path | None:
+    """Return the file for bad lines of all inputs of an output: `scores.jsonl` → `scores.jsonl.rejected.jsonl`.
+
+    It is beside the output; None for a pipe, or for the address of a server.
+    """
+    path = Path(output)
+    if str(output) == "-" or "://" in str(output) or path.name in ("", ".."):
+        return None
+    return path.with_name(f"{path.name}{REJECTED}")
 
 
 class _Seen:

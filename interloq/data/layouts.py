@@ -15,6 +15,7 @@ from interloq.data.tables import Reject
 from interloq.errors import InputError, count, nearest
 
 Numbered = tuple[int, bytes, Any]  # the line's number, the line and its record
+_RATING = '{"value": 4, "aspect": "overall", "rater": "ann"}'
 _TURNS = {"samples": "context", "dialogues": "turns"}
 
 
@@ -31,6 +32,7 @@ class Layout:
         self._parse = PARSERS[kind]
         self._ratings = Names("ratings")
         self._skipped: Counter[str] = Counter()
+        self._unread_ratings = 0
         self._rated_by_row = False
 
     def records(self, objects: Iterable[tuple[int, bytes, Mapping[str, Any]]], reject: Reject) -> Iterator[Numbered]:
@@ -61,16 +63,25 @@ class Layout:
         field = _TURNS.get(self.kind)
         if field and chat.is_chat(value.get(field)):
             value = self._of_chat(value, field)
-        if field and isinstance(ratings := value.get("ratings"), list):
+        ratings = value.get("ratings") if field else None
+        if isinstance(ratings, list):
             value = {**value, "ratings": [self._ratings.renamed(r) if isinstance(r, dict) else r for r in ratings]}
+        elif isinstance(ratings, dict):  # aspects or raters as keys: the texts can still be used
+            self._unread_ratings += 1
+            value = {**value, "ratings": []}
         return self._parse(value, number)
 
     def notes(self) -> str:
-        """Notes about fields that were renamed or messages that were skipped, in one line; empty if there are none."""
+        """Return notes about renamed fields and skipped messages or ratings, in one line; empty if there are none."""
         used = [*self.names.used.items(), *self._ratings.used.items()]
         found = [f"{name!r} is read as {field!r}" for field, name in used]
         counts = [count(n, what) for what, n in sorted(self._skipped.items()) if n]
-        return "; ".join(found + ([f"skipped as not part of the dialogue: {', '.join(counts)}"] if counts else []))
+        if counts:
+            found.append(f"skipped as not part of the dialogue: {', '.join(counts)}")
+        if self._unread_ratings:
+            of = count(self._unread_ratings, "record")
+            found.append(f"the ratings of {of} are an object and were not read: write a list such as [{_RATING}]")
+        return "; ".join(found)
 
     def _of_chat(self, value: Mapping[str, Any], field: str) -> Mapping[str, Any]:
         turns = chat.turns(value[field], self._skipped)

@@ -11,7 +11,7 @@ from interloq.errors import InputError
 
 
 def refuse_overwriting(outputs: Sequence[str | Path], inputs: Sequence[str | Path]) -> None:
-    """Raise an error if an output is an input, another output, or the file for bad lines of an input."""
+    """Raise an error if an output is an input or another output, or if its file of bad lines is an input."""
     for place, output in enumerate(map(str, outputs)):
         if any(_same(output, str(other)) for other in outputs[:place]):
             raise InputError(f"two outputs are the same file {output!r}", hint="give each its own name")
@@ -25,8 +25,9 @@ def _collision(output: str, path: str) -> str:
         return f"the output {output!r} is also an input"
     if _same(f"{output}.part", path):
         return f"the input {path!r} would be replaced while writing"
-    if Path(path).is_file() and _same(output, str(rejected_path(path))):
-        return f"the output {output!r} is where bad lines of {path!r} are set aside"
+    bad_lines = rejected_path(output)
+    if bad_lines and _same(str(bad_lines), path):
+        return f"the input {path!r} would be replaced by the bad lines of the output {output!r}"
     return ""
 
 

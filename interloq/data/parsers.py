@@ -127,6 +127,9 @@ def _reference(value: Any, name: str) -> Reference:
 def _rating(value: Any, name: str, index: int, rater: str = "") -> Rating:
     if value is None or isinstance(value, int | float):
         return Rating(_number(value, name), rater=rater or str(index + 1))
+    if isinstance(value, str):
+        hint = "write it without quotes, or null for 'not applicable'"
+        raise InputError(f"{name} must be a number or an object, got text {value!r:.60}", hint=hint)
     entry = _entry(value, name)
     if "value" not in entry:
         raise InputError(f"{name} has no value", hint="write null for 'not applicable'")

@@ -2,12 +2,16 @@
 """Removal of one user from a corpus folder, a folder of samples or a file of records, in place.
 
 A record is removed if the user speaks in it, rates it, or is named in its id; pairs name no users and are removed with
-the dialogue they are from. New files are complete before the first is renamed. A run that is killed while they are
-renamed leaves each file old or new, and the next run finishes: dialogues are renamed last, since pairs need their ids.
+the dialogue they are from. Bad lines (`*.rejected.jsonl`) are removed if they mention the user's id and, if they have
+records here, also if they cannot be read, since they may be theirs.
+
+New files are complete before the first is renamed. A run that is killed while they are renamed leaves each file old or
+new, and the next run finishes: dialogues are renamed last, since pairs need their ids.
 """
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -18,9 +22,10 @@ from typing import Any
 import orjson
 
 from interloq.data.corpus.split import PARTS
+from interloq.data.durable import sweep
 from interloq.data.files import json_bytes, lines, plain_suffix, read_json, replacing
 from interloq.data.folders import confined, contents
-from interloq.data.jsonl import header, is_header
+from interloq.data.jsonl import REJECTED, header, is_header, rejected_path
 from interloq.data.profiles import MAX_BYTES, NAME
 from interloq.data.pseudonyms import HASHED, is_pseudonym
 from interloq.errors import InputError
@@ -30,6 +35,7 @@ from interloq.interlocutor.samples_file import FACTS
 from interloq.records import INTERLOCUTOR, Dialogue, Rating
 
 CORPUS = "corpus.json"
+UNFINISHED = ".work"  # of a corpus that is being built
 UNKNOWN = (
     "turns_per_dialogue",
     "characters_per_turn",
@@ -56,13 +62,16 @@ class Forgetting:
         return sum(gone for gone, _ in self.records.values()) + sum(path.name == NAME for path in self.json)
 
     def remove(self) -> None:
-        """Rewrite all files in which something is found."""
+        """Rewrite all files in which something is found, and remove what killed runs left beside them."""
+        for path in self.records:
+            sweep(path)
         changed = sorted((path for path, (gone, _) in self.records.items() if gone), key=_is_pairs)
         with ExitStack() as stack:  # renames in reverse order: facts and pairs first, dialogues last
             for path in changed:
                 file = stack.enter_context(replacing(path))
-                for line in (line for line, _, gone in _marked(path, self.users, self.threads) if not gone):
-                    file.write(line)
+                for line, _, gone in _marked(path, self.users, self.threads):
+                    if not gone:
+                        file.write(line)
             for path, value in self.json.items():
                 stack.enter_context(replacing(path)).write(json_bytes(value))
 
@@ -77,9 +86,9 @@ def forget_in_models(users: Collection[str], folders: Sequence[str | Path]) -> l
 def find(users: Collection[str], corpus: str | Path) -> Forgetting:
     """Everything of a user, known by any of these ids, in a folder or file. Nothing is changed."""
     names, path = frozenset(users), Path(corpus)
-    files = _files(path)
+    files, bad_lines = _files(path), _bad_line_files(path)
     threads = frozenset(id for file in files if not _is_pairs(file) for id in _threads(file, names))
-    records = {file: _counts(file, names, threads) for file in files}
+    records = {file: _counts(file, names, threads) for file in (*files, *bad_lines)}
     found = Forgetting(names, records, threads, {})
     json = dict(_changed_json(path, found)) if path.is_dir() else {}
     return Forgetting(names, records, threads, json, tuple(_notes(path, found)))
@@ -95,10 +104,21 @@ def _files(path: Path) -> list[Path]:
     confined(path)
     folders = [path, *(each for each in contents(path) if each.is_dir())]
     found = [file for folder in folders for file in contents(folder) if plain_suffix(file) == ".jsonl"]
-    files = [file for file in found if ".rejected." not in file.name]
+    files = [file for file in found if not _is_bad_lines(file)]
     if not files:
         raise InputError("the folder has no files of records (.jsonl, .jsonl.zst, …)", where=str(path))
     return files
+
+
+def _bad_line_files(path: Path) -> list[Path]:
+    """Files of bad lines: beside the path, and anywhere in its folder."""
+    beside = rejected_path(path.resolve())
+    found = [beside] if beside and beside.is_file() else []
+    return [*found, *(sorted(path.rglob(f"*{REJECTED}")) if path.is_dir() else [])]
+
+
+def _is_bad_lines(path: Path) -> bool:
+    return path.name.endswith(REJECTED)
 
 
 def _is_pairs(path: Path) -> bool:
@@ -116,8 +136,35 @@ def _marked(path: Path, users: frozenset[str], threads: frozenset[str]) -> Itera
     """Lines of a file, their records (empty for the header) and whether each belongs to the user."""
     for number, line in lines(path):
         record = _record(line, f"{path}:{number}")
-        of_thread = isinstance(record.get("thread"), str) and record["thread"] in threads
-        yield line + b"\n", record, of_thread or _names(record, users)
+        if _is_bad_lines(path):
+            gone = _may_be_theirs(_bad_line(record), users, threads)
+        else:
+            of_thread = isinstance(record.get("thread"), str) and record["thread"] in threads
+            gone = of_thread or _names(record, users)
+        yield line + b"\n", record, gone
+
+
+def _bad_line(record: Mapping[str, Any]) -> str:
+    """The line that was set aside, as text."""
+    if isinstance(record.get("line"), str):
+        return str(record["line"])
+    try:
+        return base64.b64decode(str(record.get("base64", ""))).decode("utf-8", "replace")
+    except ValueError:
+        return ""
+
+
+def _may_be_theirs(line: str, users: frozenset[str], threads: frozenset[str]) -> bool:
+    """Whether a bad line mentions the user, or cannot be read although the user has records here."""
+    if any(re.search(rf"(?<!\w){re.escape(user)}(?!\w)", line) for user in users):
+        return True
+    try:
+        value = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return bool(threads)
+    if not isinstance(value, dict):
+        return bool(threads)
+    return _names(value, users) or (isinstance(value.get("thread"), str) and value["thread"] in threads)
 
 
 def _record(line: bytes, where: str) -> dict[str, Any]:
@@ -201,7 +248,8 @@ def _corpus_facts(facts: dict[str, Any], folder: Path, found: Forgetting) -> dic
     parts = {}
     for part, counts in facts["parts"].items():
         place = folder / part if (folder / part).is_dir() else folder
-        files = {path.name.split(".")[0]: n for path, n in found.records.items() if path.parent == place}
+        records = {path: n for path, n in found.records.items() if not _is_bad_lines(path)}
+        files = {path.name.split(".")[0]: n for path, n in records.items() if path.parent == place}
         left = {name: of - gone for name, (gone, of) in files.items() if name in COUNTED}
         parts[part] = dict.fromkeys(counts) | left if any(gone for gone, _ in files.values()) else counts
     return facts | {"posts": posts | {"dropped": dropped}, "parts": parts}
@@ -217,9 +265,13 @@ def _notes(path: Path, found: Forgetting) -> Iterator[str]:
             "pairs of a built corpus name no users: those in threads without a dialogue of this user stay; "
             "to remove them, delete the posts from the logs and build again"
         )
-    rejected = sorted(str(file) for file in path.rglob("*.rejected.jsonl")) if path.is_dir() else []
-    if rejected:
-        yield f"lines that could not be read when the corpus was made may be theirs: check {', '.join(rejected)}"
+    left = [str(file) for file, (gone, of) in found.records.items() if _is_bad_lines(file) and gone < of]
+    if left:
+        yield f"bad lines that do not mention this user stay: check {', '.join(left)}"
+        if all(map(is_pseudonym, found.users)):
+            yield "bad lines contain the original ids: name the user's own id instead of the pseudonym"
+    if (path / UNFINISHED).exists():
+        yield f"an unfinished build in {path / UNFINISHED} may contain their posts: finish the build, or delete it"
     hashed = any(map(is_pseudonym, found.users))
     if not (hashed or found.found) and any(header(file).get("users") == HASHED for file in found.records):
         yield "ids in these files are hashed: name the key that was used (--user-key), or the pseudonym"

@@ -86,7 +86,7 @@ def test_raw_lines_without_ids_are_named_by_file_and_line(folder: Path, capsys: 
     assert (facts["pairs"], facts["files"][0]["bad_lines"]) == (2, 1)
     (hit,) = printed(capsys, "index", "search", "index", "tea")["hits"]
     assert hit["id"] == "raw_pairs:3"
-    assert Path("raw_pairs.rejected.jsonl").exists()
+    assert Path("index.rejected.jsonl").exists()
 
 
 def test_what_test_items_share_is_left_out(pool: Path, capsys: Captured) -> None:

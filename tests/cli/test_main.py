@@ -102,8 +102,8 @@ def test_bad_lines_are_named_and_counted_and_strict_stops(folder: Path, capsys: 
     Path("mixed.jsonl").write_text(good + "oops\n" * 7)
     assert main(["score", "mixed.jsonl", "-m", "bleu"]) == 1
     err = capsys.readouterr().err
-    assert err.count("set aside: mixed.jsonl:") == 5
-    assert "7 bad lines of mixed.jsonl set aside in mixed.rejected.jsonl" in err
+    assert err.count("bad line: mixed.jsonl:") == 5
+    assert "7 bad lines of mixed.jsonl not used; to see them all: interloq data convert mixed.jsonl" in err
     assert main(["score", "mixed.jsonl", "-m", "bleu", "--strict"]) == 2
     assert "interloq: mixed.jsonl:2: not valid JSON" in capsys.readouterr().err
 

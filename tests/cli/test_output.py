@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
-from interloq.cli.output import BadLines, exit_code, mark_incomplete
-from interloq.data.jsonl import SHOWN, read
+from interloq.cli.output import BadLines, exit_code, mark_incomplete, verb_output
+from interloq.data.jsonl import SHOWN, read, read_all
 
 
 def test_the_exit_code_says_whether_all_was_used() -> None:
@@ -31,3 +32,21 @@ def test_the_first_bad_lines_are_named_and_all_counted(tmp_path: Path, capsys: p
     assert bad.count == SHOWN + 2
     assert len(lines) == SHOWN + 1
     assert f"{SHOWN + 2} bad lines" in lines[-1]
+    assert [file.name for file in tmp_path.iterdir()] == ["a.jsonl"], "a verb without an output writes nothing"
+
+
+def test_bad_lines_of_all_inputs_are_written_beside_the_output(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "in.jsonl").write_text(f'{{broken {name}\n{{"id": "{name}", "response": "x"}}\n')
+    with verb_output(str(tmp_path / "out" / "o.jsonl")):
+        bad = BadLines()
+    records = list(read_all([tmp_path / "a" / "in.jsonl", tmp_path / "b" / "in.jsonl"], on_reject=bad))
+    bad.close()
+    written = tmp_path / "out" / "o.jsonl.rejected.jsonl"
+    assert [record.id for record in records] == ["a", "b"]
+    assert [json.loads(line)["line"] for line in written.read_text().splitlines()] == ["{broken a", "{broken b"]
+    assert f"written to {written}" in capsys.readouterr().err
+    assert not list((tmp_path / "a").glob("*.rejected*"))

@@ -11,7 +11,7 @@ import pytest
 
 from interloq import Sample, write
 from interloq.cli.main import VERBS, main
-from interloq.cli.paths import InputPath, OutputPath
+from interloq.cli.paths import InputPath, OutputFile, OutputPath
 
 Captured = pytest.CaptureFixture[str]
 COMMANDS = {
@@ -73,9 +73,10 @@ def test_two_outputs_must_differ(inputs: bytes, capsys: Captured) -> None:
 
 
 def test_nor_may_it_be_where_bad_lines_go_or_what_is_written_on_the_way(inputs: bytes, capsys: Captured) -> None:
-    assert main(["score", "in.jsonl", "-m", "bleu", "-o", "in.rejected.jsonl"]) == 2
-    assert "is where bad lines of 'in.jsonl' are set aside" in capsys.readouterr().err
-    Path("in.jsonl").rename("out.jsonl.part")
+    Path("in.jsonl").rename("out.jsonl.rejected.jsonl")
+    assert main(["data", "convert", "out.jsonl.rejected.jsonl", "-o", "out.jsonl"]) == 2
+    assert "would be replaced by the bad lines" in capsys.readouterr().err
+    Path("out.jsonl.rejected.jsonl").rename("out.jsonl.part")
     assert main(["rate", "out.jsonl.part", "--rater", "human(ratings='other.jsonl')", "-o", "out.jsonl"]) == 2
     assert Path("out.jsonl.part").read_bytes() == inputs
 
@@ -96,10 +97,12 @@ def test_every_path_of_every_verb_is_known() -> None:
     """The refusal goes by the types of arguments: what names a file or folder has one."""
     paths = [action for verb in VERBS for action in _actions(verb) if _names_a_path(action)]
     assert len(paths) > 60
-    assert [action.option_strings for action in paths if action.type not in (InputPath, OutputPath)] == []
+    assert [action.option_strings for action in paths if action.type not in (InputPath, OutputPath, OutputFile)] == []
     writes = [action for action in paths if "-o" in action.option_strings or "write" in (action.help or "").split()[:2]]
     assert len(writes) > 20
-    assert [action.option_strings for action in writes if action.type is not OutputPath] == []
+    assert [action.option_strings for action in writes if action.type not in (OutputPath, OutputFile)] == []
+    files = [action for action in writes if action.metavar == "FILE"]
+    assert [action.option_strings for action in files if action.type is not OutputFile] == []
 
 
 def _names_a_path(action: argparse.Action) -> bool:
@@ -119,3 +122,15 @@ def _below(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
         if isinstance(action, argparse._SubParsersAction):
             for inner in action.choices.values():
                 yield from _below(inner)
+
+
+@pytest.mark.parametrize("out", [".", "x", "x/..", "/"])
+def test_a_folder_is_refused_as_an_output_file(out: str, inputs: bytes, capsys: Captured) -> None:
+    for command in ("data convert in.jsonl", "score in.jsonl -m bleu", "play samples in.jsonl"):
+        assert main([*command.split(), "-o", out]) == 2
+        assert f"the output {out!r} is a folder; name a file" in capsys.readouterr().err
+
+
+def test_an_output_folder_needs_a_name(inputs: bytes, capsys: Captured) -> None:
+    assert main(["index", "build", "in.jsonl", "--retriever", "bm25", "-o", "."]) == 2
+    assert "bug" not in capsys.readouterr().err

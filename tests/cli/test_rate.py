@@ -235,7 +235,7 @@ def test_bad_lines_do_not_shift_a_resumed_run(extended: Path, capsys: Captured) 
     facts = printed(capsys, *RATE, code=1)
     assert (facts["resumed"], facts["counts"]["samples"]) == (14, 50)
     assert [s.id for s in load("rated.jsonl")] == [f"c{i}/bot" for i in range(50)]
-    assert Path("extended.rejected.jsonl").exists()
+    assert Path("rated.jsonl.rejected.jsonl").exists()
 
 
 @pytest.mark.parametrize(

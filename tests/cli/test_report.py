@@ -133,5 +133,5 @@ def test_a_bad_line_is_set_aside_and_named(scored: Path, capsys: pytest.CaptureF
     with (scored / "scores.jsonl").open("a") as file:
         file.write('{"id": "1"\n')
     assert _report() == 1
-    assert "set aside: scores.jsonl:8" in capsys.readouterr().err
+    assert "bad line: scores.jsonl:8" in capsys.readouterr().err
     assert _report("--strict") == 2

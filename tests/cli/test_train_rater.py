@@ -147,7 +147,7 @@ def test_dialogues_and_bad_lines(folder: Path, capsys: Captured) -> None:
     assert main(["train", "rater", "talks.jsonl", *SMALL, "--epochs", "1", "-o", "rater", "--json"]) == 1
     out, err = capsys.readouterr()
     assert json.loads(out)["examples"]["read"] == 90
-    assert err.count("set aside: talks.jsonl:91") == 1  # the file is read twice
+    assert err.count("bad line: talks.jsonl:91") == 1  # the file is read twice
 
 
 # ---- cut off ---------------------------------------------------------------------------------------------------------

@@ -89,7 +89,7 @@ def test_bad_lines_are_named_once(folder: Path, capsys: pytest.CaptureFixture[st
     path = write_pairs(folder / "pairs.jsonl", 100)
     path.write_text(path.read_text() + '{"utterance": "tea ?"}\n')
     assert main(["train", "ruber", "pairs.jsonl", "-o", "ruber", "--epochs", "1", *SMALL]) == 1
-    assert capsys.readouterr().err.count("set aside: pairs.jsonl:101") == 1
+    assert capsys.readouterr().err.count("bad line: pairs.jsonl:101") == 1
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -88,3 +89,30 @@ def test_a_whole_folder_takes_the_place_of_an_empty_one(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot write"), atomic_folder(tmp_path / "out"):
         pass
     assert (tmp_path / "out" / "x").exists(), "one that holds something stays"
+
+
+@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="no /dev/shm on this system")  # noqa: S108
+def test_a_folder_below_dev_holds_ordinary_files() -> None:
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        path = Path(folder) / "new" / "out"
+        write_atomically(path, b"before")
+        with durable.atomic_file(path):
+            assert path.read_bytes() == b"before", "it is replaced only when it is complete"
+        assert path.read_bytes() == b""
+
+
+def test_standard_output_is_written_directly_even_if_it_is_a_file(tmp_path: Path) -> None:
+    program = "from interloq.data.durable import write_atomically; write_atomically('/dev/stdout', b'x')"
+    with (tmp_path / "out").open("wb") as out:
+        subprocess.run([sys.executable, "-c", program], stdout=out, check=True)
+    assert (tmp_path / "out").read_bytes() == b"x"
+    assert Path("/dev/stdout").is_symlink()
+
+
+@pytest.mark.parametrize("name", [".", "..", "/"])
+def test_an_output_needs_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="cannot write"), atomic_folder(name):
+        pass
+    with pytest.raises(InputError, match="directory"):
+        write_atomically(name, b"x")

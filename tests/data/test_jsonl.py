@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from interloq import InputError, RejectedWarning, Sample, Score, Turn, load, write
+from interloq import InputError, RejectedWarning, Sample, Score, Turn, load, read, write
 from interloq.data import files
-from interloq.data.jsonl import extra_fields, header, rejected_path
+from interloq.data.jsonl import Rejected, extra_fields, header, rejected_path
 
 GOOD = b'{"id": "good", "context": ["hi"], "response": "hey", "references": ["hello"]}'
 
@@ -55,7 +55,7 @@ BAD_LINES: list[tuple[bytes, str]] = [
     (b'{"id": "x", "response": "r", "ratings": [NaN]}', "write null for 'not applicable'"),
     (b'{"id": "x", "response": "r", "ratings": [{"value": Infinity}]}', "write null for 'not applicable'"),
     (b'{"id": "x", "response": "r", "ratings": [1e999]}', "infinity"),
-    (b'{"id": "x", "response": "r", "ratings": ["5"]}', "ratings[0] must be text or an object"),
+    (b'{"id": "x", "response": "r", "ratings": ["5"]}', "ratings[0] must be a number or an object, got text '5'"),
     (b'{"id": "x", "response": "r", "ratings": [{"rater": "a"}]}', "ratings[0] has no value"),
     (b'{"id": "x", "response": "r", "ratings": [{"value": true}]}', "value must be a number, got true/false"),
     (b'{"id": "good", "response": "again"}', "duplicate id 'good', first seen in line 1"),
@@ -67,11 +67,14 @@ BAD_LINES: list[tuple[bytes, str]] = [
 def test_a_bad_line_is_named_set_aside_and_passed_over(tmp_path: Path, line: bytes, said: str) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(GOOD + b"\n" + line + b'\n{"id": "last", "response": "r"}\n')
-    with pytest.warns(RejectedWarning, match="1 of 3 lines set aside") as caught:
+    with pytest.warns(RejectedWarning, match="1 of 3 lines not used") as caught:
         assert [sample.id for sample in load(path)] == ["good", "last"]
     assert f"{path}:2: " in str(caught[0].message)
     assert said in str(caught[0].message)
-    (record,) = [json.loads(text) for text in rejected_path(path).read_text().splitlines()]
+    assert [file.name for file in tmp_path.iterdir()] == ["a.jsonl"], "reading writes nothing"
+    rejected: list[Rejected] = []
+    assert len(list(read(path, on_reject=rejected.append))) == 2
+    record = json.loads(rejected[0].as_json())
     assert record["where"] == f"{path}:2"
     assert record["hint"]
     assert ("base64" in record) if b"\xff" in line else (record["line"].encode() == line)
@@ -122,9 +125,10 @@ def test_a_line_without_end_is_set_aside_in_bounded_memory(tmp_path: Path, monke
     monkeypatch.setattr("interloq.data.jsonl.MAX_LINE", 1000)
     path = tmp_path / "a.jsonl"
     path.write_bytes(b'{"id": "' + b"x" * 10_000 + b'"}\n' + GOOD + b"\n")
-    with pytest.warns(RejectedWarning, match="longer than"):
-        assert [sample.id for sample in load(path)] == ["good"]
-    assert rejected_path(path).stat().st_size < 3000
+    rejected: list[Rejected] = []
+    assert [sample.id for sample in read(path, on_reject=rejected.append)] == ["good"]
+    assert "longer than" in rejected[0].what
+    assert len(rejected[0].as_json()) < 3000
 
 
 def test_many_lines_stream_in_bounded_memory(tmp_path: Path) -> None:
@@ -149,7 +153,7 @@ def test_standard_input_is_a_dash(folder: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(GOOD + b"\nbad\n")))
     with pytest.warns(RejectedWarning):
         assert [sample.id for sample in load("-")] == ["good"]
-    assert (folder / "stdin.rejected.jsonl").exists()
+    assert not list(folder.iterdir())
 
 
 def test_writing_is_atomic(tmp_path: Path) -> None:
@@ -167,26 +171,19 @@ def test_writing_is_atomic(tmp_path: Path) -> None:
     assert [p.name for p in path.parent.iterdir()] == ["samples.jsonl"], "no half-written file stays behind"
 
 
-def test_a_clean_file_gives_no_warning_and_no_rejects(tmp_path: Path) -> None:
+def test_a_clean_file_gives_no_warning(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(GOOD)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         load(path)
-    assert not rejected_path(path).exists()
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("samples.jsonl", "samples.rejected.jsonl"),
-        ("samples.jsonl.gz", "samples.rejected.jsonl"),
-        ("v1.2.samples.csv", "v1.2.samples.rejected.jsonl"),
-        ("samples", "samples.rejected.jsonl"),
-    ],
-)
-def test_where_rejected_lines_go(name: str, expected: str) -> None:
-    assert rejected_path(Path("folder") / name) == Path("folder") / expected
+def test_bad_lines_go_beside_the_output() -> None:
+    assert rejected_path("folder/scores.jsonl.gz") == Path("folder/scores.jsonl.gz.rejected.jsonl")
+    assert rejected_path("model-1.2") == Path("model-1.2.rejected.jsonl")
+    for output in ("-", "postgresql://host/pairs", "."):
+        assert rejected_path(output) is None
 
 
 ARRAY = [{"id": "a", "response": "x"}, {"id": "b", "respons": "y"}, {"id": "c", "response": "z"}]
@@ -220,4 +217,3 @@ def test_further_fields_are_found_by_id(tmp_path: Path) -> None:
     )
     found = extra_fields(path, ["topic", "year"], columns={"id": "key"})
     assert found == {"a": {"topic": "food", "year": "2020"}, "5": {"topic": "films"}}
-    assert not rejected_path(path).exists()

@@ -53,3 +53,23 @@ def test_notes_say_what_was_read_otherwise() -> None:
 def test_an_unknown_kind_is_refused() -> None:
     with pytest.raises(InputError, match="'sample'; did you mean 'samples'"):
         Layout("sample")
+
+
+def test_ratings_of_an_unknown_shape_do_not_cost_the_dialogue() -> None:
+    layout = Layout("dialogues")
+    (dialogue,), rejected = read(layout, {"id": "1", "turns": ["a", "b"], "ratings": {"overall": 4}})
+    assert not rejected
+    assert dialogue.ratings == ()
+    assert "ratings of 1 record are an object and were not read" in layout.notes()
+
+
+@pytest.mark.parametrize("system", [["a"], {"name": "a"}, 7])
+def test_a_system_that_is_not_text_is_a_bad_line(system: object) -> None:
+    found, ((_, error),) = read(Layout("dialogues"), {"id": "1", "turns": ["a"], "systems": {"s": system}})
+    assert found == []
+    assert "systems['s'] must be text" in str(error)
+
+
+def test_a_speaker_without_a_system_may_be_null() -> None:
+    (dialogue,), _ = read(Layout("dialogues"), {"id": "1", "turns": ["a"], "systems": {"bot": "x", "user": None}})
+    assert dialogue.systems == {"bot": "x"}

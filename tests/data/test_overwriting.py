@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from interloq import InputError
-from interloq.data.jsonl import rejected_path
 from interloq.data.overwriting import refuse_overwriting
 
 
@@ -30,7 +29,7 @@ def test_files_written_on_the_way_count(path: Path) -> None:
     with pytest.raises(InputError, match="while writing"):
         refuse_overwriting(["x"], ["x.part"])
     with pytest.raises(InputError, match="bad lines"):
-        refuse_overwriting([rejected_path(path)], [path])
+        refuse_overwriting(["x.jsonl"], ["x.jsonl.rejected.jsonl"])
 
 
 def test_two_outputs_differ(folder: Path) -> None:

@@ -12,7 +12,7 @@ from interloq import InputError
 from interloq.data.corpus.dialogues import pairs_of_dialogue
 from interloq.data.durable import atomic_file
 from interloq.data.files import replacing, write_json
-from interloq.data.jsonl import header, load, write
+from interloq.data.jsonl import Rejected, header, load, write
 from interloq.data.profiles import read_profiles, write_profiles
 from interloq.data.pseudonyms import Pseudonyms
 from interloq.interlocutor.forget_file import find, forget_in_models
@@ -151,7 +151,8 @@ def test_what_is_not_a_corpus(tmp_path: Path) -> None:
 
 def test_notes_on_what_cannot_be_removed(corpus: Path) -> None:
     write(corpus / "more.jsonl", map(NAMES.dialogue, log(2)), kind="dialogues", users="hashed")
-    (corpus / "more.rejected.jsonl").write_text("{}\n")
+    bad_line = {"where": "log:1", "what": "", "hint": "", "line": '{"user": "ann"}'}
+    (corpus / "more.rejected.jsonl").write_text(json.dumps(bad_line) + "\n")
     notes = " ".join(find({"zoe"}, corpus).notes)
     for words in ("more.rejected.jsonl", "ids in these files are hashed", "train again without them", "backups"):
         assert words in notes
@@ -162,3 +163,36 @@ def test_models(dcp_model: Path, tmp_path: Path) -> None:
     assert forget_in_models(BOB, [model]) == [True]
     assert json.loads((model / "model.json").read_text())["users"] == ["ann"]
     assert forget_in_models(BOB, [model]) == [False]
+
+
+def write_bad_lines(path: Path, *lines: bytes) -> None:
+    path.write_bytes(b"".join(Rejected("log", f"log:{i}", "bad", "", line).as_json() for i, line in enumerate(lines)))
+
+
+def bad_lines_left(path: Path) -> list[str]:
+    return [json.loads(line)["where"] for line in path.read_text().splitlines()]
+
+
+def test_bad_lines_are_removed_wherever_they_were_set_aside(corpus: Path, tmp_path: Path) -> None:
+    inside, deep = corpus / "posts.rejected.jsonl", corpus / "train" / "x" / "a.rejected.jsonl"
+    deep.parent.mkdir()
+    beside = tmp_path / "corpus.rejected.jsonl"
+    for path in (inside, deep, beside):
+        write_bad_lines(
+            path, b'{"user": "bob", "text": 5}', b'{"user": "cat", "text": 5}', b"bob\xff", b"cut {", b"bobby"
+        )
+    found = find(BOB, corpus)
+    found.remove()
+    for path in (inside, deep, beside):
+        assert found.records[path] == (4, 5), "also lines of which nobody can tell whose they are"
+        assert bad_lines_left(path) == ["log:1"]
+
+
+def test_bad_lines_of_somebody_unknown_stay(corpus: Path) -> None:
+    path = corpus / "posts.rejected.jsonl"
+    write_bad_lines(path, b"cut {", b"zoe,5")
+    find({"zoe"}, corpus).remove()
+    assert bad_lines_left(path) == ["log:0"]
+    assert "an unfinished build" not in " ".join(find({"zoe"}, corpus).notes)
+    (corpus / ".work").mkdir()
+    assert "an unfinished build" in " ".join(find({"zoe"}, corpus).notes)

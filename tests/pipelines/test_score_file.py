@@ -62,8 +62,8 @@ def test_bad_lines_of_each_file_are_counted(files: Path, capsys: pytest.CaptureF
             file.write("{\n")
     assert main(["meta", "a.jsonl", "b.jsonl", "--samples", "samples.jsonl", "--bootstrap", "0", "--no-compare"]) == 1
     said = capsys.readouterr().err
-    assert "1 bad line of a.jsonl set aside in a.rejected.jsonl" in said
-    assert "1 bad line of b.jsonl set aside in b.rejected.jsonl" in said
+    assert "1 bad line of a.jsonl not used" in said
+    assert "1 bad line of b.jsonl not used" in said
 
 
 def test_samples_with_weak_references_are_left_unscored(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
