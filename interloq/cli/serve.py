@@ -30,6 +30,7 @@ EXAMPLES = """\
   interloq serve run study.db --host 0.0.0.0 --public-url https://rate.example.org --behind-proxy --secret study.key
   interloq serve invite study.db samples --parameter PROLIFIC_PID --public-url https://rate.example.org
   interloq serve invite study.db --admin
+  interloq serve invite study.db --admin --role viewer
   interloq serve export study.db samples -o rated.jsonl
   interloq serve export study.db samples --ratings -o ratings.csv
   interloq serve forget study.db 5f3c9a
@@ -68,6 +69,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     inviting.add_argument("task", nargs="?", default="", metavar="TASK", help="the task's name")
     inviting.add_argument("-n", "--number", type=int, default=1, metavar="N", help="number of links (default 1)")
     inviting.add_argument("--admin", action="store_true", help="invite administrators instead of annotators")
+    inviting.add_argument(
+        "--role",
+        choices=("viewer", "lead", "owner"),
+        help="with --admin: a viewer sees figures; a lead also makes tasks, invites and exports; an owner also deletes "
+        "people's data and invites administrators (default)",
+    )
     inviting.add_argument("--label", default="", metavar="TEXT", help="a note on the invitations")
     inviting.add_argument(
         "--parameter",
@@ -203,10 +210,13 @@ def _invite(args: argparse.Namespace) -> int:
 
     if bool(args.task) == args.admin:
         raise InputError("name a task, or invite administrators with --admin")
+    if args.role and not args.admin:
+        raise InputError("--role is for administrators", hint="use it with --admin")
     links = invitation_links(
         args.study,
         args.task,
         _address(args),
+        role=(args.role or "owner") if args.admin else "annotator",
         number=args.number,
         label=args.label,
         parameter=args.parameter,

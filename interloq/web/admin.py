@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Administrators' pages: tasks and their figures, invitations, export, and making a task from a file.
 
-Every route depends on `Admin`: only people who came by an administrator's invitation reach it, and changes need the
-CSRF token of the session.
+Every route depends on `Admin`: only administrators with the right that `roles.py` names for it reach it, and changes
+need the CSRF token of the session.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, JSONResponse, Response
@@ -28,9 +28,10 @@ from interloq.web.figures import Collected, figures
 from interloq.web.interface import preferred
 from interloq.web.outsiders import send_to_outsiders
 from interloq.web.pages import Pages
+from interloq.web.people import Visitor
 from interloq.web.references_figures import outcomes
 from interloq.web.schema import assignment, invitation, item, person, task
-from interloq.web.sections import localized
+from interloq.web.sections import localized, with_allowed_actions
 from interloq.web.tasks import Stored, all_tasks, close_task, get_task, number_of_items
 from interloq.web.upload import Upload, prepare
 from interloq.web.visitors import Admin, Number, admin, database
@@ -55,15 +56,24 @@ class Invitations(BaseModel):
     parameter: str = Field("", max_length=people.LONGEST_PARAMETER, pattern=r"^\w*$")
 
 
+class AdministratorInvitations(BaseModel):
+    """Invitations of administrators to make."""
+
+    model_config = ConfigDict(extra="forbid")
+    number: int = Field(1, ge=1, le=MOST_LINKS)
+    label: str = Field("", max_length=people.LONGEST_LABEL)
+    role: Literal["viewer", "lead", "owner"] = "owner"
+
+
 # ---- pages -----------------------------------------------------------------------------------------------------------
 
 
 @router.get("")
 def overview(request: Request, visitor: Admin) -> Response:
-    """All tasks with their progress, and the administrators' invitations."""
+    """All tasks with their progress and, for owners, the administrators' invitations."""
     with database(request).reading() as connection:
         rows = [_progress(connection, stored) for stored in all_tasks(connection)]
-        links = _invitations(connection, None)
+        links = _invitations(connection, None) if "administer" in visitor.rights else []
     return _page(request, "admin_overview.html", visitor, tasks=rows, invitations=links, facts={})
 
 
@@ -79,17 +89,17 @@ def task_page(request: Request, visitor: Admin, number: Number) -> Response:
     with database(request).reading() as connection:
         stored = _task(connection, number)
         links = _invitations(connection, number)
-    facts = localized(_current(request, number), _language(request))
+    facts = _shown(request, visitor, number)
     return _page(request, "admin_task.html", visitor, stored=stored, invitations=links, facts=facts)
 
 
 @router.get("/tasks/{number}/figures")
-def task_figures(request: Request, number: Number, seen: str = "") -> Response:
+def task_figures(request: Request, visitor: Admin, number: Number, seen: str = "") -> Response:
     """The figures, or nothing (204) if the page has them already."""
     with database(request).reading() as connection:
         if _state(connection, _task(connection, number)) == seen:
             return Response(status_code=204)
-    return JSONResponse(localized(_current(request, number), _language(request)))
+    return JSONResponse(_shown(request, visitor, number))
 
 
 @router.get("/tasks/{number}/export")
@@ -138,22 +148,25 @@ def invite(request: Request, number: Number, wanted: Invitations) -> dict[str, l
 
 
 @router.post("/administrators")
-def invite_administrator(request: Request, wanted: Invitations) -> dict[str, list[str]]:
+def invite_administrator(request: Request, wanted: AdministratorInvitations) -> dict[str, list[str]]:
     """New links for administrators."""
     with database(request).writing() as connection:
-        made = [people.invite(connection, None, role="admin", label=wanted.label) for _ in range(wanted.number)]
+        made = [people.invite(connection, None, role=wanted.role, label=wanted.label) for _ in range(wanted.number)]
     return {"links": [_link(request, token, "") for token in made]}
 
 
 @router.post("/invitations/{number}/revoke")
 def revoke(request: Request, visitor: Admin, number: Number) -> dict[str, bool]:
-    """End an invitation and its sessions; an administrator cannot end their own."""
+    """End an invitation and its sessions; only owners end those of administrators, and nobody their own."""
     with database(request).writing() as connection:
         own = select(person.c.invitation_id).where(person.c.id == visitor.person)
         if connection.execute(own).scalar_one() == number:
             raise HTTPException(409, "own_invitation")
-        if not connection.execute(select(exists().where(invitation.c.id == number))).scalar_one():
+        role = connection.execute(select(invitation.c.role).where(invitation.c.id == number)).scalar()
+        if role is None:
             raise HTTPException(404, "not_found")
+        if role != "annotator" and "administer" not in visitor.rights:
+            raise HTTPException(403, "not_allowed")
         people.revoke(connection, number)
     return {"revoked": True}
 
@@ -170,17 +183,18 @@ def forget(request: Request, number: Number) -> dict[str, bool]:
 
 
 @router.post("/upload")
-async def upload(request: Request) -> Response:
+async def upload(request: Request, visitor: Admin) -> Response:
     """A task from uploaded files: a preview of it, or with `create` the task. The form is read after the checks."""
     async with request.form(max_files=3, max_fields=20) as form:
         with TemporaryDirectory() as folder:
             given = await Upload.received(form, Path(folder))
-            return JSONResponse(await run_in_threadpool(_made, request, given, create=form.get("create") == "yes"))
+            made = await run_in_threadpool(_made, request, visitor, given, create=form.get("create") == "yes")
+            return JSONResponse(made)
 
 
-def _made(request: Request, given: Upload, *, create: bool) -> dict[str, Any]:
+def _made(request: Request, visitor: Visitor, given: Upload, *, create: bool) -> dict[str, Any]:
     study = request.app.state.study
-    allowed = study.trust_administrators and given.fields.get("trust") == "yes"
+    allowed = study.trust_administrators and visitor.role == "owner" and given.fields.get("trust") == "yes"
     prepared, preview = prepare(given, study.trust if allowed else None)
     if not create:
         return preview
@@ -191,7 +205,7 @@ def _made(request: Request, given: Upload, *, create: bool) -> dict[str, Any]:
 # ---- parts -----------------------------------------------------------------------------------------------------------
 
 
-def _page(request: Request, template: str, visitor: Admin, **values: Any) -> Response:
+def _page(request: Request, template: str, visitor: Visitor, **values: Any) -> Response:
     pages: Pages = request.app.state.pages
     return HTMLResponse(pages.admin(template, visitor, _language(request), **values))
 
@@ -208,6 +222,11 @@ def _task(connection: Connection, number: int) -> Stored:
 
 def _pseudonyms(request: Request) -> Pseudonyms:
     return Pseudonyms(request.app.state.study.key)
+
+
+def _shown(request: Request, visitor: Visitor, number: int) -> dict[str, Any]:
+    """The figures of a task in the language and with the actions of this administrator."""
+    return localized(with_allowed_actions(_current(request, number), visitor.rights), _language(request))
 
 
 def _current(request: Request, number: int) -> dict[str, Any]:
@@ -251,9 +270,12 @@ def _invitations(connection: Connection, number: int | None) -> list[dict[str, A
         select(invitation, came.label("came")).where(wanted, invitation.c.revoked.is_(None)).order_by(invitation.c.id)
     )
     return [
-        {"id": row.id, "label": row.label, "parameter": row.parameter, "came": row.came, "created": _day(row.created)}
+        {
+            "id": row.id, "label": row.label, "role": row.role, "parameter": row.parameter, "came": row.came,
+            "created": _day(row.created),
+        }
         for row in rows
-    ]
+    ]  # fmt: skip
 
 
 def _day(seconds: float) -> str:

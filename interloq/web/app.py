@@ -34,7 +34,7 @@ from interloq.web.database import Database
 from interloq.web.pages import PAGE_VERSION, Pages
 from interloq.web.people import Visitor
 from interloq.web.questions import LARGEST
-from interloq.web.security import COOKIE, HOST_COOKIE, Protected
+from interloq.web.security import ADMIN_COOKIE, COOKIE, HOST, Protected
 from interloq.web.stop import stop_when_settled
 from interloq.web.tasks import get_task, number_of_pages
 from interloq.web.visitors import Annotator, Known, OwnAssignment, at_work, database
@@ -68,9 +68,10 @@ class Study:
         return f"{parts.scheme}://{parts.netloc}"
 
     @property
-    def cookie(self) -> str:
-        """Name of the cookie of a session."""
-        return HOST_COOKIE if self.secure and not self.root else COOKIE
+    def cookies(self) -> tuple[str, str]:
+        """Names of the cookies of an annotator's and of an administrator's session; a browser may have both."""
+        prefix = HOST if self.secure and not self.root else ""
+        return f"{prefix}{COOKIE}", f"{prefix}{ADMIN_COOKIE}"
 
 
 class Draft(OwnAssignment):
@@ -152,14 +153,15 @@ def offline(request: Request) -> Response:
 def join(request: Request, token: str) -> Response:
     """Start a session from an invitation, and leave its secret out of all further addresses."""
     with database(request).writing() as connection:
-        cookie = people.accept(connection, token, dict(request.query_params))
-    if cookie is None:
+        entry = people.accept(connection, token, dict(request.query_params))
+    if entry is None:
         raise HTTPException(404, "invitation_not_valid")
     study: Study = request.app.state.study
-    response = RedirectResponse(f"{study.root}/", status_code=303)
+    is_annotator = entry.role == "annotator"
+    response = RedirectResponse(f"{study.root}/" if is_annotator else f"{study.root}/admin", status_code=303)
     response.set_cookie(
-        study.cookie, cookie, max_age=SESSION_SECONDS, path=f"{study.root}/", httponly=True, samesite="lax",
-        secure=study.secure,
+        study.cookies[0 if is_annotator else 1], entry.secret, max_age=SESSION_SECONDS, path=f"{study.root}/",
+        httponly=True, samesite="lax", secure=study.secure,
     )  # fmt: skip
     return response
 

@@ -38,8 +38,8 @@ def check_local(bots: Mapping[str, str]) -> None:
     for name, spec in bots.items():
         if any(not isinstance(value, bool | int | float | None) for value in read_spec(spec).fields.values()):
             raise InputError(
-                f"the bot {name!r} names a file, a program or a server: check the box that allows it, which also needs "
-                "a server that was started with --trust-administrators"
+                f"the bot {name!r} names a file, a program or a server: an owner can check the box that allows it, "
+                "which also needs a server that was started with --trust-administrators"
             )
 
 

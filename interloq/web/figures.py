@@ -259,15 +259,14 @@ def _people(people: Sequence[Person], workers: Sequence[Annotator], name: Pseudo
 
 
 def _person(one: Person, work: Annotator, name: Pseudonyms) -> list[Any]:
-    notes = [one.label, one.participant, "withdrew" if one.withdrawn else ""]
     checks = f"{work.failed} of {work.checks}" if work.checks else NONE
     shown = name(one.rater)
     return [
-        {"text": shown, "note": " · ".join(filter(None, notes))},
+        {"text": shown, "identity": [one.label, one.participant], "note": "withdrew" if one.withdrawn else ""},
         {"reasons": list(work.reasons)},
         f"{work.pages:,}",
         number(work.seconds, 1),
         checks,
         number(work.correlation),
-        {"forget": one.id, "name": shown},
+        {"person": one.id, "name": shown, "actions": ["forget"]},
     ]

@@ -10,7 +10,7 @@ import hashlib
 import secrets
 import time
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
@@ -18,9 +18,9 @@ from sqlalchemy.exc import IntegrityError
 from interloq.errors import InputError, short_repr
 from interloq.web.copies import delete_copies
 from interloq.web.database import inserted, storable
+from interloq.web.roles import ADMINISTRATORS, RIGHTS, Right, Role
 from interloq.web.schema import assignment, event, invitation, item, person, session
 
-Role = Literal["annotator", "admin"]
 LONGEST_ID = 200  # characters of a participant's id
 LONGEST_LABEL, LONGEST_PARAMETER = 80, 40  # characters
 SESSION_DAYS = 60
@@ -58,12 +58,25 @@ class Visitor:
     withdrawn: bool
     since: float  # time of the first visit
 
+    @property
+    def rights(self) -> frozenset[Right]:
+        """What an administrator may do; annotators have no rights."""
+        return RIGHTS.get(self.role, frozenset())
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A new session: the secret for its cookie, and the role of the person."""
+
+    secret: str
+    role: Role
+
 
 def invite(
     connection: Connection, task: int | None, *, role: Role = "annotator", label: str = "", parameter: str = ""
 ) -> str:
     """The secret of a new invitation. With a `parameter`, everybody who comes with another id is another person."""
-    if (task is None) != (role == "admin"):
+    if role not in (ADMINISTRATORS if task is None else ("annotator",)):
         raise InputError("annotators are invited to one task, administrators to the whole study")
     if len(label) > LONGEST_LABEL or len(parameter) > LONGEST_PARAMETER:
         what = f"a label has at most {LONGEST_LABEL} characters, a parameter at most {LONGEST_PARAMETER}"
@@ -86,8 +99,8 @@ def revoke(connection: Connection, invitation_id: int) -> None:
     connection.execute(delete(session).where(session.c.person_id.in_(people)))
 
 
-def accept(connection: Connection, token: str, participants: dict[str, str]) -> str | None:
-    """The secret of a new session for the bearer of an invitation; None if it is not valid.
+def accept(connection: Connection, token: str, participants: dict[str, str]) -> Entry | None:
+    """A new session for the bearer of an invitation; None if it is not valid.
 
     `participants` are the parameters of the URL, of which the invitation may name one.
     """
@@ -100,7 +113,7 @@ def accept(connection: Connection, token: str, participants: dict[str, str]) -> 
     if found.parameter and not 0 < len(participant) <= LONGEST_ID:
         what = f"the link has no participant id: {found.parameter}={short_repr(participant)}"
         raise InputError(what, hint="open the link from the platform that sent you")
-    return _new_session(connection, _person(connection, found.id, participant))
+    return Entry(_new_session(connection, _person(connection, found.id, participant)), found.role)
 
 
 def visitor(connection: Connection, cookie: str) -> Visitor | None:

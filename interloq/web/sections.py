@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from interloq.web.interface import LANGUAGES, translated
+from interloq.web.roles import Right
 
 NONE = "–"
 DECIMALS = 2
+ACTIONS: Mapping[str, Right] = {"forget": "delete"}  # on a person
 HEADLINE = ("name", "value", "note")  # the texts of a headline
 
 
@@ -35,6 +37,27 @@ def number(value: float, decimals: int = DECIMALS) -> str:
 def interval(ci: tuple[float, float] | None) -> str:
     """An interval as text; a dash if it is unknown."""
     return f"{number(ci[0])} to {number(ci[1])}" if ci else NONE
+
+
+def with_allowed_actions(figures: Mapping[str, Any], rights: Collection[Right]) -> dict[str, Any]:
+    """The figures of a page with the actions on people that these rights allow.
+
+    Only who may invite people sees their labels and ids; others see pseudonyms.
+    """
+    sections = [
+        {**one, "rows": [[_allowed(cell, rights) for cell in row] for row in one["rows"]]}
+        for one in figures["sections"]
+    ]
+    return {**figures, "sections": sections}
+
+
+def _allowed(cell: Any, rights: Collection[Right]) -> Any:
+    if isinstance(cell, dict) and "identity" in cell:
+        identity = cell["identity"] if "invite" in rights else []
+        return {"text": cell["text"], "note": " · ".join(filter(None, [*identity, cell["note"]]))}
+    if isinstance(cell, dict) and "actions" in cell:
+        return {**cell, "actions": [action for action in cell["actions"] if ACTIONS[action] in rights]}
+    return cell
 
 
 def localized(figures: Mapping[str, Any], language: str) -> dict[str, Any]:

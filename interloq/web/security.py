@@ -20,12 +20,13 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-COOKIE = "interloq_session"
-HOST_COOKIE = f"__Host-{COOKIE}"  # over https: browsers let no other host, such as a sub-domain, set it
+COOKIE, ADMIN_COOKIE = "interloq_session", "interloq_admin"  # of annotators and of administrators
+HOST = "__Host-"  # prefix of cookies over https: browsers let no other host, such as a sub-domain, set them
 CSRF_HEADER = "x-csrf-token"
 LARGEST_BODY = 256 * 1024
 LARGEST_UPLOAD = 64 * 1024 * 1024  # of administrators
-UPLOADS = "/admin/upload"
+ADMIN = "/admin"
+UPLOADS = f"{ADMIN}/upload"
 RATE, BURST = 20.0, 200.0  # requests per second and session, over time and at once
 SHARED = 50  # sessions behind one address, whose limits are added
 JOINING = "/join/"
@@ -77,7 +78,8 @@ class Protected:
         cost = JOIN_COST if str(scope["path"]).startswith(JOINING) else 1.0
         address = _network(str((scope.get("client") or ("unknown",))[0]))
         cookies = cookie_parser(headers.get("cookie", ""))
-        session = (cookies.get(HOST_COOKIE) or cookies.get(COOKIE, ""))[:64]
+        name = ADMIN_COOKIE if str(scope["path"]).startswith(ADMIN) else COOKIE
+        session = (cookies.get(f"{HOST}{name}") or cookies.get(name, ""))[:64]
         return self.addresses.take(address, cost) and (not session or self.sessions.take(session, cost))
 
 

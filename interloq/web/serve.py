@@ -25,6 +25,7 @@ from interloq.web.chat_bots import check_bots
 from interloq.web.database import Database, open_database
 from interloq.web.people import invitation_path, invite
 from interloq.web.references_model import check_models
+from interloq.web.roles import Role
 from interloq.web.schema import invitation
 from interloq.web.tasks import all_tasks, find_task
 
@@ -181,28 +182,32 @@ def _config(study: Study, address: Address, *, access_log: bool) -> uvicorn.Conf
 
 
 def first_admin_link(database: Database, address: Address) -> str:
-    """A link for an administrator, if the study has none yet."""
+    """A link for an owner, if the study has none yet."""
     with database.writing() as connection:
-        wanted = (invitation.c.role == "admin") & invitation.c.revoked.is_(None)
+        wanted = (invitation.c.role == "owner") & invitation.c.revoked.is_(None)
         if connection.execute(select(invitation.c.id).where(wanted).limit(1)).one_or_none():
             return ""
-        return address.url(invitation_path(invite(connection, None, role="admin")))
+        return address.url(invitation_path(invite(connection, None, role="owner")))
 
 
 def invitation_links(
-    place: str | Path, task: str, address: Address, *, number: int = 1, label: str = "", parameter: str = ""
+    place: str | Path,
+    task: str,
+    address: Address,
+    *,
+    role: Role = "annotator",
+    number: int = 1,
+    label: str = "",
+    parameter: str = "",
 ) -> list[str]:
-    """Links of new invitations to a task, or for administrators if no task is named."""
+    """Links of new invitations to a task, or for administrators with another role and without a task."""
     if not 1 <= number <= MOST_LINKS:
         raise InputError(f"the number of links must be from 1 to {MOST_LINKS:,}, got {number}")
     database = open_database(place, create=False)
     try:
         with database.writing() as connection:
             found = find_task(connection, task).id if task else None
-            tokens = [
-                invite(connection, found, role="annotator" if task else "admin", label=label, parameter=parameter)
-                for _ in range(number)
-            ]
+            tokens = [invite(connection, found, role=role, label=label, parameter=parameter) for _ in range(number)]
     finally:
         database.close()
     return [address.url(invitation_path(token, parameter)) for token in tokens]

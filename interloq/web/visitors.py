@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from interloq.web import people
 from interloq.web.database import Database
 from interloq.web.people import Visitor
+from interloq.web.roles import ROUTES
 from interloq.web.security import CSRF_HEADER, from_our_page
 from interloq.web.tasks import Stored, get_task
 
@@ -39,30 +40,44 @@ def database(request: Request) -> Database:
     return found
 
 
-def known(request: Request) -> Visitor:
-    """The person whose session this is; 401 without a session."""
-    cookie = request.cookies.get(request.app.state.study.cookie, "")
-    if cookie:
-        with database(request).reading() as connection:
-            if found := people.visitor(connection, cookie):
-                return found
-    raise HTTPException(401, "no_session")
+def sessions(request: Request) -> list[Visitor]:
+    """The people whose sessions this browser has, an annotator first; 401 without a session."""
+    visitors = []
+    for name in request.app.state.study.cookies:
+        if cookie := request.cookies.get(name):
+            with database(request).reading() as connection:
+                found = people.visitor(connection, cookie)
+            visitors += [found] if found else []
+    if not visitors:
+        raise HTTPException(401, "no_session")
+    return visitors
 
 
-async def annotator(request: Request, visitor: Annotated[Visitor, Depends(known)]) -> Visitor:
+Sessions = Annotated[list[Visitor], Depends(sessions)]
+
+
+def known(visitors: Sessions) -> Visitor:
+    """The annotator whose session this is, or else the administrator."""
+    return visitors[0]
+
+
+async def annotator(request: Request, visitors: Sessions) -> Visitor:
     """A person at work: with a task, and with a CSRF token if something is changed."""
-    if visitor.role != "annotator" or visitor.task is None:
-        raise HTTPException(403, "not_allowed")
-    _check_origin(request, visitor)
-    return visitor
+    for visitor in visitors:
+        if visitor.role == "annotator" and visitor.task is not None:
+            _check_origin(request, visitor)
+            return visitor
+    raise HTTPException(403, "not_allowed")
 
 
-async def admin(request: Request, visitor: Annotated[Visitor, Depends(known)]) -> Visitor:
-    """An administrator, with a CSRF token if something is changed."""
-    if visitor.role != "admin":
-        raise HTTPException(403, "not_allowed")
-    _check_origin(request, visitor)
-    return visitor
+async def admin(request: Request, visitors: Sessions) -> Visitor:
+    """An administrator with the right that this route needs, and with a CSRF token if something is changed."""
+    needed = ROUTES.get(request.scope["route"].path)
+    for visitor in visitors:
+        if needed in visitor.rights:
+            _check_origin(request, visitor)
+            return visitor
+    raise HTTPException(403, "not_allowed")
 
 
 def _check_origin(request: Request, visitor: Visitor) -> None:

@@ -13,6 +13,8 @@ import pytest
 
 from interloq.cli.main import main
 from interloq.data.jsonl import write
+from interloq.web import people
+from interloq.web.database import open_database
 from tests.web.conftest import replies
 
 
@@ -36,7 +38,16 @@ def test_add_and_invite(study: str, tmp_path: Path, capsys: pytest.CaptureFixtur
     assert main(["serve", "invite", study, "pairs", "-n", "2", "--public-url", "https://example.org"]) == 0
     links = capsys.readouterr().out.split()
     assert [link.startswith("https://example.org/join/") for link in links] == [True, True]
-    for words in (["invite", study], ["invite", study, "nothing"], ["add", study, samples, "--task", "rate"]):
+    assert main(["serve", "invite", study, "--admin", "--role", "viewer", "--json"]) == 0
+    (link,) = json.loads(capsys.readouterr().out)["links"]
+    database = open_database(study)
+    with database.writing() as connection:
+        entry = people.accept(connection, link.rsplit("/", 1)[1], {})
+    database.close()
+    assert entry is not None
+    assert entry.role == "viewer"
+    refused = (["invite", study], ["invite", study, "nothing"], ["invite", study, "pairs", "--role", "lead"])
+    for words in (*refused, ["add", study, samples, "--task", "rate"]):
         assert main(["serve", *words]) == 2
         assert capsys.readouterr().err.count("\n") == 1
 

@@ -89,7 +89,7 @@ class Served:
 
     def invite(self, task: int | None, **options: Any) -> str:
         """The link of a new invitation; without a task, of an administrator."""
-        options.setdefault("role", "admin" if task is None else "annotator")
+        options.setdefault("role", "owner" if task is None else "annotator")
         with self.database.writing() as connection:
             return f"{self.url}/join/{people.invite(connection, task, **options)}"
 
@@ -163,8 +163,8 @@ def annotators(study: Database, stored: Stored, number: int = 1) -> list[int]:
     found = []
     for _ in range(number):
         with study.writing() as connection:
-            cookie = people.accept(connection, people.invite(connection, stored.id), {})
-            visitor = people.visitor(connection, cookie or "")
+            entry = people.accept(connection, people.invite(connection, stored.id), {})
+            visitor = people.visitor(connection, entry.secret if entry else "")
             assert visitor is not None
             found.append(visitor.person)
     return found

@@ -17,7 +17,7 @@ from interloq import read
 from interloq.data.jsonl import write
 from interloq.records import Score
 from interloq.web.admin import router
-from interloq.web.security import COOKIE
+from interloq.web.security import ADMIN_COOKIE, COOKIE
 from interloq.web.serve import Address, invitation_links
 from tests.web.conftest import Served, choice_task, likert_task, replies
 
@@ -38,7 +38,7 @@ class Client:
         if link:
             _, headers, _ = self("GET", link.removeprefix(served.url))
             self.cookie = headers["set-cookie"].split(";")[0]
-            assert self.cookie.startswith(COOKIE)
+            assert self.cookie.startswith((COOKIE, ADMIN_COOKIE))
 
     def __call__(self, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, dict[str, str], bytes]:
         connection = HTTPConnection("127.0.0.1", self.port, timeout=20)

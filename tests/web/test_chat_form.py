@@ -35,5 +35,5 @@ def test_bad_fields_say_why(field: str, value: str, message: str) -> None:
 )
 def test_bots_that_name_something_need_trust(spec: str) -> None:
     check_local({"a": "eliza", "b": "echo"})
-    with pytest.raises(InputError, match="'c' names a file, a program or a server: check the box"):
+    with pytest.raises(InputError, match="'c' names a file, a program or a server: an owner can check the box"):
         check_local({"a": "eliza", "c": spec})

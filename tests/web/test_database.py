@@ -16,7 +16,7 @@ from sqlalchemy.exc import IntegrityError
 
 from interloq.errors import InputError
 from interloq.web.database import Database, _config, open_database, storable
-from interloq.web.schema import METADATA, task
+from interloq.web.schema import METADATA, invitation, task
 from tests.web.conftest import made_server_database
 
 ROW = {"name": "x", "kind": "rate", "settings": {}, "source": {}, "created": 0.0}
@@ -137,9 +137,14 @@ def test_a_study_with_the_first_tables_is_migrated_and_kept(tmp_path: Path) -> N
         command.upgrade(config, "head")
         command.downgrade(config, "0001")
         connection.execute(insert(task).values(**ROW))
+        for number, role in enumerate(("annotator", "admin")):
+            row = {"task_id": None if number else 1, "token": str(number), "role": role, "created": 0.0}
+            connection.execute(insert(invitation).values(**row))
     engine.dispose()
     database = open_database(tmp_path / "study.db")
     with database.reading() as connection:
         assert compare_metadata(MigrationContext.configure(connection), METADATA) == []
         assert connection.execute(select(task.c.name)).scalar_one() == "x"
+        roles = connection.execute(select(invitation.c.role).order_by(invitation.c.id)).scalars()
+        assert list(roles) == ["annotator", "owner"]
     database.close()

@@ -127,7 +127,8 @@ def test_the_file_names_no_person(study: Database, tmp_path: Path, settings: Tas
     stored = stored_task(study, settings, replies(1))
     with study.writing() as connection:
         token = people.invite(connection, stored.id, parameter="PID")
-        found = people.visitor(connection, people.accept(connection, token, {"PID": "ann@example.org"}) or "")
+        entry = people.accept(connection, token, {"PID": "ann@example.org"})
+        found = people.visitor(connection, entry.secret if entry else "")
     assert found is not None
     answer_all(study, stored, found.person)
     exported(study, stored, tmp_path / "out.jsonl")

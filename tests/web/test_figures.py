@@ -42,7 +42,7 @@ def test_two_people_who_agree() -> None:
     assert parrot[:2] == ["parrot", "2.00"]
     assert owl[3]["bar"][1] == 0.75
     person = found["people"]["rows"][0]
-    assert person[0] == {"text": NAME("rater 1"), "note": "friends"}
+    assert person[0] == {"text": NAME("rater 1"), "identity": ["friends", ""], "note": ""}
     assert person[1:6] == [{"reasons": []}, "12", "20.0", "–", "1.00"]
 
 

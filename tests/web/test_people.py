@@ -17,8 +17,13 @@ from tests.web.conftest import annotators, likert_task, replies, stored_task
 
 def visit(study: Database, token: str, **participants: str) -> Visitor | None:
     with study.writing() as connection:
-        cookie = people.accept(connection, token, participants)
-        return people.visitor(connection, cookie) if cookie else None
+        entry = people.accept(connection, token, participants)
+        return people.visitor(connection, entry.secret) if entry else None
+
+
+def cookie_of(entry: people.Entry | None) -> str:
+    assert entry is not None
+    return entry.secret
 
 
 def invited(study: Database, task: int | None, **options: str) -> str:
@@ -40,7 +45,7 @@ def test_one_link_is_one_person_however_often_it_is_opened(study: Database) -> N
 def test_the_oldest_session_ends_when_a_link_is_opened_very_often(study: Database) -> None:
     token = invited(study, stored_task(study, likert_task(), replies(1)).id)
     with study.writing() as connection:
-        cookies = [people.accept(connection, token, {}) or "" for _ in range(people.MOST_SESSIONS + 1)]
+        cookies = [cookie_of(people.accept(connection, token, {})) for _ in range(people.MOST_SESSIONS + 1)]
         ended = [people.visitor(connection, one) is None for one in cookies]
     assert ended == [True] + [False] * people.MOST_SESSIONS
 
@@ -62,8 +67,7 @@ def test_the_database_contains_no_secret(study: Database) -> None:
     stored = stored_task(study, likert_task(), replies(1))
     token = invited(study, stored.id)
     with study.writing() as connection:
-        cookie = people.accept(connection, token, {})
-        assert cookie is not None
+        cookie = cookie_of(people.accept(connection, token, {}))
         kept = str([connection.execute(select(table)).all() for table in METADATA.sorted_tables])
     assert people.digest(token) in kept
     assert people.digest(cookie) in kept
@@ -75,7 +79,7 @@ def test_revoked_invitations_and_old_sessions_open_nothing(study: Database) -> N
     stored = stored_task(study, likert_task(), replies(1))
     token = invited(study, stored.id)
     with study.writing() as connection:
-        cookie = people.accept(connection, token, {}) or ""
+        cookie = cookie_of(people.accept(connection, token, {}))
         assert people.visitor(connection, cookie)
         connection.execute(update(session).values(created=session.c.created - people.SESSION_DAYS * 86_400))
         assert people.visitor(connection, cookie) is None
@@ -84,12 +88,13 @@ def test_revoked_invitations_and_old_sessions_open_nothing(study: Database) -> N
 
 
 def test_roles_and_lengths_are_checked(study: Database) -> None:
-    for task, options in ((None, {}), (1, {"role": "admin"}), (1, {"label": "x" * 81}), (1, {"parameter": "x" * 41})):
+    roles = [(None, {}), (1, {"role": "viewer"}), (None, {"role": "admin"}), (1, {"role": "admin"})]
+    for task, options in (*roles, (1, {"label": "x" * 81}), (1, {"parameter": "x" * 41})):
         with pytest.raises(InputError):
             invited(study, task, **options)
-    found = visit(study, invited(study, None, role="admin"))
+    found = visit(study, invited(study, None, role="lead"))
     assert found is not None
-    assert (found.role, found.task) == ("admin", None)
+    assert (found.role, found.task) == ("lead", None)
 
 
 @pytest.mark.parametrize("forget", [False, True])

@@ -85,7 +85,9 @@ def test_cookies_links_origins_and_clients_behind_a_proxy(served: Served, root: 
         for origin, status in ((f"https://{HOST}", 200), ("https://evil.example", 403)):
             headers = {"x-csrf-token": token, "origin": origin}
             assert client.post(f"{root}/consent", headers=headers).status_code == status
-        client.headers["cookie"] = client.get(admin).headers["set-cookie"].split(";")[0]
+        joined = client.get(admin)
+        assert joined.headers["location"] == f"{root}/admin"
+        client.headers["cookie"] = joined.headers["set-cookie"].split(";")[0]
         assert client.get(f"{root}/").headers["location"] == f"{root}/admin"
         token = re.findall(r'data-csrf="([^"]+)"', client.get(f"{root}/admin").text)[0]
         made = client.post(f"{root}/admin/administrators", json={}, headers={"x-csrf-token": token})

@@ -6,7 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 from interloq.web.figures import Collected, figures
-from interloq.web.sections import interval, localized, number
+from interloq.web.roles import Right
+from interloq.web.sections import interval, localized, number, with_allowed_actions
 from interloq.web.tasks import Stored
 from tests.web.conftest import choice_task, likert_task
 from tests.web.test_figures import NAME
@@ -16,6 +17,23 @@ from tests.web.test_monitor import chosen, rated
 def test_numbers() -> None:
     assert [number(one) for one in (-0.126, -0.001, float("nan"))] == ["−0.13", "0.00", "–"]
     assert (interval((0, 1)), interval(None)) == ("0.00 to 1.00", "–")
+
+
+def test_actions_and_identities_need_rights() -> None:
+    person = [
+        {"text": "u1", "identity": ["friends", ""], "note": "withdrew"},
+        "3",
+        {"person": 1, "actions": ["forget"]},
+    ]
+    found = {"sections": [{"id": "people", "rows": [person]}]}
+
+    def shown(*rights: Right) -> list[object]:
+        row: list[object] = with_allowed_actions(found, rights)["sections"][0]["rows"][0]
+        return row
+
+    assert shown("see") == [{"text": "u1", "note": "withdrew"}, "3", {"person": 1, "actions": []}]
+    assert shown("invite")[0] == {"text": "u1", "note": "friends · withdrew"}
+    assert shown("delete")[2] == {"person": 1, "actions": ["forget"]}
 
 
 def test_headings_and_sentences_are_translated_and_names_are_not() -> None:

@@ -34,8 +34,8 @@ def test_exactly_so_many_people_finish_everything(study: Database) -> None:
     task = stored_task(study, choice_task(per_item=2), records)
     needed = workload(task.settings, Counter(item.answer_key for item in compare_items(records)))
     with study.writing() as connection:
-        cookies = [people.accept(connection, people.invite(connection, task.id), {}) for _ in range(needed.people)]
-        workers = [people.visitor(connection, cookie or "") for cookie in cookies]
+        entries = [people.accept(connection, people.invite(connection, task.id), {}) for _ in range(needed.people)]
+        workers = [people.visitor(connection, entry.secret) for entry in entries if entry is not None]
         finished = []
         for visitor in workers:
             assert visitor is not None

@@ -22,17 +22,19 @@ function bar([low, value, high]) {
   return svg;
 }
 
-function forgetButton({ forget, name }) {
+function forgetButton({ person, name }) {
   const button = made('button', { type: 'button', className: 'plain', textContent: _('Delete data') });
   button.setAttribute('aria-label', _('Delete the data of {name}', { name }));
   button.addEventListener('click', () => {
     find('forget-name').textContent = name;
-    find('forget-confirm').dataset.id = forget;
+    find('forget-confirm').dataset.id = person;
     find('forget').querySelector('.problem').hidden = true;
     find('forget').showModal();
   });
   return button;
 }
+
+const ACTIONS = { forget: forgetButton }; // on a person
 
 function cell(value, index) {
   const element = document.createElement(index === 0 ? 'th' : 'td');
@@ -47,7 +49,7 @@ function cell(value, index) {
     element.className = 'reasons';
     if (!value.reasons.length) element.textContent = '–';
     else element.append(made('ul', {}, ...value.reasons.map((textContent) => made('li', { textContent }))));
-  } else if (value.forget) element.append(forgetButton(value));
+  } else if (value.actions) element.append(...value.actions.map((action) => ACTIONS[action](value)));
   else element.append(value.text, ...(value.note ? [made('div', { className: 'quiet', textContent: value.note })] : []));
   return element;
 }
@@ -96,7 +98,7 @@ function show(found) {
   find('warning').textContent = found.warning;
   find('warning').hidden = !found.warning;
   find('closed').hidden = !found.closed;
-  find('close').textContent = _(found.closed ? 'Reopen' : 'Close');
+  if (find('close')) find('close').textContent = _(found.closed ? 'Reopen' : 'Close');
   current = found;
 }
 
@@ -128,6 +130,7 @@ export async function change(path, body, then) {
 export function failure(status, answer) {
   if (isTemporary(status)) return _('No connection. Please try again.');
   if (answer.error === 'own_invitation') return _('This is your own invitation. Another administrator can revoke it.');
+  if (status === 403 && answer.error === 'not_allowed') return _('Your role does not allow this.');
   if (status === 401) return _('Your session has ended. Open your invitation link again.');
   if (status === 413) return _('The file is too large: at most 64 MB can be uploaded. Use interloq serve add.');
   return answer.detail ? _('This did not work: {detail}', answer) : _('This did not work. Reload the page and try again.');
@@ -159,7 +162,7 @@ function connectInvitations() {
 }
 
 function connectTask() {
-  find('close').addEventListener('click', () => change(`/admin/tasks/${facts.task}/close`, { closed: !current.closed }, ({ closed }) => {
+  find('close')?.addEventListener('click', () => change(`/admin/tasks/${facts.task}/close`, { closed: !current.closed }, ({ closed }) => {
     show({ ...current, closed });
   }));
   find('outsiders')?.addEventListener('click', () => change(`/admin/tasks/${facts.task}/outsiders`, {}, ({ number }) => {
