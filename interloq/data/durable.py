@@ -178,7 +178,7 @@ def remove(path: Path) -> None:
 
 
 def discard(folder: Path) -> None:
-    """Remove a folder atomically: if the process is killed, the folder is complete or gone."""
+    """Remove a folder or file atomically: if the process is killed, it is complete or gone."""
     if folder.parent.is_dir():
         sweep(folder)
     if os.path.lexists(folder):
@@ -206,13 +206,24 @@ def hold(handle: int, *, unknown: bool = True) -> bool:
 
 
 @contextlib.contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Let only one process at a time work in a folder, with a lock on the file `path`."""
-    with writing(path):
-        file = path.open("a")
+def locked(path: Path, *, where: Path | None = None) -> Iterator[None]:
+    """Let only one process at a time work in a folder (`where`, default the file's), with a lock on the file `path`."""
+    while True:
+        with writing(path):
+            file = path.open("a")
+        lock(file, where or path.parent)
+        if _is_at(file, path):
+            break
+        file.close()  # it was removed with its folder before it was locked
     with file:
-        lock(file, path.parent)
         yield
+
+
+def _is_at(file: IO[Any], path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def lock(file: IO[Any], where: Path) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
@@ -166,25 +167,26 @@ def train(
     with Processes.joined(device) as processes:
         report = report if processes.first else lambda _: None
         run = Run(job.name, folder / WORK, processes, device, progress, report)
-        if processes.first and not _claimed(job, folder, run):
-            job.prepare(run)
-        processes.wait()
-        if (folder / job.facts_file).exists():
-            report(f"{folder.name} is already trained")
-            return job.read(folder)
-        task, curve = job.fit_task(run)
-        processes.wait()
-        if processes.first:
-            _save(job, folder, task, run, curve)
-        processes.wait()
+        with _claim(job, folder, run) if processes.first else nullcontext(True) as done:
+            if not done:
+                job.prepare(run)
+            processes.wait()
+            if (folder / job.facts_file).exists():
+                report(f"{folder.name} is already trained")
+                return job.read(folder)
+            task, curve = job.fit_task(run)
+            processes.wait()
+            if processes.first:
+                _save(job, folder, task, run, curve)
+            processes.wait()
     return job.read(folder)
 
 
-def _claimed(job: Job[Any], folder: Path, run: Run) -> bool:
+def _claim(job: Job[Any], folder: Path, run: Run) -> AbstractContextManager[bool]:
     return claim(
         folder,
         run.name,
-        started=job.started(run.work),
+        started=job.started,
         facts=job.facts_file,
         others=job.others,
         same=lambda: job.matches(job.read(folder)),

@@ -12,11 +12,12 @@ search: the true neighbours of some probes are found while each batch is in memo
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 import shutil
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import accumulate
@@ -51,6 +52,7 @@ class Embedded:
         self.manifest = self._read()
         self._opened: dict[Field, list[Any]] = {}
         self._rankings: dict[Field, Any] = {}
+        self._locked = False
         if retriever is not None:
             self._check(retriever)
 
@@ -120,8 +122,21 @@ class Embedded:
 
     # ---- adding ------------------------------------------------------------------------------------------------------
 
-    def add(self, pairs: Sequence[Pair], encoded: Mapping[Field, Encoded], *, source: str, consumed: int) -> None:
+    @contextlib.contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """Let no other process write to the index; may be nested."""
+        if self._locked:
+            yield
+            return
         with locked(inside(self.folder, LOCK)):
+            self._locked = True
+            try:
+                yield
+            finally:
+                self._locked = False
+
+    def add(self, pairs: Sequence[Pair], encoded: Mapping[Field, Encoded], *, source: str, consumed: int) -> None:
+        with self.exclusive():
             self._read_again()
             self._sweep()
             name = self._free_name()
@@ -137,7 +152,7 @@ class Embedded:
 
     def finish(self) -> None:
         """Prepare data for all searches; convert exact vectors to lists if there are too many for exact search."""
-        with locked(inside(self.folder, LOCK)):
+        with self.exclusive():
             self.manifest = self._read()
             self._sweep()
             if not self._dense():

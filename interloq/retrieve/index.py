@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -17,6 +18,7 @@ from interloq.registry import create
 from interloq.retrieve.retriever import (
     NOTHING,
     Encoded,
+    ExclusiveStore,
     Field,
     Floats,
     Hit,
@@ -52,6 +54,10 @@ class Index:
         progress: Callable[[int], None] | None = None,
     ) -> int:
         """Add the pairs of a source that are not yet in the index, and return their number."""
+        with self.store.exclusive() if isinstance(self.store, ExclusiveStore) else nullcontext():
+            return self._add(pairs, source, segment, progress)
+
+    def _add(self, pairs: Iterable[Pair], source: str, segment: int, progress: Callable[[int], None] | None) -> int:
         done = self.store.sources().get(source, 0)
         iterator = iter(pairs)
         skipped = sum(1 for _ in islice(iterator, done))

@@ -9,8 +9,9 @@ Qdrant and PostgreSQL; further ones only need the methods of `Store`. `Index` (i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,6 +108,14 @@ class Store(Protocol):
         """Called after the last batch: make searches fast, and measure their recall."""
 
     def __len__(self) -> int: ...
+
+
+@runtime_checkable
+class ExclusiveStore(Protocol):
+    """A store that one process locks while it adds; servers instead refuse batches that do not follow each other."""
+
+    def exclusive(self) -> AbstractContextManager[None]:
+        """Let no other process write."""
 
 
 def fields(target: Target) -> tuple[Field, ...]:

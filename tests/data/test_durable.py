@@ -9,12 +9,13 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO, Any
 
 import pytest
 
 from interloq import InputError
 from interloq.data import durable, folders
-from interloq.data.durable import atomic_folder, write_atomically
+from interloq.data.durable import atomic_folder, lock, locked, write_atomically
 
 WRITER = """
 import os, signal, sys
@@ -116,3 +117,22 @@ def test_an_output_needs_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
         pass
     with pytest.raises(InputError, match="directory"):
         write_atomically(name, b"x")
+
+
+def test_a_lock_on_a_file_that_was_removed_meanwhile_is_not_enough(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "lock"
+    locks: list[IO[Any]] = []
+
+    def lock_after_removal(file: IO[Any], where: Path) -> None:
+        if not locks:
+            path.unlink()  # as its last owner does, between our opening and locking it
+        lock(file, where)
+        locks.append(file)
+
+    monkeypatch.setattr(durable, "lock", lock_after_removal)
+    with locked(path):
+        assert len(locks) == 2
+        with pytest.raises(InputError, match="another process"), locked(path):
+            pass

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
@@ -195,6 +196,21 @@ def test_two_writers_are_one_too_many(tmp_path: Path) -> None:
     store = Embedded.create(tmp_path / "index", create("bm25"))
     with locked(store.folder / embedded.LOCK), pytest.raises(InputError, match="another process"):
         store.finish()
+
+
+def test_a_second_build_is_refused_until_the_first_ends(tmp_path: Path) -> None:
+    pairs = made(60)
+    first, second = (create_index(tmp_path / "index", "bm25") for _ in range(2))
+
+    def pairs_during_which_another_starts() -> Iterator[Pair]:
+        yield from pairs[:30]
+        with pytest.raises(InputError, match="another process"):
+            second.add(pairs, source="a", segment=20)
+        yield from pairs[30:]
+
+    assert first.add(pairs_during_which_another_starts(), source="a", segment=20) == 60
+    assert second.add(pairs, source="a", segment=20) == 0  # all are known
+    assert len(open_index(tmp_path / "index").store) == 60
 
 
 def test_readers_go_on_while_pairs_are_added(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def build(
     job.begin()
     with locked(job.work / "lock"):
         facts = job.run()
-    discard(job.work)
+        discard(job.work)
     return facts
 
 

@@ -79,22 +79,29 @@ def train(
     if threads < 0 or memory <= 0:
         raise InputError(f"threads must be at least 0 and memory above 0, got {threads} and {memory}")
     folder, job = Path(folder), fingerprint(full_spec(settings), settings.tokenizer.signature(), source)
-    begun = Corpus.load(folder / WORK) is not None
-    if claim(folder, job, started=begun, facts="vectors.json", others="other settings or other texts"):
-        report(f"{folder} is trained already")
-        return WordVectors.load(folder)
-    work, engine_for = folder / WORK, _engine(device, threads)
-    with writing(folder):
-        corpus = Corpus.load(work) or _tokenised(texts, work, settings, progress)
-        report(
-            f"{count(corpus.tokens, 'token')} in {count(corpus.texts, 'text')} "
-            f"({count(corpus.duplicates, 'repeated text')} skipped); "
-            f"{len(corpus.words):,} of {count(corpus.distinct, 'word')} kept"
-        )
-        chunks = shuffle.Chunks.load(work) or _shuffled(corpus, work, settings, memory, progress)
-        report(f"{count(chunks.entries, 'pair')} of words to train on")
-        parameters, curve = _epochs(chunks, corpus, work, settings, engine_for, progress, report)
-        return _save(folder, corpus, settings, parameters, curve, job=job, source=source)
+    claimed = claim(
+        folder,
+        job,
+        started=lambda work: Corpus.load(work) is not None,
+        facts="vectors.json",
+        others="other settings or other texts",
+    )
+    with claimed as done:
+        if done:
+            report(f"{folder} is trained already")
+            return WordVectors.load(folder)
+        work, engine_for = folder / WORK, _engine(device, threads)
+        with writing(folder):
+            corpus = Corpus.load(work) or _tokenised(texts, work, settings, progress)
+            report(
+                f"{count(corpus.tokens, 'token')} in {count(corpus.texts, 'text')} "
+                f"({count(corpus.duplicates, 'repeated text')} skipped); "
+                f"{len(corpus.words):,} of {count(corpus.distinct, 'word')} kept"
+            )
+            chunks = shuffle.Chunks.load(work) or _shuffled(corpus, work, settings, memory, progress)
+            report(f"{count(chunks.entries, 'pair')} of words to train on")
+            parameters, curve = _epochs(chunks, corpus, work, settings, engine_for, progress, report)
+            return _save(folder, corpus, settings, parameters, curve, job=job, source=source)
 
 
 # ---- stages ----------------------------------------------------------------------------------------------------------
