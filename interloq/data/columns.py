@@ -12,6 +12,7 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 from interloq.data.layouts import Layout
@@ -74,18 +75,22 @@ def as_samples(rows: Any, *, columns: Mapping[str, str] | None = None) -> Iterab
         hint = "read a file with load(path); pass a list of samples or dicts, or a data frame"
         raise InputError(f"samples must be a list, got {_shown(rows)}", hint=_lazy(rows) or hint)
     if _is_frame(rows):
-        return _in_python_terms(_of_frame(rows, columns))
+        return _of_frame(rows, columns)
     made = isinstance(rows, list) and all(isinstance(row, Sample) for row in rows)
-    return rows if made else _in_python_terms(_of_dicts(rows, columns))
+    return rows if made else _of_dicts(rows, columns)
 
 
-def _in_python_terms(samples: Iterator[Sample]) -> Iterator[Sample]:
-    """The samples; in errors, `--map FIELD=NAME` of the command line becomes `columns={"FIELD": "NAME"}`."""
+@contextmanager
+def _in_python_terms(where: str = "") -> Iterator[None]:
+    """In errors, write `--map FIELD=NAME` of the command line as `columns={"FIELD": "NAME"}`.
+
+    Only for rows given in Python: an error of a file that is read meanwhile keeps its words.
+    """
     try:
-        yield from samples
+        yield
     except InputError as error:
         hint = _MAP.sub(r'columns={"\1": "\2"}', error.hint)
-        raise InputError(error.what.replace("--map", "columns"), hint=hint, where=error.where) from error
+        raise InputError(error.what.replace("--map", "columns"), hint=hint, where=where or error.where) from error
 
 
 def _check_split(rows: Any) -> None:
@@ -96,8 +101,9 @@ def _check_split(rows: Any) -> None:
 
 
 def _of_frame(frame: Any, columns: Mapping[str, str] | None) -> Iterator[Sample]:
-    layout = Layout("samples", columns, table=True)
-    names = columns_of(list(frame.columns), "samples", layout.names, where="the data frame")
+    with _in_python_terms():
+        layout = Layout("samples", columns, table=True)
+        names = columns_of(list(frame.columns), "samples", layout.names, where="the data frame")
     rows = (zip(names, row, strict=True) for row in _frame_rows(frame))
     values = ({name: plain(cell) for name, cell in row if name} for row in rows)
     objects = ((number, b"", value) for number, value in enumerate(values, start=1))
@@ -106,23 +112,25 @@ def _of_frame(frame: Any, columns: Mapping[str, str] | None) -> Iterator[Sample]
 
 
 def _of_dicts(rows: Iterable[Any], columns: Mapping[str, str] | None) -> Iterator[Sample]:
-    layout = Layout("samples", columns)
+    with _in_python_terms():
+        layout = Layout("samples", columns)
     for number, row in enumerate(rows, start=1):
         if isinstance(row, Sample):
             yield row
             continue
         if not isinstance(row, Mapping):
             raise InputError(f"row {number} must be a sample or a dict, got {_shown(row)}")
-        try:
-            yield layout.record(plain(row), str(number))
-        except InputError as error:
-            _refuse(number, b"", error)
-    layout.names.check()
+        with _in_python_terms(f"row {number}"):
+            sample = layout.record(plain(row), str(number))
+        yield sample
+    with _in_python_terms():
+        layout.names.check()
     _warn(layout)
 
 
 def _refuse(number: int, _: bytes, error: InputError) -> None:
-    raise InputError(error.what, hint=error.hint, where=f"row {number}") from error
+    with _in_python_terms(f"row {number}"):
+        raise error
 
 
 def _warn(layout: Layout) -> None:

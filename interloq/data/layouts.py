@@ -76,6 +76,9 @@ class Layout:
         used = [*self.names.used.items(), *self._ratings.used.items()]
         found = [f"{name!r} is read as {field!r}" for field, name in used]
         counts = [count(n, what) for what, n in sorted(self._skipped.items()) if n]
+        if self.names.ignored:
+            shown = ", ".join(map(repr, self.names.ignored))
+            found.append(f"columns that are not fields of {self.kind}, and are only used for slices: {shown}")
         if counts:
             found.append(f"skipped as not part of the dialogue: {', '.join(counts)}")
         if self._unread_ratings:

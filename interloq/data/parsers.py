@@ -124,7 +124,14 @@ def _reference(value: Any, name: str) -> Reference:
     )
 
 
+def is_not_applicable(text: str) -> bool:
+    """Return whether a rating in words says that the person gave none: `N/A`, `-` or nothing."""
+    return text.strip().casefold() in _NOT_APPLICABLE
+
+
 def _rating(value: Any, name: str, index: int, rater: str = "") -> Rating:
+    if isinstance(value, str) and is_not_applicable(value):
+        value = None
     if value is None or isinstance(value, int | float):
         return Rating(_number(value, name), rater=rater or str(index + 1))
     if isinstance(value, str):
@@ -135,9 +142,13 @@ def _rating(value: Any, name: str, index: int, rater: str = "") -> Rating:
         raise InputError(f"{name} has no value", hint="write null for 'not applicable'")
     texts = {key: _get(entry, key, str, default, of=name) for key, default in _RATING_TEXTS.items()}
     texts["rater"] = texts["rater"] or rater
-    return Rating(_number(entry["value"], f"{name}.value"), **texts)
+    number = entry["value"]
+    if isinstance(number, str) and is_not_applicable(number):
+        number = None
+    return Rating(_number(number, f"{name}.value"), **texts)
 
 
+_NOT_APPLICABLE = {"", "n/a", "na", "n.a.", "#n/a", "not applicable", "none", "null", "nan", "-", "–", "—"}
 _RATING_TEXTS = {"rater": "", "aspect": "overall", "role": "", "item": "", "system": ""}
 
 

@@ -58,6 +58,7 @@ class Names:
             if field not in self.columns
         }
         self._others = {name for names in self._synonyms.values() for name in names}
+        self.ignored: list[str] = []  # columns of a table that are not fields
         self.used: dict[str, str] = {}  # field → the synonym it was read from
         self._absent = set(self.columns.values())
 

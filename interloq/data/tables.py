@@ -3,8 +3,8 @@
 
 Columns of samples: `id`, `context` and `references` (several joined by `|||`), `reference`, `reference_2`, …,
 `response`, `system`, `rating`, `rating:<aspect>`, `rating:<aspect>:<rater>`, and `rater`, who gave the ratings of a row
-if the columns name no rater. Columns of ratings: their fields; `time` and `reason` are not used. An empty rating is
-"not applicable" (null).
+if the columns name no rater. Columns of ratings: their fields; `time` and `reason` are not used. An empty rating and
+`N/A` are "not applicable" (null).
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from interloq.data.files import MAX_LINE, lines, plain_suffix
-from interloq.data.synonyms import Names
+from interloq.data.parsers import is_not_applicable
+from interloq.data.synonyms import FIELDS, Names
 from interloq.errors import InputError
 
 SEPARATOR = "|||"
@@ -25,6 +26,7 @@ COLUMNS = {
     "ratings": ("item", "rater", "aspect", "role", "value", "system", "time", "reason"),
 }
 REQUIRED = {"samples": "response", "ratings": "value"}
+MISSPELT = 0.6  # similarity from which an unknown column is taken for a misspelt field
 DELIMITERS = (",", ";", "\t")
 Reject = Callable[[int, bytes, InputError], None]
 
@@ -64,9 +66,10 @@ def rows(path: str | Path, kind: str, names: Names, reject: Reject) -> Iterator[
 
 
 def columns_of(given: Sequence[Any], kind: str, names: Names, *, where: str) -> list[str]:
-    """The column names in lower case; unknown ones are refused, because a misspelt column would be lost.
+    """Return the column names in lower case; one that looks like a misspelt field is refused, since it would be lost.
 
-    A column without a name (the index that pandas writes) keeps an empty name.
+    Other unknown columns are noted in `names`. A column without a name (the index that pandas writes) keeps an empty
+    name.
     """
     columns = [str(name).strip().lower() for name in given]
     columns = ["" if name.startswith("unnamed:") else name for name in columns]
@@ -78,19 +81,36 @@ def columns_of(given: Sequence[Any], kind: str, names: Names, *, where: str) -> 
         names.check()
     except InputError as error:
         raise InputError(error.what, hint=error.hint, where=where) from error
-    for name in fields:
-        stem = name.split(":")[0]
-        if stem not in COLUMNS[kind] and not (stem.startswith("reference_") and stem[10:].isdigit()):
-            close = difflib.get_close_matches(stem, COLUMNS[kind], n=1, cutoff=0.5)
-            hint = f"rename or delete it, or map it to a field: --map {close[0] if close else 'FIELD'}={name}"
-            raise InputError(f"unknown column {name!r}", hint=hint, where=where)
-    if REQUIRED[kind] not in fields:
-        what = f"no column {REQUIRED[kind]!r}; the columns are {', '.join(map(repr, named)) or 'not named'}"
-        raise InputError(what, hint=f"name it in the first row or map it: --map {REQUIRED[kind]}=NAME", where=where)
+    names.ignored = _unknown_columns(list(fields), kind, where)
     if kind == "samples" and "rater" in fields and "id" not in fields:
         hint = "give each sample an id, so that the ratings of its rows can be merged"
         raise InputError("there is a column 'rater' but no column 'id'", hint=hint, where=where)
     return columns
+
+
+def _unknown_columns(fields: Sequence[str], kind: str, where: str) -> list[str]:
+    """Return the columns that are not fields; one that may be a missing field is refused."""
+    stems = {name.split(":")[0]: name for name in fields}
+    unknown = {stem: name for stem, name in stems.items() if stem not in COLUMNS[kind] and not _is_reference(stem)}
+    required = REQUIRED[kind]
+    if required not in stems:
+        close = difflib.get_close_matches(required, unknown, n=1, cutoff=0.5)
+        if not close and len(unknown) == 1:
+            close = list(unknown)
+        what = f"no column {required!r}; the columns are {', '.join(map(repr, fields)) or 'not named'}"
+        hint = f"name it in the first row or map it: --map {required}={unknown[close[0]] if close else 'NAME'}"
+        raise InputError(what, hint=hint, where=where)
+    absent = [field for field in COLUMNS[kind] if field not in stems]
+    for stem, name in unknown.items():
+        if close := difflib.get_close_matches(stem, absent, n=1, cutoff=MISSPELT):
+            mapping = f", or map it: --map {close[0]}={name}" if close[0] in FIELDS[kind] else ""
+            hint = f"rename or delete it{mapping}"
+            raise InputError(f"unknown column {name!r}; did you mean {close[0]!r}?", hint=hint, where=where)
+    return list(unknown.values())
+
+
+def _is_reference(column: str) -> bool:
+    return column.startswith("reference_") and column[10:].isdigit()
 
 
 def cells(row: Mapping[str, Any], kind: str) -> dict[str, Any]:
@@ -165,7 +185,7 @@ def _number(name: str, cell: Any) -> Any:
     if not isinstance(cell, str):
         return cell
     try:
-        return float(cell) if cell.strip() else None
+        return None if is_not_applicable(cell) else float(cell)
     except ValueError:
-        hint = "write numbers as 4.5 and leave the cell empty for 'n/a'"
+        hint = "write numbers as 4.5, and N/A or nothing for 'not applicable'"
         raise InputError(f"{name} must be a number, got {cell!r:.60}", hint=hint) from None

@@ -169,8 +169,8 @@ def test_what_is_wrong_is_named(given: Callable[[], Any], said: str) -> None:
 @pytest.mark.parametrize(
     ("table", "columns", "said"),
     [
-        (pd.DataFrame({"response": ["a"], "raitings": [3]}), None, r'to a field: columns={"rating": "raitings"}$'),
-        (pd.DataFrame({"my words": ["a"]}), None, r'map it to a field: columns={"FIELD": "my words"}$'),
+        (pd.DataFrame({"response": ["a"], "raitings": [3]}), None, r"unknown column 'raitings'; did you mean 'rating'"),
+        (pd.DataFrame({"my words": ["a"]}), None, r'or map it: columns={"response": "my words"}$'),
         (pd.DataFrame({"id": ["a"]}), None, r'or map it: columns={"response": "NAME"}$'),
         ([{"my reponse": "a"}], None, r'or map it: columns={"response": "my reponse"}$'),
         ([{"reply": "a", "answer": "b"}], None, r'say which: columns={"response": "reply"}$'),

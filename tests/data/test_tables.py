@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from interloq import InputError, Rating, Reference, RejectedWarning, Sample, Turn, load, read
-from interloq.data.jsonl import Rejected
+from interloq import InputError, Rating, Reference, RejectedWarning, Sample, Turn, evaluate, load, read
+from interloq.data.jsonl import Rejected, extra_fields
 from interloq.errors import ReadWarning
 
 TABLE = """id,context,response,reference,reference_2,system,rating:overall:ann,rating:fluent:ann,rating
@@ -40,7 +40,7 @@ def test_tsv_and_compression(tmp_path: Path) -> None:
     [
         ("3,c,r", "3 cells for 9 columns"),
         ("3,c,r,g,,bot,four,,", "rating:overall:ann must be a number, got 'four'"),
-        ("3,c,r,g,,bot,nan,,", "must be finite"),
+        ("3,c,r,g,,bot,inf,,", "must be finite"),
         ("1,c,r,g,,bot,4,,", "duplicate id '1'"),
     ],
 )
@@ -56,7 +56,7 @@ def test_a_bad_row_is_named_by_its_line(tmp_path: Path, row: str, said: str) -> 
 @pytest.mark.parametrize(
     ("head", "said"),
     [
-        ("id,respons\n1,x\n", "unknown column 'respons'; rename or delete it, or map it to a field: --map response="),
+        ("id,respons\n1,x\n", "name it in the first row or map it: --map response=respons"),
         ("id,system\n1,x\n", "no column 'response'"),
         ("response,rater,rating\na,ann,1\na,bob,2\n", "a column 'rater' but no column 'id'"),
     ],
@@ -97,7 +97,7 @@ def test_the_separator_is_seen_from_the_first_row(tmp_path: Path, name: str, tex
 def test_a_first_row_that_is_none_is_named(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes(content)
-    with pytest.raises(InputError, match=r"a\.csv:1: (not a row of column names|unknown column)"):
+    with pytest.raises(InputError, match=r"a\.csv:1: (not a row of column names|no column)"):
         load(path)
 
 
@@ -156,3 +156,32 @@ def test_one_row_per_sample_and_rater(tmp_path: Path) -> None:
         first, second = load(path)
     assert first == Sample("1", (), "a", (), "x", [Rating(4.0, "ann"), Rating(None, "bob")])
     assert second.ratings == (Rating(3.0, "ann"),)
+
+
+@pytest.mark.parametrize("cell", ["N/A", "na", "-", "nan", "", " "])
+def test_a_rating_that_is_not_applicable_does_not_cost_the_sample(tmp_path: Path, cell: str) -> None:
+    (tmp_path / "a.csv").write_text(f"id,response,rating\n1,fine,{cell}\n2,good,4\n")
+    assert [sample.ratings[0].value for sample in load(tmp_path / "a.csv")] == [None, 4]
+    (tmp_path / "r.csv").write_text(f"item,rater,value\n1,ann,{cell}\n")
+    assert load(tmp_path / "r.csv", kind="ratings") == [Rating(None, "ann", item="1")]
+
+
+def test_further_columns_are_noted_and_misspelt_ones_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("id,response,topic,timestamp\n1,fine,food,5\n")
+    with pytest.warns(ReadWarning, match=r"not fields of samples.*'topic', 'timestamp'"):
+        assert load(path) == [Sample("1", (), "fine")]
+    assert extra_fields(path, ["topic"]) == {"1": {"topic": "food"}}
+    path.write_text("id,response,refrences\n1,fine,good\n")
+    with pytest.raises(InputError, match=r"unknown column 'refrences'; did you mean.*--map references=refrences"):
+        load(path)
+    path.write_text("id,text,references\n1,fine,good\n")
+    with pytest.raises(InputError, match=r"no column 'response'.*--map response=text"):
+        load(path)
+
+
+def test_an_error_of_a_file_is_not_reworded_by_the_metric_that_reads_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("id,text,references\n1,fine,good\n")
+    with pytest.raises(InputError, match="--map response=text"):
+        evaluate("bleu", read(path))
