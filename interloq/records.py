@@ -94,7 +94,11 @@ class Preference:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One reply to be judged. Context and references may be given as plain strings."""
+    """One reply to be judged. Context and references may be given as plain strings.
+
+    Replies with the same `dialogue` belong to one conversation and are not independent. If it is empty, contexts that
+    continue each other may tell it (`interloq.data.dialogue_names`); it is never read from the id.
+    """
 
     id: str
     context: tuple[Turn, ...]
@@ -102,6 +106,7 @@ class Sample:
     references: tuple[Reference, ...] = ()
     system: str = ""
     ratings: tuple[Rating, ...] = ()
+    dialogue: str = ""
 
     def __init__(
         self,
@@ -111,8 +116,9 @@ class Sample:
         references: str | Iterable[str | Reference] = (),
         system: str = "",
         ratings: Iterable[float | Rating] = (),
+        dialogue: str = "",
     ) -> None:
-        for name, value in (("id", id), ("response", response), ("system", system)):
+        for name, value in (("id", id), ("response", response), ("system", system), ("dialogue", dialogue)):
             if not isinstance(value, str):
                 raise InputError(f"{name} must be text, got {_shown(value)}")
         object.__setattr__(self, "id", id)
@@ -121,6 +127,7 @@ class Sample:
         object.__setattr__(self, "references", tuple(_each(references, Reference, "references")))
         object.__setattr__(self, "system", system)
         object.__setattr__(self, "ratings", tuple(_ratings(ratings)))
+        object.__setattr__(self, "dialogue", dialogue)
 
     @property
     def key(self) -> Key:
@@ -195,7 +202,8 @@ class Pair:
 class Score:
     """One sample's score by a metric (its spec); `value` is None if unscored, and `reason` says why.
 
-    `details` are further facts about the score as JSON values, such as the interval of a prediction.
+    `details` are further facts about the score as JSON values, such as the interval of a prediction. `dialogue` is the
+    sample's, since replies in one dialogue are not independent.
     """
 
     id: str
@@ -204,6 +212,7 @@ class Score:
     reason: str = ""
     system: str = ""
     details: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    dialogue: str = ""
 
     @property
     def key(self) -> Key:
@@ -243,12 +252,14 @@ class Result(Tabular):
     reasons: Mapping[Key, str] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
     details: Mapping[str, float] = field(default_factory=dict)
+    dialogues: Mapping[Key, str] = field(default_factory=dict)  # of samples that belong to a known one
 
     def scores(self, metric: str = "") -> Iterator[Score]:
         """One record per sample, with the metric's spec or another name."""
         for key, value in self.by_sample.items():
             known = None if math.isnan(value) else value
-            yield Score(key[0], metric or self.metric, known, self.reasons.get(key, ""), key[1])
+            reason, dialogue = self.reasons.get(key, ""), self.dialogues.get(key, "")
+            yield Score(key[0], metric or self.metric, known, reason, key[1], dialogue=dialogue)
 
     def _title(self) -> str:
         """The metric's spec."""

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from interloq.data.layouts import Layout
-from interloq.data.tables import columns_of
+from interloq.data.tables import as_name, columns_of
 from interloq.errors import InputError, ReadWarning, short_repr
 from interloq.records import Reference, Sample, Turn
 
@@ -43,6 +43,7 @@ def from_columns(
     contexts: Iterable[str | Iterable[str | Turn]] | None = None,
     systems: Iterable[str] | None = None,
     ids: Iterable[str] | None = None,
+    dialogues: Iterable[str] | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> list[Sample]:
     """Samples from columns; the i-th entry of `references` has the references for the i-th of `responses`.
@@ -50,7 +51,9 @@ def from_columns(
     The first may also be a whole table: a data frame, a list of dicts, or a split of a Hugging Face dataset. Then
     `columns` maps fields to the table's names, `{"response": "reply"}`, and no other argument is given.
     """
-    given = {"references": references, "contexts": contexts, "systems": systems, "ids": ids}
+    given = {
+        "references": references, "contexts": contexts, "systems": systems, "ids": ids, "dialogues": dialogues
+    }  # fmt: skip
     _check_split(responses)
     replies = _column(responses, "responses")
     if _is_frame(responses) or (replies and isinstance(replies[0], Mapping | Sample)):
@@ -196,16 +199,18 @@ def _check(columns: Mapping[str, list[Any]], n: int) -> None:
 
 
 def _sample(i: int, reply: Any, row: Mapping[str, Any]) -> Sample:
-    response, id, system = plain(reply), plain(row.get("ids")), plain(row.get("systems"))
+    response, system = plain(reply), plain(row.get("systems"))
+    id, dialogue = as_name(plain(row.get("ids"))), as_name(plain(row.get("dialogues")))
     if response is None:
         hint = "omit the row, or write '' if the reply is empty"
         raise InputError(f"responses[{i}] is missing ({reply!r})", hint=hint)
     return Sample(
-        id=str(i + 1) if id is None else str(id) if isinstance(id, int) else id,
+        id=str(i + 1) if id is None else id,
         context=_texts(row.get("contexts")),
         response=response,
         references=_texts(row.get("references")),
         system="" if system is None else system,
+        dialogue="" if dialogue is None else dialogue,
     )
 
 

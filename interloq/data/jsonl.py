@@ -25,6 +25,7 @@ from interloq.records import Sample, format_key
 
 SCHEMA = 1
 REJECTED = ".rejected.jsonl"  # ending of files of bad lines
+DIALOGUES_IN_IDS = ("partners", "holds")  # in headers of earlier files whose ids are <dialogue>#<turn>
 SHOWN = 5  # bad lines that are reported one by one; the others are counted
 
 
@@ -183,6 +184,8 @@ def _objects(path: str | Path, layout: Layout, reject: Reject) -> Iterator[tuple
             continue
         if is_header(value):
             _check_header(value, layout.kind, f"{path}:{number}")
+            ours = any(name in value for name in DIALOGUES_IN_IDS)
+            layout.dialogues_in_ids = ours and layout.kind in ("samples", "scores")
         else:
             yield number, line, value
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from interloq.data import chat, tables
 from interloq.data.parsers import PARSERS
-from interloq.data.synonyms import Names
+from interloq.data.synonyms import EACH_ITS_OWN, Names
 from interloq.data.tables import Reject
 from interloq.errors import InputError, count, nearest
 
@@ -34,6 +34,7 @@ class Layout:
         self._skipped: Counter[str] = Counter()
         self._unread_ratings = 0
         self._rated_by_row = False
+        self.dialogues_in_ids = False  # whether we wrote the file and its ids are `<dialogue>#<turn>`
 
     def records(self, objects: Iterable[tuple[int, bytes, Mapping[str, Any]]], reject: Reject) -> Iterator[Numbered]:
         """The records of numbered lines; table rows of the same sample by different raters are merged."""
@@ -60,6 +61,8 @@ class Layout:
         if self.table:
             self._rated_by_row = self.kind == "samples" and "rater" in value
             value = tables.cells(value, self.kind)
+        if self.kind == "samples" and self.names.are_turns("dialogue", value):
+            value = {name: item for name, item in value.items() if name != "dialogue"}
         field = _TURNS.get(self.kind)
         if field and chat.is_chat(value.get(field)):
             value = self._of_chat(value, field)
@@ -69,7 +72,13 @@ class Layout:
         elif isinstance(ratings, dict):  # aspects or raters as keys: the texts can still be used
             self._unread_ratings += 1
             value = {**value, "ratings": []}
-        return self._parse(value, number)
+        record = self._parse(value, number)
+        if EACH_ITS_OWN in self.names.columns.items():
+            return replace(record, dialogue=record.id)
+        if self.dialogues_in_ids and not record.dialogue:
+            dialogue, _, turn = record.id.rpartition("#")
+            return replace(record, dialogue=dialogue) if turn.isdecimal() else record
+        return record
 
     def notes(self) -> str:
         """Return notes about renamed fields and skipped messages or ratings, in one line; empty if there are none."""

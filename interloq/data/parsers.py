@@ -26,6 +26,7 @@ def _sample(value: Mapping[str, Any], number: str) -> Sample:
         references=[_reference(r, f"references[{i}]") for i, r in enumerate(_list(value, "references"))],
         system=_get(value, "system", str, ""),
         ratings=[_rating(r, f"ratings[{i}]", i, rater) for i, r in enumerate(_list(value, "ratings"))],
+        dialogue=_name(value, "dialogue", ""),
     )
 
 
@@ -54,6 +55,7 @@ def _score(value: Mapping[str, Any], _: str) -> Score:
         reason=_get(value, "reason", str, ""),
         system=_get(value, "system", str, ""),
         details=_get(value, "details", dict, {}),
+        dialogue=_name(value, "dialogue", ""),
     )
 
 
@@ -97,8 +99,14 @@ PARSERS: dict[str, Callable[[Mapping[str, Any], str], Any]] = {
 
 def _id(value: Mapping[str, Any], number: str) -> str:
     """The id of a record, or its line number if it has none."""
-    given = value.get("id", number)
-    return str(given) if isinstance(given, int) and not isinstance(given, bool) else _get(value, "id", str, number)
+    return _name(value, "id", number)
+
+
+def _name(value: Mapping[str, Any], field: str, default: str) -> str:
+    """A name, which may be written as a whole number."""
+    given = value.get(field)
+    whole = isinstance(given, int) and not isinstance(given, bool)
+    return str(given) if whole else str(_get(value, field, str, default))
 
 
 def _turn(value: Any, name: str) -> Turn:

@@ -44,7 +44,7 @@ class Pseudonyms:
         return self._known[user]
 
     def dialogue(self, dialogue: Dialogue) -> Dialogue:
-        """A dialogue with pseudonyms for speakers, raters and for ids of speakers within its id."""
+        """A dialogue with pseudonyms for speakers, raters and for ids of speakers within its id and occasion."""
         name = self._unless(dialogue.systems)
         users = {turn.speaker for turn in dialogue.turns} - dialogue.systems.keys()
         return replace(
@@ -52,15 +52,17 @@ class Pseudonyms:
             id=self._within(dialogue.id, users),
             turns=tuple(replace(turn, speaker=name(turn.speaker)) for turn in dialogue.turns),
             ratings=self._ratings(dialogue.ratings),
+            occasion=self._within(dialogue.occasion, users),
         )
 
     def sample(self, sample: Sample) -> Sample:
-        """A sample with pseudonyms for speakers, raters and for ids of both within its id."""
+        """A sample with pseudonyms for speakers, raters and for ids of both within its id and dialogue."""
         name = self._unless({sample.system: ""})
         users = {turn.speaker for turn in sample.context} | {rating.rater for rating in sample.ratings}
+        users -= {sample.system, ""}
         turns = tuple(Turn(turn.text, name(turn.speaker), turn.time) for turn in sample.context)
-        id = self._within(sample.id, users - {sample.system, ""})
-        return replace(sample, id=id, context=turns, ratings=self._ratings(sample.ratings))
+        id, dialogue = self._within(sample.id, users), self._within(sample.dialogue, users)
+        return replace(sample, id=id, context=turns, ratings=self._ratings(sample.ratings), dialogue=dialogue)
 
     def _unless(self, systems: Mapping[str, str]) -> Callable[[str], str]:
         return lambda speaker: speaker if speaker in systems else self(speaker)

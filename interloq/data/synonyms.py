@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fields under other names: `reply` for `response`, `model` for `system`, `annotator` for `rater`.
 
-A name that can only mean one field is accepted and reported; two candidates for a field are an error. `columns` (on the
-command line `--map response=reply`) resolves it.
+A name that can only mean one field is accepted and reported; two candidates for a field are an error, except for the
+dialogue of a sample, which has the first of its candidates. `columns` (on the command line `--map response=reply`)
+resolves it. A name with dots finds a field within an object: `--map response=outputs.answer`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from interloq.errors import InputError, nearest
 
 _IDS = ("sample_id", "item_id", "example_id", "uid", "uuid")
 _DIALOGUE_IDS = ("dialogue_id", "dialog_id", "conversation_id", "chat_id", "session_id")
+IN_ORDER = ("dialogue",)  # fields that take the first of several candidates: a session may have several threads
 FIELDS: dict[str, dict[str, tuple[str, ...]]] = {
     "samples": {
         "id": _IDS,
@@ -26,6 +28,9 @@ FIELDS: dict[str, dict[str, tuple[str, ...]]] = {
         "system": ("model", "bot", "model_name", "system_name", "model_id"),
         "ratings": ("rating", "human_ratings", "judgments", "judgements"),
         "rater": ("annotator", "worker", "judge", "annotator_id", "rater_id", "worker_id"),
+        "dialogue": (
+            "dialogue_id", "dialog_id", "conversation_id", "chat_id", "thread_id", "thread", "session_id", "session",
+        ),
     },
     "dialogues": {
         "id": _DIALOGUE_IDS,
@@ -44,6 +49,10 @@ FIELDS: dict[str, dict[str, tuple[str, ...]]] = {
 }  # fmt: skip
 
 
+EACH_ITS_OWN = ("dialogue", "id")  # `--map dialogue=id`: no two samples belong to one dialogue
+_NOTHING = object()
+
+
 class Names:
     """Renames the fields of records of one kind, and records which synonyms were used."""
 
@@ -60,7 +69,7 @@ class Names:
         self._others = {name for names in self._synonyms.values() for name in names}
         self.ignored: list[str] = []  # columns of a table that are not fields
         self.used: dict[str, str] = {}  # field → the synonym it was read from
-        self._absent = set(self.columns.values())
+        self._absent = {name for field, name in self.columns.items() if (field, name) != EACH_ITS_OWN}
 
     def renamed(self, value: Mapping[str, Any]) -> Mapping[str, Any]:
         """The record with its standard field names."""
@@ -74,6 +83,10 @@ class Names:
         left = {name: item for name, item in found.items() if name not in taken.values()}
         return left | {field: found[name] for field, name in taken.items()}
 
+    def are_turns(self, field: str, value: Mapping[str, Any]) -> bool:
+        """Whether a field that should have a name has turns or an object instead, and the user did not name it."""
+        return isinstance(value.get(field), list | dict) and field not in self.columns
+
     def check(self) -> None:
         """Refuse a mapping to a name that no record had: a typing mistake would lose the field silently."""
         if self._absent:
@@ -81,17 +94,38 @@ class Names:
             raise InputError(f"no record has {names}, named by --map", hint="map fields to names that the file has")
 
     def _mapped(self, value: Mapping[str, Any]) -> Mapping[str, Any]:
-        self._absent -= value.keys()
-        spoken_for = {*self.columns, *self.columns.values()}
-        left = {name: item for name, item in value.items() if name not in spoken_for}
-        return left | {field: value[name] for field, name in self.columns.items() if name in value}
+        mapped = {}
+        for field, name in self.columns.items():
+            if (item := _find_item(value, name)) is not _NOTHING:
+                mapped[field] = item
+                self._absent.discard(name)
+        # `--map dialogue=id` leaves the id in its place
+        spoken_for = {*self.columns, *(name for name in self.columns.values() if name not in self.fields)}
+        return {name: item for name, item in value.items() if name not in spoken_for} | mapped
 
     def _synonym(self, field: str, value: Mapping[str, Any]) -> str:
         names = [name for name in self._synonyms[field] if name in value]
+        if field in IN_ORDER:
+            return next((name for name in names if not isinstance(value[name], list | dict)), "")
         if len(names) > 1:
             shown = " and ".join(map(repr, names[:2]))
             raise InputError(f"{shown} could both be the {field}", hint=f"say which: --map {field}={names[0]}")
         return names[0] if names else ""
+
+
+def _find_item(value: Mapping[str, Any], name: str) -> Any:
+    """The item of this name, or of a path such as `choices.0.text` through objects and lists; _NOTHING if none."""
+    if name in value:
+        return value[name]
+    item: Any = value
+    for part in name.split("."):
+        if isinstance(item, Mapping) and part in item:
+            item = item[part]
+        elif isinstance(item, list) and part.isdecimal() and int(part) < len(item):
+            item = item[int(part)]
+        else:
+            return _NOTHING
+    return item
 
 
 def read_columns(text: str) -> dict[str, str]:

@@ -2,9 +2,9 @@
 """Rows of CSV and TSV files and of data frames: one row per sample, or per rating.
 
 Columns of samples: `id`, `context` and `references` (several joined by `|||`), `reference`, `reference_2`, …,
-`response`, `system`, `rating`, `rating:<aspect>`, `rating:<aspect>:<rater>`, and `rater`, who gave the ratings of a row
-if the columns name no rater. Columns of ratings: their fields; `time` and `reason` are not used. An empty rating and
-`N/A` are "not applicable" (null).
+`response`, `system`, `dialogue`, `rating`, `rating:<aspect>`, `rating:<aspect>:<rater>`, and `rater`, who gave the
+ratings of a row if the columns name no rater. Columns of ratings: their fields; `time` and `reason` are not used. An
+empty rating and `N/A` are "not applicable" (null).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from interloq.errors import InputError
 
 SEPARATOR = "|||"
 COLUMNS = {
-    "samples": ("id", "context", "response", "reference", "references", "system", "rater", "rating"),
+    "samples": ("id", "context", "response", "reference", "references", "system", "dialogue", "rater", "rating"),
     "ratings": ("item", "rater", "aspect", "role", "value", "system", "time", "reason"),
 }
 REQUIRED = {"samples": "response", "ratings": "value"}
@@ -119,13 +119,14 @@ def cells(row: Mapping[str, Any], kind: str) -> dict[str, Any]:
 
 
 def _rating_cells(row: Mapping[str, Any]) -> dict[str, Any]:
-    texts = {name: _text(cell) for name, cell in row.items() if name != "value" and cell != ""}
+    texts = {name: as_name(cell) for name, cell in row.items() if name != "value" and cell != ""}
     return {**texts, "value": _number("value", row["value"])}
 
 
 def _sample_cells(row: Mapping[str, Any]) -> dict[str, Any]:
     value: dict[str, Any] = {"response": row["response"]}
-    value |= {name: _text(row[name]) for name in ("id", "system", "rater") if row.get(name, "") not in ("", None)}
+    names = ("id", "system", "dialogue", "rater")
+    value |= {name: as_name(row[name]) for name in names if row.get(name, "") not in ("", None)}
     value |= {name: _list(row[name]) for name in ("context", "references") if name in row}
     single = [cell for name, cell in row.items() if name == "reference" or name.startswith("reference_")]
     value["references"] = value.get("references", []) + [text for cell in single for text in _list(cell, whole=True)]
@@ -170,7 +171,7 @@ def _list(cell: Any, *, whole: bool = False) -> list[Any]:
     return cell if isinstance(cell, list) else [] if cell is None else [cell]
 
 
-def _text(cell: Any) -> Any:
+def as_name(cell: Any) -> Any:
     """A number used as a name, as text: a table cannot distinguish `7` from `"7"`."""
     whole = isinstance(cell, float) and cell.is_integer()
     return str(int(cell) if whole else cell) if isinstance(cell, int | float) else cell

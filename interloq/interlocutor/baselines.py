@@ -67,9 +67,9 @@ def check_label(value: float, key: Key, aspect: str) -> int:
 
 
 def index_of(sample: Sample) -> str:
-    """Number of the reply in its dialogue: `7` of `d1#7`, or else the number of turns before it."""
-    number = sample.id.rpartition("#")[2]
-    return number if number.isdecimal() and "#" in sample.id else str(len(sample.context))
+    """Number of the reply in its dialogue: `7` of `d1#7` in dialogue `d1`, or else the number of turns before it."""
+    dialogue, _, number = sample.id.rpartition("#")
+    return number if number.isdecimal() and dialogue == sample.dialogue else str(len(sample.context))
 
 
 def _scores(

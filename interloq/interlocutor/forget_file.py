@@ -235,7 +235,8 @@ def _left(path: Path, found: Forgetting) -> Iterator[Judged]:
         if record and not gone:
             ratings = tuple(Rating(**rating) for rating in record["ratings"])
             user = next((rating.rater for rating in ratings if rating.role == INTERLOCUTOR), "")
-            yield Judged(Dialogue(record["id"].rpartition("#")[0]), 0, user, ratings)
+            dialogue = record.get("dialogue") or record["id"].rpartition("#")[0]  # earlier files name it in the id only
+            yield Judged(Dialogue(dialogue), 0, user, ratings)
 
 
 def _corpus_facts(facts: dict[str, Any], folder: Path, found: Forgetting) -> dict[str, Any]:

@@ -143,5 +143,5 @@ def value_of(sample: Sample, target: Target) -> float | None:
 
 
 def dialogue_of(sample: Sample) -> str:
-    """Id of a sample's dialogue."""
-    return sample.id.rpartition("#")[0] or sample.id
+    """Name of a sample's dialogue; of one that names none, its id."""
+    return sample.dialogue or sample.id

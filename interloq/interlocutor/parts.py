@@ -13,6 +13,7 @@ from hashlib import blake2b
 
 from interloq.data.corpus.clean import NO_TIME
 from interloq.data.corpus.split import PARTS
+from interloq.data.dialogue_names import name_dialogues
 from interloq.errors import InputError
 from interloq.interlocutor.samples import Judged, Selection
 from interloq.interlocutor.two_person import end, start
@@ -130,10 +131,13 @@ def _by_user(judged: Sequence[Judged], selection: Selection) -> Callable[[Judged
 
 
 def along(samples: Iterable[Sample], selection: Selection) -> dict[str, list[Sample]]:
-    """Cut each dialogue along its course: its first turns in train, the next in dev, the last in test."""
+    """Cut each dialogue along its course: its first turns in train, the next in dev, the last in test.
+
+    Samples of which nothing tells the dialogue are cut together.
+    """
     courses = defaultdict[str, list[Sample]](list)
-    for sample in samples:
-        courses[sample.id.rpartition("#")[0]].append(sample)
+    for sample in name_dialogues(list(samples)):
+        courses[sample.dialogue].append(sample)
     parts: dict[str, list[Sample]] = {part: [] for part in PARTS}
     for course in courses.values():
         ordered = sorted(course, key=lambda sample: len(sample.context))

@@ -46,7 +46,8 @@ class Judged:
         before = [turn for turn in self.dialogue.turns[: self.turn] if turn.text.strip()][-context:]
         spoken = self.dialogue.turns[self.turn]
         system = self.dialogue.systems.get(spoken.speaker, "")
-        return Sample(f"{self.dialogue.id}#{self.turn}", before, spoken.text, (), system, self.ratings)
+        name = self.dialogue.id
+        return Sample(f"{name}#{self.turn}", before, spoken.text, (), system, self.ratings, name)
 
 
 @dataclass(frozen=True)

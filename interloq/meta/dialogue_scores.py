@@ -12,12 +12,12 @@ result depends on ids. Unscored dialogues are kept, with the reason.
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from interloq.data.dialogue_names import natural
 from interloq.errors import InputError, count
 from interloq.meta.score_columns import equal
 from interloq.metrics import metric_names
@@ -97,7 +97,7 @@ def dialogue_scores(
     rows. Dialogues are paired by the occasion they name, or else by their given opening, unless `pair_by` is given.
     """
     by_id = {dialogue.id: dialogue for dialogue in _unique(dialogues)}
-    values, metric = _values(scores, metric)
+    values, metric = _values(scores, metric, by_id)
     _check_dialogues(values, by_id)
     spoken: dict[str, set[str]] = {}
     for id, system in values:
@@ -133,11 +133,6 @@ def partners(rows: Iterable[DialogueScore]) -> dict[str, set[str]]:
     return met
 
 
-def natural(id: str) -> list[tuple[int, str]]:
-    """Sort key that puts opening-2 before opening-10."""
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"([0-9]{1,18})", id)]
-
-
 def _unique(dialogues: Iterable[Dialogue]) -> Iterable[Dialogue]:
     seen = set()
     for dialogue in dialogues:
@@ -150,7 +145,9 @@ def _unique(dialogues: Iterable[Dialogue]) -> Iterable[Dialogue]:
         yield dialogue
 
 
-def _values(scores: Iterable[Score], metric: str) -> tuple[dict[tuple[str, str], dict[str, float]], str]:
+def _values(
+    scores: Iterable[Score], metric: str, dialogues: Collection[str]
+) -> tuple[dict[tuple[str, str], dict[str, float]], str]:
     """Scores by dialogue and system, then by utterance (NaN if unscored); and the name of the metric."""
     found: dict[tuple[str, str], dict[str, float]] = {}
     metrics = set()
@@ -163,7 +160,7 @@ def _values(scores: Iterable[Score], metric: str) -> tuple[dict[tuple[str, str],
             raise InputError(
                 f"{score.metric} scored {score.id!r} {value:g}: {TOO_LARGE}", hint="leave it unscored (null)"
             )
-        dialogue = dialogue_of(score)
+        dialogue = dialogue_of(score, dialogues)
         if not dialogue or not score.system:
             raise InputError(
                 f"score {score.id!r} of {score.metric} does not belong to an utterance in a dialogue",
@@ -179,9 +176,11 @@ def _values(scores: Iterable[Score], metric: str) -> tuple[dict[tuple[str, str],
     return found, metric or metrics.pop()
 
 
-def dialogue_of(score: Score) -> str:
-    """Id of the dialogue that a score belongs to; empty if it is not of an utterance or dialogue."""
-    return score.id if metric_names.about_dialogues(score.metric) else score.id.rpartition("#")[0]
+def dialogue_of(score: Score, dialogues: Collection[str]) -> str:
+    """Which of these dialogues a score belongs to; if none, as its id is made by `interloq play samples`."""
+    if metric_names.about_dialogues(score.metric):
+        return score.id
+    return score.dialogue if score.dialogue in dialogues else score.id.rpartition("#")[0]
 
 
 def _check_metrics(metrics: set[str], metric: str) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from interloq.data.dialogue_names import name_dialogues
 from interloq.interlocutor.baselines import check_label
 from interloq.meta.binary import Labels, of_decisions, of_probabilities, of_scores
 from interloq.meta.continuity_table import ContinuityRow, Threshold
@@ -40,13 +41,15 @@ class Labelled:
 
 
 def labelled(samples: Iterable[Sample], aspect: str) -> Labelled:
-    """Samples with ratings of 0 or 1; the dialogue of `d1#7` is `d1`."""
-    judgments = collect(samples, aspect=aspect)
+    """Samples with ratings of 0 or 1; one of which nothing tells the dialogue is a dialogue of its own."""
+    named = name_dialogues(list(samples))
+    judgments = collect(named, aspect=aspect)
     labels = judgments.mean()
     for key, label in zip(judgments.keys, labels, strict=True):
         if not math.isnan(label):
             check_label(label, key, aspect)
-    names = [id.rpartition("#")[0] or id for id, _ in judgments.keys]
+    dialogue_of = {sample.key: sample.dialogue or f"sample {sample.id}" for sample in named}
+    names = [dialogue_of[key] for key in judgments.keys]
     return Labelled(judgments, labels, np.asarray(np.unique(names, return_inverse=True)[1], dtype=np.int64))
 
 

@@ -7,12 +7,14 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from interloq.data.dialogue_names import name_dialogues
 from interloq.errors import InputError
 from interloq.meta.comparison import Pairing
-from interloq.meta.dialogue_scores import DialogueScore, dialogue_of, dialogue_scores, metrics_of
+from interloq.meta.dialogue_scores import DialogueScore, dialogue_scores, metrics_of
 from interloq.meta.judgments import collect
 from interloq.meta.score_columns import equal
 from interloq.meta.versions import Unit
+from interloq.metrics.metric_names import about_dialogues
 from interloq.records import Dialogue, Sample, SampleKeys, Score, format_key
 from interloq.signature import fingerprint
 
@@ -57,30 +59,33 @@ def sample_units(
 
     Utterances of played dialogues, whose ids start with `system~`, become one unit per dialogue.
     """
-    known, by_key = SampleKeys(s.key for s in samples), {s.key: s for s in samples}
+    known, by_key = SampleKeys(s.key for s in samples), {s.key: s for s in name_dialogues(samples)}
     rated = mean_ratings(samples, ratings)
     units: dict[str, _Scores] = {}
     seen: dict[tuple[str, str], float] = {}
     systems: dict[str, str] = {}
+    dialogues: dict[str, str] = {}
     for score in scores:
         _check_repeated(score, seen)
-        played = is_played(score)
-        id = dialogue_of(score) if played else score.id
-        systems[id] = score.system if played else ""
-        units.setdefault(id, _Scores()).add(score)
+        id = played_dialogue(score)
+        systems[id or score.id] = score.system if id else ""
+        dialogues[score.id] = score.dialogue
+        units.setdefault(id or score.id, _Scores()).add(score)
     found = []
     for id, own in units.items():
         key = None if systems[id] else known.find(id)
         sample = by_key.get(key) if key else None
-        base = _played_unit(id, systems[id]) if systems[id] else sample_unit(id, sample)
+        base = _played_unit(id, systems[id]) if systems[id] else sample_unit(id, sample, dialogues[id])
         rating = rated.get(key, math.nan) if key else math.nan
         found.append(_with(base, own, rating=rating, fields=(fields or {}).get(id, {})))
     return found
 
 
-def is_played(score: Score) -> bool:
-    """Whether it judges an utterance or the whole of a dialogue by `interloq play run`."""
-    return bool(score.system) and score.id.startswith(f"{score.system}~") and bool(dialogue_of(score))
+def played_dialogue(score: Score) -> str:
+    """The dialogue by `interloq play run` that a score judges, as a whole or an utterance; empty if there is none."""
+    if not score.system or not score.id.startswith(f"{score.system}~"):
+        return ""
+    return score.id if about_dialogues(score.metric) else score.dialogue or score.id.rpartition("#")[0]
 
 
 def dialogue_units(
@@ -137,9 +142,8 @@ def _check_repeated(score: Score, seen: dict[tuple[str, str], float]) -> None:
         raise InputError(what, hint="give each metric's scores once, and choose one system of the file")
 
 
-def sample_unit(id: str, sample: Sample | None) -> Unit:
-    """A unit without scores; `sample`, if known, adds its context and text."""
-    dialogue, _, turn = id.rpartition("#")
+def sample_unit(id: str, sample: Sample | None, dialogue: str = "") -> Unit:
+    """A unit without scores; `sample`, if known, adds its context, text and dialogue."""
     keys: dict[Pairing, str] = {"id": id}
     turns = tuple(part.text for part in sample.context) if sample else ()
     if turns:
@@ -148,7 +152,7 @@ def sample_unit(id: str, sample: Sample | None) -> Unit:
         id=id,
         values={},
         keys=keys,
-        dialogue=dialogue if turn.isdigit() else "",
+        dialogue=sample.dialogue if sample and sample.dialogue else dialogue,
         prompt="\n".join(turns),
         text=sample.response if sample else "",
         turns=turns,

@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from interloq.data.dialogue_names import natural
 from interloq.meta.comparison import Pairing
-from interloq.meta.dialogue_scores import natural
 from interloq.meta.table import UnitKind
 
 PAIRINGS: tuple[Pairing, ...] = ("occasion", "id", "context")

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from interloq.data.batched import batched
 from interloq.data.columns import Rows, as_samples
+from interloq.data.dialogue_names import DialogueFinder
 from interloq.errors import InputError, RejectedWarning, count
 from interloq.metrics.checks import Checks
 from interloq.metrics.metric import Array, FittedMetric, Metric, SetMetric, details, judges_dialogues
@@ -128,10 +129,12 @@ class _Scoring:
         self.fingerprint, layout, checks = SampleFingerprint(), LayoutCheck(), Checks(metrics)
         self.reasons: list[dict[Key, str]] = [{} for _ in metrics]
         rows: list[list[Array]] = [[] for _ in metrics]
+        finder = DialogueFinder()
         for chunk in batched(samples, CHUNK):
             self.ids += [sample.id for sample in chunk]
             self.system_of += [sys.intern(sample.system) for sample in chunk]
             self.fingerprint.add(chunk)
+            finder.add(chunk)
             layout.add(chunk)
             checks.add(chunk)
             given = unscorable(chunk) if unscorable else [""] * len(chunk)
@@ -142,6 +145,8 @@ class _Scoring:
         layout.finish()
         for metric, reasons in zip(metrics, self.reasons, strict=True):
             _warn_of_failures(metric, reasons, len(self.ids))
+        keys = zip(self.ids, self.system_of, strict=True)
+        self.dialogues = {key: name for key, name in zip(keys, finder.names(), strict=True) if name}
         self.notes = [(*checks.of_data(), *checks.of_metric(i)) for i in range(len(metrics))]
         self._sort([np.concatenate(parts or [m.stats([])]) for m, parts in zip(metrics, rows, strict=True)])
 
@@ -187,6 +192,7 @@ class _Scoring:
             signature=self._signature(metric, n_bootstrap, seed),
             by_sample=BySample(ids, systems, values),
             reasons=reasons,
+            dialogues=self.dialogues,
             details=details(metric, rows[scored].sum(axis=0)) if scored.any() else {},
             notes=(*own_notes, *_remarks(metric, rows[scored])) if not system else own_notes,
         )

@@ -173,11 +173,12 @@ def _of(dialogue: Dialogue, targets: Collection[str]) -> Iterator[Sample]:
     for i, turn in enumerate(dialogue.turns):
         system = dialogue.systems.get(turn.speaker, "")
         if i >= dialogue.given and system in targets:
-            yield Sample(f"{dialogue.id}#{i}", dialogue.turns[:i], turn.text, system=system)
+            yield Sample(f"{dialogue.id}#{i}", dialogue.turns[:i], turn.text, system=system, dialogue=dialogue.id)
 
 
 def _whole(dialogue: Dialogue, targets: Collection[str]) -> Iterator[Sample]:
     for system in sorted({*targets} & {*dialogue.systems.values()}):
         own = {speaker for speaker, name in dialogue.systems.items() if name == system}
         turns = [replace(turn, speaker=JUDGED if turn.speaker in own else OTHER) for turn in dialogue.turns]
-        yield Sample(dialogue.id, turns, system=system, ratings=_clear_ratings(dialogue, system))
+        ratings = _clear_ratings(dialogue, system)
+        yield Sample(dialogue.id, turns, system=system, ratings=ratings, dialogue=dialogue.id)

@@ -30,7 +30,7 @@ from interloq.report.elements import Mark, Name
 from interloq.report.filters import filters
 from interloq.report.heat_map import heat_map
 from interloq.report.notices import judges, notices, orders_users, weak_references
-from interloq.report.overview import overview
+from interloq.report.overview import mean_judgments, overview
 from interloq.report.page import TITLE, Fact, Notice, Page, Reading, SampleRow, Scatter, Source
 from interloq.report.preferences import preference_table
 from interloq.report.reading import reading
@@ -98,7 +98,15 @@ def build(
         judges=who,
         facts=_facts(samples, names, evidence.table, aspect, who),
         notices=_notices(evidence, samples, results, names, aspect),
-        overview=overview(results, evidence.judgments, evidence.table, names, marks, who, evidence.lower_is_better),
+        overview=overview(
+            results,
+            mean_judgments(evidence.judgments, samples),
+            evidence.table,
+            names,
+            marks,
+            who,
+            evidence.lower_is_better,
+        ),
         marks=tuple(marks[s] for s in sorted({s.system for s in samples})),
         scores=score_tables(results, names, marks),
         agreement=agreement(evidence.table, names, who) if evidence.table and evidence.judgments else None,

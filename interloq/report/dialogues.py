@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from interloq.errors import count
-from interloq.meta.dialogue_scores import DialogueScore, Extremes
+from interloq.meta.dialogue_scores import DialogueScore, Extremes, dialogue_of
 from interloq.meta.ranking import Difference, Ranking, Standing
 from interloq.play.talk import failures
 from interloq.records import Dialogue, Key, Score
@@ -210,7 +210,7 @@ def scores_by_turn(
     """Sample of a chosen dialogue → metric → score, or the reason why there is none."""
     table: dict[Key, dict[str, tuple[str, str]]] = {}
     for score in scores:
-        if score.metric in names and score.id.rpartition("#")[0] in chosen:
+        if score.metric in names and dialogue_of(score, chosen) in chosen:
             table.setdefault(score.key, {})[score.metric] = text.score(score.value), score.reason
     return {key: {m: row[m] for m in names if m in row} for key, row in table.items()}
 

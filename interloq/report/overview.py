@@ -3,16 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from math import isnan
 
 import numpy as np
 
+from interloq.data.dialogue_names import name_dialogues
 from interloq.meta.table import Estimate, MetaTable, MetricRow
 from interloq.metrics import metric_names
-from interloq.records import NO_SYSTEM, Key
+from interloq.records import NO_SYSTEM, Key, Sample
 from interloq.report import text
 from interloq.report.agreement import label
 from interloq.report.elements import Mark, Name
@@ -39,15 +40,14 @@ Column = Mapping[str, Entry]  # by system
 
 def overview(
     results: Sequence[SystemScore],
-    judgments: Mapping[Key, float],
+    people: Column,
     table: MetaTable | None,
     names: Mapping[str, Name],
     marks: Mapping[str, Mark],
     judges: str,
     lower_is_better: bool | None,
 ) -> Overview:
-    """Systems by metrics; systems are sorted by their mean judgment, then by name."""
-    people = mean_judgments(judgments)
+    """Systems by metrics and `people`, their mean judgments, by which they are sorted, then by name."""
     by_metric = {metric: _scores(results, metric) for metric in names}
     columns = list(by_metric.values())
     systems = sorted({system for column in [people, *columns] for system in column} - {""}) or [""]
@@ -78,18 +78,18 @@ def _note(systems: int, marked: bool) -> str:
     )
 
 
-def mean_judgments(judgments: Mapping[Key, float]) -> dict[str, Entry]:
+def mean_judgments(judgments: Mapping[Key, float], samples: Sequence[Sample]) -> dict[str, Entry]:
     """Each system's mean judgment with a t interval, clustered by dialogue; without systems, that of all samples."""
+    dialogues = {sample.key: sample.dialogue or f"sample {sample.id}" for sample in name_dialogues(samples)}
     groups: dict[str, list[Key]] = {}
     mixed = any(system for _, system in judgments)
     for key in sorted(judgments):
         groups.setdefault(key[1] or (NO_SYSTEM if mixed else ""), []).append(key)
-    return {system: _mean([judgments[key] for key in keys], keys) for system, keys in groups.items()}
-
-
-def _mean(values: Sequence[float], keys: Iterable[Key]) -> Entry:
-    mean = cluster_mean(np.array(values), [id.rpartition("#")[0] or id for id, _ in keys])
-    return Entry(mean.value, mean.ci, mean.n)
+    found = {}
+    for system, keys in groups.items():
+        mean = cluster_mean(np.array([judgments[key] for key in keys]), [dialogues[key] for key in keys])
+        found[system] = Entry(mean.value, mean.ci, mean.n)
+    return found
 
 
 def winner(column: Column, *, lower: bool = False) -> str:

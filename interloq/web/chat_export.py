@@ -49,7 +49,8 @@ def chat_samples(connection: Connection, stored: Stored, name: Pseudonyms) -> It
             n = places.index(place)
             labels = [one for one in _continued(chat, person, place) if one.value is not None]
             ratings = [*answers.get(place, []), *labels]
-            yield Sample(f"{_id(stored, chat)}#{n}", turns[:n], turns[n].text, (), chat.bot, ratings)
+            dialogue = _id(stored, chat)
+            yield Sample(f"{dialogue}#{n}", turns[:n], turns[n].text, (), chat.bot, ratings, dialogue)
 
 
 def _chats(connection: Connection, stored: Stored) -> Iterator[Chat]:

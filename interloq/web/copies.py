@@ -59,7 +59,8 @@ def _is_copy(unit: Mapping[str, Any], own: Mapping[str, Sequence[str]]) -> bool:
     """Whether a unit is one of the conversations, or a reply in one with the turns before it."""
     record, id = unit.get("record", {}), str(unit.get("id", ""))
     texts = [str(one["text"]) if isinstance(one, Mapping) else str(one) for one in _turns(record)]
-    known = own.get(id) or own.get(id.rpartition("#")[0], ())
+    names = (id, str(record.get("dialogue", "")), id.rpartition("#")[0])  # exports name replies <dialogue>#<turn>
+    known = next((own[name] for name in names if name in own), ())
     return bool(texts) and list(known[: len(texts)]) == texts
 
 

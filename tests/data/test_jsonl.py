@@ -217,3 +217,18 @@ def test_further_fields_are_found_by_id(tmp_path: Path) -> None:
     )
     found = extra_fields(path, ["topic", "year"], columns={"id": "key"})
     assert found == {"a": {"topic": "food", "year": "2020"}, "5": {"topic": "films"}}
+
+
+def test_the_dialogue_is_in_ids_of_earlier_files_that_we_wrote_and_of_no_others(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    for facts, dialogue in (({"partners": "0"}, "d"), ({"holds": "continuity"}, "d"), ({}, "")):
+        write(path, [Sample("d#1", (), "a"), Sample("ticket", (), "a")], kind="samples", **facts)
+        assert [sample.dialogue for sample in load(path)] == [dialogue, ""]
+        write(path, [Score("d#1", "chrf", 1.0)], kind="scores", **facts)
+        assert load(path, kind="scores")[0].dialogue == dialogue
+
+
+def test_a_dialogue_is_written_and_read(tmp_path: Path) -> None:
+    path, sample = tmp_path / "a.jsonl", Sample("1", (), "a", dialogue="d")
+    write(path, [sample], kind="samples")
+    assert load(path) == [sample]

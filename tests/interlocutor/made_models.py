@@ -37,9 +37,8 @@ def judged(n: int, *, seed: int = 0, judges: tuple[str, ...] = JUDGES, aspect: s
         for k in (1, 3):
             topic = drawn.choice(TOPICS)
             reply = said(topic, drawn)
-            found.append(
-                Sample(f"d{seed}-{i}#{k}", turns[:k], reply, system="bot", ratings=_ratings(judge, topic, aspect))
-            )
+            ratings, dialogue = _ratings(judge, topic, aspect), f"d{seed}-{i}"
+            found.append(Sample(f"{dialogue}#{k}", turns[:k], reply, (), "bot", ratings, dialogue))
     return found
 
 

@@ -10,7 +10,8 @@ from interloq.records import INTERLOCUTOR
 
 
 def reply(id: str, user: str, label: float | None, aspect: str = "continued") -> Sample:
-    return Sample(id, ["Hi", "Hey"], "Hello", ratings=[Rating(label, user, aspect, INTERLOCUTOR)])
+    rating = Rating(label, user, aspect, INTERLOCUTOR)
+    return Sample(id, ["Hi", "Hey"], "Hello", ratings=[rating], dialogue=id.partition("#")[0])
 
 
 TRAIN = [
@@ -33,8 +34,9 @@ def test_majorities_are_shares_of_the_training_labels() -> None:
     assert (score.id, score.metric, score.key) == ("tann#9", "global_majority", ann.key)
 
 
-def test_the_turn_index_is_in_the_id_or_else_the_length_of_the_context() -> None:
-    first, second, late, plain = (reply(id, "ann", None) for id in ("x#1", "x#2", "x#99", "no number"))
+def test_the_turn_index_is_in_the_id_of_a_reply_in_its_dialogue_or_else_the_length_of_the_context() -> None:
+    first, second, late = (reply(id, "ann", None) for id in ("x#1", "x#2", "x#99"))
+    plain = Sample("ticket#99", ["Hi", "Hey"], "Hello")
     assert values("turn_index", first, second, late, plain) == pytest.approx(
         [(4 + 5) / (6 + 10), (1 + 5) / (4 + 10), 0.5, (1 + 5) / (4 + 10)]
     )

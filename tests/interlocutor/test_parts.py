@@ -120,7 +120,7 @@ def test_unknown_judges_are_kept() -> None:
 @pytest.mark.parametrize(("n", "expected"), [(10, (8, 1, 1)), (84, (67, 9, 8)), (3, (2, 1, 0)), (1, (1, 0, 0))])
 def test_a_dialogue_is_cut_along_its_course(n: int, expected: tuple[int, ...]) -> None:
     def samples(name: str) -> list[Sample]:
-        return [Sample(f"{name}#{i}", [f"{j}" for j in range(i)], "x") for i in range(n)]
+        return [Sample(f"{name}#{i}", [f"{j}" for j in range(i)], "x", dialogue=name) for i in range(n)]
 
     parts = along(reversed([*samples("a"), *samples("b")]), ALL)
     assert tuple(len(found) for found in parts.values()) == tuple(2 * size for size in expected)

@@ -94,7 +94,12 @@ def test_only_an_earlier_output_is_replaced(dialogues: Path, tmp_path: Path) -> 
 def test_rated_replies_are_cut_along_their_dialogue(tmp_path: Path) -> None:
     samples = [
         Sample(
-            f"d/{who}#{i}", [Turn("x", who)] * i, "y", system="wizard", ratings=[Rating(4, who, role="interlocutor")]
+            f"d/{who}#{i}",
+            [Turn("x", who)] * i,
+            "y",
+            system="wizard",
+            ratings=[Rating(4, who, role="interlocutor")],
+            dialogue=f"d/{who}",
         )
         for who in ("ann", "bob")
         for i in range(10)
@@ -102,9 +107,9 @@ def test_rated_replies_are_cut_along_their_dialogue(tmp_path: Path) -> None:
     write(tmp_path / "rated.jsonl", samples, kind="samples")
     facts = ratings_file(Source(tmp_path / "rated.jsonl", names=NAMES), tmp_path / "out", SELECTION, compress="none")
     assert facts["parts"] == {"train": {"samples": 16}, "dev": {"samples": 2}, "test": {"samples": 2}}
-    assert [sample.id for sample in load(tmp_path / "out" / "test.jsonl")] == [
-        f"d/{NAMES('ann')}#9",
-        f"d/{NAMES('bob')}#9",
+    assert [(sample.id, sample.dialogue) for sample in load(tmp_path / "out" / "test.jsonl")] == [
+        (f"d/{NAMES('ann')}#9", f"d/{NAMES('ann')}"),
+        (f"d/{NAMES('bob')}#9", f"d/{NAMES('bob')}"),
     ]
 
 

@@ -17,7 +17,8 @@ def part(name: str, dialogues: int, *, seed: int = 0) -> list[Sample]:
         for turn in range(1, 9):
             replied = rng.random() < 0.5 + user / 20
             rating = Rating(float(replied), f"user{user}", "continued", INTERLOCUTOR)
-            samples.append(Sample(f"{name}{d}#{turn}", ["Hi"], "Hello", ratings=[rating]))
+            sample = Sample(f"{name}{d}#{turn}", ["Hi"], "Hello", ratings=[rating], dialogue=f"{name}{d}")
+            samples.append(sample)
             if not replied:
                 break
     return samples

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from interloq.errors import InputError
-from interloq.meta.dialogue_scores import NO_SCORE, dialogue_scores, natural, rankable
+from interloq.meta.dialogue_scores import NO_SCORE, dialogue_scores, rankable
 from interloq.meta.rank import rank
 from interloq.records import Dialogue, Score, Turn
 from tests.meta.made_rankings import played, ranked, recorded
@@ -95,10 +95,6 @@ def test_self_play_shares_openings() -> None:
     assert result.differences[0].paired
     assert result.differences[0].n == 4
     assert not any("different partners" in note for note in result.notes)
-
-
-def test_numbers_in_ids_are_read_as_numbers() -> None:
-    assert sorted(["o-10", "o-9", "o-1/r-2", "o-1/r-10"], key=natural) == ["o-1/r-2", "o-1/r-10", "o-9", "o-10"]
 
 
 def test_what_cannot_be_ranked_is_refused_with_a_cure() -> None:

@@ -7,13 +7,14 @@ import math
 import pytest
 
 from interloq import InputError, Rating, Sample, Score
-from interloq.meta.version_units import Ratings, dialogue_units, is_played, mean_ratings, sample_units
+from interloq.meta.version_units import Ratings, dialogue_units, mean_ratings, played_dialogue, sample_units
 from tests.made_dialogues import made_dialogues
 
 SAMPLES = [
     Sample("1", ["hi"], "hello", system="bot", ratings=[4, 5]),
     Sample("2", ["hi", "you"], "yes", system="bot", ratings=[Rating(1, aspect="fluency")]),
-    Sample("d#3", (), "no", system="bot"),
+    Sample("d#3", (), "no", system="bot", dialogue="d"),
+    Sample("d#4", (), "no", system="bot"),
 ]
 
 
@@ -23,7 +24,8 @@ def scored(id: str, value: float | None, metric: str = "chrf", reason: str = "")
 
 def test_samples_become_units_with_texts_ratings_and_fields() -> None:
     scores = [scored("1", 0.5), scored("1", None, "bleu", reason="too short"), scored("2", 1.0), scored("d#3", 2.0)]
-    one, two, three = sample_units(scores, SAMPLES, fields={"2": {"topic": "food"}})
+    scores.append(scored("d#4", 2.0))
+    one, two, three, four = sample_units(scores, SAMPLES, fields={"2": {"topic": "food"}})
     assert (one.values["chrf"], one.rating, one.prompt, one.text) == (0.5, 4.5, "hi", "hello")
     assert math.isnan(one.values["bleu"])
     assert one.reasons == {"bleu": "too short"}
@@ -31,6 +33,12 @@ def test_samples_become_units_with_texts_ratings_and_fields() -> None:
     assert math.isnan(two.rating)
     assert one.keys["context"] != two.keys["context"]
     assert (three.dialogue, three.keys) == ("d", {"id": "d#3"})
+    assert four.dialogue == ""  # never from the id
+
+
+def test_the_dialogue_is_in_scores_too() -> None:
+    (unit,) = sample_units([Score("a", "chrf", 1.0, dialogue="d")])
+    assert unit.dialogue == "d"
 
 
 def test_scores_alone_have_ids_to_pair_by() -> None:
@@ -40,7 +48,7 @@ def test_scores_alone_have_ids_to_pair_by() -> None:
 
 def test_played_utterances_become_dialogues() -> None:
     _, scores = made_dialogues({"a": 1.0}, openings=2)
-    assert all(map(is_played, scores))
+    assert all(map(played_dialogue, scores))
     units = sample_units(scores)
     assert len(units) == 4
     first = units[0]

@@ -92,3 +92,11 @@ def test_samples_with_weak_references_are_left_unscored(folder: Path, monkeypatc
 def test_a_minimum_reliability_needs_a_network(files: Path, given: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="a minimum reliability needs a network"):
         score_file("samples.jsonl", ["bleu_star"], **given)
+
+
+def test_scores_name_the_dialogue_of_their_sample(tmp_path: Path) -> None:
+    talk = [Sample("b", ["hi", "yes", "so ?"], "no"), Sample("a", ["hi"], "yes"), Sample("c", ["x"], "y", dialogue="d")]
+    write(tmp_path / "samples.jsonl", talk, kind="samples")
+    score_file(tmp_path / "samples.jsonl", ["length"], tmp_path / "scores.jsonl", n_bootstrap=0)
+    found = load(tmp_path / "scores.jsonl", kind="scores")
+    assert [(score.id, score.dialogue) for score in found] == [("a", "a"), ("b", "a"), ("c", "d")]

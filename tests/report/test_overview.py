@@ -46,14 +46,16 @@ def test_the_best_is_marked_only_if_no_other_interval_overlaps(
 
 def test_mean_judgments_have_t_intervals_over_dialogues() -> None:
     values = {(f"d{i}#{turn}", "a"): float(i + turn) for i in range(5) for turn in (1, 3)}
-    found = mean_judgments({**values, ("x", "b"): 2.0, ("y", ""): 1.0})
+    samples = [Sample(f"d{i}#{turn}", system="a", dialogue=f"d{i}") for i in range(5) for turn in (1, 3)]
+    others = [Sample("x", system="b"), Sample("y")]
+    found = mean_judgments({**values, ("x", "b"): 2.0, ("y", ""): 1.0}, [*samples, *others])
     whole = np.array([i + 2.0 for i in range(5)])  # each dialogue's mean, as all have two turns
     low, high = stats.t.interval(0.95, 4, whole.mean(), stats.sem(whole))
     assert found["a"].ci == pytest.approx((low, high))
     assert found["a"].n == 10
     assert found["b"] == Entry(2.0, None, 1)
     assert found["(none)"].value == 1.0
-    assert set(mean_judgments({("1", ""): 1.0, ("2", ""): 3.0})) == {""}
+    assert set(mean_judgments({("1", ""): 1.0, ("2", ""): 3.0}, [Sample("1"), Sample("2")])) == {""}
 
 
 def _rated(n: int = 80) -> list[Sample]:
@@ -71,7 +73,9 @@ def _overview(table: MetaTable | None, samples: list[Sample], results: list[Syst
     metrics = dict.fromkeys([*(r.metric for r in results), *(row.metric for row in (table.rows if table else ()))])
     names = {metric: text.name(metric, i) for i, metric in enumerate(metrics, start=1)}
     judged = {s.key: sum(r.value or 0 for r in s.ratings) / len(s.ratings) for s in samples if s.ratings}
-    return overview(results, judged, table, names, {s: Mark(s, 0, 0) for s in "ab"}, "people", None)
+    return overview(
+        results, mean_judgments(judged, samples), table, names, {s: Mark(s, 0, 0) for s in "ab"}, "people", None
+    )
 
 
 def test_what_led_is_named_with_its_rivals_and_the_ceiling() -> None:

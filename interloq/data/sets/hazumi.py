@@ -50,7 +50,8 @@ def _of_file(file: DataFile, participant: str) -> Iterator[Sample]:
     for i, (wizard, user) in enumerate(zip(spoken, answered, strict=True)):
         reply = "" if wizard in ABSENT else wizard
         ratings = list(_ratings(tiers, i, participant, f"{file.where}:{i}"))
-        yield Sample(f"hazumi/{participant}#{i}", context, reply, (), WIZARD, ratings)
+        dialogue = f"hazumi/{participant}"
+        yield Sample(f"{dialogue}#{i}", context, reply, (), WIZARD, ratings, dialogue)
         said = (Turn(reply, WIZARD), Turn(transcript(user), participant))
         context += [turn for turn in said if turn.text]
 
