@@ -16,7 +16,7 @@ from interloq.meta.compare_options import GateOptions
 from interloq.meta.gate_file import gate_file
 
 def test_passes(interloq):
-    assert interloq.gate("old.jsonl", old="old.jsonl", metrics=["chrf"], margin=0.1).outcome == "pass"
+    assert interloq.gate("fine.jsonl", old="old.jsonl", metrics=["chrf"], margin=0.5).outcome == "pass"
 
 def test_regression(interloq):
     interloq.gate("new.jsonl", old="old.jsonl", metrics=["chrf"], margin=0.1)
@@ -39,7 +39,7 @@ def run(folder: Path) -> str:
 
 
 def test_only_a_pass_passes(tmp_path: Path) -> None:
-    wrong: dict[str, Collection[int]] = {"old": (3,), "new": range(12), "mixed": (3, 7)}
+    wrong: dict[str, Collection[int]] = {"old": (3,), "new": range(12), "mixed": (3, 7), "fine": (4,)}
     for name, bad in wrong.items():
         texts = [f"the answer to {i} is {i * 7}" for i in range(12)]
         samples = [Sample(str(i), [f"{i} ?"], "no" if i in bad else text, [text]) for i, text in enumerate(texts)]

@@ -3,14 +3,15 @@
 
 Intervals are t intervals over clusters (`interloq.statistics.clustered`): dialogues if units are replies in dialogues,
 otherwise the units. If units are paired, only pairs with both scores count, and the test randomly swaps the two
-versions within each cluster; otherwise it randomly reassigns clusters to the versions. All tests, of metrics and
-slices, share the permutations, and their p-values are adjusted by Holm's method as one family.
+versions within each cluster; otherwise it randomly reassigns clusters to the versions. The tests of all metrics over
+all units are one family, those of slices another: each has its own permutations and is adjusted by Holm's method, so
+that looking at slices never changes what is said of the whole.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from interloq.errors import InputError
 from interloq.meta.compare_options import WORST
 from interloq.meta.comparison import Change, Comparison, Worse
-from interloq.meta.comparison_notes import notes
+from interloq.meta.comparison_notes import notes, same_replies
 from interloq.meta.human_means import human_means
 from interloq.meta.significance import adjusted, permutation_p, permutations_per_test, reassignments, swapped_units
 from interloq.meta.slices import Masks, slices, thirds_of
@@ -58,6 +59,7 @@ def compare(
     new: Version,
     *,
     slice_by: Sequence[str] | None = None,
+    planned: bool | None = None,
     lower_is_better: bool | None = None,
     n_permutations: int | None = None,
     seed: int = 0,
@@ -66,14 +68,14 @@ def compare(
     """Compare two versions by all metrics that both have.
 
     `slice_by` names the fields to slice by (default: topic, language, partner and length, if units have them; none if
-    empty). `lower_is_better` overrides the metrics' own directions.
+    empty). Slices are exploratory unless they were `planned` (default: whether `slice_by` names them).
+    `lower_is_better` overrides the metrics' own directions.
     """
     metrics = _metrics(old, new)
     units = matched(old, new)
     columns, slice_notes = _columns(old, new, units, metrics, slice_by)
-    permutations = permutations_per_test(len(columns), n_permutations)
-    p_values = _tests(columns, permutations, seed, paired=bool(units.pairs))
-    changes = _changes(columns, p_values, lower_is_better)
+    tests = _tested(columns, n_permutations, seed, paired=bool(units.pairs))
+    changes = _changes(columns, tests, lower_is_better, planned=slice_by is not None if planned is None else planned)
     leading = next((c for c in changes if c.direction != "neither"), None)
     return Comparison(
         old=old.name,
@@ -84,9 +86,10 @@ def compare(
         people=tuple(human_means(old, new, units, metrics)),
         worse=tuple(_worse(units.pairs, leading, worst)) if leading else (),
         unscored={m: {"old": len(list(unscored(old, m))), "new": len(list(unscored(new, m)))} for m in metrics},
-        notes=(*notes(old, new, units, metrics), *slice_notes),
-        signature=_signature((old, new), metrics, units, permutations, seed),
+        notes=(*notes(old, new, units, metrics), *_exploratory_note(changes), *slice_notes),
+        signature=_signature((old, new), metrics, units, permutations_per_test(len(metrics), n_permutations), seed),
         unpaired=dict(zip(("old", "new"), units.alone if units.pairs else (0, 0), strict=True)),
+        same_replies=same_replies(units),
     )
 
 
@@ -148,6 +151,19 @@ def _column(
 # ---- tests -----------------------------------------------------------------------------------------------------------
 
 
+def _tested(
+    columns: Sequence[_Column], n_permutations: int | None, seed: int, *, paired: bool
+) -> dict[tuple[str, str], tuple[float | None, float | None]]:
+    """p-value and adjusted p-value of each metric and slice; whole sets are one family, slices another."""
+    whole, sliced = ([column for column in columns if bool(column.slice) == kind] for kind in (False, True))
+    found = {}
+    for family in filter(None, (whole, sliced)):
+        p_values = _tests(family, permutations_per_test(len(family), n_permutations), seed, paired=paired)
+        for column, p, p_adjusted in zip(family, p_values, adjusted(p_values), strict=True):
+            found[column.metric, column.slice] = p, p_adjusted
+    return found
+
+
 def _tests(columns: Sequence[_Column], n_permutations: int, seed: int, *, paired: bool) -> list[float | None]:
     """p-value of each column; None if there are no permutations or fewer than three clusters."""
     if not n_permutations:
@@ -197,10 +213,15 @@ def _sums(values: Array, clusters: Sequence[str], place: dict[str, int]) -> NDAr
 
 
 def _changes(
-    columns: Sequence[_Column], p_values: Sequence[float | None], lower_is_better: bool | None
+    columns: Sequence[_Column],
+    tests: Mapping[tuple[str, str], tuple[float | None, float | None]],
+    lower_is_better: bool | None,
+    *,
+    planned: bool,
 ) -> list[Change]:
     found = []
-    for column, p, p_adjusted in zip(columns, p_values, adjusted(p_values), strict=True):
+    for column in columns:
+        p, p_adjusted = tests[column.metric, column.slice]
         old, new = column.means()
         gap = difference(new, old)
         found.append(
@@ -219,9 +240,17 @@ def _changes(
                 error=gap.error,
                 freedom=gap.freedom,
                 constant=column.constant(),
+                exploratory=bool(column.slice) and not planned,
             )
         )
     return found
+
+
+def _exploratory_note(changes: Sequence[Change]) -> list[str]:
+    if not any(change.exploratory for change in changes):
+        return []
+    what = "slices were not named in advance, so what they show is exploratory: confirm it on new data"
+    return [f"{what}, or name fields with --slice before you look"]
 
 
 def _worse(pairs: Sequence[tuple[Unit, Unit]], change: Change, worst: int) -> Iterator[Worse]:

@@ -37,6 +37,7 @@ def compare_judged(judged: Judged, options: CompareOptions, *, notes: Sequence[s
         judged.old,
         judged.new,
         slice_by=options.slice_by,
+        planned=options.slices_planned,
         lower_is_better=options.lower_is_better,
         n_permutations=options.n_permutations,
         seed=options.seed,

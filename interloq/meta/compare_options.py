@@ -50,6 +50,11 @@ class CompareOptions:
         """Metrics to score samples and dialogues with."""
         return self.metrics or (BESIDE if self.judge else ())
 
+    @property
+    def slices_planned(self) -> bool:
+        """Whether the slices were chosen in advance; otherwise what they show is exploratory."""
+        return self.slice_by is not None
+
     def system(self, side: str) -> str:
         """System to choose from the file of the old or the new version; empty: its only one."""
         return self.old_system if side == "old" else self.new_system
@@ -67,6 +72,11 @@ class GateOptions(CompareOptions):
     slices: Slices = "shown"  # whether slices are gated: "no-regression" allows none to regress, "pass" requires passes
     allow_constant: bool = False  # let a metric pass that gives all units the same score
     allow_unpaired: bool = False  # gate test sets that differ; units without a partner are not used
+
+    @property
+    def slices_planned(self) -> bool:
+        """Whether the slices were chosen in advance: by name, or by gating them."""
+        return self.slice_by is not None or self.slices != "shown"
 
 
 COMPARE_DEFAULTS, GATE_DEFAULTS = CompareOptions(), GateOptions()

@@ -15,6 +15,8 @@ from interloq.tabular import Row, Tabular, bounds
 
 Pairing = Literal["occasion", "id", "context", "none"]
 Which = Literal["old", "new", "difference"]
+NOT_SHOWN = "not shown"  # the verdict if the data show no difference; the versions need not be equal
+FEW = 10  # independent units below which intervals and tests are rough
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +37,16 @@ class Change:
     error: float  # standard error of the difference
     freedom: float  # its degrees of freedom
     constant: float | None = None  # the score, if all units of both versions have the same
+    exploratory: bool = False  # a slice that nobody named in advance: to be confirmed on new data
 
     @property
     def verdict(self) -> str:
-        """`better`, `worse` or `changed` if the adjusted p-value is below .05, otherwise empty."""
+        """`better`, `worse` or `changed` if the adjusted p-value is below .05, otherwise `not shown`.
+
+        A gate calls only what is `worse` here a regression.
+        """
         if self.p_adjusted is None or self.p_adjusted >= 0.05:
-            return ""
+            return NOT_SHOWN
         if self.direction == "neither":
             return "changed"
         return "better" if (self.difference > 0) == (self.direction == "higher") else "worse"
@@ -60,6 +66,7 @@ class HumanMean:
     detectable: float = math.nan  # smallest true difference found with a probability of 80 %; only for differences
     error: float = math.nan  # standard error; only for differences
     freedom: float = 0  # its degrees of freedom
+    selected: bool = False  # labelled units score differently from the others; only for differences
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +97,7 @@ class Comparison(Tabular):
     notes: tuple[str, ...]
     signature: Signature
     unpaired: Mapping[str, int] = field(default_factory=dict)  # old, new → units without a partner, not used
+    same_replies: bool = False  # both versions have the same replies, as if one were compared with itself
 
     def overall(self) -> tuple[Change, ...]:
         """Changes over all units."""

@@ -17,7 +17,12 @@ from interloq.meta.table import Estimate
 from interloq.signature import Signature
 
 Record = TypeVar("Record", Change, Comparison, Estimate, Gate, HumanMean, Noise, Verdict, Worse)
-TYPES: Mapping[str, Any] = {"float": (int, float), "int": int, "Mapping": dict}  # of fields in JSON; others are texts
+TYPES: Mapping[str, Any] = {
+    "float": (int, float),
+    "int": int,
+    "bool": bool,
+    "Mapping": dict,
+}  # of fields in JSON; others are texts
 
 
 def read_comparison(path: str | Path) -> Comparison | Gate:
@@ -72,6 +77,6 @@ def _value(value: Any, kind: str) -> Any:
         return _value(low, "float"), _value(high, "float")
     many = kind == "tuple[str, ...]"
     expected = list if many else TYPES.get(kind.partition(" ")[0].partition("[")[0], str)
-    if not isinstance(value, expected) or isinstance(value, bool):
+    if not isinstance(value, expected) or isinstance(value, bool) != (kind == "bool"):
         raise TypeError(f"{value!r} instead of {kind}")
     return tuple(_value(item, "str") for item in value) if many else value

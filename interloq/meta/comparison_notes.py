@@ -6,16 +6,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-
 from interloq.errors import count
+from interloq.meta.comparison import FEW
+from interloq.meta.few_labels import are_selected
 from interloq.meta.judgments import illustrative_note
 from interloq.meta.versions import Matched, Version, unscored
 from interloq.metrics.metric_names import about_sets
 from interloq.registry import named_class
-from interloq.statistics.clustered import cluster_mean, difference
 
-FEW = 10  # clusters below which intervals and tests are rough
+SELECTED = "rated units score differently from unrated ones, so they are not a random sample and estimates are biased"
 PAIRED = {
     "occasion": "by occasion",
     "id": "by id",
@@ -26,6 +25,8 @@ PAIRED = {
 def notes(old: Version, new: Version, units: Matched, metrics: Sequence[str]) -> Iterator[str]:
     """Notes on a comparison by these metrics."""
     yield _pairing(old, new, units)
+    if same_replies(units):
+        yield "both versions have the same replies: a version is compared with itself"
     clusters = len({*units.pair_clusters}) if units.pairs else len({*units.old_clusters, *units.new_clusters})
     if clusters < FEW:
         yield f"only {count(clusters, 'independent unit')}: intervals and tests are rough below {FEW}"
@@ -40,6 +41,11 @@ def notes(old: Version, new: Version, units: Matched, metrics: Sequence[str]) ->
     aspects = sorted({*old.other_aspects, *new.other_aspects})
     if aspects and all(math.isnan(unit.rating) for version in (old, new) for unit in version.units):
         yield f"no ratings of the aspect overall; to use others, choose one with --aspect: {', '.join(aspects)}"
+
+
+def same_replies(units: Matched) -> bool:
+    """Return whether all pairs have the same, known reply on both sides."""
+    return bool(units.pairs) and all(old.text and old.text == new.text for old, new in units.pairs)
 
 
 def _pairing(old: Version, new: Version, units: Matched) -> str:
@@ -61,26 +67,11 @@ def _metric_notes(metric: str, old: Version, new: Version) -> Iterator[str]:
     for side, version in (("old", old), ("new", new)):
         if n := sum(1 for _ in unscored(version, metric)):
             yield f"{metric}: {n} of {count(len(version.units), version.unit)} of the {side} version unscored"
-        if text := _not_random(metric, version):
-            yield f"{metric}, {side} version: {text}"
+        if are_selected(version.ratings(), version.scores(metric)):
+            yield f"{metric}, {side} version: {SELECTED}"
     values = {unit.values[metric] for version in (old, new) for unit in version.units if metric in unit.values}
     if len(values) == 1:
         same = f"every {new.unit} of both versions has the score {values.pop():g}"
         yield f"{metric}: {same}, so it cannot tell them apart"
     if getattr(named_class(metric, kind="metric"), "is_mean", True) is not True:  # may depend on its fields
         yield f"{metric}: means of sample scores, which may differ from the value of the whole set that `score` prints"
-
-
-def _not_random(metric: str, version: Version) -> str:
-    """A note if labelled units score differently from the others, so that they are not a random sample."""
-    groups: tuple[list[float], list[float]] = [], []
-    for unit in version.units:
-        if not math.isnan(value := unit.values.get(metric, math.nan)):
-            groups[math.isnan(unit.rating)].append(value)
-    if min(map(len, groups)) < FEW:
-        return ""
-    means = [cluster_mean(np.array(g), [f"{i} {j}" for j in range(len(g))]) for i, g in enumerate(groups)]
-    gap = difference(means[0], means[1])
-    if not gap.error or abs(gap.value) < gap.quantile(0.999) * gap.error:
-        return ""
-    return "rated units score differently from unrated ones, so they are not a random sample and estimates are biased"

@@ -18,10 +18,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from interloq.statistics.clustered import Array, Clustered, cluster_mean, total
+from interloq.statistics.clustered import Array, Clustered, cluster_mean, difference, total
 from interloq.statistics.correlation import constant
 
 LEAST = 5  # labels: with fewer, the weight is too noisy
+COMPARED = 10  # units with and without a label that are needed to tell whether these were chosen
+CERTAIN = 0.995  # quantile above which a difference between them is no accident
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,30 @@ def prediction_powered(ratings: Array, scores: Array, clusters: Sequence[str]) -
     weight = tuned_weight(ratings[labelled], scores[labelled], scores[others])
     rest = cluster_mean(ratings[labelled] - weight * scores[labelled], names[labelled].tolist(), lost=2)
     return Powered(alone, total(rest, _of_others(scores[others], names[others].tolist(), weight, rest)), weight)
+
+
+def are_selected(ratings: Array, scores: Array) -> bool:
+    """Return whether labelled units score higher, lower or more extremely than the others: then they were chosen.
+
+    Estimates assume a random sample. NaN are units without a rating or without a score.
+    """
+    scored = ~np.isnan(scores)
+    labelled = ~np.isnan(ratings[scored])
+    scores = scores[scored]
+    if min(labelled.sum(), (~labelled).sum()) < COMPARED:
+        return False
+    extremeness = np.abs(scores - np.median(scores))
+    return any(_differ(values[labelled], values[~labelled]) for values in (scores, extremeness))
+
+
+def _differ(first: Array, second: Array) -> bool:
+    means = [
+        cluster_mean(v, [f"{side} {i}" for i in range(len(v))]) for side, v in (("first", first), ("second", second))
+    ]
+    gap = difference(means[0], means[1])
+    if not gap.error:
+        return not constant(np.concatenate([first, second]))
+    return abs(gap.value) >= gap.quantile(CERTAIN) * gap.error
 
 
 def tuned_weight(ratings: Array, scores: Array, others: Array) -> float:

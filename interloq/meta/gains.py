@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from interloq.errors import InputError
-from interloq.meta.comparison import Change, Comparison, HumanMean
+from interloq.meta.comparison import FEW, Change, Comparison, HumanMean
 from interloq.meta.score_slope import check_slope, in_ratings
 from interloq.meta.table import Estimate, UnitKind
 from interloq.metrics.metric_names import downwards
@@ -28,6 +28,7 @@ from interloq.statistics.clustered import POWER, Clustered, t_probability, t_qua
 Scale = Literal["score", "rating"]
 ALPHA = 0.025  # one-sided: that of a 95 % interval
 MOST = 1000  # times as many units; advice to collect more than that would be useless
+NEGLIGIBLE = 1e-13  # standard error relative to the scores, below which it is a rounding error
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,9 @@ class Gain:
     slope: Estimate | None = None  # score per unit of rating, and the number of rated units
     rated: str = "rated sample"  # or rated dialogue: what people rated for the slope
     constant: float | None = None  # the score, if all units of both versions have the same
+    compared: str = ""  # verdict of the comparison on the same scores; empty if the gain is not in scores
+    doubt: str = ""  # why these data cannot decide, whatever the interval
+    varies: bool = True  # whether differences vary; if not, the interval has no width and shows nothing
 
     @property
     def distance(self) -> float:
@@ -93,24 +97,52 @@ def score_gain(
 ) -> Gain:
     """Gain in scores or, with the slope of scores on ratings of these units, in ratings."""
     lower = change.direction == "lower" if change.direction != "neither" else downwards(change.metric, verb="gate")
-    if change.ci is None:
-        where = f" in {change.slice}" if change.slice else ""
-        hint = "give at least two of each version; replies to one context or in one dialogue count as one"
-        raise InputError(f"too few independent units{where}", hint=hint)
-    names, counted = (change.metric, change.slice), (change.clusters, _counted(change, comparison))
-    if slope is None:
-        low, high = change.ci
-        gain, ci = (-change.difference, (-high, -low)) if lower else (change.difference, change.ci)
-        return Gain(
-            *names, gain, ci, margin, "score", *counted, change.freedom, change.error**2, constant=change.constant
-        )
+    low, high = change.ci or (math.nan, math.nan)
+    gain = Gain(
+        metric=change.metric,
+        slice=change.slice,
+        value=-change.difference if lower else change.difference,
+        ci=(-high, -low) if lower else (low, high),
+        margin=margin,
+        scale="score",
+        n=change.clusters,
+        counted=_counted(change, comparison),
+        freedom=change.freedom,
+        shrinking=change.error**2,
+        constant=change.constant,
+        compared=change.verdict,
+        varies=_varies(change.error, change.old.value, change.new.value),
+    )
+    gain = replace(gain, doubt=_doubt(comparison, change.freedom + 1, gain.counted))
+    if slope is None or change.ci is None:
+        return gain
     check_slope(slope, change.metric, lower_is_better=lower)
     freedom = min(change.freedom, slope.freedom)
-    gain, ci = in_ratings(change.difference, change.error, freedom, slope)
-    parts = (change.error / slope.value) ** 2, (margin * slope.error / slope.value) ** 2
-    shown = Estimate(slope.value, slope.n, slope.ci)
-    gain_in_ratings = Gain(*names, gain, ci, margin, "rating", *counted, freedom, *parts, constant=change.constant)
-    return replace(gain_in_ratings, slope=shown, rated=f"rated {unit}")
+    value, ci = in_ratings(change.difference, change.error, freedom, slope)
+    return replace(
+        gain,
+        value=value,
+        ci=ci,
+        scale="rating",
+        freedom=freedom,
+        shrinking=(change.error / slope.value) ** 2,
+        fixed=(margin * slope.error / slope.value) ** 2,
+        slope=Estimate(slope.value, slope.n, slope.ci),
+        rated=f"rated {unit}",
+    )
+
+
+def _doubt(comparison: Comparison, independent: float, counted: str) -> str:
+    """Why a sample decides nothing, whatever its interval: it is too small, or of one version only."""
+    if comparison.same_replies:
+        return "both versions have the same replies, so nothing is compared"
+    if independent < FEW:
+        return f"too few independent {counted}s to decide: at least {FEW} of each version are needed"
+    return ""
+
+
+def _varies(error: float, old: float, new: float) -> bool:
+    return not error <= NEGLIGIBLE * max(abs(old), abs(new))
 
 
 def _counted(change: Change, comparison: Comparison) -> str:
@@ -126,9 +158,26 @@ def rating_gain(change: Change, comparison: Comparison, margin: float) -> Gain:
     if alone is None or found is None or found.ci is None:
         raise InputError("no ratings of both versions", hint="add ratings to both files, or omit --by-ratings")
     fixed, most = _of_scores(alone, found)
-    shrinking = max(0.0, found.error**2 - fixed)
-    freedom, n = found.freedom, found.labels
-    return Gain(change.metric, "", found.value, found.ci, margin, "rating", n, "label", freedom, shrinking, fixed, most)
+    doubt = _doubt(comparison, alone.freedom + 1, "label")
+    if not doubt and any(mean.selected for mean in comparison.people):
+        doubt = "rated units score differently from the others, so they are not a random sample of all"
+    sides = {mean.which: mean.value for mean in comparison.people if not mean.metric}
+    return Gain(
+        metric=change.metric,
+        slice="",
+        value=found.value,
+        ci=found.ci,
+        margin=margin,
+        scale="rating",
+        n=found.labels,
+        counted="label",
+        freedom=found.freedom,
+        shrinking=max(0.0, found.error**2 - fixed),
+        fixed=fixed,
+        most=most,
+        doubt=doubt,
+        varies=_varies(found.error, sides["old"], sides["new"]),
+    )
 
 
 def _of_scores(alone: HumanMean, found: HumanMean) -> tuple[float, float]:

@@ -5,23 +5,25 @@ With a margin m > 0, the largest acceptable loss, and the 95 % interval [low, hi
 lower is better), a metric gives
 
     pass           low > −m:   the new version is not worse by more than the margin
-    regression     high < −m, also after adjusting for all metrics and slices of the gate by Holm's method
+    regression     high < −m, also after adjusting by Holm's method, and `compare` says `worse` of the same scores
     undecided      otherwise:  the data do not decide
 
 A version passes if all metrics pass, and is a regression if any metric shows one. Passes need no adjustment, because
-all metrics must pass. If all units have the same score, the metric is undecided: it cannot tell the versions apart.
+all metrics must pass. Metrics are one family of tests, slices another, as in `compare`. Degenerate and selected data
+are undecided whatever the interval: equal replies, too few units, labels that were chosen by their scores; and no
+metric passes that gives all units the same score, or all pairs the same difference.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from interloq.errors import InputError, count
 from interloq.meta.compare_options import Slices
-from interloq.meta.comparison import Change, Comparison
+from interloq.meta.comparison import NOT_SHOWN, Change, Comparison
 from interloq.meta.gains import ALPHA, Gain, Scale, rating_gain, score_gain
 from interloq.meta.margins import Margins, metric_margins
 from interloq.meta.repeats import Noise
@@ -30,6 +32,7 @@ from interloq.meta.table import Estimate, UnitKind
 from interloq.statistics.clustered import Clustered
 
 Outcome = Literal["pass", "regression", "undecided"]
+CONSTANT = "this metric cannot tell the versions apart"
 EXIT_CODES: Mapping[Outcome, int] = {"pass": 0, "regression": 3, "undecided": 4}
 
 
@@ -52,6 +55,8 @@ class Verdict:
     slope: Estimate | None = None  # score per unit of rating, if it converted the margin
     constant: float | None = None  # the score, if all units of both versions have the same
     rated: str = "rated sample"  # or rated dialogue: what people rated for the slope
+    compared: str = ""  # verdict of the comparison on the same scores
+    doubt: str = ""  # why these data cannot decide, whatever the interval
 
     @property
     def name(self) -> str:
@@ -72,7 +77,8 @@ class Verdict:
     @property
     def _shown(self) -> str:
         low, high = self.ci
-        shown = f"{self.gain:+.4g} [{low:.4g}, {high:.4g}] in {self.scale}s, margin {self.margin:g}"
+        interval = "" if math.isnan(low) else f" [{low:.4g}, {high:.4g}]"
+        shown = f"{self.gain:+.4g}{interval} in {self.scale}s, margin {self.margin:g}"
         if self.slope is None or self.slope.ci is None:
             return shown
         low, high = self.slope.ci
@@ -82,16 +88,16 @@ class Verdict:
     @property
     def _why(self) -> str:
         if self.outcome == "pass":
-            return "not worse by more than the margin"
+            return f"{'worse, but ' if self.compared == 'worse' else ''}not worse by more than the margin"
         if self.outcome == "regression":
             return "worse by more than the margin"
-        if self.constant is not None:
-            return "this metric cannot tell the versions apart"
-        alone = (
-            f"worse by more than the margin, but not after adjustment for all tests (p = {self.p:.2g}); "
-            if self.ci[1] < -self.margin
-            else ""
-        )
+        if self.doubt or self.constant is not None:  # files of earlier versions have no doubts
+            return self.doubt or CONSTANT
+        alone = ""
+        if self.ci[1] < -self.margin and self.p >= ALPHA:
+            alone = f"worse by more than the margin, but not after adjustment for all tests (p = {self.p:.2g}); "
+        elif self.ci[1] < -self.margin:
+            alone = "worse by more than the margin, but the permutation test does not show that it is worse; "
         if self.needed is None:
             kinds = f"{self.counted}s or {self.rated}s alone" if self.slope else f"{self.counted}s"
             return f"{alone}so close to the margin that more {kinds} will hardly decide"
@@ -139,13 +145,15 @@ def gate(
     noise: Sequence[Noise] = (),
     slices: Slices = "shown",
     allow_constant: bool = False,
+    doubts: Mapping[str, str] | None = None,
 ) -> Gate:
     """Verdict on a comparison by these metrics (default: all).
 
     The margin, one for all or a mapping from metrics, is in units of each metric; with `slopes` (metric → score per
     unit of rating, over `rated` samples or dialogues) or `by_ratings` (the mean human rating, estimated from the
     ratings of both versions and each metric's scores) it is in human ratings. Slices are gated too if `slices` is
-    "no-regression" (none may be a regression) or "pass" (all must pass).
+    "no-regression" (none may be a regression) or "pass" (all must pass). `doubts` (metric → why) leave metrics
+    undecided.
     """
     gated = [c for c in _gated(comparison, slices) if metrics is None or c.metric in metrics]
     margins = metric_margins(margin, list(dict.fromkeys(change.metric for change in gated)))
@@ -153,8 +161,12 @@ def gate(
         gains = [rating_gain(change, comparison, margins[change.metric]) for change in gated]
     else:
         gains = [score_gain(c, comparison, margins[c.metric], (slopes or {}).get(c.metric), rated) for c in gated]
-    p_values = adjusted([gain.p for gain in gains])
-    verdicts = [_verdict(g, p, len(gains), allow_constant) for g, p in zip(gains, p_values, strict=True)]
+    doubtful = doubts or {}
+    gains = [replace(gain, doubt=gain.doubt or doubtful.get(gain.metric, "")) for gain in gains]
+    verdicts = []
+    for family in ([g for g in gains if not g.slice], [g for g in gains if g.slice]):
+        p_values = adjusted([None if math.isnan(gain.p) else gain.p for gain in family])
+        verdicts += [_verdict(g, p, len(family), allow_constant) for g, p in zip(family, p_values, strict=True)]
     errors = {change.metric: (change.new.n, change.error) for change in comparison.overall()}
     shared = tuple(one.in_difference(*errors[one.metric]) for one in noise)
     return Gate(_outcome(verdicts, slices), tuple(verdicts), comparison, shared, slices)
@@ -178,14 +190,14 @@ def _outcome(verdicts: Sequence[Verdict], slices: Slices) -> Outcome:
 
 
 def _verdict(gain: Gain, p: float | None, tests: int, allow_constant: bool) -> Verdict:
-    known = gain.constant is None or allow_constant
+    doubt = gain.doubt or _no_variation(gain, allow_constant)
     outcome: Outcome = "undecided"
-    if known and gain.ci[0] > -gain.margin:
+    if not doubt and gain.ci[0] > -gain.margin:
         outcome = "pass"
-    elif known and gain.ci[1] < -gain.margin and p is not None and p < ALPHA:
+    elif not doubt and gain.ci[1] < -gain.margin and p is not None and p < ALPHA and gain.compared != NOT_SHOWN:
         outcome = "regression"
     needed = None
-    if outcome == "undecided" and known:
+    if outcome == "undecided" and not doubt:
         needed = gain.needed(ALPHA / tests if gain.distance < 0 else ALPHA)
     return Verdict(
         metric=gain.metric,
@@ -203,4 +215,15 @@ def _verdict(gain: Gain, p: float | None, tests: int, allow_constant: bool) -> V
         slope=gain.slope,
         constant=gain.constant,
         rated=gain.rated,
+        compared=gain.compared,
+        doubt=doubt,
     )
+
+
+def _no_variation(gain: Gain, allow_constant: bool) -> str:
+    """Why a gain that does not vary cannot pass; one that all units share can, if it is really a gain."""
+    if gain.varies or gain.distance < 0 or gain.compared == "better" or (allow_constant and not gain.value):
+        return ""
+    if gain.constant is not None:
+        return CONSTANT
+    return f"the difference is the same for every {gain.counted}, so nothing shows how much it varies"

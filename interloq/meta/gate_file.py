@@ -60,14 +60,15 @@ def gate_file(
     if options.rated and not options.rated_scores and kind_held(new) == "scores":
         choose(gated, trust=options.trust, where=str(new))
     with nothing_rejected():
-        slopes, rated, notes = margin_slopes(gated, options, found.judges, reading)
-    comparison = compare_judged(judged, options, notes=[*notes, *found.notes])
+        slopes = margin_slopes(gated, options, found.judges, reading)
+    comparison = compare_judged(judged, options, notes=[*slopes.notes, *found.notes])
     return gate(
         comparison,
         margin,
         metrics=gated,
-        slopes=slopes,
-        rated=rated,
+        slopes=slopes.slopes,
+        rated=slopes.rated,
+        doubts=slopes.doubts,
         by_ratings=options.by_ratings,
         noise=noise,
         slices=options.slices,
@@ -81,6 +82,8 @@ def _check(options: GateOptions) -> None:
     converted = [name for name, given in units.items() if given]
     if len(converted) > 1:
         raise InputError(f"{' and '.join(converted)} both set the unit of the margin", hint="give one of them")
+    if options.n_permutations == 0:
+        raise InputError("a verdict needs a test", hint="omit --permutations 0")
     others = [*converted, *(["--repeat"] if options.repeat else [])]
     if options.judge and others:
         raise InputError(f"--judge cannot be combined with {others[0]}", hint="gate by metrics in a second command")

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from interloq.meta.comparison import HumanMean, Which
-from interloq.meta.few_labels import Powered, prediction_powered
+from interloq.meta.few_labels import Powered, are_selected, prediction_powered
 from interloq.meta.versions import Matched, Version
 from interloq.statistics.clustered import Clustered, difference
 
@@ -22,14 +22,16 @@ def human_means(old: Version, new: Version, units: Matched, metrics: Sequence[st
     found = {metric: [_powered(version, metric, clusters) for version, clusters in sides] for metric in metrics}
     yield from _labels_alone(found[metrics[0]])
     for metric, both in found.items():
-        scored = [sum(not math.isnan(unit.values.get(metric, math.nan)) for unit in v.units) for v, _ in sides]
-        yield from _with_scores(metric, both, scored)
+        scored = [int((~np.isnan(version.scores(metric))).sum()) for version, _ in sides]
+        selected = any(are_selected(version.ratings(), version.scores(metric)) for version, _ in sides)
+        yield from (
+            replace(mean, selected=selected and mean.which == "difference")
+            for mean in _with_scores(metric, both, scored)
+        )
 
 
 def _powered(version: Version, metric: str, clusters: Sequence[str]) -> Powered:
-    ratings = np.array([unit.rating for unit in version.units])
-    scores = np.array([unit.values.get(metric, math.nan) for unit in version.units])
-    return prediction_powered(ratings, scores, clusters)
+    return prediction_powered(version.ratings(), version.scores(metric), clusters)
 
 
 def _labels_alone(both: Sequence[Powered]) -> Iterator[HumanMean]:

@@ -7,8 +7,9 @@ compared versions.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy as np
 from interloq.data.files import read_json, reading_saved
 from interloq.errors import InputError, count
 from interloq.meta.compare_options import CompareOptions, GateOptions
+from interloq.meta.few_labels import are_selected
 from interloq.meta.judgments import MOST_UNSCORED
 from interloq.meta.origin import common_origin
 from interloq.meta.score_slope import score_slope
@@ -35,25 +37,36 @@ from interloq.statistics.clustered import Clustered
 AGAIN = "make it again: interloq meta SCORES --samples SAMPLES --json > meta.json"
 
 
+@dataclass(frozen=True, slots=True)
+class Slopes:
+    """Score per unit of rating of each metric, what was rated, notes, and doubts by metric."""
+
+    slopes: Mapping[str, Clustered] = field(default_factory=dict)
+    rated: UnitKind = "sample"
+    notes: Sequence[str] = ()
+    doubts: Mapping[str, str] = field(default_factory=dict)
+
+
 def margin_slopes(
     metrics: Sequence[str], options: GateOptions, judges: Mapping[str, Signature], reading: Reading
-) -> tuple[dict[str, Clustered], UnitKind, list[str]]:
-    """Score per unit of rating of each metric, what was rated, and notes; none if the margin is in their own units."""
+) -> Slopes:
+    """Return the slopes that convert a margin in ratings; none if margins are in units of the metrics."""
     source, aspect = options.meta or options.rated, options.aspect or "overall"
     unit: UnitKind = "sample"
     if source is None:
-        return {}, unit, []
+        return Slopes()
+    doubts: dict[str, str] = {}
     if options.meta is not None:
         table = _read_meta(options.meta, aspect)
         unit = "dialogue" if table.get("unit") == "dialogue" else "sample"
         found = {metric: _stored_slope(metric, table, judges, str(options.meta), unit) for metric in metrics}
     else:
-        found = {m: _slope(m, source, options.rated_scores, judges, reading) for m in metrics}
+        found = {m: _slope(m, source, options.rated_scores, judges, reading, doubts) for m in metrics}
     notes = [
         f"the margin is in ratings of {aspect}, converted by {source}",
         *(note for _, note in found.values() if note),
     ]
-    return {metric: slope for metric, (slope, _) in found.items()}, unit, notes
+    return Slopes({metric: slope for metric, (slope, _) in found.items()}, unit, notes, doubts)
 
 
 def _note_unscored(metric: str, missing: int, rated: int, example: str, path: str, unit: UnitKind = "sample") -> str:
@@ -106,8 +119,12 @@ def _slope(
     rated_scores: str | Path | None,
     judges: Mapping[str, Signature],
     reading: Reading,
+    doubts: dict[str, str],
 ) -> tuple[Clustered, str]:
-    """Score per unit of rating, from rated samples scored by the same judge, and a note on those without a score."""
+    """Score per unit of rating, from rated samples scored by the same judge, and a note on those without a score.
+
+    If the rated samples were chosen by their scores, the metric is added to `doubts`.
+    """
     samples: list[Sample] = reading.read(rated, "samples")
     ratings = mean_ratings(samples, reading.options.ratings)
     if not ratings:
@@ -117,6 +134,9 @@ def _slope(
     scored, judge = _scored(metric, samples, rated_scores, reading)
     _refuse_other_judge(metric, judges[metric], judge, str(rated_scores or rated))
     values = {key: score.value for key, score in scored.items() if score.value is not None}
+    aligned = (np.array([by_key.get(sample.key, math.nan) for sample in samples]) for by_key in (ratings, values))
+    if are_selected(*aligned):
+        doubts[metric] = f"rated samples of {rated} score differently from the others, so they are not a random sample"
     missing = [sample.key for sample in samples if sample.key in ratings and sample.key not in values]
     why = scored[missing[0]].reason if missing and missing[0] in scored else ""
     example = f", for example {format_key(missing[0])}{f' ({why})' if why else ''}" if missing else ""

@@ -13,9 +13,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from interloq.data.dialogue_names import natural
 from interloq.meta.comparison import Pairing
 from interloq.meta.table import UnitKind
+from interloq.statistics.clustered import Array
 
 PAIRINGS: tuple[Pairing, ...] = ("occasion", "id", "context")
 
@@ -50,6 +53,14 @@ class Version:
     def metrics(self) -> list[str]:
         """Metrics that have a value for some unit, in their order."""
         return list(dict.fromkeys(metric for unit in self.units for metric in unit.values))
+
+    def scores(self, metric: str) -> Array:
+        """Scores of all units; NaN if unscored."""
+        return np.array([unit.values.get(metric, math.nan) for unit in self.units])
+
+    def ratings(self) -> Array:
+        """Mean ratings of all units; NaN if unrated."""
+        return np.array([unit.rating for unit in self.units])
 
 
 @dataclass(frozen=True, slots=True)

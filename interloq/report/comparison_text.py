@@ -36,7 +36,8 @@ def comparison_tables(comparison: Comparison) -> Iterator[Table]:
     sliced = [change for change in comparison.changes if change.slice]
     if sliced:
         rows = [[f"{short[c.metric]}, {c.slice}", *_cells(c)] for c in sliced]
-        yield Table("by slice", ["metric, slice", *columns[1:]], rows)
+        exploratory = any(change.exploratory for change in sliced)
+        yield Table(f"by slice{' (exploratory)' if exploratory else ''}", ["metric, slice", *columns[1:]], rows)
     if comparison.people:
         columns = ["mean human rating", "from", "value", "95 % interval", "weight", "labels", "scored"]
         yield Table("", columns, [_human(h, short.get(h.metric, LABELS_ALONE)) for h in comparison.people])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from interloq.meta.comparison import Change, Comparison, Worse
+from interloq.meta.comparison import NOT_SHOWN, Change, Comparison, Worse
 from interloq.meta.gate import Gate, Outcome
 from interloq.metrics.metric_names import labels
 from interloq.report import text
@@ -111,7 +111,7 @@ def _comparison(found: Comparison) -> tuple[Tone, str, str, list[str]]:
 def _reason(change: Change, name: str) -> str:
     digits = 3 if abs(change.difference) < 10 else 2
     gap = f"{text.signed(change.difference, digits)} {text.interval(change.ci, digits)}".rstrip()
-    if change.verdict:
+    if change.verdict != NOT_SHOWN:
         neither = " (neither direction is better)" if change.verdict == "changed" else ""
         return f"{name}: {gap}, {change.verdict}{neither}"
     low, high = change.ci or (0.0, 0.0)
@@ -119,7 +119,7 @@ def _reason(change: Change, name: str) -> str:
     only_alone = f" after adjustment for all tests (p = {text.p_value(change.p_adjusted)})" if tested else ""
     size = text.number(change.detectable, digits)
     found = f"a true difference of {size} would be found with a probability of 80 %"
-    return f"{name}: {gap}, not significant{only_alone}; {found}"
+    return f"{name}: {gap}, not shown{only_alone}; {found}"
 
 
 def _worse(unit: Worse, compared: Comparison) -> WorseCard:

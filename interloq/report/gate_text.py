@@ -22,7 +22,8 @@ def verdict_table(gate: Gate) -> Table:
     columns = ["metric", "verdict", "gain", "95 % interval", "margin", "in", "n", "needed"]
     rows = []
     for v in gate.verdicts:
-        gain = [number(v.gain, 4), interval(v.ci, 4), f"{v.margin:g}", f"{v.scale}s"]
+        known = None if math.isnan(v.ci[0]) else v.ci
+        gain = [number(v.gain, 4), interval(known, 4), f"{v.margin:g}", f"{v.scale}s"]
         rows.append(
             [", ".join(filter(None, (short[v.metric], v.slice))), v.outcome, *gain, count(v.n, v.counted), _needed(v)]
         )
@@ -36,7 +37,7 @@ def reason_lines(gate: Gate) -> list[str]:
 
 
 def _needed(verdict: Verdict) -> str:
-    if verdict.outcome != "undecided" or verdict.constant is not None:
+    if verdict.outcome != "undecided" or verdict.doubt or verdict.constant is not None:
         return ""
     return count(verdict.needed, verdict.needed_of) if verdict.needed else "too many"
 

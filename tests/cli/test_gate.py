@@ -17,11 +17,8 @@ GATE = ["gate", "old.jsonl", "new.jsonl", "-m", "length", "--higher-is-better", 
 
 @pytest.fixture
 def files(folder: Path) -> Path:
-    for name, words in (("old", 4), ("new", 2)):
-        samples = [
-            Sample(str(i), [f"question {i}"], "word " * (words + (i * len(name) * words) % 3), system=name)
-            for i in range(12)
-        ]
+    for name, words, more in (("old", 4, 1), ("new", 2, 2)):
+        samples = [Sample(str(i), [f"question {i}"], "word " * (words + i // more % 2), system=name) for i in range(12)]
         write(f"{name}.jsonl", samples, kind="samples")
     return folder
 
@@ -95,9 +92,19 @@ def test_a_version_is_blessed_and_gated(files: Path, capsys: pytest.CaptureFixtu
     assert main(["gate", "old.jsonl", "-m", "length", "--bless", *options]) == 0
     assert capsys.readouterr().out == "base.jsonl: old, 12 samples scored by length\n"
     assert main(["gate", "new.jsonl", "--margin", "0.5", *options]) == 3
-    assert main(["gate", "old.jsonl", "--margin", "0.5", *options]) == 4  # all replies have four words
+    assert main(["gate", "old.jsonl", "--margin", "0.5", *options]) == 4
+    assert "note: both versions have the same replies" in capsys.readouterr().out
+
+
+def test_a_metric_that_tells_nothing_apart_passes_only_if_asked(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("old", "new"):
+        replies = [Sample(str(i), [f"question {i}"], f"{name} reply", system=name) for i in range(12)]
+        write(f"{name}.jsonl", replies, kind="samples")
+    assert main([*GATE, "--margin", "0.5"]) == 4
     assert "this metric cannot tell the versions apart" in capsys.readouterr().out
-    assert main(["gate", "old.jsonl", "--margin", "0.5", "--allow-constant", *options]) == 0
+    assert main([*GATE, "--margin", "0.5", "--allow-constant"]) == 0
     printed = capsys.readouterr().out
     assert "gain +0 [0, 0] in scores, margin 0.5: not worse by more than the margin" in printed
 

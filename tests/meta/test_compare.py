@@ -52,17 +52,29 @@ def test_dialogues_are_swapped_as_a_whole() -> None:
     assert "only 4 independent units: intervals and tests are rough below 10" in found.notes
 
 
-def test_metrics_and_slices_are_one_family() -> None:
+def test_slices_are_a_family_of_their_own() -> None:
     topics = ["food", "films"]
     new = [v + (0.5 if i % 2 else 0.0) for i, v in enumerate(drawn(seed=2))]
     old = version("old", drawn(), topics=topics)
-    found = compare(old, version("new", new, topics=topics), slice_by=["topic"])
+    made = version("new", new, topics=topics)
+    found = compare(old, made, slice_by=["topic"])
     whole, films, food = found.changes
     assert [c.slice for c in found.changes] == ["", "topic: films", "topic: food"]
-    assert (food.verdict, films.verdict) == ("", "better")
+    assert (food.verdict, films.verdict) == ("not shown", "better")
     assert films.p is not None
-    assert films.p_adjusted == pytest.approx(3 * films.p)
+    assert films.p_adjusted == pytest.approx(2 * films.p)
+    assert (whole,) == compare(old, made, slice_by=[]).changes
+    assert whole.p_adjusted == whole.p
     assert films.difference - food.difference == pytest.approx(2 * (whole.difference - food.difference))
+
+
+def test_slices_are_exploratory_unless_they_were_planned() -> None:
+    old, new = (version(side, drawn(seed=seed), topics=["food", "films"]) for side, seed in (("old", 1), ("new", 2)))
+    for options, exploratory in (({}, True), ({"slice_by": ["topic"]}, False), ({"planned": True}, False)):
+        found = compare(old, new, **options)
+        assert {change.exploratory for change in found.changes if change.slice} == {exploratory}
+        assert any("exploratory" in note for note in found.notes) == exploratory
+        assert not any(change.exploratory for change in found.overall())
 
 
 def test_no_difference_is_rarely_significant() -> None:

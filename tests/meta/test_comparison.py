@@ -15,7 +15,7 @@ def test_verdicts_need_significance_and_a_direction() -> None:
     assert change.verdict == "better"
     assert replace(change, direction="lower").verdict == "worse"
     assert replace(change, direction="neither").verdict == "changed"
-    assert replace(change, p_adjusted=0.05).verdict == replace(change, p_adjusted=None).verdict == ""
+    assert replace(change, p_adjusted=0.05).verdict == replace(change, p_adjusted=None).verdict == "not shown"
 
 
 def test_a_comparison_is_shown_as_a_table() -> None:

@@ -46,14 +46,14 @@ def test_a_comparison_is_said_in_words() -> None:
     assert (better.tone, better.verdict, better.sentence) == ("good", "Better", "july is better than june by chrf.")
     assert (worse.tone, worse.sentence) == ("bad", "<b>july is worse than june by chrf.")
     assert (same.tone, same.verdict) == ("open", "No significant difference")
-    assert "not significant; a true difference of 0.0" in same.reasons[0]
+    assert "not shown; a true difference of 0.0" in same.reasons[0]
     (change,) = WORSE.overall()
     mixed = replace(BETTER, changes=(*BETTER.changes, replace(change, metric="a=nist")))
     assert decision(mixed).sentence == "compared with june, july is better by chrf and worse by a."
     adjusted = replace(WORSE, changes=(replace(change, p_adjusted=0.096),))
-    assert ", not significant after adjustment for all tests (p = .096); a true" in decision(adjusted).reasons[0]
+    assert ", not shown after adjustment for all tests (p = .096); a true" in decision(adjusted).reasons[0]
     untested = replace(WORSE, changes=(replace(change, p=None, p_adjusted=None),))
-    assert ", not significant; a true" in decision(untested).reasons[0]
+    assert ", not shown; a true" in decision(untested).reasons[0]
     neither = replace(WORSE, changes=(replace(change, direction="neither"),))
     assert decision(neither).reasons[0].endswith("changed (neither direction is better)")
     many = replace(WORSE, changes=tuple(replace(change, metric=f"m{i}") for i in range(7)))
