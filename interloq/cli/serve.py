@@ -82,6 +82,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="for crowd platforms: one link for many people, told apart by this parameter, e.g. PROLIFIC_PID",
     )
+    inviting.add_argument(
+        "--people", type=int, metavar="N", help="with --parameter: most people who may come by the link (default 1,000)"
+    )
     _add_address(inviting, "of the server")
     inviting.add_argument("--json", action="store_true", help="print JSON instead of lines")
     serve_data.add_arguments(actions)
@@ -206,10 +209,13 @@ def _add(args: argparse.Namespace) -> int:
 
 
 def _invite(args: argparse.Namespace) -> int:
+    from interloq.web.people import MOST_PEOPLE
     from interloq.web.serve import invitation_links
 
     if bool(args.task) == args.admin:
         raise InputError("name a task, or invite administrators with --admin")
+    if args.people is not None and not args.parameter:
+        raise InputError("--people is for links with --parameter", hint="other links are for one person each; see -n")
     if args.role and not args.admin:
         raise InputError("--role is for administrators", hint="use it with --admin")
     links = invitation_links(
@@ -220,6 +226,7 @@ def _invite(args: argparse.Namespace) -> int:
         number=args.number,
         label=args.label,
         parameter=args.parameter,
+        most_people=MOST_PEOPLE if args.people is None else args.people,
     )
     if args.json:
         print_json({"links": links})

@@ -20,7 +20,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from interloq.data.pseudonyms import Pseudonyms
-from interloq.web import collected, people
+from interloq.web import collected, joining, people
 from interloq.web.chat import all_chats
 from interloq.web.copies import note_export
 from interloq.web.export import export_task
@@ -29,6 +29,7 @@ from interloq.web.interface import preferred
 from interloq.web.outsiders import send_to_outsiders
 from interloq.web.pages import Pages
 from interloq.web.people import Visitor
+from interloq.web.questions import LARGEST
 from interloq.web.references_figures import outcomes
 from interloq.web.schema import assignment, invitation, item, person, task
 from interloq.web.sections import localized, with_allowed_actions
@@ -54,6 +55,8 @@ class Invitations(BaseModel):
     number: int = Field(1, ge=1, le=MOST_LINKS)
     label: str = Field("", max_length=people.LONGEST_LABEL)
     parameter: str = Field("", max_length=people.LONGEST_PARAMETER, pattern=r"^\w*$")
+
+    most_people: int = Field(people.MOST_PEOPLE, ge=1, le=LARGEST)
 
 
 class AdministratorInvitations(BaseModel):
@@ -141,7 +144,9 @@ def invite(request: Request, number: Number, wanted: Invitations) -> dict[str, l
     with database(request).writing() as connection:
         target = _task(connection, number).id
         made = [
-            people.invite(connection, target, label=wanted.label, parameter=wanted.parameter)
+            people.invite(
+                connection, target, label=wanted.label, parameter=wanted.parameter, most_people=wanted.most_people
+            )
             for _ in range(wanted.number)
         ]
     return {"links": [_link(request, token, wanted.parameter) for token in made]}
@@ -169,6 +174,15 @@ def revoke(request: Request, visitor: Admin, number: Number) -> dict[str, bool]:
             raise HTTPException(403, "not_allowed")
         people.revoke(connection, number)
     return {"revoked": True}
+
+
+@router.post("/people/{number}/readmit")
+def readmit(request: Request, number: Number) -> dict[str, bool]:
+    """Let a person of a crowd platform continue in the next browser that opens the link with their id."""
+    with database(request).writing() as connection:
+        if not joining.readmit(connection, number):
+            raise HTTPException(404, "not_found")
+    return {"allowed": True}
 
 
 @router.post("/people/{number}/forget")
@@ -272,7 +286,7 @@ def _invitations(connection: Connection, number: int | None) -> list[dict[str, A
     return [
         {
             "id": row.id, "label": row.label, "role": row.role, "parameter": row.parameter, "came": row.came,
-            "created": _day(row.created),
+            "most_people": row.most_people, "created": _day(row.created),
         }
         for row in rows
     ]  # fmt: skip

@@ -27,14 +27,14 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from interloq.errors import InputError
 from interloq.trust import Trust
-from interloq.web import admin, answers, assign, chat, chat_routes, people, references, references_routes
+from interloq.web import admin, answers, assign, chat, chat_routes, joining, people, references, references_routes
 from interloq.web.chat_bots import Bots
 from interloq.web.chat_task import asked_after
 from interloq.web.database import Database
 from interloq.web.pages import PAGE_VERSION, Pages
 from interloq.web.people import Visitor
 from interloq.web.questions import LARGEST
-from interloq.web.security import ADMIN_COOKIE, COOKIE, HOST, Protected
+from interloq.web.security import ADMIN_COOKIE, BROWSER_COOKIE, COOKIE, HOST, NEWCOMERS, Buckets, Protected, network_of
 from interloq.web.stop import stop_when_settled
 from interloq.web.tasks import get_task, number_of_pages
 from interloq.web.visitors import Annotator, Known, OwnAssignment, at_work, database
@@ -42,6 +42,7 @@ from interloq.web.visitors import Annotator, Known, OwnAssignment, at_work, data
 STATIC = Path(__file__).parent / "static"
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]", "::1")
 SESSION_SECONDS = people.SESSION_DAYS * 86_400
+BROWSER_SECONDS = 400 * 86_400  # browsers keep no cookie for longer
 
 
 @dataclass(frozen=True)
@@ -70,8 +71,18 @@ class Study:
     @property
     def cookies(self) -> tuple[str, str]:
         """Names of the cookies of an annotator's and of an administrator's session; a browser may have both."""
-        prefix = HOST if self.secure and not self.root else ""
-        return f"{prefix}{COOKIE}", f"{prefix}{ADMIN_COOKIE}"
+        return self.cookie(COOKIE), self.cookie(ADMIN_COOKIE)
+
+    def cookie(self, name: str) -> str:
+        """The name of a cookie, with the prefix that protects it where browsers accept one."""
+        return f"{HOST}{name}" if self.secure and not self.root else name
+
+    def set_cookie(self, response: Response, name: str, secret: str, seconds: int) -> None:
+        """Let a response set a cookie that scripts and other sites cannot use."""
+        response.set_cookie(
+            self.cookie(name), secret, max_age=seconds, path=f"{self.root}/", httponly=True, samesite="lax",
+            secure=self.secure,
+        )  # fmt: skip
 
 
 class Draft(OwnAssignment):
@@ -103,6 +114,7 @@ def create_app(study: Study) -> Any:
         title="Interloq", docs_url=None, redoc_url=None, openapi_url=None, lifespan=_lifespan, redirect_slashes=False
     )
     app.state.study, app.state.pages, app.state.bots = study, Pages(study.root), Bots(study.trust)
+    app.state.newcomers = Buckets(NEWCOMERS / 3600, NEWCOMERS)  # by address, which is not stored
     app.state.figures = {}  # of administrators' pages, by task
     app.state.totals = {}  # pages that one person can get, by task; a task's items never change
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
@@ -152,17 +164,19 @@ def offline(request: Request) -> Response:
 
 def join(request: Request, token: str) -> Response:
     """Start a session from an invitation, and leave its secret out of all further addresses."""
+    study: Study = request.app.state.study
+    browser, session = (request.cookies.get(study.cookie(name), "") for name in (BROWSER_COOKIE, COOKIE))
+    may_come = partial(request.app.state.newcomers.take, network_of(request.scope))
     with database(request).writing() as connection:
-        entry = people.accept(connection, token, dict(request.query_params))
+        parameters = dict(request.query_params)
+        entry = joining.join(connection, token, parameters, joining.Browser(browser, session), may_come=may_come)
     if entry is None:
         raise HTTPException(404, "invitation_not_valid")
-    study: Study = request.app.state.study
     is_annotator = entry.role == "annotator"
     response = RedirectResponse(f"{study.root}/" if is_annotator else f"{study.root}/admin", status_code=303)
-    response.set_cookie(
-        study.cookies[0 if is_annotator else 1], entry.secret, max_age=SESSION_SECONDS, path=f"{study.root}/",
-        httponly=True, samesite="lax", secure=study.secure,
-    )  # fmt: skip
+    study.set_cookie(response, COOKIE if is_annotator else ADMIN_COOKIE, entry.secret, SESSION_SECONDS)
+    if entry.browser:
+        study.set_cookie(response, BROWSER_COOKIE, entry.browser, BROWSER_SECONDS)
     return response
 
 

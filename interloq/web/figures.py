@@ -268,5 +268,5 @@ def _person(one: Person, work: Annotator, name: Pseudonyms) -> list[Any]:
         number(work.seconds, 1),
         checks,
         number(work.correlation),
-        {"person": one.id, "name": shown, "actions": ["forget"]},
+        {"person": one.id, "name": shown, "actions": ["readmit", "forget"] if one.participant else ["forget"]},
     ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""People of a study: invitations by link, sessions by cookie, consent, withdrawal and deletion.
+"""People of a study: invitations by link, sessions by cookie, consent, withdrawal and deletion; see also `joining.py`.
 
 Links and cookies are random; the database stores only their hashes, so a stolen copy of it opens nothing.
 """
@@ -10,22 +10,18 @@ import hashlib
 import secrets
 import time
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
-from sqlalchemy.exc import IntegrityError
 
 from interloq.errors import InputError, short_repr
 from interloq.web.copies import delete_copies
-from interloq.web.database import inserted, storable
+from interloq.web.questions import LARGEST
 from interloq.web.roles import ADMINISTRATORS, RIGHTS, Right, Role
 from interloq.web.schema import assignment, event, invitation, item, person, session
 
-LONGEST_ID = 200  # characters of a participant's id
 LONGEST_LABEL, LONGEST_PARAMETER = 80, 40  # characters
 SESSION_DAYS = 60
-# Sessions of a person; older ones end, so that a link that is opened again and again does not fill the database.
-MOST_SESSIONS = 50
+MOST_PEOPLE = 1_000  # who may come by one link of a crowd platform, unless another number is given
 _VISITOR = (  # made once: every request reads it
     select(
         person.c.id,
@@ -64,16 +60,14 @@ class Visitor:
         return RIGHTS.get(self.role, frozenset())
 
 
-@dataclass(frozen=True)
-class Entry:
-    """A new session: the secret for its cookie, and the role of the person."""
-
-    secret: str
-    role: Role
-
-
 def invite(
-    connection: Connection, task: int | None, *, role: Role = "annotator", label: str = "", parameter: str = ""
+    connection: Connection,
+    task: int | None,
+    *,
+    role: Role = "annotator",
+    label: str = "",
+    parameter: str = "",
+    most_people: int = MOST_PEOPLE,
 ) -> str:
     """The secret of a new invitation. With a `parameter`, everybody who comes with another id is another person."""
     if role not in (ADMINISTRATORS if task is None else ("annotator",)):
@@ -81,9 +75,11 @@ def invite(
     if len(label) > LONGEST_LABEL or len(parameter) > LONGEST_PARAMETER:
         what = f"a label has at most {LONGEST_LABEL} characters, a parameter at most {LONGEST_PARAMETER}"
         raise InputError(f"{what}, got {short_repr(label)} and {short_repr(parameter)}")
+    if not 1 <= most_people <= LARGEST:
+        raise InputError(f"the number of people must be from 1 to {LARGEST:,}, got {most_people}")
     token = secrets.token_urlsafe(24)
     row = {"task_id": task, "token": digest(token), "role": role, "label": label, "parameter": parameter}
-    connection.execute(insert(invitation).values(**row, created=time.time()))
+    connection.execute(insert(invitation).values(**row, most_people=most_people, created=time.time()))
     return token
 
 
@@ -97,23 +93,6 @@ def revoke(connection: Connection, invitation_id: int) -> None:
     connection.execute(update(invitation).where(invitation.c.id == invitation_id).values(revoked=time.time()))
     people = select(person.c.id).where(person.c.invitation_id == invitation_id)
     connection.execute(delete(session).where(session.c.person_id.in_(people)))
-
-
-def accept(connection: Connection, token: str, participants: dict[str, str]) -> Entry | None:
-    """A new session for the bearer of an invitation; None if it is not valid.
-
-    `participants` are the parameters of the URL, of which the invitation may name one.
-    """
-    found = connection.execute(
-        select(invitation).where(invitation.c.token == digest(token), invitation.c.revoked.is_(None))
-    ).one_or_none()
-    if found is None:
-        return None
-    participant = storable(participants.get(found.parameter, "")) if found.parameter else ""
-    if found.parameter and not 0 < len(participant) <= LONGEST_ID:
-        what = f"the link has no participant id: {found.parameter}={short_repr(participant)}"
-        raise InputError(what, hint="open the link from the platform that sent you")
-    return Entry(_new_session(connection, _person(connection, found.id, participant)), found.role)
 
 
 def visitor(connection: Connection, cookie: str) -> Visitor | None:
@@ -169,26 +148,3 @@ def _delete_answers(connection: Connection, person_id: int) -> None:
     rows = connection.execute(own.returning(assignment.c.item_id, assignment.c.returned)).all()
     for number in sorted(row.item_id for row in rows if row.returned is None):
         connection.execute(update(item).where(item.c.id == number).values(active=item.c.active - 1))
-
-
-def _person(connection: Connection, invitation_id: int, participant: str) -> int:
-    """The person of an invitation, created at the first visit; two first visits at once give one person."""
-    known = select(person.c.id).where(person.c.invitation_id == invitation_id, person.c.participant == participant)
-    if (found := connection.execute(known).scalar_one_or_none()) is not None:
-        return int(found)
-    row: dict[str, Any] = {"invitation_id": invitation_id, "participant": participant, "created": time.time()}
-    try:
-        with connection.begin_nested():
-            return inserted(connection.execute(insert(person).values(**row)))
-    except IntegrityError:
-        return int(connection.execute(known).scalar_one())
-
-
-def _new_session(connection: Connection, person_id: int) -> str:
-    token = secrets.token_urlsafe(32)
-    row = {"token": digest(token), "person_id": person_id, "csrf": secrets.token_urlsafe(24)}
-    connection.execute(insert(session).values(**row, created=time.time()))
-    own = session.c.person_id == person_id
-    newest = select(session.c.token).where(own).order_by(session.c.created.desc()).limit(MOST_SESSIONS)
-    connection.execute(delete(session).where(own, session.c.token.not_in(newest)))
-    return token

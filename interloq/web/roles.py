@@ -29,6 +29,7 @@ ROUTES: Mapping[str, Right] = {
     "/admin/upload": "change",
     "/admin/tasks/{number}/invitations": "invite",
     "/admin/invitations/{number}/revoke": "invite",  # one of an administrator: "administer"
+    "/admin/people/{number}/readmit": "invite",
     "/admin/people/{number}/forget": "delete",
     "/admin/administrators": "administer",
 }

@@ -87,6 +87,7 @@ invitation = Table(
     Column("role", String(20), nullable=False),
     Column("label", String(80), nullable=False, server_default=""),
     Column("parameter", String(40), nullable=False, server_default=""),  # of the URL, with a participant's id
+    Column("most_people", Integer, nullable=False, server_default="1000"),  # who may come, if there is a parameter
     Column("created", Float, nullable=False),
     Column("revoked", Float),
 )
@@ -100,6 +101,8 @@ person = Table(
     Column("created", Float, nullable=False),
     Column("consented", Float),
     Column("withdrawn", Float),
+    Column("browser", String(64)),  # hash of the secret of the browser that the id of a platform belongs to
+    Column("readmitted", Float),  # when an administrator let the person continue in another browser
     UniqueConstraint("invitation_id", "participant"),
 )
 

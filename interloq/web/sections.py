@@ -13,7 +13,7 @@ from interloq.web.roles import Right
 
 NONE = "–"
 DECIMALS = 2
-ACTIONS: Mapping[str, Right] = {"forget": "delete"}  # on a person
+ACTIONS: Mapping[str, Right] = {"readmit": "invite", "forget": "delete"}  # on a person
 HEADLINE = ("name", "value", "note")  # the texts of a headline
 
 

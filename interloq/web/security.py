@@ -8,6 +8,7 @@ import ipaddress
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, MutableMapping
+from threading import Lock
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -20,7 +21,8 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-COOKIE, ADMIN_COOKIE = "interloq_session", "interloq_admin"  # of annotators and of administrators
+COOKIE, ADMIN_COOKIE = "interloq_session", "interloq_admin"  # sessions of annotators and of administrators
+BROWSER_COOKIE = "interloq_browser"  # the secret of a browser that came from a crowd platform
 HOST = "__Host-"  # prefix of cookies over https: browsers let no other host, such as a sub-domain, set them
 CSRF_HEADER = "x-csrf-token"
 LARGEST_BODY = 256 * 1024
@@ -31,6 +33,7 @@ RATE, BURST = 20.0, 200.0  # requests per second and session, over time and at o
 SHARED = 50  # sessions behind one address, whose limits are added
 JOINING = "/join/"
 JOIN_COST = 20.0  # a link that is tried counts as so many requests
+NEWCOMERS = 60.0  # new people from one address by links of crowd platforms, at once and per hour
 CLIENTS = 10_000  # remembered for rate limits
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
@@ -76,7 +79,7 @@ class Protected:
 
     def _may(self, scope: Scope, headers: Headers) -> bool:
         cost = JOIN_COST if str(scope["path"]).startswith(JOINING) else 1.0
-        address = _network(str((scope.get("client") or ("unknown",))[0]))
+        address = network_of(scope)
         cookies = cookie_parser(headers.get("cookie", ""))
         name = ADMIN_COOKIE if str(scope["path"]).startswith(ADMIN) else COOKIE
         session = (cookies.get(f"{HOST}{name}") or cookies.get(name, ""))[:64]
@@ -88,22 +91,25 @@ class Buckets:
 
     def __init__(self, rate: float, burst: float, clock: Callable[[], float] = time.monotonic) -> None:
         self.rate, self.burst, self.clock = rate, burst, clock
+        self._lock = Lock()
         self._level: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def take(self, client: str, cost: float = 1.0) -> bool:
         """Whether the client may do something of this cost now."""
         now = self.clock()
-        level, then = self._level.pop(client, (self.burst, now))
-        level = min(self.burst, level + (now - then) * self.rate)
-        allowed = level >= cost
-        self._level[client] = (level - cost if allowed else level), now
-        if len(self._level) > CLIENTS:
-            self._level.popitem(last=False)
+        with self._lock:
+            level, then = self._level.pop(client, (self.burst, now))
+            level = min(self.burst, level + (now - then) * self.rate)
+            allowed = level >= cost
+            self._level[client] = (level - cost if allowed else level), now
+            if len(self._level) > CLIENTS:
+                self._level.popitem(last=False)
         return allowed
 
 
-def _network(address: str) -> str:
-    """An address, or the network of a home for IPv6, where one client has as many addresses as it likes."""
+def network_of(scope: Scope) -> str:
+    """The client's address, or the network of a home for IPv6, where one client has as many addresses as it likes."""
+    address = str((scope.get("client") or ("unknown",))[0])
     try:
         found = ipaddress.ip_address(address)
     except ValueError:

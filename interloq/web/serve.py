@@ -23,7 +23,7 @@ from interloq.trust import Trust
 from interloq.web.app import LOOPBACK, Study, create_app
 from interloq.web.chat_bots import check_bots
 from interloq.web.database import Database, open_database
-from interloq.web.people import invitation_path, invite
+from interloq.web.people import MOST_PEOPLE, invitation_path, invite
 from interloq.web.references_model import check_models
 from interloq.web.roles import Role
 from interloq.web.schema import invitation
@@ -114,6 +114,8 @@ def run(
         secure = address.public.startswith("https:")
         if not (address.local or secure):
             say("warning: without https, others on the network can read what is sent; use a reverse proxy")
+        if address.public and address.local and not address.proxy:
+            say("warning: without --behind-proxy, limits on requests and new people count everybody as one client")
         say(f"serving at {address.url()} (Ctrl-C ends it)")
         study = Study(
             database, read_key(secret), address.hosts, secure=secure, public=address.public, trust=trust,
@@ -199,6 +201,7 @@ def invitation_links(
     number: int = 1,
     label: str = "",
     parameter: str = "",
+    most_people: int = MOST_PEOPLE,
 ) -> list[str]:
     """Links of new invitations to a task, or for administrators with another role and without a task."""
     if not 1 <= number <= MOST_LINKS:
@@ -207,7 +210,10 @@ def invitation_links(
     try:
         with database.writing() as connection:
             found = find_task(connection, task).id if task else None
-            tokens = [invite(connection, found, role=role, label=label, parameter=parameter) for _ in range(number)]
+            tokens = [
+                invite(connection, found, role=role, label=label, parameter=parameter, most_people=most_people)
+                for _ in range(number)
+            ]
     finally:
         database.close()
     return [address.url(invitation_path(token, parameter)) for token in tokens]

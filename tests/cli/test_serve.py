@@ -13,7 +13,7 @@ import pytest
 
 from interloq.cli.main import main
 from interloq.data.jsonl import write
-from interloq.web import people
+from interloq.web import joining
 from interloq.web.database import open_database
 from tests.web.conftest import replies
 
@@ -42,11 +42,14 @@ def test_add_and_invite(study: str, tmp_path: Path, capsys: pytest.CaptureFixtur
     (link,) = json.loads(capsys.readouterr().out)["links"]
     database = open_database(study)
     with database.writing() as connection:
-        entry = people.accept(connection, link.rsplit("/", 1)[1], {})
+        entry = joining.join(connection, link.rsplit("/", 1)[1], {})
     database.close()
     assert entry is not None
     assert entry.role == "viewer"
-    refused = (["invite", study], ["invite", study, "nothing"], ["invite", study, "pairs", "--role", "lead"])
+    assert main(["serve", "invite", study, "pairs", "--parameter", "PID", "--people", "20"]) == 0
+    assert capsys.readouterr().out.rstrip().endswith("?PID={{%PID%}}")
+    pairs = ["invite", study, "pairs"]
+    refused = (["invite", study], ["invite", study, "nothing"], [*pairs, "--people", "20"], [*pairs, "--role", "lead"])
     for words in (*refused, ["add", study, samples, "--task", "rate"]):
         assert main(["serve", *words]) == 2
         assert capsys.readouterr().err.count("\n") == 1

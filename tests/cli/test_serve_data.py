@@ -10,7 +10,7 @@ import pytest
 
 from interloq import Sample, write
 from interloq.cli.main import main
-from interloq.web import people
+from interloq.web import joining, people
 from interloq.web.database import open_database
 from tests.web.conftest import likert_task, replies, stored_task
 
@@ -21,7 +21,7 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     database = open_database(tmp_path / "study.db")
     stored = stored_task(database, likert_task(), replies(2))
     with database.writing() as connection:
-        people.accept(connection, people.invite(connection, stored.id, parameter="PID"), {"PID": "ann"})
+        joining.join(connection, people.invite(connection, stored.id, parameter="PID"), {"PID": "ann"})
     database.close()
     return str(tmp_path / "study.db")
 

@@ -18,7 +18,7 @@ from sqlalchemy import make_url
 
 from interloq import Rating, Sample
 from interloq.records import Dialogue
-from interloq.web import chat_bots, people, tasks
+from interloq.web import chat_bots, joining, people, tasks
 from interloq.web.app import Study, create_app
 from interloq.web.database import Database, open_database
 from interloq.web.items import compare_items, rate_items
@@ -163,7 +163,7 @@ def annotators(study: Database, stored: Stored, number: int = 1) -> list[int]:
     found = []
     for _ in range(number):
         with study.writing() as connection:
-            entry = people.accept(connection, people.invite(connection, stored.id), {})
+            entry = joining.join(connection, people.invite(connection, stored.id), {})
             visitor = people.visitor(connection, entry.secret if entry else "")
             assert visitor is not None
             found.append(visitor.person)

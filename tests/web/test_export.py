@@ -10,7 +10,7 @@ import pytest
 from interloq import load
 from interloq.data.pseudonyms import Pseudonyms
 from interloq.records import OUTSIDER, Dialogue, Sample
-from interloq.web import answers, assign, people, tasks
+from interloq.web import answers, assign, joining, people, tasks
 from interloq.web.database import Database
 from interloq.web.export import export_task
 from interloq.web.items import rate_items
@@ -127,7 +127,7 @@ def test_the_file_names_no_person(study: Database, tmp_path: Path, settings: Tas
     stored = stored_task(study, settings, replies(1))
     with study.writing() as connection:
         token = people.invite(connection, stored.id, parameter="PID")
-        entry = people.accept(connection, token, {"PID": "ann@example.org"})
+        entry = joining.join(connection, token, {"PID": "ann@example.org"})
         found = people.visitor(connection, entry.secret if entry else "")
     assert found is not None
     answer_all(study, stored, found.person)

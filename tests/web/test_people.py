@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import pytest
 from sqlalchemy import func, select, update
 
 from interloq.errors import InputError
-from interloq.web import answers, assign, people
+from interloq.web import answers, assign, joining, people
 from interloq.web.database import Database
 from interloq.web.people import Visitor
 from interloq.web.schema import METADATA, answer, assignment, invitation, item, person, session
@@ -17,11 +15,11 @@ from tests.web.conftest import annotators, likert_task, replies, stored_task
 
 def visit(study: Database, token: str, **participants: str) -> Visitor | None:
     with study.writing() as connection:
-        entry = people.accept(connection, token, participants)
+        entry = joining.join(connection, token, participants)
         return people.visitor(connection, entry.secret) if entry else None
 
 
-def cookie_of(entry: people.Entry | None) -> str:
+def cookie_of(entry: joining.Entry | None) -> str:
     assert entry is not None
     return entry.secret
 
@@ -31,43 +29,11 @@ def invited(study: Database, task: int | None, **options: str) -> str:
         return people.invite(connection, task, **options)  # type: ignore[arg-type]
 
 
-def test_one_link_is_one_person_however_often_it_is_opened(study: Database) -> None:
-    stored = stored_task(study, likert_task(), replies(1))
-    token = invited(study, stored.id)
-    with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda _: visit(study, token), range(4)))
-    assert len({one.person for one in found if one}) == 1
-    assert len({one.csrf for one in found if one}) == 4
-    assert visit(study, "x" * 32) is None
-    assert visit(study, "\0\ud800") is None
-
-
-def test_the_oldest_session_ends_when_a_link_is_opened_very_often(study: Database) -> None:
-    token = invited(study, stored_task(study, likert_task(), replies(1)).id)
-    with study.writing() as connection:
-        cookies = [cookie_of(people.accept(connection, token, {})) for _ in range(people.MOST_SESSIONS + 1)]
-        ended = [people.visitor(connection, one) is None for one in cookies]
-    assert ended == [True] + [False] * people.MOST_SESSIONS
-
-
-def test_participants_of_one_link_are_different_people(study: Database) -> None:
-    stored = stored_task(study, likert_task(), replies(1))
-    token = invited(study, stored.id, parameter="PROLIFIC_PID")
-    a, b, again = (visit(study, token, PROLIFIC_PID=name) for name in ("a", "b'; --\0", "a"))
-    assert a is not None
-    assert b is not None
-    assert again is not None
-    assert a.person == again.person != b.person
-    for bad in ("", "x" * 201, "\0"):
-        with pytest.raises(InputError, match="no participant id"):
-            visit(study, token, PROLIFIC_PID=bad)
-
-
 def test_the_database_contains_no_secret(study: Database) -> None:
     stored = stored_task(study, likert_task(), replies(1))
     token = invited(study, stored.id)
     with study.writing() as connection:
-        cookie = cookie_of(people.accept(connection, token, {}))
+        cookie = cookie_of(joining.join(connection, token, {}))
         kept = str([connection.execute(select(table)).all() for table in METADATA.sorted_tables])
     assert people.digest(token) in kept
     assert people.digest(cookie) in kept
@@ -79,7 +45,7 @@ def test_revoked_invitations_and_old_sessions_open_nothing(study: Database) -> N
     stored = stored_task(study, likert_task(), replies(1))
     token = invited(study, stored.id)
     with study.writing() as connection:
-        cookie = cookie_of(people.accept(connection, token, {}))
+        cookie = cookie_of(joining.join(connection, token, {}))
         assert people.visitor(connection, cookie)
         connection.execute(update(session).values(created=session.c.created - people.SESSION_DAYS * 86_400))
         assert people.visitor(connection, cookie) is None

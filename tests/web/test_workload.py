@@ -8,7 +8,7 @@ from itertools import count
 
 import pytest
 
-from interloq.web import answers, assign, people
+from interloq.web import answers, assign, joining, people
 from interloq.web.database import Database
 from interloq.web.items import compare_items
 from interloq.web.workload import Workload, workload
@@ -34,7 +34,7 @@ def test_exactly_so_many_people_finish_everything(study: Database) -> None:
     task = stored_task(study, choice_task(per_item=2), records)
     needed = workload(task.settings, Counter(item.answer_key for item in compare_items(records)))
     with study.writing() as connection:
-        entries = [people.accept(connection, people.invite(connection, task.id), {}) for _ in range(needed.people)]
+        entries = [joining.join(connection, people.invite(connection, task.id), {}) for _ in range(needed.people)]
         workers = [people.visitor(connection, entry.secret) for entry in entries if entry is not None]
         finished = []
         for visitor in workers:

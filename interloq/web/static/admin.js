@@ -34,7 +34,16 @@ function forgetButton({ person, name }) {
   return button;
 }
 
-const ACTIONS = { forget: forgetButton }; // on a person
+function readmitButton({ person, name }) {
+  const button = made('button', { type: 'button', className: 'plain', textContent: _('Allow another browser') });
+  button.setAttribute('aria-label', _('Let {name} continue in another browser', { name }));
+  button.addEventListener('click', () => change(`/admin/people/${person}/readmit`, {}, () => {
+    notify(_('For 24 hours, the next browser that opens the link with this person’s id continues in their place.'));
+  }));
+  return button;
+}
+
+const ACTIONS = { forget: forgetButton, readmit: readmitButton }; // on a person
 
 function cell(value, index) {
   const element = document.createElement(index === 0 ? 'th' : 'td');
@@ -140,7 +149,7 @@ function connectInvitations() {
   find('invite')?.addEventListener('submit', (event) => {
     event.preventDefault();
     const given = Object.fromEntries(new FormData(event.target));
-    if (given.number) given.number = Number(given.number);
+    for (const name of ['number', 'most_people']) if (given[name]) given[name] = Number(given[name]);
     change(event.target.dataset.action, given, ({ links }) => {
       find('links').replaceChildren(...links.map((textContent) => made('li', {}, made('code', { textContent }))));
       find('made').hidden = false;
