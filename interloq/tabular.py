@@ -17,6 +17,7 @@ _LATEX = str.maketrans(
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
     | {"<": r"\textless{}", ">": r"\textgreater{}", "'": r"\textquotesingle{}"}
 )
+_MARKS = re.compile(r"([\\`*_{}\[\]<>|#!&~])")
 Row = Mapping[str, object]  # column → value, the same columns in every row
 
 
@@ -70,9 +71,13 @@ class Tabular:
 
 def markdown(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A Markdown table."""
-    cells = [[cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in (columns, *rows)]
-    head, *body = (f"| {' | '.join(row)} |" for row in cells)
+    head, *body = (f"| {' | '.join(map(markdown_text, row))} |" for row in (columns, *rows))
     return "\n".join([head, "|" + "---|" * len(columns), *body])
+
+
+def markdown_text(text: str) -> str:
+    """Text on one line in which no character has a meaning in Markdown or HTML."""
+    return _MARKS.sub(r"\\\1", " ".join(text.split()))
 
 
 def latex(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -7,7 +7,6 @@ import tomllib
 from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 
-from interloq.tabular import markdown
 from tests.conftest import missing
 
 ROOT = Path(__file__).parents[1]
@@ -49,10 +48,10 @@ def licence(package: str) -> str:
 
 
 def table() -> str:
-    rows = [
-        [f"`{p}`", licence(p), ", ".join(f"`{extra}`" for extra in extras)] for p, extras in sorted(needed().items())
-    ]
-    return markdown(["package", "licence", "extra"], rows)
+    lines = ["| package | licence | extra |", "|---|---|---|"]
+    for package, extras in sorted(needed().items()):
+        lines.append(f"| `{package}` | {licence(package)} | {', '.join(f'`{extra}`' for extra in extras)} |")
+    return "\n".join(lines)
 
 
 def rewritten(text: str) -> str:

@@ -80,6 +80,12 @@ def test_markdown() -> None:
     assert lines == ["| a | b |", "|---|---|", r"| x\|y | 1 2 |"]
 
 
+def test_markup_in_cells_of_markdown_is_escaped() -> None:
+    cells = ["<script>x</script>", "![i](http://x)", "a\\|b", "&lt;", "~~*_`"]
+    row = markdown(list("abcde"), [cells]).splitlines()[2]
+    assert row == r"| \<script\>x\</script\> | \!\[i\](http://x) | a\\\|b | \&lt; | \~\~\*\_\` |"
+
+
 def test_latex() -> None:
     table = latex(["metric", "95 % interval"], [["bleu_star(tokenizer='13a')", "[-0.1, .2]"], ["a\\b & c-1", "<.001"]])
     assert table.splitlines() == [

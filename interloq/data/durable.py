@@ -21,12 +21,17 @@ from interloq.data.folders import PART, is_stray
 from interloq.data.write_errors import writing
 from interloq.errors import InputError
 
+PRIVATE = 0o600  # mode of files that only their owner may read
+
 # ---- atomic writes ---------------------------------------------------------------------------------------------------
 
 
 @contextlib.contextmanager
-def atomic_file(path: str | Path) -> Iterator[IO[bytes]]:
-    """A file that gets its name only when it is complete and on disk; devices and pipes are written directly."""
+def atomic_file(path: str | Path, *, mode: int = 0o666) -> Iterator[IO[bytes]]:
+    """A file that gets its name only when it is complete and on disk; devices and pipes are written directly.
+
+    `mode` is limited by the umask, as usual; use `PRIVATE` for personal data.
+    """
     path = Path(path)
     with writing(path):
         if path.is_dir():
@@ -35,7 +40,7 @@ def atomic_file(path: str | Path) -> Iterator[IO[bytes]]:
             with path.open("wb") as file:
                 yield file
             return
-        with _part_of(path, lambda part: os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)) as (part, handle):
+        with _part_of(path, lambda part: os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR, mode)) as (part, handle):
             with os.fdopen(handle, "wb", closefd=False) as file:
                 yield file
                 file.flush()
@@ -57,12 +62,15 @@ def atomic_folder(path: str | Path) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def atomic_path(path: str | Path, *also: type[Exception]) -> Iterator[Path]:
-    """A path for libraries that write to a path: further files they write next to it are removed."""
+def atomic_path(path: str | Path, *also: type[Exception], mode: int = 0o666) -> Iterator[Path]:
+    """A path for libraries that write to a path: further files they write next to it are removed.
+
+    `mode` is limited by the umask, as usual; use `PRIVATE` for personal data.
+    """
     path = Path(path)
-    with writing(path, *also), _part_of(path, _new_folder) as (part, _):
+    with writing(path, *also), _part_of(path, lambda part: _new_folder(part, 0o700)) as (part, _):
         yield part / path.name
-        (part / path.name).chmod(0o666 & ~_umask())  # some libraries make it unreadable for others
+        (part / path.name).chmod(mode & ~_umask())  # some libraries make it unreadable for others
         (part / path.name).replace(path)
         remove(part)
 
@@ -118,8 +126,8 @@ def _part_name(path: Path) -> Path:
     return path.with_name(f".{path.name}.{secrets.token_hex(6)}.part")
 
 
-def _new_folder(part: Path) -> int:
-    part.mkdir()
+def _new_folder(part: Path, mode: int = 0o777) -> int:
+    part.mkdir(mode)
     return os.open(part, os.O_RDONLY)
 
 

@@ -156,8 +156,8 @@ def reading_saved(
 
 
 @contextlib.contextmanager
-def replacing(path: str | Path) -> Iterator[IO[bytes]]:
-    """A file that gets its name only when it is complete; `-` writes to standard output."""
+def replacing(path: str | Path, *, mode: int = 0o666) -> Iterator[IO[bytes]]:
+    """A file that gets its name only when it is complete; `-` writes to standard output. For `mode`, see `atomic_file`."""
     if str(path) == "-":
         if sys.stdout is None or getattr(sys.stdout, "name", "") == os.devnull:
             raise InputError("standard output is closed", hint="name a file, or open it")
@@ -165,7 +165,7 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
             yield sys.stdout.buffer
             sys.stdout.buffer.flush()
         return
-    with atomic_file(path) as file, compressed(file, Path(path).suffix.lower()) as stream:
+    with atomic_file(path, mode=mode) as file, compressed(file, Path(path).suffix.lower()) as stream:
         yield stream
 
 

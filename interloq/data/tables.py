@@ -18,6 +18,7 @@ from typing import Any
 from interloq.data.files import MAX_LINE, lines, plain_suffix
 from interloq.data.parsers import is_not_applicable
 from interloq.data.synonyms import FIELDS, Names
+from interloq.data.table_writer import unguard
 from interloq.errors import InputError
 
 SEPARATOR = "|||"
@@ -119,7 +120,10 @@ def cells(row: Mapping[str, Any], kind: str) -> dict[str, Any]:
 
 
 def _rating_cells(row: Mapping[str, Any]) -> dict[str, Any]:
-    texts = {name: as_name(cell) for name, cell in row.items() if name != "value" and cell != ""}
+    texts = {}
+    for name, cell in row.items():
+        if name != "value" and cell != "":
+            texts[name] = unguard(cell) if isinstance(cell, str) else as_name(cell)
     return {**texts, "value": _number("value", row["value"])}
 
 

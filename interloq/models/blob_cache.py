@@ -12,6 +12,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from interloq.data.durable import PRIVATE
 from interloq.errors import InputError
 
 FEW = 500  # keys looked up at a time: SQLite limits the variables of a query
@@ -50,6 +51,7 @@ class BlobCache:
     def _opened(self) -> Iterator[sqlite3.Connection]:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.touch(mode=PRIVATE)  # it may hold prompts; the files that SQLite adds get the same mode
             with closing(sqlite3.connect(self.path, timeout=WAIT)) as database:
                 columns = "(key BLOB PRIMARY KEY, row BLOB) WITHOUT ROWID"
                 database.execute(f"CREATE TABLE IF NOT EXISTS {self.table} {columns}")

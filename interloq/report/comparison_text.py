@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -11,10 +10,10 @@ from interloq.meta.comparison import Change, Comparison, HumanMean
 from interloq.metrics.metric_names import labels
 from interloq.report.console import interval, number, p_value, plain
 from interloq.report.text import cut
+from interloq.tabular import markdown_text
 
 SHOWN = 200  # characters of a text to read
 LABELS_ALONE = "labels alone"
-_MARKS = re.compile(r"([\\`*_{}\[\]<>|#!])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,4 +87,4 @@ def markdown_table(table: Table) -> str:
 
 def escaped(text: str) -> str:
     """Text on one line in which no character has a meaning in Markdown."""
-    return _MARKS.sub(r"\\\1", plain(" ".join(text.split())))
+    return markdown_text(plain(text))

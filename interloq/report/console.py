@@ -17,7 +17,7 @@ from typing import Any, Literal
 from interloq.data.jsonl import to_json
 from interloq.records import Note
 from interloq.signature import Signature
-from interloq.tabular import latex, markdown
+from interloq.tabular import latex, markdown, markdown_text
 
 TableFormat = Literal["text", "markdown", "latex"]
 MISSING = "n/a"
@@ -94,8 +94,9 @@ def _print_source(
 ) -> None:
     """Print a table as Markdown, or as LaTeX with its title and note as comments."""
     if chosen == "markdown":
-        parts = [f"**{title}**" if title else "", markdown(columns, rows), note]
-    else:
+        parts = [f"**{markdown_text(title)}**" if title else "", markdown(columns, rows), markdown_text(note)]
+    else:  # a line feed would end the comment
+        title, note = " ".join(title.split()), " ".join(note.split())
         parts = [f"% {title}" if title else "", latex(columns, rows), f"% {note}" if note else ""]
     print_line("\n\n".join(part for part in parts if part) + "\n")
 

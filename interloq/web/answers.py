@@ -133,9 +133,10 @@ def _row(question: Question, one: Mapping[str, Any], order: Sequence[int]) -> tu
     value = one.get("value")
     if value is None:
         return None, _missing(question, reason)
-    if not is_number(value) or not question.accepts(value):
+    exact = question.value_on_scale(value) if is_number(value) else None
+    if exact is None:
         return None, "not_on_scale"
-    return {"value": float(value), "choice": None, "reason": reason}, ""
+    return {"value": exact, "choice": None, "reason": reason}, ""
 
 
 def _missing(question: Question, reason: str) -> str:

@@ -22,11 +22,11 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import URL, Connection, CursorResult, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
+from interloq.data.durable import PRIVATE
 from interloq.data.write_errors import writing
 from interloq.errors import InputError, MissingDependencyError
 
 WAIT = 30.0  # seconds that a writer waits for another one
-OWN = 0o600  # mode of files with personal data
 POOL = 10  # connections to a server
 THREADS = 40  # that answer requests; each keeps a connection to a file, because opening one takes longer than a request
 _READING, _WAITING = "interloq_reading", "interloq_waiting"
@@ -116,7 +116,7 @@ def _engine(place: str, *, create: bool) -> Engine:
         raise InputError(f"{place} is a folder", hint="name a file, such as study.db")
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch(mode=OWN)  # it holds personal data; the files that SQLite adds get the same mode
+        path.touch(mode=PRIVATE)  # it holds personal data; the files that SQLite adds get the same mode
     url = URL.create("sqlite", database=str(path.absolute()))
     options = {"timeout": WAIT, "check_same_thread": False}
     engine = create_engine(url, connect_args=options, pool_size=THREADS, hide_parameters=True)

@@ -6,8 +6,6 @@ Annotators are named by a keyed hash (`data/pseudonyms.py`). Attention checks ar
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -16,11 +14,11 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from interloq.data.files import plain_suffix, write_text
 from interloq.data.jsonl import write
 from interloq.data.overwriting import refuse_overwriting
 from interloq.data.parsers import PARSERS
 from interloq.data.pseudonyms import HASHED, Pseudonyms, read_key
+from interloq.data.table_writer import write_table
 from interloq.data.tables import is_table
 from interloq.errors import InputError
 from interloq.records import OUTSIDER, Dialogue, Preference, Rating, Sample
@@ -162,23 +160,14 @@ def export_task(
 def _export_table(connection: Connection, stored: Stored, output: str | Path, name: Pseudonyms) -> dict[str, Any]:
     if stored.settings.kind != "rate":
         raise InputError(f"no ratings in a task of kind {stored.settings.kind!r}", hint="name a .jsonl file")
-    text, written = io.StringIO(), 0
-    table = csv.writer(text, delimiter="\t" if plain_suffix(output) == ".tsv" else ",", lineterminator="\n")
-    table.writerow(("item", "system", "rater", "aspect", "role", "value", "time", "reason"))
+    columns = ("item", "system", "rater", "aspect", "role", "value", "time", "reason")
+    rows = []
     for one in answers(connection, stored.id):
         time = datetime.fromtimestamp(one.time, UTC).isoformat(timespec="seconds")
-        value = "" if one.value is None else f"{one.value:g}"
-        unit, rater = one.unit, name(one.rater)
-        system = one.system or unit["system"]
-        table.writerow((unit["id"], system, rater, one.aspect, OUTSIDER, value, time, _cell(one.reason)))
-        written += 1
-    write_text(output, text.getvalue())
-    return {"kind": "ratings", "records": written}
-
-
-def _cell(text: str) -> str:
-    """Free text that no spreadsheet takes for a formula."""
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+        system = one.system or one.unit["system"]
+        rows.append((one.unit["id"], system, name(one.rater), one.aspect, OUTSIDER, one.value, time, one.reason))
+    write_table(output, columns, rows)
+    return {"kind": "ratings", "records": len(rows)}
 
 
 def _records(

@@ -53,7 +53,7 @@ class Pages:
             auto_reload=False,  # would look at the time of every file of every page
         )
         self.templates.globals["root"] = root
-        self.templates.filters["number"] = "{:g}".format
+        self.templates.filters["number"] = "{:.12g}".format
 
     def item(self, task: Task, visitor: Visitor, found: Assigned, draft: tuple[int, Any], done: int, total: int) -> str:
         """An item with its questions, and the draft that was kept."""

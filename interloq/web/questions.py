@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
+from decimal import Decimal
 from typing import Any, Literal, get_args
 
 from interloq.errors import InputError, nearest, short_repr
@@ -81,12 +82,16 @@ class Question:
         """Number of values on the scale."""
         return math.floor((self.high - self.low) / self.step + 1e-9) + 1
 
-    def accepts(self, value: float) -> bool:
-        """Whether a number is on the scale."""
+    def value_on_scale(self, value: float) -> float | None:
+        """Return the value of the scale that a number stands for, or None if it is not on the scale.
+
+        Only rounding of binary fractions is allowed for: 0.1 + 0.2 stands for 0.3, but 0.2999 for nothing.
+        """
         if not self.low <= value <= self.high:
-            return False
-        place = (value - self.low) / self.step
-        return abs(place - round(place)) < 1e-6
+            return None
+        place = round((value - self.low) / self.step)
+        exact = float(Decimal(str(self.low)) + place * Decimal(str(self.step)))
+        return exact if math.isclose(value, exact, rel_tol=1e-12, abs_tol=1e-9 * self.step) else None
 
 
 @dataclass(frozen=True)

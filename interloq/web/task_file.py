@@ -258,6 +258,10 @@ def _passing(question: Question | None, given: object, aspect: str) -> Sequence[
         if bad := [one for one in values if one not in CHOICES]:
             raise InputError(f"not a choice: {short_repr(bad[0])}", hint=f"use {', '.join(CHOICES)}")
         return ["tie" if one == "tie" else PLACES[CHOICES.index(one)] for one in values]
-    if not all(is_number(one) and question.accepts(one) for one in values):
-        raise InputError(f"{short_repr(values)} is not on the scale of {aspect!r}")
-    return [float(one) for one in values]
+    passing = []
+    for one in values:
+        exact = question.value_on_scale(one) if is_number(one) else None
+        if exact is None:
+            raise InputError(f"{short_repr(one)} is not on the scale of {aspect!r}")
+        passing.append(exact)
+    return passing

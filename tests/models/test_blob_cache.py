@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,12 @@ def test_values_are_found_by_key_and_replaced(tmp_path: Path) -> None:
     found = BlobCache(cache.path, "answer").get(keys)
     assert found == {key: key * 2 for key in keys[1:1_100]} | {keys[0]: b"new"}
     assert BlobCache(cache.path, "vector").get(keys) == {}
+
+
+def test_only_the_owner_may_read_it(tmp_path: Path) -> None:
+    cache = BlobCache(tmp_path / "answers.db", "answer")
+    cache.put([(b"k", b"a prompt")])
+    assert stat.S_IMODE(cache.path.stat().st_mode) == 0o600
 
 
 def test_a_file_that_is_not_a_database(tmp_path: Path) -> None:

@@ -105,10 +105,13 @@ def test_tables_as_markdown_and_latex(capsys: Captured) -> None:
     assert shown.startswith("**title**\n\n| a | b |\n|---|---|\n| x\\|y | 1")
     assert shown.endswith("|\n\na note\n\n")
     assert not HARMLESS.search(shown)
+    with console.table_format("markdown"):
+        console.print_table("<b>", ["<i>"], [["x"]], note="<u>")
+    assert not re.search(r"(?<!\\)<", capsys.readouterr().out)
     with console.table_format("latex"):
-        console.print_table("title", ["a", "b"], [["x", "1"]], note="a note")
+        console.print_table("ti\ntle", ["a", "b"], [["x", "1"]], note="a\nnote")
     lines = capsys.readouterr().out.splitlines()
-    assert (lines[0], lines[2], lines[-2]) == ("% title", r"\begin{tabular}{lr}", "% a note")
+    assert (lines[0], lines[2], lines[-2]) == ("% ti tle", r"\begin{tabular}{lr}", "% a note")
     console.print_table("", ["a"], [["x"]])
     assert "|" not in capsys.readouterr().out
 

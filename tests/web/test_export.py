@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 from typing import Any
 
@@ -80,11 +81,14 @@ def test_a_long_table_is_read_again_and_contains_no_formula(study: Database, tmp
     with study.writing() as connection:
         found = assign.next_item(connection, stored, person)
         assert found is not None
-        given = [{"aspect": "overall", "value": 4, "reason": '=HYPERLINK("http://x")'}]
+        given = [{"aspect": "overall", "value": 4, "reason": 'Good\r=HYPERLINK("http://x")'}]
         answers.submit(connection, stored.settings, person, found.id, "submission", given, "page")
     (one,) = exported(study, stored, tmp_path / "ratings.csv")
     assert (one.item, one.system, one.value) == ("secret-id-0", "secret-parrot", 4.0)  # type: ignore[attr-defined]
-    assert ",=" not in (tmp_path / "ratings.csv").read_text()
+    with (tmp_path / "ratings.csv").open(newline="") as file:
+        rows = list(csv.reader(file))
+    assert [len(row) for row in rows] == [8, 8]
+    assert rows[1][-1] == given[0]["reason"]
 
 
 def test_preferences_name_the_winner(study: Database, tmp_path: Path) -> None:

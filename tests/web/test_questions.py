@@ -61,9 +61,12 @@ def test_bad_settings_are_refused_with_a_reason(settings: dict[str, Any], messag
 def test_a_scale_accepts_its_steps_only() -> None:
     tenths = Question(control="slider", low=0, high=1, step=0.1)
     assert tenths.steps() == 11
-    assert [value for value in (0, 0.1, 0.3, 0.7, 1) if not tenths.accepts(value)] == []
-    assert [value for value in (-0.1, 0.25, 1.1, 10**400, float("inf")) if tenths.accepts(value)] == []
-    assert [value for value in (0, 1.5, 6) if Question().accepts(value)] == []
+    assert [tenths.value_on_scale(value) for value in (0, 0.1, 0.1 + 0.2, 0.7, 1)] == [0, 0.1, 0.3, 0.7, 1]
+    off_scale = (-0.1, 0.25, 0.29999999, 1.1, 10**400, float("inf"))
+    assert [value for value in off_scale if tenths.value_on_scale(value) is not None] == []
+    assert [value for value in (0, 1.5, 4.9999, 4.9999999, 6) if Question().value_on_scale(value) is not None] == []
+    thirds = Question(control="slider", low=0, high=1, step=1 / 3)
+    assert [thirds.value_on_scale(i / 3) is not None for i in range(3)] == [True] * 3
 
 
 def test_truth_values_and_infinities_are_not_numbers() -> None:
