@@ -139,8 +139,13 @@ def run(args: argparse.Namespace) -> int:
         return _demo(args)
     if args.demo_port is not None:
         raise InputError(f"--port before {args.action} is the port of the demo", hint=f"put it after {args.action}")
+    from interloq.web.damage import reporting_damage
+
     actions = {"run": _run, "add": _add, "invite": _invite}
-    return actions[args.action](args) if args.action in actions else serve_data.run(args)
+    if args.action == "restore":  # there is no study yet
+        return serve_data.run(args)
+    with reporting_damage(args.study):
+        return actions.get(args.action, serve_data.run)(args)
 
 
 def _address(args: argparse.Namespace) -> Address:

@@ -157,7 +157,7 @@ def reading_saved(
 
 @contextlib.contextmanager
 def replacing(path: str | Path, *, mode: int = 0o666) -> Iterator[IO[bytes]]:
-    """A file that gets its name only when it is complete; `-` writes to standard output. For `mode`, see `atomic_file`."""
+    """A file that gets its name only when it is complete (see `atomic_file`); `-` writes to standard output."""
     if str(path) == "-":
         if sys.stdout is None or getattr(sys.stdout, "name", "") == os.devnull:
             raise InputError("standard output is closed", hint="name a file, or open it")

@@ -15,12 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Table, func, insert, select, text
+from sqlalchemy.exc import IntegrityError
 
 from interloq.data.batched import batched
-from interloq.data.durable import atomic_path
+from interloq.data.durable import PRIVATE, atomic_path
 from interloq.data.files import lines, plain_suffix, replacing
+from interloq.data.write_errors import one_line
 from interloq.errors import InputError
-from interloq.web.database import OWN, Database, head_revision, is_url, open_database
+from interloq.web.database import Database, UnusableStudyError, head_revision, is_url, open_database
 from interloq.web.schema import METADATA
 from interloq.web.tasks import all_tasks
 
@@ -40,7 +42,8 @@ def backup(place: str | Path, path: str | Path) -> dict[str, Any]:
     try:
         if rows:
             return {"rows": _dump(database, path), "tasks": _tasks(database)}
-        _copy_file(Path(place), Path(path))
+        with atomic_path(path, sqlite3.Error, mode=PRIVATE) as part:
+            _copy_pages(Path(place), part)
         return {"tasks": _tasks(database)}
     finally:
         database.close()
@@ -48,32 +51,63 @@ def backup(place: str | Path, path: str | Path) -> dict[str, Any]:
 
 def restore(path: str | Path, place: str | Path) -> dict[str, Any]:
     """Make a study from a backup; a study that exists is not changed."""
-    if not is_url(place) and Path(place).exists():
-        raise InputError(f"{place} exists already", hint="name a new file; studies are never overwritten")
+    if not is_url(place):
+        _refuse_existing(place)
     copy = _is_sqlite(path)
     if copy and is_url(place):
         hint = "make a backup with rows: interloq serve backup STUDY FILE.jsonl"
         raise InputError("a copy of a SQLite file cannot be restored on a server", hint=hint)
-    rows = 0 if copy else sum(1 for _ in _rows(path))  # a file that is not a whole backup is refused before writing
+    if is_url(place):
+        return _restore_rows(path, place)
     try:
+        return _restore_file(path, place, copy=copy)
+    except UnusableStudyError as error:
+        raise InputError(f"cannot be restored: {error.reason}", hint="name another backup", where=str(path)) from error
+
+
+def _restore_file(path: str | Path, place: str | Path, *, copy: bool) -> dict[str, Any]:
+    """Make a study in a file that gets its name when it is complete."""
+    with atomic_path(place, sqlite3.Error, mode=PRIVATE) as part:
         if copy:
-            _copy_file(Path(path), Path(place))
-        return _filled(place, None if copy else path) | ({} if copy else {"rows": rows})
-    except BaseException:
-        if not is_url(place):
-            Path(place).unlink(missing_ok=True)
-        raise
+            _copy_pages(Path(path), part)
+            facts = _check_copy(part)
+        else:
+            facts = _restore_rows(path, part)
+        _close_log(part)
+        _refuse_existing(place)  # made by another process meanwhile
+    return facts
 
 
-def _filled(place: str | Path, path: str | Path | None) -> dict[str, Any]:
-    """Names of the tasks of a study, after loading the rows of a file into it."""
+def _refuse_existing(place: str | Path) -> None:
+    if Path(place).exists():
+        raise InputError(f"{place} exists already", hint="name a new file; studies are never overwritten")
+
+
+def _restore_rows(path: str | Path, place: str | Path) -> dict[str, Any]:
+    """Load the rows of a file in one transaction into an empty database, whose tables are made first."""
+    rows = sum(1 for _ in _rows(path))  # a file that is not a whole backup is refused before writing
     database = open_database(place)
     try:
-        if path is not None:
-            if _tasks(database):
-                raise InputError("the database contains a study already", hint="name an empty database")
-            with database.writing() as connection:
-                _load(connection, _rows(path))
+        with database.writing() as connection:
+            _refuse_rows(connection)
+            _load(connection, _rows(path))
+        return {"tasks": _tasks(database), "rows": rows}
+    except IntegrityError as error:
+        raise UnusableStudyError(place, one_line(error)) from error
+    finally:
+        database.close()
+
+
+def _refuse_rows(connection: Connection) -> None:
+    for table in METADATA.sorted_tables:
+        if connection.execute(select(table).limit(1)).first() is not None:
+            raise InputError("the database contains a study already", hint="name an empty database")
+
+
+def _check_copy(path: Path) -> dict[str, Any]:
+    """Migrate a copy of a study if it is old; another file is refused."""
+    database = open_database(path, create=False)
+    try:
         return {"tasks": _tasks(database)}
     finally:
         database.close()
@@ -95,16 +129,22 @@ def _is_sqlite(path: str | Path) -> bool:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
 
 
-def _copy_file(source: Path, target: Path) -> None:
-    """One state of the source, whoever writes to it meanwhile."""
-    with (
-        atomic_path(target, sqlite3.Error) as part,
-        closing(sqlite3.connect(source)) as old,
-        closing(sqlite3.connect(part)) as new,
-    ):
-        old.backup(new)
-        new.execute("PRAGMA journal_mode=DELETE")  # one file, without those of a log
-    target.chmod(OWN)
+def _copy_pages(source: Path, target: Path) -> None:
+    """Copy one state of the source, whoever writes to it meanwhile."""
+    with closing(sqlite3.connect(source)) as old, closing(sqlite3.connect(target)) as new:
+        try:
+            old.backup(new)
+        except sqlite3.OperationalError:  # such as a full disk
+            raise
+        except sqlite3.DatabaseError as error:
+            raise UnusableStudyError(source, str(error)) from error
+    _close_log(target)
+
+
+def _close_log(path: Path) -> None:
+    """Make a database one file, without those of a log."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode=DELETE")
 
 
 # ---- rows ------------------------------------------------------------------------------------------------------------
@@ -112,13 +152,12 @@ def _copy_file(source: Path, target: Path) -> None:
 
 def _dump(database: Database, path: str | Path) -> int:
     written = 0
-    with database.reading() as connection, replacing(path) as file:
+    with database.reading() as connection, replacing(path, mode=PRIVATE) as file:
         file.write(_line({"kind": KIND, "schema": 1, "tables": head_revision()}))
         for table in METADATA.sorted_tables:
             for row in connection.execution_options(yield_per=BATCH).execute(select(table)).mappings():
                 file.write(_line({"table": table.name, "row": dict(row)}))
                 written += 1
-    Path(path).chmod(OWN)
     return written
 
 

@@ -7,6 +7,7 @@ committed transaction survives a crash of the process and of the machine, drafts
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -19,11 +20,12 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from alembic.util import CommandError
 from sqlalchemy import URL, Connection, CursorResult, Engine, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DatabaseError, IntegrityError, SQLAlchemyError
 
 from interloq.data.durable import PRIVATE
-from interloq.data.write_errors import writing
+from interloq.data.write_errors import one_line, writing
 from interloq.errors import InputError, MissingDependencyError
 
 WAIT = 30.0  # seconds that a writer waits for another one
@@ -33,11 +35,19 @@ _READING, _WAITING = "interloq_reading", "interloq_waiting"
 _MIGRATING = 0x696E7465726C6F71  # key of the lock while tables are made in PostgreSQL
 
 
+class UnusableStudyError(InputError):
+    """The database of a study cannot be read or written: it is damaged, locked by another program, or unreachable."""
+
+    def __init__(self, place: str | Path, reason: str) -> None:
+        self.reason = reason
+        super().__init__(f"cannot use the study {_named(place)}: {reason}", hint=_hint(reason))
+
+
 class Database:
     """An open database whose tables are up to date."""
 
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
+    def __init__(self, engine: Engine, place: str | Path) -> None:
+        self.engine, self.place = engine, place
         # Writers of SQLite that meet sleep before they try again, so threads take turns before they try.
         self._turn = Lock() if engine.dialect.name == "sqlite" else nullcontext()
 
@@ -47,7 +57,11 @@ class Database:
         options: dict[str, Any] = {_READING: True}
         if self.engine.dialect.name == "postgresql":
             options["isolation_level"] = "REPEATABLE READ"
-        with self.engine.connect().execution_options(**options) as connection, connection.begin():
+        with (
+            _naming_study(self.place),
+            self.engine.connect().execution_options(**options) as connection,
+            connection.begin(),
+        ):
             yield connection
 
     @contextmanager
@@ -57,7 +71,12 @@ class Database:
         One that does not wait for the disk survives a crash of the process, but it may be lost with the machine.
         """
         options = {_WAITING: wait_for_disk}
-        with self._turn, self.engine.connect().execution_options(**options) as connection, connection.begin():
+        with (
+            _naming_study(self.place),
+            self._turn,
+            self.engine.connect().execution_options(**options) as connection,
+            connection.begin(),
+        ):
             if not wait_for_disk and connection.dialect.name == "postgresql":
                 connection.exec_driver_sql("SET LOCAL synchronous_commit TO off")
             yield connection
@@ -68,21 +87,45 @@ class Database:
 
 
 def open_database(place: str | Path, *, create: bool = True) -> Database:
-    """The database in a file, or at a URL such as `postgresql://user@host/name`; tables are made or migrated."""
+    """The database in a file, or at a URL such as `postgresql://user@host/name`; old tables are migrated.
+
+    With `create`, an empty or missing one becomes a new study; without, it is refused and not changed.
+    """
     engine = _engine(str(place), create=create)
     try:
-        if not _is_current(engine):
-            with engine.begin() as connection:
-                _migrate(connection, place)
-        _write_ahead(engine)
-    except (SQLAlchemyError, sqlite3.Error) as error:
-        engine.dispose()
-        reason = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
-        raise InputError(f"cannot open the study {_named(place)}: {reason}") from error
+        with _naming_study(place):
+            _check_pages(engine)
+            if not _is_current(engine):
+                with engine.begin() as connection:
+                    _migrate(connection, place, create=create)
+            _write_ahead(engine)
     except BaseException:
         engine.dispose()
         raise
-    return Database(engine)
+    return Database(engine, place)
+
+
+@contextmanager
+def _naming_study(place: str | Path) -> Iterator[None]:
+    """Report errors of the database in one line with the name of the study; conflicts of rows are errors of callers."""
+    try:
+        yield
+    except IntegrityError:
+        raise
+    except (DatabaseError, sqlite3.DatabaseError) as error:
+        original = getattr(error, "orig", None) or error  # without the statement
+        raise UnusableStudyError(place, str(original).strip().splitlines()[0]) from error
+    except UnicodeDecodeError as error:  # of the tables' own names
+        raise UnusableStudyError(place, "the file is damaged (a name is not valid UTF-8)") from error
+    except (SQLAlchemyError, CommandError) as error:
+        raise UnusableStudyError(place, one_line(error)) from error
+
+
+def _hint(reason: str) -> str:
+    if "locked" in reason:
+        return "another program is writing to it; wait until it has finished"
+    damaged = any(word in reason for word in ("malformed", "not a database", "no such", "damaged", "decode"))
+    return "restore a backup: interloq serve restore BACKUP NEW_STUDY" if damaged else ""
 
 
 def is_url(place: str | Path) -> bool:
@@ -114,12 +157,16 @@ def _engine(place: str, *, create: bool) -> Engine:
         raise InputError(f"there is no study {place}", hint="create one: interloq serve add STUDY FILE --task rate")
     if path.is_dir():
         raise InputError(f"{place} is a folder", hint="name a file, such as study.db")
+    if not create and not path.stat().st_size:
+        raise InputError(f"{place} is an empty file, not a study", hint="check the name")
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch(mode=PRIVATE)  # it holds personal data; the files that SQLite adds get the same mode
     url = URL.create("sqlite", database=str(path.absolute()))
     options = {"timeout": WAIT, "check_same_thread": False}
-    engine = create_engine(url, connect_args=options, pool_size=THREADS, hide_parameters=True)
+    engine = create_engine(
+        url, connect_args=options, pool_size=THREADS, hide_parameters=True, json_deserializer=_read_json
+    )
     event.listen(engine, "connect", _configure)
     event.listen(engine, "begin", _begin)
     return engine
@@ -178,6 +225,23 @@ def _begin(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
+def _check_pages(engine: Engine) -> None:
+    """SQLite: refuse a damaged file, in which rows would be missing or wrong."""
+    if engine.dialect.name != "sqlite":
+        return
+    with engine.connect().execution_options(**{_READING: True}) as connection:
+        found = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar_one()
+    if found != "ok":
+        raise sqlite3.DatabaseError(f"the file is damaged ({' '.join(str(found).split())})")
+
+
+def _read_json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise sqlite3.DatabaseError(f"the file is damaged (a stored value is not JSON: {error})") from error
+
+
 def _is_current(engine: Engine) -> bool:
     """Whether the tables are up to date, without waiting for a writer."""
     with engine.connect().execution_options(**{_READING: True}) as connection:
@@ -190,7 +254,7 @@ def _config() -> Config:
     return config
 
 
-def _migrate(connection: Connection, place: str | Path) -> None:
+def _migrate(connection: Connection, place: str | Path, *, create: bool) -> None:
     if connection.dialect.name == "postgresql":  # two processes may open a new study at once
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_MIGRATING})")
     config = _config()
@@ -202,6 +266,8 @@ def _migrate(connection: Connection, place: str | Path) -> None:
         raise InputError(f"the study {_named(place)} was written by a newer version (tables {found!r})", hint=hint)
     if found != known.get_current_head():
         _refuse_foreign(connection, found, place)
+        if not (found or create):
+            raise InputError(f"{_named(place)} is not a study", hint="check the name")
         command.upgrade(config, "head")
 
 

@@ -107,7 +107,7 @@ def test_other_files_are_refused_and_not_changed(tmp_path: Path) -> None:
     [
         ("mysql://user:hunter2@host/x", "cannot use mysql"),
         ("postgresql://user:hunter2@host:port/x", "not the URL"),
-        ("postgresql://user:hunter2@127.0.0.1:1/x?connect_timeout=2", "cannot open the study"),
+        ("postgresql://user:hunter2@127.0.0.1:1/x?connect_timeout=2", "cannot use the study"),
         ("://hunter2", "not the URL"),
     ],
 )
