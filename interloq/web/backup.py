@@ -18,7 +18,7 @@ from sqlalchemy import Connection, Table, func, insert, select, text
 from sqlalchemy.exc import IntegrityError
 
 from interloq.data.batched import batched
-from interloq.data.durable import PRIVATE, atomic_path
+from interloq.data.durable import PRIVATE, atomic_path, sweep
 from interloq.data.files import lines, plain_suffix, replacing
 from interloq.data.write_errors import one_line
 from interloq.errors import InputError
@@ -33,8 +33,7 @@ BATCH = 500  # rows per statement
 
 def backup(place: str | Path, path: str | Path) -> dict[str, Any]:
     """Write a study to a new file: rows if it is named .jsonl (also .gz .xz .zst), otherwise a copy for SQLite."""
-    if Path(path).exists():
-        raise InputError(f"{path} exists already", hint="name a new file; backups are never overwritten")
+    _refuse_existing(path, "backups")
     rows = plain_suffix(path) == ".jsonl"
     if is_url(place) and not rows:
         raise InputError("a study on a server is written as rows", hint="name a .jsonl file, such as study.jsonl.zst")
@@ -49,10 +48,17 @@ def backup(place: str | Path, path: str | Path) -> dict[str, Any]:
         database.close()
 
 
+def _refuse_existing(path: str | Path, kind: str) -> None:
+    path = Path(path)
+    if path.exists():
+        sweep(path)  # a process that was killed after the last step leaves an empty part
+        raise InputError(f"{path} exists already", hint=f"name a new file; {kind} are never overwritten")
+
+
 def restore(path: str | Path, place: str | Path) -> dict[str, Any]:
     """Make a study from a backup; a study that exists is not changed."""
     if not is_url(place):
-        _refuse_existing(place)
+        _refuse_existing(place, "studies")
     copy = _is_sqlite(path)
     if copy and is_url(place):
         hint = "make a backup with rows: interloq serve backup STUDY FILE.jsonl"
@@ -74,13 +80,8 @@ def _restore_file(path: str | Path, place: str | Path, *, copy: bool) -> dict[st
         else:
             facts = _restore_rows(path, part)
         _close_log(part)
-        _refuse_existing(place)  # made by another process meanwhile
+        _refuse_existing(place, "studies")  # made by another process meanwhile
     return facts
-
-
-def _refuse_existing(place: str | Path) -> None:
-    if Path(place).exists():
-        raise InputError(f"{place} exists already", hint="name a new file; studies are never overwritten")
 
 
 def _restore_rows(path: str | Path, place: str | Path) -> dict[str, Any]:

@@ -20,13 +20,14 @@ from pathlib import Path
 from signal import SIGKILL
 
 HEAVY = ("torch", "transformers", "faiss", "numba", "duckdb", "rich.console", "rich.table", "rich.progress", "jinja2")
+WEB = ("interloq.web.backup", "interloq.web.damage", "interloq.web.serve")
 CRASHED = 70  # exit code of a traceback
 
 
 def serve() -> None:
     from interloq.cli.main import VERBS
 
-    for name in (*HEAVY, *(f"interloq.cli.{verb}" for verb in VERBS)):
+    for name in (*HEAVY, *WEB, *(f"interloq.cli.{verb}" for verb in VERBS)):
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
     for line in sys.stdin:

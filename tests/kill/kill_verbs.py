@@ -21,6 +21,7 @@ class Verb:
     make: Callable[[Path], object]
     before: tuple[str, ...] = ()  # commands that make further inputs
     quick: bool = False  # a few trials in the tests
+    once: bool = False  # refuses to replace its output, also that of a run that was killed after its last step
 
     @property
     def arguments(self) -> list[str]:
@@ -151,6 +152,11 @@ RELIABILITY = (
     "train reliability rated.jsonl --metric bleu_star --encoder encoder --context 24 --reply 12 --sizes 2,3 "
     "--hidden 16 --epochs 2"
 )
+STUDY = (
+    "serve add study.db samples.jsonl --task rate --alone --name replies",
+    "serve invite study.db replies -n 3000",
+)
+BACKUP = "serve backup study.db "
 VERBS = (
     Verb("index build (words)", f"{INDEX} bm25", pairs, quick=True),
     Verb("index build (vectors)", f"{INDEX} {DENSE}", pairs),
@@ -164,6 +170,16 @@ VERBS = (
     ),
     Verb("score", "score samples.jsonl -m chrf -m 'bleu(order=2)' -o scores.jsonl.zst --quiet", samples, quick=True),
     Verb("report", "report scores.jsonl --samples samples.jsonl -o report.html --quiet", samples, (SCORES,)),
+    Verb(
+        "serve restore (rows)",
+        "serve restore rows.jsonl new.db",
+        samples,
+        (*STUDY, BACKUP + "rows.jsonl"),
+        quick=True,
+        once=True,
+    ),
+    Verb("serve restore (copy)", "serve restore copy.db new.db", samples, (*STUDY, BACKUP + "copy.db"), once=True),
+    Verb("serve backup", f"{BACKUP}rows.jsonl.zst", samples, STUDY, once=True),
     Verb("data convert", "data convert samples.jsonl -o converted.jsonl.gz", samples, quick=True),
     Verb("corpus build", "corpus build posts.jsonl -o corpus --workers 2 --block 1 --quiet", posts),
     Verb(
