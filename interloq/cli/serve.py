@@ -61,6 +61,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="as --trust, and let administrators add such bots in the browser: they can then start programs here",
     )
+    running.add_argument(
+        "--new", action="store_true", help="make an empty study if there is none; add tasks in the browser"
+    )
     running.add_argument("--open", action="store_true", help="open the page in a browser")
     running.add_argument("--access-log", action="store_true", help="log requests, without secrets, on standard error")
     _add_adding(actions.add_parser("add", help="add a task with the records of a file"))
@@ -171,6 +174,7 @@ def _run(args: argparse.Namespace) -> int:
         _address(args),
         secret=args.secret,
         say=print_line,
+        new=args.new,
         open_page=args.open,
         access_log=args.access_log,
         trust=print_stderr if args.trust_administrators else args.trust,

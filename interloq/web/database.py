@@ -154,7 +154,8 @@ def _engine(place: str, *, create: bool) -> Engine:
         return _server(place)
     path = Path(place)
     if not create and not path.exists():
-        raise InputError(f"there is no study {place}", hint="create one: interloq serve add STUDY FILE --task rate")
+        hint = "check the name; interloq serve add STUDY FILE --task rate makes a study, and so does serve run --new"
+        raise InputError(f"there is no study {place}", hint=hint)
     if path.is_dir():
         raise InputError(f"{place} is a folder", hint="name a file, such as study.db")
     if not create and not path.stat().st_size:

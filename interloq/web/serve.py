@@ -87,6 +87,7 @@ def run(
     *,
     secret: str | None = None,
     say: Callable[[str], None] = print,
+    new: bool = False,
     open_page: bool = False,
     access_log: bool = False,
     trust: Trust = None,
@@ -95,12 +96,13 @@ def run(
 ) -> None:
     """Serve a study until interrupted. An open network needs a secret; `secret` is a file or `env:NAME`.
 
+    With `new`, a missing study is made, to which administrators add tasks in the browser; otherwise it is refused.
     `trust` is called with what bots of the study do besides talking; without it, a study with such bots is refused.
     `trust_administrators` lets administrators add such bots in the browser.
     A link to each task named in `invited` is printed first.
     """
     _check_open(address, secret)
-    database = open_database(place)
+    database = open_database(place, create=new)
     try:
         check_bots(database, trust, where=str(place))
         check_models(database, trust, where=str(place))
@@ -168,7 +170,7 @@ def _config(study: Study, address: Address, *, access_log: bool) -> uvicorn.Conf
         log_level="info" if access_log else "warning",
         access_log=access_log,
         server_header=False,
-        lifespan="off",
+        lifespan="on",  # its end closes the bots
         ws="none",
         http="h11",  # it limits the size of headers; others that may be installed do not
         timeout_graceful_shutdown=SHUTDOWN,

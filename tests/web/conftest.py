@@ -59,7 +59,7 @@ class Served:
         """Serve; returns when requests are answered."""
         app = recording(create_app(Study(self.database, KEY, public=self.public, trust=self.effects.append)), self.sent)
         config = config or uvicorn.Config(
-            app, "127.0.0.1", self.port, log_level="error", lifespan="off", ws="none", timeout_graceful_shutdown=2
+            app, "127.0.0.1", self.port, log_level="error", lifespan="on", ws="none", timeout_graceful_shutdown=2
         )
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, daemon=True)

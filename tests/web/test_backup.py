@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import stat
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,9 @@ from sqlalchemy import select
 from interloq.errors import InputError
 from interloq.web import answers, assign
 from interloq.web.backup import backup, restore
-from interloq.web.database import Database, open_database
+from interloq.web.database import Database, head_revision, open_database
 from interloq.web.schema import METADATA
+from interloq.web.serve import Address, first_admin_link
 from tests.web.conftest import annotators, choice_task, likert_task, made_server_database, replies, stored_task
 
 
@@ -65,6 +67,33 @@ def test_rows_move_between_databases_and_numbers_continue(filled: Path, tmp_path
             backup(url, tmp_path / "b.db")
         backup(url, tmp_path / "b.jsonl")
     assert restore(tmp_path / "b.jsonl", tmp_path / "b.db")["tasks"] == ["likert", "choice"]
+
+
+def test_a_server_with_rows_of_its_own_gets_no_others(filled: Path, tmp_path: Path, postgres_server: str) -> None:
+    backup(filled, tmp_path / "a.jsonl")
+    with made_server_database(postgres_server) as url:
+        database = open_database(url)
+        first_admin_link(database, Address())  # rows, but no task
+        database.close()
+        with pytest.raises(InputError, match="contains a study already"):
+            restore(tmp_path / "a.jsonl", url)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"table": "task", "row": {"colour": "red"}},
+        {"table": "task", "row": {"id": 1}},
+        {"table": "person", "row": {"id": 1, "invitation_id": 9, "created": 0}},
+        {"table": "draft", "row": {"assignment_id": [1], "revision": {}, "body": 0, "updated": 0}},
+    ],
+)
+def test_rows_that_do_not_fit_the_tables_restore_nothing(row: dict[str, Any], tmp_path: Path) -> None:
+    head = {"kind": "study", "schema": 1, "tables": head_revision()}
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(one) + "\n" for one in (head, row)))
+    with pytest.raises(InputError, match=r"rows\.jsonl: cannot be restored"):
+        restore(tmp_path / "rows.jsonl", tmp_path / "study.db")
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.jsonl"]
 
 
 def test_nothing_is_overwritten(filled: Path, tmp_path: Path) -> None:

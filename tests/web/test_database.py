@@ -67,6 +67,18 @@ def test_a_study_is_for_its_owner_and_survives_reopening(tmp_path: Path) -> None
     assert [path.name for path in place.parent.iterdir()] == [place.name]
 
 
+def test_only_a_study_is_opened_unless_it_may_be_made(tmp_path: Path, postgres_server: str) -> None:
+    (tmp_path / "empty.db").touch()
+    with pytest.raises(InputError, match="empty file, not a study"):
+        open_database(tmp_path / "empty.db", create=False)
+    assert (tmp_path / "empty.db").read_bytes() == b""
+    with made_server_database(postgres_server) as url:
+        with pytest.raises(InputError, match="is not a study"):
+            open_database(url, create=False)
+        open_database(url).close()
+        open_database(url, create=False).close()
+
+
 def test_many_may_open_a_new_study_at_once(tmp_path: Path, postgres_server: str) -> None:
     with made_server_database(postgres_server) as url:
         for place in (str(tmp_path / "study.db"), url):

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import logging
 import socket
+import threading
+import time
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
+import uvicorn
 
 from interloq.errors import InputError
+from interloq.web.app import Study
 from interloq.web.database import open_database
-from interloq.web.serve import Address, first_admin_link, first_lines, invitation_links, run, without_tokens
-from tests.web.conftest import likert_task, replies, stored_task
+from interloq.web.serve import Address, _config, first_admin_link, first_lines, invitation_links, run, without_tokens
+from tests.web.conftest import KEY, likert_task, replies, stored_task
 
 
 @pytest.mark.parametrize(
@@ -27,12 +33,46 @@ def test_an_open_network_needs_a_secret_and_an_address(
     tmp_path: Path, address: Address, secret: str | None, message: str
 ) -> None:
     with pytest.raises(InputError, match=message):
-        run(tmp_path / "study.db", address, secret=secret)
+        run(tmp_path / "study.db", address, secret=secret, new=True)
 
 
 def test_a_port_in_use_is_refused(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(InputError, match="cannot listen"):
-        run(tmp_path / "study.db", Address(port=taken.getsockname()[1]))
+        run(tmp_path / "study.db", Address(port=taken.getsockname()[1]), new=True)
+
+
+def test_a_misspelt_study_is_not_made(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no study .*typo\.db.*--new"):
+        run(tmp_path / "typo.db", Address(port=0))
+    with pytest.raises(InputError, match="no study"):
+        invitation_links(tmp_path / "typo.db", "", Address())
+    assert list(tmp_path.iterdir()) == []
+
+
+class ClosingBot:
+    """A bot that notes that it was closed."""
+
+    closed = False
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_bots_are_closed_when_the_server_ends(tmp_path: Path) -> None:
+    database, bot = open_database(tmp_path / "study.db"), ClosingBot()
+    config = _config(Study(database, KEY), Address(port=0), access_log=False)
+    bots: Any = config.app.app.state.bots  # type: ignore[union-attr]
+    bots._known["closing"] = bot, nullcontext()
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [socket.create_server(("127.0.0.1", 0))]})
+    thread.start()
+    while not server.started and thread.is_alive():
+        time.sleep(0.01)
+    assert not bot.closed
+    server.should_exit = True
+    thread.join(30)
+    assert bot.closed
+    database.close()
 
 
 def test_a_study_without_tasks_is_reported(tmp_path: Path) -> None:
