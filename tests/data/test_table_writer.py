@@ -21,7 +21,7 @@ def test_texts_stay_in_their_cells_and_come_back(name: str, tmp_path: Path) -> N
     write_table(tmp_path / name, ("item", "system", "rater", "value"), [(f"{t}x", f"{t}y", t, -0.5) for t in texts])
     ratings = load(tmp_path / name, kind="ratings")
     assert [one for one in ratings if not isinstance(one, Rating) or one.value != -0.5] == []
-    assert [(one.item, one.system, one.rater) for one in ratings] == [(f"{t}x", f"{t}y", t) for t in texts]  # type: ignore[attr-defined]
+    assert [(one.item, one.system, one.rater) for one in ratings] == [(f"{t}x", f"{t}y", t) for t in texts]
 
 
 def test_no_text_cell_begins_like_a_formula(tmp_path: Path) -> None:

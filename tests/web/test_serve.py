@@ -52,10 +52,11 @@ def test_a_misspelt_study_is_not_made(tmp_path: Path) -> None:
 class ClosingBot:
     """A bot that notes that it was closed."""
 
-    closed = False
+    def __init__(self) -> None:
+        self.closings: list[str] = []
 
     def close(self) -> None:
-        self.closed = True
+        self.closings.append("closed")
 
 
 def test_bots_are_closed_when_the_server_ends(tmp_path: Path) -> None:
@@ -68,10 +69,10 @@ def test_bots_are_closed_when_the_server_ends(tmp_path: Path) -> None:
     thread.start()
     while not server.started and thread.is_alive():
         time.sleep(0.01)
-    assert not bot.closed
+    assert bot.closings == []
     server.should_exit = True
     thread.join(30)
-    assert bot.closed
+    assert bot.closings == ["closed"]
     database.close()
 
 
