@@ -5,6 +5,7 @@ from __future__ import annotations
 import email.utils
 import gzip
 import json
+import math
 import threading
 import time
 from collections import Counter
@@ -13,12 +14,19 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, TypeVar
 
+from interloq.models import chat_parameters
+
 KEY = "sk-abcdefghijklmnop0123456789"
 
 
 class Server(ThreadingHTTPServer):
-    """Answers by the last message: a word says how."""
+    """Answers by the last message: a word says how.
 
+    `refuses` are parameters that its model does not accept; `reasoning` are the tokens that it needs before any text.
+    """
+
+    refuses: Sequence[str] = ()
+    reasoning = 0
     daemon_threads = True
     request_queue_size = 64
 
@@ -51,7 +59,12 @@ class Handler(BaseHTTPRequestHandler):
             self.server.now += 1
             self.server.most = max(self.server.most, self.server.now)
         try:
-            self._respond(word, asked, body)
+            if refused := [name for name in self.server.refuses if name in body]:
+                self._send(400, refusal(refused[0]))
+            elif body.get("max_completion_tokens", body.get("max_tokens", math.inf)) < self.server.reasoning:
+                self._send(200, answer("", "length"))
+            else:
+                self._respond(word, asked, body)
         finally:
             with self.server.lock:
                 self.server.now -= 1
@@ -78,7 +91,7 @@ class Handler(BaseHTTPRequestHandler):
             self._stream([*parts(f"re {word} {body.get('seed')}"), b"data: [DONE]"])
         elif kind == "large":
             self._send(200, b'{"choices": "' + b"x" * 10_000_000 + b'"}')
-        elif kind == "cut":
+        elif kind == "torn off":
             self._send(200, b"{}", length=100)
         else:
             time.sleep(0.02 if kind == "slow" else 0)
@@ -121,8 +134,21 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
-def answer(text: Any) -> bytes:
-    return json.dumps({"choices": [{"message": {"role": "assistant", "content": text}}]}).encode()
+def answer(text: Any, finish: str = "stop") -> bytes:
+    message = {"role": "assistant", "content": text}
+    return json.dumps({"choices": [{"message": message, "finish_reason": finish}]}).encode()
+
+
+def refusal(name: str) -> bytes:
+    """What a public service answers to a parameter that one of its models does not accept."""
+    text = f"Unsupported parameter: '{name}' is not supported with this model."
+    if name == "max_tokens":
+        text += " Use 'max_completion_tokens' instead."
+    if name == "temperature":
+        text = (
+            "Unsupported value: 'temperature' does not support 0.5 with this model. Only the default (1) is supported."
+        )
+    return json.dumps({"error": {"message": text, "type": "invalid_request_error", "param": name}}).encode()
 
 
 def parts(text: str, finish: str | None = None) -> list[bytes]:
@@ -140,6 +166,8 @@ STREAMS: dict[str, Sequence[bytes]] = {
     "garbled": [b"data: {"],
     "refusing": [b'data: {"choices": [{"delta": {"refusal": "I will not"}, "finish_reason": "stop"}]}'],
     "silent": [b"data: [DONE]"],
+    "thinking": parts("<think>They said hello.</think> Hello there!", "stop"),
+    "cut off": parts("<think>They said", "length"),
     "waiting": [*parts("The first part"), b"", *parts(" and the rest."), b"data: [DONE]"],
 }
 REFUSALS: dict[str, tuple[Any, ...]] = {
@@ -166,6 +194,11 @@ ODD: dict[str, bytes] = {
     "half": b'{"choices": [{"message": {"content": "a\\ud800\\u0000b"}}]}',
     "parts": answer([{"type": "text", "text": "in "}, {"type": "image"}, {"type": "text", "text": "parts"}]),
     "long": answer("y" * 5_000),
+    "thought": answer("<think>They said hello.</think>\n\nHello!"),
+    "open thought": answer("They said hello.\n</think>\nHello!"),
+    "only thought": answer("<think>They said"),
+    "cut": answer("<think>They said", "length"),
+    "cut short": answer(None, "length"),
 }
 ZEROS = gzip.compress(bytes(50_000_000))
 PACKED: dict[str, tuple[str, bytes]] = {
@@ -182,7 +215,8 @@ S = TypeVar("S", bound=Server)
 
 @contextmanager
 def serving(made: S) -> Iterator[S]:
-    """The server in a thread."""
+    """The server in a thread; nothing is known about an earlier one at the same port."""
+    chat_parameters._KNOWN.clear()
     thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
     try:

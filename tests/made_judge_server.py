@@ -60,7 +60,7 @@ class JudgeHandler(Handler):
             self._judge("5", tokens if self.server.logprobs else None)
         else:
             keys = body["response_format"]["json_schema"]["schema"]["required"]
-            self._judge(json.dumps(dict.fromkeys(keys, 1 + (len(reply) + body["seed"]) % 5)), None)
+            self._judge(json.dumps(dict.fromkeys(keys, 1 + (len(reply) + body.get("seed", 0)) % 5)), None)
 
     def _compare(self, first: str, second: str, body: dict[str, Any]) -> None:
         """The longer reply is better, or the first one, if the server prefers it."""

@@ -27,9 +27,10 @@ STEP = 1_000_003  # from the seed of one attempt to that of the next
 class JudgeServer:
     """Sends the requests of one judge; keeps answers and failures in memory."""
 
-    def __init__(self, bot: Endpoint, price: Price | None) -> None:
+    def __init__(self, bot: Endpoint, price: Price | None, *, reasoning_tokens: int = 0) -> None:
         bot.check_key()
-        self.bot, self.price = bot, price
+        self.bot, self.price, self.reasoning_tokens = bot, price, reasoning_tokens
+        self.left_out: set[str] = set()  # parameters that the model did not accept in any answer
         self.works = False  # whether it has answered
         self._known: dict[bytes, ChatAnswer] = {}
         self._failed: dict[bytes, str] = {}
@@ -42,15 +43,26 @@ class JudgeServer:
         self._known |= cached
         self.works |= bool(cached)  # it answered before, so failures now leave samples unscored, as in the first run
         for answer in cached.values():
+            self.left_out |= set(answer.left_out)
             spent.add(replace(self._call(answer), cost=0.0 if self.price else None, cached=True))
-        missing = {key: body for key, body in new.items() if key not in cached}
-        if missing:
-            size = sum(len(body["messages"][0]["content"].encode()) for body in missing.values())
-            tokens = sum(body["max_tokens"] for body in missing.values())
-            spent.estimate(len(missing), size, tokens, self.price)
-        for block in self._blocks(list(missing.items())):
+        missing = [(key, body) for key, body in new.items() if key not in cached]
+        counted = self._estimate([body for _, body in missing], spent)
+        done = 0
+        for block in self._blocks(missing):
             self._ask(dict(block), refusal, attempts, spent)
+            done += len(block)
+            if counted != self.bot.parameters.counts_reasoning:  # found out from the first answer
+                counted = self._estimate([body for _, body in missing[done:]], spent)
         return self.known(bodies)
+
+    def _estimate(self, bodies: Sequence[Body], spent: Spending) -> bool:
+        """Announce what requests cost, if there are any; returns whether reasoning was counted."""
+        reasons = self.bot.parameters.counts_reasoning
+        if bodies:
+            size = sum(len(body["messages"][0]["content"].encode()) for body in bodies)
+            tokens = sum(body["max_tokens"] + (self.reasoning_tokens if reasons else 0) for body in bodies)
+            spent.estimate(len(bodies), size, tokens, self.price)
+        return reasons
 
     def known(self, bodies: Sequence[Body]) -> list[ChatAnswer | str]:
         """What `answers` returned for these requests, without asking again."""
@@ -68,7 +80,7 @@ class JudgeServer:
         asked = len(left)
         for attempt in range(attempts):
             bodies = [_reseeded(body, attempt) for body in left.values()]
-            found = self.bot.ask(bodies, read_answer, spent.start_call, partial(self._ended, spent)) if left else []
+            found = self._send(bodies, spent)
             for key, answer in zip(list(left), found, strict=True):
                 if isinstance(answer, RequestFailed):
                     self._failed[key] = self._failure(answer)
@@ -80,10 +92,21 @@ class JudgeServer:
                     del left[key]
             self.works |= any(isinstance(answer, ChatAnswer) for answer in found)
         spent.failed += asked - len(good)
+        left_out = self.bot.parameters.left_out
+        self.left_out |= set(left_out)
+        good = {key: replace(answer, left_out=left_out) for key, answer in good.items()}
         self._known |= good
         cache_answers(good)
 
+    def _send(self, bodies: Sequence[Body], spent: Spending) -> list[Any]:
+        if not bodies:
+            return []
+        ended = partial(self._ended, spent)
+        return self.bot.ask(bodies, read_answer, spent.start_call, ended, reasoning_tokens=self.reasoning_tokens)
+
     def _failure(self, failed: RequestFailed) -> str:
+        if not self.works and failed.refused in ("logprobs", "top_logprobs"):
+            raise no_log_probabilities(self.bot.url)
         if not self.works and not failed.works:
             raise InputError(
                 f"the endpoint does not answer: {failed}", hint="check endpoint, model and key", where=self.bot.url
@@ -102,6 +125,15 @@ class JudgeServer:
 
     def _keys(self, bodies: Sequence[Body]) -> list[bytes]:
         return [answer_key(self.bot.url, body) for body in bodies]
+
+
+def no_log_probabilities(url: str) -> InputError:
+    """The error for a server or model that gives no log-probabilities."""
+    return InputError(
+        "the endpoint returns no log-probabilities, which mode='expected' needs",
+        hint="write mode='sampled', with n=… answers per reply",
+        where=url,
+    )
 
 
 def _reseeded(body: Body, attempt: int) -> Body:

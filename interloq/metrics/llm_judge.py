@@ -8,7 +8,9 @@ The expectation over score tokens is that of G-Eval (Liu et al., 2023); the prom
 evaluation steps. A local language model is never asked to write: only the probabilities of the possible scores are
 read. Otherwise the model is behind a server with OpenAI's `/chat/completions`. A server that does not return
 log-probabilities is refused in mode 'expected'; the mode never changes by itself. Seed, temperature and the prompt are
-the same in every run, and answers of a server are cached. An answer outside the schema is asked for again with another
+the same in every run, and answers of a server are cached. If a model does not accept a seed or a temperature, they are
+left out; the signature and a note say so. With `rubric='auto'`, the language of the context decides about the prompt,
+so all replies to a context are judged by the same one. An answer outside the schema is asked for again with another
 seed, three times in all; then the sample is unscored, with the reason. An empty reply has the lowest score and is not
 sent. With `of='dialogue'` each sample is a whole dialogue (see judged_dialogue.py).
 """
@@ -16,7 +18,7 @@ sent. With `of='dialogue'` each sample is a whole dialogue (see judged_dialogue.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import log2
@@ -25,8 +27,8 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from interloq.data.rubrics import LANGUAGES, Rubric, Unit, dialogue_json, language_of, read_rubric
-from interloq.errors import InputError, MissingDependencyError, SpecError
+from interloq.data.rubrics import LANGUAGES, Excerpt, Rubric, Unit, dialogue_json, language_of, read_rubric
+from interloq.errors import MissingDependencyError, SpecError, count
 from interloq.metrics.fed import SCORER, context
 from interloq.metrics.judge_answers import Schema, read_choice, read_object, response_format
 from interloq.metrics.judge_moments import COLUMNS, figures, format_figures, moments, rating_of
@@ -35,6 +37,7 @@ from interloq.metrics.metric import Array, mean_value
 from interloq.models.loaded import loaded
 from interloq.models.spending import Price
 from interloq.play.endpoint import DEFAULT_KEY, Endpoint
+from interloq.play.samples import JUDGED
 from interloq.records import Sample
 from interloq.registry import Component
 from interloq.signature import NETWORK, fingerprint
@@ -45,6 +48,7 @@ Values = tuple[float, ...]  # one number per possible answer or dimension
 AUTO = "auto"
 ATTEMPTS = 3  # at an answer that fits the schema
 MOST = 20  # candidates for a token: servers return no more
+CUT = ("cut_replies", "cut_contexts")  # counted in `details`
 TOKENS = 8192  # that a local model reads, at most
 
 
@@ -56,19 +60,22 @@ class LlmJudge(Component):
     immaterial = ("key", "concurrency", "timeout", "retries", "rate", "price")
     model: Annotated[str, "a folder, a package, or `hub:org/name@revision`; with `endpoint`, the model's name there"]
     endpoint: Annotated[str, "address of a chat server, up to `/v1`; empty: the model is local"] = ""
-    rubric: Annotated[str, "`auto` (by the sample's script), `en`, `ja`, `zh`, or your own JSON file"] = AUTO
+    rubric: Annotated[str, "`auto` (by the context's script), `en`, `ja`, `zh`, or your own JSON file"] = AUTO
     of: Annotated[Unit, "what is rated: replies, or the judged system in whole dialogues"] = "reply"
     dimension: Annotated[str, "quality to rate, a dimension of the rubric"] = "overall"
     ask: Annotated[tuple[str, ...], "dimensions rated in one answer; empty: only `dimension`; for `'sampled'`"] = ()
     mode: Annotated[Mode, "expectation over the probabilities of scores, or mean of written answers"] = "expected"
     n: Annotated[int, "answers per reply, each with its own seed; above 1, their reliability is reported"] = 1
-    seed: Annotated[int, "sent with each request"] = 0
-    temperature: Annotated[float, "sent with each request"] = 1.0
+    seed: Annotated[int, "sent with each request, unless the model refuses it"] = 0
+    temperature: Annotated[float, "sent with each request, unless the model refuses it"] = 1.0
     max_tokens: Annotated[int, "tokens per answer, at most; for `'sampled'`"] = 256
+    reasoning_tokens: Annotated[
+        int, "further tokens per answer, if the server counts reasoning (`max_completion_tokens`); for `'sampled'`"
+    ] = 4096
     send_schema: Annotated[bool, "send the JSON schema of answers; some servers refuse it; for `'sampled'`"] = True
     layout: Annotated[Literal["chat", "lines"], "of a local model's prompt: its chat template, or plain text"] = "chat"
     longest: Annotated[
-        int, "most bytes of context and reply, the oldest turns are dropped first; longer dialogues are unscored"
+        int, "most bytes of context and reply, longer ones are shortened with a note; longer dialogues are unscored"
     ] = 8000
     key: Annotated[str, "environment variable that contains the server's key; `''`: none"] = DEFAULT_KEY
     concurrency: Annotated[int, "concurrent requests"] = 8
@@ -81,8 +88,10 @@ class LlmJudge(Component):
         super().__post_init__()
         if not self.endpoint and (self.mode, self.n) != ("expected", 1):
             raise SpecError("llm_judge: a local model has mode='expected' and n=1; for others, give an endpoint")
-        if self.n < 1 or self.max_tokens < 1 or self.longest < 1 or self.temperature < 0:
-            raise SpecError("llm_judge: n, max_tokens and longest must be at least 1, and temperature at least 0")
+        if min(self.n, self.max_tokens, self.longest) < 1 or min(self.temperature, self.reasoning_tokens) < 0:
+            raise SpecError(
+                "llm_judge: n, max_tokens and longest must be at least 1, temperature and reasoning_tokens at least 0"
+            )
         if not isinstance(self.ask, tuple) or not all(isinstance(name, str) for name in self.ask):
             raise SpecError(f"llm_judge: ask must be dimensions, such as ('overall','natural'), got {self.ask!r}")
         if self.ask and (self.mode == "expected" or self.dimension not in self.ask):
@@ -116,9 +125,10 @@ class LlmJudge(Component):
         return self._rubrics[0].lowest, self._rubrics[0].highest
 
     def built_with(self) -> str:
-        prompt = f"prompt-{fingerprint(*(rubric.fingerprint() for rubric in self._rubrics))}"
+        prompt = f"prompt-{fingerprint(*(rubric.fingerprint() for rubric in self._rubrics))},language-{self._language}"
         if self.endpoint:
-            return f"{self.model} at {self.endpoint},weights-unknown,{prompt}"
+            left_out = "".join(f",without-{name}" for name in self._left_out)
+            return f"{self.model} at {self.endpoint},weights-unknown,{prompt}{left_out}"
         return f"{self._local.signature()},{prompt}"
 
     def unscorable(self, sample: Sample) -> str | None:
@@ -127,7 +137,7 @@ class LlmJudge(Component):
     def stats(self, samples: Sequence[Sample]) -> Array:
         found = self._judged(samples, self._values)
         rows = [self._row(sample, values) for sample, values in zip(samples, found, strict=True)]
-        return np.array(rows, dtype=np.float64).reshape(len(samples), 2 + COLUMNS + len(self._asked))
+        return np.array(rows, dtype=np.float64).reshape(len(samples), self._width)
 
     def failures(self, samples: Sequence[Sample]) -> list[str]:
         """Why samples have no score although they were sent to the server, "" for the others; asks nothing."""
@@ -140,12 +150,26 @@ class LlmJudge(Component):
     def details(self, total: Array) -> dict[str, float]:
         """How far to trust the scores (see judge_moments.py), and the means of all dimensions that were asked for."""
         found = figures(total[2 : 2 + COLUMNS])
-        means = zip(self._asked, (total[2 + COLUMNS :] / total[1]).tolist(), strict=True)
+        found |= {name: float(n) for name, n in zip(CUT, total[2 + COLUMNS :], strict=False) if n}
+        means = zip(self._asked, (total[2 + COLUMNS + len(CUT) :] / total[1]).tolist(), strict=True)
         return found | (dict(means) if self.ask else {})
 
     def remark(self, total: Array) -> str:
-        """The figures of `details` in words."""
-        return format_figures(figures(total[2 : 2 + COLUMNS]), noun=self.of, deterministic=not self.endpoint)
+        """The figures of `details` in words, what was shortened, and what the model does not accept."""
+        text = format_figures(figures(total[2 : 2 + COLUMNS]), noun=self.of, deterministic=not self.endpoint)
+        cut = [int(n) for n in total[2 + COLUMNS : 2 + COLUMNS + len(CUT)]]
+        return "; ".join([text, *self.caveats(*cut)])
+
+    def caveats(self, replies: int, contexts: int) -> list[str]:
+        """What a reader must know beside the figures: shortened replies and contexts, parameters that were left out."""
+        found = []
+        shortened = [count(replies, "reply", "replies")] if replies else []
+        shortened += [count(contexts, "context")] if contexts else []
+        if shortened:
+            found.append(f"{' and '.join(shortened)} shortened: raise longest={self.longest} to judge them whole")
+        if self.endpoint and self._left_out:
+            found.append(f"the model does not accept {' and '.join(self._left_out)}, so a second run can differ")
+        return found
 
     def choose(self, prompts: Sequence[str], choices: Sequence[str], *, again: bool = True) -> list[list[Values] | str]:
         """Probabilities of possible answers in each of n runs, or the reason why there are none.
@@ -165,14 +189,38 @@ class LlmJudge(Component):
         return self._ask(prompts, options, lambda answer: read_object(answer.text, schema), again, attempts=ATTEMPTS)
 
     def rubric_for(self, sample: Sample) -> Rubric:
-        """The rubric that a sample is judged by."""
+        """The rubric that a sample is judged by: that of the context's language, English without a context.
+
+        The judged replies do not decide, so that all systems that answer a context get the same prompt.
+        """
         if self.rubric != AUTO:
             return self._rubrics[0]
-        return self._rubrics[LANGUAGES.index(language_of(" ".join([*context(sample), sample.response])))]
+        turns = [turn.text for turn in sample.context if self.of == "reply" or turn.speaker != JUDGED]
+        return self._rubrics[LANGUAGES.index(language_of(" ".join(turns)))]
+
+    def excerpt(self, sample: Sample, replies: Mapping[str, str]) -> Excerpt:
+        """Context and replies as the judge reads them."""
+        return dialogue_json(context(sample), replies, longest=self.longest)
 
     @property
     def _asked(self) -> tuple[str, ...]:
         return self.ask or (self.dimension,)
+
+    @property
+    def _width(self) -> int:
+        return 2 + COLUMNS + len(CUT) + len(self._asked)
+
+    @property
+    def _language(self) -> str:
+        """How the prompt's language is chosen, for the signature."""
+        if self.rubric == AUTO:
+            return "of-context"
+        return self.rubric if self.rubric in LANGUAGES else "own"
+
+    @property
+    def _left_out(self) -> tuple[str, ...]:
+        """Parameters that the model did not accept, as far as it was asked."""
+        return tuple(sorted(self._server.left_out)) if "_server" in vars(self) else ()
 
     @cached_property
     def _rubrics(self) -> tuple[Rubric, ...]:
@@ -195,7 +243,7 @@ class LlmJudge(Component):
         if self.of == "dialogue":
             dialogue = transcript(sample)
         else:
-            dialogue = dialogue_json(context(sample), {"reply": sample.response}, longest=self.longest)
+            dialogue = self.excerpt(sample, {"reply": sample.response}).text
         if self.mode == "expected":
             return rubric.single(self.dimension, dialogue)
         return rubric.several(self._asked, dialogue)
@@ -208,13 +256,12 @@ class LlmJudge(Component):
         return self.write(prompts, dict.fromkeys(self._asked, allowed), again=again)
 
     def _row(self, sample: Sample, found: list[Values] | str | None) -> list[float]:
-        """[score, 1, moments, one column per dimension]; NaN for a failed request."""
-        width = 2 + COLUMNS + len(self._asked)
+        """[score, 1, moments, what was cut, one column per dimension]; NaN for a failed request."""
         if isinstance(found, str):
-            return [math.nan] * width
+            return [math.nan] * self._width
         lowest = float(self.scale[0])
         if found is None:
-            return [lowest, 1.0, *[0.0] * COLUMNS, *[lowest] * len(self._asked)]
+            return [lowest, 1.0, *[0.0] * (COLUMNS + len(CUT)), *[lowest] * len(self._asked)]
         mass = 1.0
         if self.mode == "expected":
             mass = fmean(map(sum, found))
@@ -230,8 +277,16 @@ class LlmJudge(Component):
                 rating_of(sample, self.dimension),
                 mass,
             ),
+            *self._cut(sample),
             *means,
         ]
+
+    def _cut(self, sample: Sample) -> tuple[float, float]:
+        """Whether the reply and the context were shortened; dialogues never are."""
+        if self.of == "dialogue":
+            return 0.0, 0.0
+        excerpt = self.excerpt(sample, {"reply": sample.response})
+        return float(excerpt.replies_cut), float(excerpt.context_cut)
 
     def _expectation(self, probabilities: Values) -> float:
         low = int(self.scale[0])
@@ -271,7 +326,8 @@ class LlmJudge(Component):
         except ImportError as error:
             raise MissingDependencyError("llm_judge with an endpoint", error.name or "httpx", "endpoint") from error
         price: Price | None = (self.price[0], self.price[1]) if self.price else None
-        return JudgeServer(self._bot(), price)
+        reasoning_tokens = self.reasoning_tokens if self.mode == "sampled" else 0
+        return JudgeServer(self._bot(), price, reasoning_tokens=reasoning_tokens)
 
     def _ask(
         self,
@@ -303,11 +359,9 @@ class LlmJudge(Component):
     def _read_choice(self, answer: Any, choices: Sequence[str]) -> Values | str:
         if not answer.candidates:
             if not self._server.works:
-                raise InputError(
-                    "the endpoint returns no log-probabilities, which mode='expected' needs",
-                    hint="write mode='sampled', with n=… answers per reply",
-                    where=self.endpoint,
-                )
+                from interloq.metrics.judge_server import no_log_probabilities
+
+                raise no_log_probabilities(self.endpoint)
             return "the answer has no log-probabilities"
         return read_choice(answer.candidates, choices)
 

@@ -43,13 +43,15 @@ def _cache() -> BlobCache | None:
 
 
 def _stored(answer: ChatAnswer) -> bytes:
-    return json.dumps([answer.text, answer.candidates, answer.prompt_tokens, answer.completion_tokens]).encode()
+    tokens = answer.prompt_tokens, answer.completion_tokens
+    return json.dumps([answer.text, answer.candidates, *tokens, answer.left_out]).encode()
 
 
 def _restored(row: bytes) -> ChatAnswer | None:
     try:
-        text, candidates, *tokens = json.loads(row)
+        text, candidates, prompt_tokens, completion_tokens, *rest = json.loads(row)
         pairs = None if candidates is None else tuple((str(token), float(p)) for token, p in candidates)
-        return ChatAnswer(str(text), pairs, *map(int, tokens))
+        left_out = tuple(map(str, rest[0])) if rest else ()  # earlier versions did not store it
+        return ChatAnswer(str(text), pairs, int(prompt_tokens), int(completion_tokens), left_out)
     except (ValueError, TypeError):
         return None

@@ -18,7 +18,8 @@ import numpy as np
 import orjson
 
 from interloq.data.http_body import Body, BodyError
-from interloq.models.replies import Reply, one_line
+from interloq.models.chat_parameters import parameters_of, refused_parameter
+from interloq.models.replies import Reply, one_line, without_reasoning
 from interloq.signature import fingerprint
 
 LARGEST = 1 << 20  # most bytes read of an answer
@@ -33,22 +34,29 @@ class RequestFailed(Exception):  # noqa: N818 - internal: becomes the `failure` 
     """Why a request got no reply.
 
     `retry`: another attempt could succeed. `retry_after`: seconds that the server asks to wait. `works`: a chat server
-    is running, and would answer at another time or for another dialogue.
+    is running, and would answer at another time or for another dialogue. `refused`: the parameter that the model does
+    not accept.
     """
 
-    def __init__(self, failure: str, *, retry: bool, retry_after: float = 0.0, works: bool = False) -> None:
+    def __init__(
+        self, failure: str, *, retry: bool, retry_after: float = 0.0, works: bool = False, refused: str = ""
+    ) -> None:
         super().__init__(failure)
-        self.retry, self.retry_after, self.works = retry, retry_after, works
+        self.retry, self.retry_after, self.works, self.refused = retry, retry_after, works, refused
 
 
 @dataclass(frozen=True, slots=True)
 class ChatAnswer:
-    """Text of an answer, the most likely first tokens if the server gave them, and its tokens; 0 if not reported."""
+    """Text of an answer, the most likely first tokens if the server gave them, and its tokens; 0 if not reported.
+
+    `left_out` are parameters of the request that the model did not accept, so they were not sent.
+    """
 
     text: str
     candidates: Candidates | None = None
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass
@@ -75,17 +83,20 @@ class ChatConnection:
         read: Callable[[bytes], T],
         allowed: Callable[[], str] | None = None,
         ended: Callable[[T | RequestFailed, float], None] | None = None,
+        *,
+        reasoning_tokens: int = 0,
     ) -> list[T | RequestFailed]:
         """What `read` makes of each answer, in order, or why there is none.
 
         `read` raises RequestFailed for an answer that cannot be used. `allowed` is called before every attempt; a text
         is the reason not to send it. `ended` is called after every attempt that was sent, with its outcome and seconds.
+        `reasoning_tokens` are added to `max_tokens` if the server counts reasoning.
         """
         slots = asyncio.Semaphore(self.concurrency)
         async with self._client() as client:
             attempt = partial(self._attempt, client, read, allowed, ended)
-            # json.dumps escapes lone surrogates, which orjson rejects
-            return list(await asyncio.gather(*(self._answer(attempt, slots, json.dumps(b).encode()) for b in bodies)))
+            answers = (self._answer(attempt, slots, body, reasoning_tokens) for body in bodies)
+            return list(await asyncio.gather(*answers))
 
     async def receive(
         self,
@@ -107,13 +118,17 @@ class ChatConnection:
                         raise
                     raise RequestFailed(f"broke off: {failed}", retry=False, works=True) from None
 
-            return await self._answer(attempt, asyncio.Semaphore(1), json.dumps(body).encode())
+            return await self._answer(attempt, asyncio.Semaphore(1), body)
 
     async def check(self, body: dict[str, Any]) -> RequestFailed | None:
         """Send one request without retries; return the failure, or None if it was answered."""
         async with self._client() as client:
+
+            async def attempt(content: bytes) -> str:
+                return read_text(await self._post(client, content, read_body))
+
             try:
-                read_text(await self._post(client, json.dumps(body).encode(), read_body))
+                await self._accepted(attempt, body)
             except RequestFailed as failed:
                 return RequestFailed(self._redacted(str(failed)), retry=failed.retry, works=failed.works)
         return None
@@ -125,21 +140,39 @@ class ChatConnection:
         return httpx.AsyncClient(headers=headers, timeout=None, limits=limits, trust_env=not self.local)  # noqa: S113 - `_post` has the limit
 
     async def _answer(
-        self, attempt: Callable[[bytes], Coroutine[Any, Any, T]], slots: asyncio.Semaphore, content: bytes
+        self,
+        attempt: Callable[[bytes], Coroutine[Any, Any, T]],
+        slots: asyncio.Semaphore,
+        body: dict[str, Any],
+        reasoning_tokens: int = 0,
     ) -> T | RequestFailed:
-        rng = np.random.default_rng(int(fingerprint(content), 16))  # the body contains the seed
+        rng = np.random.default_rng(int(fingerprint(json.dumps(body)), 16))  # the body contains the seed
         for tried in range(self.retries + 1):
             async with slots:
-                await self._wait_for_rate()
                 try:
-                    return await attempt(content)
+                    return await self._accepted(attempt, body, reasoning_tokens)
                 except RequestFailed as failed:
                     last = failed
             if not last.retry or last.retry_after > LONGEST_PAUSE or tried == self.retries:
                 break
             await asyncio.sleep(max(last.retry_after, _pause(tried) * (0.5 + rng.random() / 2)))
         attempts = f" ({tried + 1} attempts)" if tried else ""
-        return RequestFailed(self._redacted(f"{last}{attempts}"), retry=last.retry, works=last.works)
+        failure = self._redacted(f"{last}{attempts}")
+        return RequestFailed(failure, retry=last.retry, works=last.works, refused=last.refused)
+
+    async def _accepted(
+        self, attempt: Callable[[bytes], Coroutine[Any, Any, T]], body: dict[str, Any], reasoning_tokens: int = 0
+    ) -> T:
+        """The outcome of one attempt; a parameter that the model refuses is left out, and the request sent again."""
+        parameters = parameters_of(self.url, str(body.get("model", "")))
+        while True:
+            sent = parameters.accepted(body, reasoning_tokens=reasoning_tokens)
+            await self._wait_for_rate()
+            try:
+                return await attempt(json.dumps(sent).encode())  # it escapes lone surrogates, which orjson rejects
+            except RequestFailed as failed:
+                if not parameters.learn(failed.refused, sent):
+                    raise
 
     async def _attempt(
         self,
@@ -188,7 +221,8 @@ class ChatConnection:
             self.free_at = max(self.free_at, time.monotonic() + min(_retry_after(answer), LONGEST_PAUSE))
         retry = answer.status_code in RETRYABLE or answer.status_code >= 500
         failure = f"HTTP {answer.status_code}: {_message(refusal)}"
-        raise RequestFailed(failure, retry=retry, retry_after=_retry_after(answer), works=retry)
+        refused = refused_parameter(answer.status_code, refusal)
+        raise RequestFailed(failure, retry=retry, retry_after=_retry_after(answer), works=retry, refused=refused)
 
     def _redacted(self, text: str) -> str:
         """The message without the key, which some servers repeat."""
@@ -208,7 +242,8 @@ async def read_body(answer: httpx.Response) -> bytes:
 
 def read_text(data: bytes) -> str:
     """Text of an answer."""
-    return _text(_first_choice(data)[1])
+    choice = _first_choice(data)[1]
+    return checked_text(_text(choice), choice.get("finish_reason"))
 
 
 def read_answer(data: bytes) -> ChatAnswer:
@@ -216,8 +251,22 @@ def read_answer(data: bytes) -> ChatAnswer:
     value, choice = _first_choice(data)
     usage = value.get("usage")
     usage = usage if isinstance(usage, dict) else {}
-    tokens = (usage.get(name) for name in ("prompt_tokens", "completion_tokens"))
-    return ChatAnswer(_text(choice), _candidates(choice), *(n if type(n) is int and n > 0 else 0 for n in tokens))
+    tokens = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")]
+    prompt_tokens, completion_tokens = (n if type(n) is int and n > 0 else 0 for n in tokens)
+    text, candidates = _text(choice), _candidates(choice)
+    if not candidates:
+        text = checked_text(text, choice.get("finish_reason"))
+    return ChatAnswer(text, candidates, prompt_tokens, completion_tokens)
+
+
+def checked_text(text: str, finish_reason: object) -> str:
+    """The answer without its reasoning; one that ended before it had any text is refused."""
+    answer = without_reasoning(text)
+    if not answer.strip() and finish_reason == "length":
+        raise RequestFailed("no text before the limit of tokens was reached: raise max_tokens", retry=False)
+    if text.strip() and not answer.strip():
+        raise RequestFailed("the answer has only reasoning and no text", retry=False, works=True)
+    return answer
 
 
 def _first_choice(data: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -239,6 +288,8 @@ def _text(choice: dict[str, Any]) -> str:
         text = "".join(str(part.get("text") or "") for part in text if isinstance(part, dict))
     if isinstance(text, str):
         return text
+    if choice.get("finish_reason") == "length":
+        return ""
     refusal = message.get("refusal")
     failure = f"refused: {refusal}" if refusal else "the answer's message has no text"
     raise RequestFailed(failure, retry=False, works=True)

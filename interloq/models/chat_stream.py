@@ -13,8 +13,8 @@ from typing import Any
 
 import httpx
 
-from interloq.models.chat_server import ChatConnection, RequestFailed, read_body, read_text
-from interloq.models.replies import Reply
+from interloq.models.chat_server import ChatConnection, RequestFailed, checked_text, read_body, read_text
+from interloq.models.replies import Reply, without_reasoning
 
 LARGEST = 8 << 20  # most bytes read of a stream: each token is wrapped in a few hundred
 EVENTS = "text/event-stream"
@@ -32,7 +32,7 @@ class _Stream:
     """Collects the text of the events of one answer."""
 
     def __init__(self, show: Callable[[str], None]) -> None:
-        self.show, self.text, self.refusal, self.ended = show, "", "", False
+        self.show, self.text, self.refusal, self.ended, self.finish_reason = show, "", "", False, ""
 
     async def read(self, answer: httpx.Response) -> str:
         if not answer.headers.get("content-type", "").startswith(EVENTS):
@@ -70,16 +70,17 @@ class _Stream:
                 raise RequestFailed(f"the server stopped: {said}", retry=True, works=True)
             case {"choices": [{"delta": {"content": str(part)}}, *_]} if part:
                 self.text += part
-                self.show(self.text)
+                if shown := without_reasoning(self.text):
+                    self.show(shown)
             case {"choices": [{"delta": {"refusal": str(part)}}, *_]}:
                 self.refusal += part
         match value:
-            case {"choices": [{"finish_reason": str()}, *_]}:
-                self.ended = True
+            case {"choices": [{"finish_reason": str(reason)}, *_]}:
+                self.ended, self.finish_reason = True, reason
 
     def _whole(self) -> str:
         if not self.ended:
             raise RequestFailed("the stream ended early", retry=True)
         if self.refusal and not self.text:
             raise RequestFailed(f"refused: {self.refusal}", retry=False, works=True)
-        return self.text
+        return checked_text(self.text, self.finish_reason)

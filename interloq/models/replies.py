@@ -18,6 +18,14 @@ class Reply:
     failure: str = ""  # "", or what went wrong: "crashed: …", "timed out", "empty", "too long" …
 
 
+def without_reasoning(text: str) -> str:
+    """The answer without what a model wrote in `<think>…</think>` before it; '' while it is still reasoning."""
+    reasoning, end, answer = text.partition("</think>")
+    if text.lstrip().startswith("<think>"):
+        return answer.lstrip() if end else ""
+    return answer.lstrip() if end and "<think>" not in reasoning else text  # some servers leave out the opening mark
+
+
 def one_line(text: str, longest: int = LONGEST) -> str:
     """The message on one line, shortened, and without control characters or semicolons, which separate messages."""
     text = _CONTROLS.sub(" ", text).replace(";", ",").strip()

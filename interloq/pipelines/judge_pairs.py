@@ -16,7 +16,7 @@ from statistics import fmean
 
 import numpy as np
 
-from interloq.data.rubrics import dialogue_json
+from interloq.data.rubrics import Excerpt
 from interloq.errors import InputError, SpecError, count
 from interloq.metrics.fed import context
 from interloq.metrics.judge_moments import COLUMNS, figures, format_figures, moments, rating_of
@@ -34,7 +34,8 @@ class Preference:
 
     `orders` are the judgments with the first reply in front and with it behind; `failure` says why there is none.
     `runs` are the preferences for the first reply in each run, from 0 to 1, over both orders; none if nothing was sent.
-    `rating` is people's rating of the first reply minus that of the second.
+    `rating` is people's rating of the first reply minus that of the second. `replies_cut` and `context_cut`: the
+    judge read only a part.
     """
 
     first: Sample
@@ -43,6 +44,8 @@ class Preference:
     failure: str = ""
     runs: tuple[float, ...] = ()
     rating: float | None = None
+    replies_cut: int = 0
+    context_cut: bool = False
 
     @property
     def value(self) -> int | None:
@@ -63,6 +66,7 @@ class Preferences:
 
     pairs: tuple[Preference, ...]
     deterministic: bool = False  # whether the judge would answer the same again
+    caveats: tuple[str, ...] = ()  # what was shortened, and what the judge's model does not accept
 
     @cached_property
     def counts(self) -> dict[str, int]:
@@ -88,7 +92,8 @@ class Preferences:
         n = len(self.pairs) - self.counts["unjudged"]
         rate = "unknown" if self.flip_rate is None else f"{self.flip_rate:.2f}"
         flips = f"flip rate {rate}: winners that change with the order of the replies, of {count(n, 'pair')}"
-        return f"{flips}; {format_figures(self.figures, noun='pair', deterministic=self.deterministic)}"
+        trust = format_figures(self.figures, noun="pair", deterministic=self.deterministic)
+        return "; ".join([flips, trust, *self.caveats])
 
 
 def judge_pairs(first: Sequence[Sample], second: Sequence[Sample], judge: LlmJudge) -> Preferences:
@@ -107,11 +112,12 @@ def judge_pairs(first: Sequence[Sample], second: Sequence[Sample], judge: LlmJud
     sent = [(one, two) for one, two in pairs if one.response.strip() and two.response.strip()]
     orders = [order for one, two in sent for order in ((one, two), (two, one))]
     found = iter(_asked(orders, judge))
-    made = (_preference(one, two, found, judge.dimension) for one, two in pairs)
-    return Preferences(tuple(made), deterministic=not judge.endpoint)
+    made = tuple(_preference(one, two, found, judge) for one, two in pairs)
+    cut = sum(pair.replies_cut for pair in made), sum(pair.context_cut for pair in made)
+    return Preferences(made, deterministic=not judge.endpoint, caveats=tuple(judge.caveats(*cut)))
 
 
-def _preference(one: Sample, two: Sample, found: Iterator[list[float] | str], aspect: str) -> Preference:
+def _preference(one: Sample, two: Sample, found: Iterator[list[float] | str], judge: LlmJudge) -> Preference:
     texts = bool(one.response.strip()), bool(two.response.strip())
     if not all(texts):
         value = int(texts[0]) - int(texts[1])
@@ -120,9 +126,11 @@ def _preference(one: Sample, two: Sample, found: Iterator[list[float] | str], as
     if isinstance(front, str) or isinstance(behind, str):
         return Preference(one, two, failure=front if isinstance(front, str) else str(behind))
     runs = tuple((2 + _sign([a]) - _sign([b])) / 4 for a, b in zip(front, behind, strict=True))
-    ratings = rating_of(one, aspect), rating_of(two, aspect)
+    ratings = rating_of(one, judge.dimension), rating_of(two, judge.dimension)
     rating = None if ratings[0] is None or ratings[1] is None else ratings[0] - ratings[1]
-    return Preference(one, two, (_sign(front), -_sign(behind)), runs=runs, rating=rating)
+    read = _excerpt(one, two, judge)
+    orders = (_sign(front), -_sign(behind))
+    return Preference(one, two, orders, "", runs, rating, replies_cut=read.replies_cut, context_cut=read.context_cut)
 
 
 def _size(pair: Preference) -> float:
@@ -143,9 +151,13 @@ def _asked(orders: Sequence[tuple[Sample, Sample]], judge: LlmJudge) -> list[lis
 def _prompt(front: Sample, behind: Sample, judge: LlmJudge) -> str:
     rubric = judge.rubric_for(front)
     rubric.check("pair", [judge.dimension])
-    dialogue = dialogue_json(context(front), {A: front.response, B: behind.response}, longest=judge.longest)
+    dialogue = _excerpt(front, behind, judge).text
     words = [f'{{"better": "{word}"}}' for word in (A, B, TIE)] if judge.mode == "sampled" else [A, B]
     return rubric.pair(judge.dimension, dialogue, " / ".join(words))
+
+
+def _excerpt(front: Sample, behind: Sample, judge: LlmJudge) -> Excerpt:
+    return judge.excerpt(front, {A: front.response, B: behind.response})
 
 
 def _sign(values: Sequence[float]) -> int:

@@ -3,7 +3,8 @@
 
 Requests are sent concurrently. Temporary refusals (429, 5xx), lost connections, timeouts and answers that are not JSON
 are retried after a pause that doubles, or that the server requests. The key comes only from the environment: `key`
-names the variable. The key itself is in no spec, signature or message.
+names the variable. The key itself is in no spec, signature or message. What a model does not accept (a seed, a
+temperature, `max_tokens`) is left out or renamed, with a warning, and so is reasoning in `<think>…</think>`.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import Annotated, Any, ClassVar, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
 from interloq.errors import InputError, MissingDependencyError
+from interloq.models.chat_parameters import Parameters, parameters_of
 from interloq.models.replies import Reply
 from interloq.play.bot import NOTHING_TO_ANSWER, roles
 from interloq.records import Turn
@@ -82,12 +84,16 @@ class Endpoint(Component):
         connection = self._connection
         from interloq.models.chat_stream import stream_reply
 
-        return _run(stream_reply(connection, self._body(turns, seed), show))
+        found = _run(stream_reply(connection, self._body(turns, seed), show))
+        self._warn_of_left_out()
+        return found
 
     def _answers(self, bodies: Sequence[dict[str, Any]]) -> list[Reply]:
         connection = self._connection
         if not self.cache:
-            return _run(connection.replies(bodies))
+            found: list[Reply] = _run(connection.replies(bodies))
+            self._warn_of_left_out()
+            return found
         from interloq.models.chat_cache import answer_key, cache_answers, cached_answers
         from interloq.models.chat_server import ChatAnswer, read_answer
 
@@ -97,6 +103,7 @@ class Endpoint(Component):
         asked = dict(zip(new, self.ask(list(new.values()), read_answer), strict=True))
         cache_answers({key: answer for key, answer in asked.items() if isinstance(answer, ChatAnswer)})
         known |= asked
+        self._warn_of_left_out()
         return [
             Reply(found.text) if isinstance(found := known[key], ChatAnswer) else Reply("", str(found)) for key in keys
         ]
@@ -107,9 +114,23 @@ class Endpoint(Component):
         read: Callable[[bytes], T],
         allowed: Callable[[], str] | None = None,
         ended: Callable[[Any, float], None] | None = None,
+        *,
+        reasoning_tokens: int = 0,
     ) -> list[Any]:
         """Send requests of any content; see `ChatConnection.answers`."""
-        return _run(self._connection.answers(bodies, read, allowed, ended))
+        work = self._connection.answers(bodies, read, allowed, ended, reasoning_tokens=reasoning_tokens)
+        return _run(work)
+
+    @property
+    def parameters(self) -> Parameters:
+        """What the model is known not to accept."""
+        return parameters_of(self._connection.url, self.model)
+
+    def _warn_of_left_out(self) -> None:
+        """Say once which parameters the model does not accept."""
+        if names := self.parameters.news():
+            effect = ": replies cannot be repeated" if "seed" in names else ""
+            warnings.warn(f"{self.url}: {self.model} does not accept {' and '.join(names)}{effect}", stacklevel=3)
 
     def try_out(self, turns: Sequence[Turn]) -> None:
         """Send one request without retries; a server that is only busy is accepted, because the run retries."""
@@ -119,6 +140,7 @@ class Endpoint(Component):
             raise InputError(f"the endpoint does not answer: {failed}", hint="check url, model and key", where=self.url)
         if failed:
             warnings.warn(f"{self.url}: {failed}; continuing anyway", stacklevel=2)
+        self._warn_of_left_out()
 
     def check_key(self) -> None:
         """Raise an error if the key is needed and its variable is not set."""

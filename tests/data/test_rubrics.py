@@ -95,22 +95,44 @@ def test_a_rubric_that_does_not_exist() -> None:
     longest=st.integers(60, 400),
 )
 def test_a_dialogue_is_json_of_limited_size(turns: list[str], reply: str, longest: int) -> None:
-    text = dialogue_json(turns, {"reply": reply}, longest=longest)
-    assert len(text.encode()) <= longest + 40  # braces and keys
-    assert "<" not in text
-    value = json.loads(text)
-    kept = value["context"]
-    assert kept == turns[len(turns) - len(kept) :]
-    assert value["reply"] == reply or (kept == [] and value["reply"].endswith("…"))
+    excerpt = dialogue_json(turns, {"reply": reply}, longest=longest)
+    assert len(excerpt.text.encode()) <= longest + 40  # braces and keys
+    assert "<" not in excerpt.text
+    value = json.loads(excerpt.text)
+    kept, last = value["context"], turns[len(turns) - len(value["context"]) :]
+    assert kept[1:] == last[1:]
+    assert kept[:1] == last[:1] or last[0].endswith(kept[0].removeprefix("…"))
+    assert excerpt.context_cut == (kept != turns)
+    assert excerpt.replies_cut == (value["reply"] != reply)
+    assert value["reply"] == reply or reply.startswith(value["reply"].removesuffix("…"))
 
 
-def test_old_turns_are_dropped_first() -> None:
-    text = dialogue_json(["a" * 50, "b" * 50, "c"], {"A": "x", "B": "y"}, longest=90)
-    assert json.loads(text) == {"context": ["b" * 50, "c"], "A": "x", "B": "y"}
+def test_old_turns_are_dropped_first_and_the_next_one_loses_its_beginning() -> None:
+    turns = ["a" * 50, "b" * 50 + "end of it", "c"]
+    excerpt = dialogue_json(turns, {"A": "x", "B": "y"}, longest=80)
+    first, second = json.loads(excerpt.text)["context"]
+    assert (first[:2], first[-9:], second) == ("…b", "end of it", "c")
+    assert (excerpt.replies_cut, excerpt.context_cut) == (0, True)
+    whole = dialogue_json(turns, {"A": "x", "B": "y"}, longest=200)
+    assert json.loads(whole.text)["context"] == turns
+    assert (whole.replies_cut, whole.context_cut) == (0, False)
+
+
+def test_a_long_reply_leaves_room_for_the_context() -> None:
+    turns = ["an old turn " * 15, "the question " * 15]
+    excerpt = dialogue_json(turns, {"A": "x" * 9_000, "B": "y" * 300}, longest=1_000)
+    value = json.loads(excerpt.text)
+    assert value["context"][-1] == turns[-1]
+    assert value["A"].endswith("…")
+    assert len(value["A"]) < 300
+    assert (excerpt.replies_cut, excerpt.context_cut) == (2, False)
+    alone = dialogue_json(["hi"], {"reply": "x" * 9_000}, longest=1_000)
+    assert json.loads(alone.text)["context"] == ["hi"]
+    assert len(json.loads(alone.text)["reply"]) > 900  # a short context needs no more than its own room
 
 
 def test_half_characters_are_replaced() -> None:
-    assert json.loads(dialogue_json([], {"reply": "a\ud800"}, longest=99))["reply"] == "a\ufffd"
+    assert json.loads(dialogue_json([], {"reply": "a\ud800"}, longest=99).text)["reply"] == "a\ufffd"
 
 
 @pytest.mark.parametrize(

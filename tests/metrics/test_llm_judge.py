@@ -174,6 +174,85 @@ def test_any_script_and_half_characters(server: JudgeServer) -> None:
     assert metric.rubric_for(Sample("1", ["hi 你"], "fine, thanks")).where == "en"
 
 
+def test_all_replies_to_a_context_are_judged_by_the_same_prompt(server: JudgeServer) -> None:
+    metric = judge(server)
+    for context, language in (("How are you?", "en"), ("元気ですか。", "ja"), ("", "en")):
+        for reply in ("Fine, thanks.", "元気です。ありがとう。", "我很好，谢谢你。"):
+            assert metric.rubric_for(Sample("1", [context], reply)).where == language
+    assert judge(server, rubric="zh").rubric_for(Sample("1", ["How are you?"], "Fine.")).where == "zh"
+    assert "language-of-context" in metric.built_with()
+    assert "language-zh" in judge(server, rubric="zh").built_with()
+    whole = judge(server, of="dialogue")
+    for reply in ("Fine.", "元気です。ありがとう。今日はいい天気ですね。"):
+        dialogue = Dialogue("1", [Turn("How are you?", "person"), Turn(reply, "bot")], systems={"bot": "b"})
+        (sample,) = whole_dialogues([dialogue])
+        assert whole.rubric_for(sample).where == "en"
+
+
+def test_what_was_shortened_is_counted_and_noted(server: JudgeServer) -> None:
+    long, old = "word " * 200, Sample("4", ["an old turn " * 90, "how was it ?"], "fine")
+    result = evaluate(judge(server, longest=600), [*replies("fine", long, long), old])
+    assert (result.details["cut_replies"], result.details["cut_contexts"]) == (2, 1)
+    (note,) = (note for note in result.notes if note.name == "judge")
+    assert "2 replies and 1 context shortened: raise longest=600" in note.text
+    for body in server.bodies:
+        (line,) = (line for line in body["messages"][0]["content"].splitlines() if line.startswith("{"))
+        assert json.loads(line)["context"][-1] == "how was it ?"
+    whole = evaluate(judge(server), replies("fine", long))
+    assert not whole.details.keys() & {"cut_replies", "cut_contexts"}
+    assert "shortened" not in whole.notes[-1].text
+
+
+# ---- models that reason ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def reasoning(server: JudgeServer) -> JudgeServer:
+    """A model that takes no sampling parameters and needs tokens before it answers."""
+    server.refuses, server.reasoning = ("max_tokens", "temperature", "seed"), 1_000
+    return server
+
+
+def test_what_a_model_refuses_is_left_out_once_and_said(reasoning: JudgeServer) -> None:
+    metric = judge(reasoning, mode="sampled", temperature=0.5)
+    result = evaluate(metric, replies("a", "bb", "ccc"))
+    assert result.n == 3
+    assert len(reasoning.bodies) == 3 + 3  # one refusal of each parameter
+    assert reasoning.bodies[-1].keys() == {"model", "messages", "max_completion_tokens", "response_format"}
+    assert reasoning.bodies[-1]["max_completion_tokens"] == 256 + 4096
+    assert result.signature.parts["built-with"].endswith(",without-seed,without-temperature")
+    assert "does not accept seed and temperature, so a second run can differ" in result.notes[-1].text
+
+
+def test_a_run_from_the_cache_has_the_same_signature(reasoning: JudgeServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = evaluate(judge(reasoning, mode="sampled"), replies("a", "bb"))
+    seen = len(reasoning.seen)
+    monkeypatch.setattr("interloq.models.chat_parameters._KNOWN", {})
+    second = evaluate(judge(reasoning, mode="sampled"), replies("a", "bb"))
+    assert len(reasoning.seen) == seen
+    assert (second.value, second.signature, second.notes) == (first.value, first.signature, first.notes)
+
+
+def test_a_second_estimate_counts_the_reasoning(reasoning: JudgeServer) -> None:
+    announced = list[str]()
+    with spending(announce=announced.append):
+        evaluate(judge(reasoning, mode="sampled"), replies("a", "bb", "ccc"))
+    assert ["at most 768 out" in announced[0], f"at most {2 * (256 + 4096):,} out" in announced[1]] == [True, True]
+
+
+def test_reasoning_that_leaves_no_room_for_the_answer(reasoning: JudgeServer) -> None:
+    with pytest.raises(InputError, match="no text before the limit of tokens was reached: raise max_tokens"):
+        evaluate(judge(reasoning, mode="sampled", reasoning_tokens=100), replies("a", "bb"))
+    assert len(reasoning.seen) == 4  # nothing but the first request and its refusals
+
+
+def test_a_model_that_refuses_log_probabilities(server: JudgeServer) -> None:
+    server.refuses = ("logprobs",)
+    with pytest.raises(InputError, match="no log-probabilities, which mode='expected' needs; write mode='sampled'"):
+        evaluate(judge(server), replies("a", "b"))
+    assert len(server.seen) == 1
+
+
 def test_answers_are_cached_by_model_prompt_and_parameters(server: JudgeServer, cache: Path) -> None:
     samples = replies(*"abc")
     first = evaluate(judge(server), samples)

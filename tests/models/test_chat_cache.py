@@ -20,9 +20,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_answers_are_found_by_key(folder: Path) -> None:
-    answers = {b"a": ChatAnswer("half \ud83d", None), b"b": ChatAnswer("5", (("5", -0.1), (" 4", -2.5)), 7, 1)}
+    answers = {
+        b"a": ChatAnswer("half \ud83d", None),
+        b"b": ChatAnswer("5", (("5", -0.1), (" 4", -2.5)), 7, 1, ("seed",)),
+    }
     cache_answers(answers)
     assert cached_answers([b"a", b"b", b"c"]) == answers
+    BlobCache(folder / FILE, "answer").put([(b"d", b'["5", null, 7, 1]')])  # as earlier versions wrote it
+    assert cached_answers([b"d"]) == {b"d": ChatAnswer("5", None, 7, 1)}
 
 
 @pytest.mark.parametrize("row", [b"[", b"{}", b'["5"]', b'["5", [["x"]], 1, 1]', b'["5", null, 1, "x"]'])

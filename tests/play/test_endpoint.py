@@ -55,7 +55,7 @@ def test_replies_come_in_order_and_not_too_many_at_once(server: Server) -> None:
 
 
 @pytest.mark.parametrize(
-    "word", ["500*2", "503*1", "429*1", "date*1", "nonsense*2", "malformed*1", "cut*1", "fields*2"]
+    "word", ["500*2", "503*1", "429*1", "date*1", "nonsense*2", "malformed*1", "torn off*1", "fields*2"]
 )
 def test_what_passes_is_tried_again(server: Server, word: str) -> None:
     assert ask(endpoint(server), word, "b") == [Reply(f"re {word} 0"), Reply("re b 1")]
@@ -199,3 +199,27 @@ def test_a_reply_is_shown_while_it_arrives(server: Server) -> None:
     assert shown(bot, "503*1")[0] == Reply("re 503*1 3")  # nothing was shown, so it is tried again
     assert shown(bot, "silent")[0] == Reply("", "empty")
     assert streamed(bot, [], 3, print) == Reply("", "nothing to answer")
+
+
+def test_reasoning_is_not_part_of_a_reply(server: Server) -> None:
+    bot = endpoint(server)
+    found = ask(bot, "thought", "open thought", "only thought", "cut", "cut short")
+    assert found[:2] == [Reply("Hello!")] * 2
+    assert found[2] == Reply("", "the answer has only reasoning and no text")
+    assert {reply.failure for reply in found[3:]} == {
+        "no text before the limit of tokens was reached: raise max_tokens"
+    }
+    assert shown(bot, "thinking") == (Reply("Hello there!"), ["Hello", "Hello there!"])
+    assert "raise max_tokens" in shown(bot, "cut off")[0].failure
+
+
+def test_what_the_model_does_not_accept_is_left_out_with_a_warning(server: Server) -> None:
+    server.refuses = ("seed", "max_tokens", "temperature")
+    bot = endpoint(server, temperature=0.5, max_tokens=20)
+    with pytest.warns(UserWarning, match="small does not accept temperature and seed: replies cannot be repeated"):
+        bot.try_out([Turn("a", "b")])
+    assert ask(bot, "a", "b") == [Reply("re a None"), Reply("re b None")]  # and no second warning
+    assert server.seen[-1][3].keys() == {"model", "messages", "max_completion_tokens"}
+    assert server.seen[-1][3]["max_completion_tokens"] == 20
+    assert len(server.seen) == 3 + 1 + 2
+    assert shown(bot, "hello")[0] == Reply("re hello None")

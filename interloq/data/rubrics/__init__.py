@@ -36,6 +36,7 @@ PROMPTS = {  # what each prompt must contain
     "pair": ("definition", "dialogue", "answers"),
 }
 FORM = 'write {"scale": [1, 5], "dimensions": {"overall": "…"}, "single": "… {dialogue} …"}'
+SHORTEST = 40  # bytes of a turn that are worth keeping
 _SLOT = re.compile(r"\{(\w+)\}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _KANA, _HAN = re.compile("[\u3040-\u30ff]"), re.compile("[\u3040-\u30ff\u3400-\u9fff]")
@@ -100,17 +101,38 @@ def read_rubric(name: str, of: Unit = "reply") -> Rubric:
     return _checked(read_json(path, hint=FORM), name)
 
 
-def dialogue_json(turns: Sequence[str], replies: Mapping[str, str], *, longest: int) -> str:
-    """The dialogue as a JSON object of about `longest` bytes at most: old turns are dropped, long replies are cut."""
-    share = longest // len(replies)
-    ends = ", ".join(f'"{name}": {_shortened(text, share)}' for name, text in replies.items())
-    kept, size = list[str](), len(ends.encode())
-    for turn in map(_quoted, reversed(turns)):
-        size += len(turn.encode()) + 2
-        if size > longest:
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A dialogue as a judge reads it, and how many replies, and whether the context, had to be shortened."""
+
+    text: str
+    replies_cut: int = 0
+    context_cut: bool = False
+
+
+def dialogue_json(turns: Sequence[str], replies: Mapping[str, str], *, longest: int) -> Excerpt:
+    """The dialogue as a JSON object of about `longest` bytes at most.
+
+    Replies lose their ends, each at the same length. The context loses its oldest turns and then the beginning of the
+    next one; it keeps half of the room if it needs it, so that no reply is judged without its context.
+    """
+    quoted_turns = [_quoted(turn) for turn in turns]
+    context_size = sum(len(turn.encode()) + 2 for turn in quoted_turns)
+    keys = sum(len(f'"{name}": , ') for name in replies)
+    room = max(longest // 2, longest - context_size) - keys
+    shortened = {name: _shortened(text, room // len(replies)) for name, text in replies.items()}
+    ends = ", ".join(f'"{name}": {text}' for name, text in shortened.items())
+    kept, left = list[str](), longest - len(ends.encode())
+    for turn, quoted in zip(reversed(turns), reversed(quoted_turns), strict=True):
+        size = len(quoted.encode()) + 2
+        if size > left:
+            if left > SHORTEST:
+                kept.insert(0, _shortened(turn, left - 2, from_start=True))
             break
-        kept.insert(0, turn)
-    return f'{{"context": [{", ".join(kept)}], {ends}}}'
+        kept.insert(0, quoted)
+        left -= size
+    replies_cut = sum(shortened[name] != _quoted(text) for name, text in replies.items())
+    return Excerpt(f'{{"context": [{", ".join(kept)}], {ends}}}', replies_cut, context_cut=kept != quoted_turns)
 
 
 def transcript_json(turns: Sequence[tuple[str, str]]) -> str:
@@ -132,12 +154,13 @@ def _quoted(text: str) -> str:
     return plain.replace("<", "\\u003c").replace("[", "\\u005b")
 
 
-def _shortened(text: str, longest: int) -> str:
-    """The quoted text, without its end if it has more bytes than allowed."""
+def _shortened(text: str, longest: int, *, from_start: bool = False) -> str:
+    """The quoted text, without its end, or its beginning, if it has more bytes than allowed."""
     quoted = _quoted(text)
     while (size := len(quoted.encode())) > longest and text:
-        text = text[: min(len(text) - 1, len(text) * longest // size)]
-        quoted = _quoted(text + "…")
+        length = min(len(text) - 1, len(text) * longest // size)
+        text = text[len(text) - length :] if from_start else text[:length]
+        quoted = _quoted(f"…{text}" if from_start else f"{text}…")
     return quoted
 
 
