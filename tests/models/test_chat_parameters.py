@@ -47,7 +47,7 @@ def test_what_is_sent_after_refusals() -> None:
     assert known.accepted(body, reasoning_tokens=99) == body
     assert known.learn("max_tokens", body)
     assert known.accepted(body, reasoning_tokens=99)["max_completion_tokens"] == 119
-    assert known.left_out == ()  # it is only renamed
+    assert not known.left_out  # it is only renamed
     assert known.learn("seed", body)
     assert (known.news(), known.news()) == (("seed",), ())
     assert known.accepted(body) == {"model": "m", "max_completion_tokens": 20, "temperature": 0.5, "logprobs": True}
