@@ -203,7 +203,8 @@ class Score:
     """One sample's score by a metric (its spec); `value` is None if unscored, and `reason` says why.
 
     `details` are further facts about the score as JSON values, such as the interval of a prediction. `dialogue` is the
-    sample's, since replies in one dialogue are not independent.
+    sample's, since replies in one dialogue are not independent. `sample` is a fingerprint of what was scored, so that
+    scores are not joined with other samples (`interloq.metrics.sample_fingerprint`).
     """
 
     id: str
@@ -213,6 +214,7 @@ class Score:
     system: str = ""
     details: Mapping[str, Any] = field(default_factory=dict, hash=False)
     dialogue: str = ""
+    sample: str = field(default="", compare=False)
 
     @property
     def key(self) -> Key:
@@ -253,13 +255,15 @@ class Result(Tabular):
     notes: tuple[Note, ...] = ()
     details: Mapping[str, float] = field(default_factory=dict)
     dialogues: Mapping[Key, str] = field(default_factory=dict)  # of samples that belong to a known one
+    prints: Sequence[str] = field(default=(), compare=False)  # fingerprint of each sample, in their order
 
     def scores(self, metric: str = "") -> Iterator[Score]:
         """One record per sample, with the metric's spec or another name."""
-        for key, value in self.by_sample.items():
+        for i, (key, value) in enumerate(self.by_sample.items()):
             known = None if math.isnan(value) else value
             reason, dialogue = self.reasons.get(key, ""), self.dialogues.get(key, "")
-            yield Score(key[0], metric or self.metric, known, reason, key[1], dialogue=dialogue)
+            sample = self.prints[i] if self.prints else ""
+            yield Score(key[0], metric or self.metric, known, reason, key[1], dialogue=dialogue, sample=sample)
 
     def _title(self) -> str:
         """The metric's spec."""

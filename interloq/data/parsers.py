@@ -56,6 +56,7 @@ def _score(value: Mapping[str, Any], _: str) -> Score:
         system=_get(value, "system", str, ""),
         details=_get(value, "details", dict, {}),
         dialogue=_name(value, "dialogue", ""),
+        sample=_get(value, "sample", str, ""),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from interloq.data.jsonl import Rejected, read_all
 from interloq.interlocutor.samples import CONTINUED
 from interloq.meta.continuity import evaluate_continuity
 from interloq.meta.continuity_table import MEASURES, ContinuityRow, ContinuityTable, UserGroup
+from interloq.meta.scored_samples import ScoredSamples
 from interloq.meta.table import Estimate
 from interloq.signature import Signature
 
@@ -39,9 +41,11 @@ def evaluate_continuity_file(
     Bad lines, and `columns` for the samples, are handled as in `interloq.read`.
     """
     read = partial(read_all, strict=strict, on_reject=on_reject)
-    return evaluate_continuity(
-        read(scores, kind="scores"),
-        read([samples], columns=columns),
+    labelled = list(read([samples], columns=columns))
+    checked = ScoredSamples(labelled)
+    table = evaluate_continuity(
+        checked.check_all(scores, partial(read, kind="scores")),
+        labelled,
         train=read([train], columns=columns) if train else (),
         dev=read([dev], columns=columns) if dev else (),
         aspect=aspect,
@@ -49,6 +53,7 @@ def evaluate_continuity_file(
         n_bootstrap=n_bootstrap,
         seed=seed,
     )
+    return replace(table, notes=(*table.notes, *checked.notes()))
 
 
 def read_continuity(path: str | Path) -> ContinuityTable:

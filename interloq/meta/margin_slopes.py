@@ -22,6 +22,7 @@ from interloq.meta.few_labels import are_selected
 from interloq.meta.judgments import MOST_UNSCORED
 from interloq.meta.origin import common_origin
 from interloq.meta.score_slope import score_slope
+from interloq.meta.scored_samples import ScoredSamples
 from interloq.meta.signatures import read_signatures
 from interloq.meta.table import UnitKind
 from interloq.meta.version_files import Reading
@@ -161,6 +162,7 @@ def _scored(
     if judge is None:
         raise InputError(f"no scores of {metric}", hint="score the rated samples with it", where=str(path))
     own = [score for score in reading.read(path, "scores") if score.metric == metric]
+    own = list(ScoredSamples(samples).check(own, path))
     return {key: score for score in own if (key := known.find(score.id, score.system))}, judge
 
 

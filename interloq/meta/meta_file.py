@@ -16,6 +16,7 @@ from interloq.meta.evaluate import meta_evaluate
 from interloq.meta.judgments import aspects as rated_aspects
 from interloq.meta.origin import same_judge
 from interloq.meta.rated_dialogues import rated_dialogues
+from interloq.meta.scored_samples import ScoredSamples
 from interloq.meta.signatures import known_signatures
 from interloq.meta.significance import Adjust
 from interloq.meta.table import COEFFICIENTS, By, MetaTable, SystemScore, UnitKind
@@ -58,12 +59,14 @@ def meta_file(
         raise InputError("rated samples or rated dialogues are needed, not both", hint="give --samples or --dialogues")
     read = partial(read_all, strict=strict, on_reject=on_reject)
     with progress("meta-evaluating", None) as step:
-        scored: Iterable[Score] = counted(read(scores, kind="scores"), step)
-        rated: Iterable[Sample] = counted(read([samples] if samples else [], columns=columns), step)
+        talks = list(counted(read(dialogues, kind="dialogues"), step))
+        checked = ScoredSamples(dialogues=talks)
+        scored: Iterable[Score] = counted(checked.check_all(scores, partial(read, kind="scores")), step)
+        rated: Iterable[Sample] = checked.watch(counted(read([samples] if samples else [], columns=columns), step))
         if dialogues:
-            scored, rated = rated_dialogues(scored, list(counted(read(dialogues, kind="dialogues"), step)))
+            scored, rated = rated_dialogues(scored, talks)
         if len(aspects) > 1 or ALL in aspects:
-            scored, rated = list(scored), list(rated)
+            rated, scored = list(rated), list(scored)  # samples first, so that scores can be checked
             aspects = _asked(aspects, rated)
         evaluate = partial(meta_evaluate, role=role, by=by, coefficients=coefficients, n_bootstrap=n_bootstrap)
         evaluate = partial(evaluate, seed=seed, compare=compare, n_permutations=n_permutations, adjust=adjust)
@@ -72,7 +75,11 @@ def meta_file(
         tables = {aspect: evaluate(scored, rated, aspect=aspect, selection=select()) for aspect in aspects}
     judges = _judges(scores)
     unit: UnitKind = "dialogue" if dialogues else "sample"
-    return {aspect: replace(table, judges=judges, unit=unit) for aspect, table in tables.items()}
+    notes = checked.notes()
+    return {
+        aspect: replace(table, judges=judges, unit=unit, notes=(*table.notes, *notes))
+        for aspect, table in tables.items()
+    }
 
 
 def _judges(paths: Sequence[str | Path]) -> dict[str, Signature]:

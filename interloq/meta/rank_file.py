@@ -19,6 +19,7 @@ from interloq.meta.origin import common_origin
 from interloq.meta.rank import rank
 from interloq.meta.ranking import Method, Ranking, Unit
 from interloq.meta.rating_scores import rating_scores
+from interloq.meta.scored_samples import ScoredSamples
 from interloq.metrics.metric_names import find
 from interloq.records import Dialogue, Score
 
@@ -113,19 +114,24 @@ def read_scored(
                 raise InputError(f"{path} is named twice", hint="name each file once")
     origin = common_origin({path: header(path) for path in files})
     read = partial(read_all, strict=strict, on_reject=on_reject)
-    found = _scores(scores, aspect, role, read), list(read(dialogues, kind="dialogues"))
-    return ScoredDialogues(*found, origin.get("partners", ""))
+    talks = list(read(dialogues, kind="dialogues"))
+    return ScoredDialogues(_scores(scores, talks, aspect, role, read), talks, origin.get("partners", ""))
 
 
 def _scores(
-    paths: Sequence[str | Path], aspect: str | None, role: str, read: Callable[..., Iterator[Any]]
+    paths: Sequence[str | Path],
+    dialogues: Sequence[Dialogue],
+    aspect: str | None,
+    role: str,
+    read: Callable[..., Iterator[Any]],
 ) -> list[Score]:
     if aspect is None and role:
         raise InputError(f"role {role!r} without an aspect", hint="name the aspect of the ratings: --aspect overall")
     rated = {} if aspect is None else {path: kind for path in paths if (kind := kind_of(path)) in RATED}
     if aspect is not None and not rated:
         raise InputError(f"no ratings of {aspect!r}: {paths[0]} has scores", hint="give samples or dialogues")
-    found = list(read([path for path in paths if path not in rated], kind="scores"))
+    scored = [path for path in paths if path not in rated]
+    found = list(ScoredSamples(dialogues=dialogues).check_all(scored, partial(read, kind="scores")))
     for path, kind in rated.items():
         found += rating_scores(read([path], kind=kind), aspect=aspect or "", role=role)
     return found

@@ -14,6 +14,7 @@ from interloq.data.progress import Progress, silent
 from interloq.errors import InputError
 from interloq.meta.compare_options import COMPARE_DEFAULTS, CompareOptions
 from interloq.meta.origin import common_origin
+from interloq.meta.scored_samples import ScoredSamples
 from interloq.meta.signatures import known_signatures
 from interloq.meta.slices import NAMES
 from interloq.meta.table import UnitKind
@@ -76,7 +77,8 @@ def read_versions(files: Mapping[str, str | Path], reading: Reading) -> Versions
     headers = {str(path): {k: v for k, v in header(path).items() if k != "bots"} for path in files.values()}
     origin = common_origin(headers)
     if kind == "scores":
-        return Versions(*_from_scores(files, reading), origin)
+        versions, judges, notes = _from_scores(files, reading)
+        return Versions(versions, judges, origin, notes)
     if not reading.options.scoring_metrics:
         raise InputError(f"no metric to compare {kind} by", hint="name one: -m \"relevance(model='ready')\"")
     versions, judges, notes = _from_records(files, kind, reading)
@@ -86,17 +88,22 @@ def read_versions(files: Mapping[str, str | Path], reading: Reading) -> Versions
 # ---- score files -----------------------------------------------------------------------------------------------------
 
 
-def _from_scores(files: Mapping[str, str | Path], reading: Reading) -> tuple[dict[str, Version], dict[str, Signature]]:
+def _from_scores(
+    files: Mapping[str, str | Path], reading: Reading
+) -> tuple[dict[str, Version], dict[str, Signature], tuple[str, ...]]:
     if len(reading.options.samples) > len(files):
         raise InputError(f"{len(reading.options.samples)} files of samples", hint="give one, or one per version")
     versions = {}
+    notes: list[str] = []
     for i, (side, path) in enumerate(files.items()):
         scores = _wanted(reading.read(path, "scores"), reading.options.metrics)
         system = _one_system({score.system for score in scores}, side, path, reading)
-        records, fields = _records(reading, i)
+        records, fields = _records(reading, i, side)
+        scored = [sample for sample in records if sample.system in ("", system)]
+        checked = ScoredSamples(scored)
         units = sample_units(
-            [score for score in scores if score.system == system],
-            [sample for sample in records if sample.system in ("", system)],
+            list(checked.check((score for score in scores if score.system == system), path)),
+            scored,
             fields=fields,
             ratings=reading.options.ratings,
         )
@@ -105,7 +112,8 @@ def _from_scores(files: Mapping[str, str | Path], reading: Reading) -> tuple[dic
         versions[side] = Version(
             system or Path(path).name, noun, tuple(units), _other_aspects(records, reading), _roles(records)
         )
-    return versions, _common_judges(files.values())
+        notes += checked.notes()
+    return versions, _common_judges(files.values()), tuple(notes)
 
 
 def _common_judges(paths: Iterable[str | Path]) -> dict[str, Signature]:
@@ -123,11 +131,12 @@ def _wanted(scores: Sequence[Score], metrics: Sequence[str]) -> Sequence[Score]:
     return [score for score in scores if not wanted or score.metric in wanted]
 
 
-def _records(reading: Reading, i: int) -> tuple[list[Sample], Fields]:
-    """The samples of the i-th score file and their fields."""
-    if not reading.options.samples:
+def _records(reading: Reading, i: int, side: str) -> tuple[list[Sample], Fields]:
+    """The samples of the i-th score file and their fields; one file may hold both versions, but no repeats."""
+    paths = reading.options.samples
+    if not paths or (i >= len(paths) and side not in ("old", "new")):
         return [], {}
-    path = reading.options.samples[min(i, len(reading.options.samples) - 1)]
+    path = paths[min(i, len(paths) - 1)]
     return reading.read(path, "samples"), reading.fields(path, "samples")
 
 

@@ -18,7 +18,7 @@ from interloq.data.dialogue_names import DialogueFinder
 from interloq.errors import InputError, RejectedWarning, count
 from interloq.metrics.checks import Checks
 from interloq.metrics.metric import Array, FittedMetric, Metric, SetMetric, details, judges_dialogues
-from interloq.metrics.sample_fingerprint import SampleFingerprint
+from interloq.metrics.sample_fingerprint import SampleFingerprint, SamplePrints
 from interloq.metrics.transposed import LayoutCheck
 from interloq.records import NO_SYSTEM, BySample, Key, Note, Result, Sample, format_key
 from interloq.registry import create, name_of, title
@@ -126,7 +126,8 @@ class _Scoring:
         self.metrics, self.kept = metrics, samples if isinstance(samples, list) else None
         self.ids: list[str] = []
         self.system_of: list[str] = []
-        self.fingerprint, layout, checks = SampleFingerprint(), LayoutCheck(), Checks(metrics)
+        self.fingerprint, self.prints = SampleFingerprint(), SamplePrints()
+        layout, checks = LayoutCheck(), Checks(metrics)
         self.reasons: list[dict[Key, str]] = [{} for _ in metrics]
         rows: list[list[Array]] = [[] for _ in metrics]
         finder = DialogueFinder()
@@ -134,6 +135,7 @@ class _Scoring:
             self.ids += [sample.id for sample in chunk]
             self.system_of += [sys.intern(sample.system) for sample in chunk]
             self.fingerprint.add(chunk)
+            self.prints.add(chunk)
             finder.add(chunk)
             layout.add(chunk)
             checks.add(chunk)
@@ -160,6 +162,7 @@ class _Scoring:
                     f"duplicate sample {format_key(first)}", hint="give every sample of a system its own id"
                 )
         self.rows = [part[order] for part in rows]
+        self.prints = self.prints.select(order)
         self.kept = [self.kept[i] for i in order] if self.kept is not None else None
 
     def systems(self) -> list[str]:
@@ -193,6 +196,7 @@ class _Scoring:
             by_sample=BySample(ids, systems, values),
             reasons=reasons,
             dialogues=self.dialogues,
+            prints=self.prints.select(np.flatnonzero(mask)) if system else self.prints,
             details=details(metric, rows[scored].sum(axis=0)) if scored.any() else {},
             notes=(*own_notes, *_remarks(metric, rows[scored])) if not system else own_notes,
         )

@@ -1,12 +1,95 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fingerprint of a set of samples, for signatures."""
+"""Fingerprints of sets of samples, for signatures, and of single samples, for score files.
+
+The fingerprint of a sample has three parts, `reply-context-references`, each of eight hexadecimal digits, or empty
+without a context or references. It tells whether scores are of these samples and two versions of these references; ids,
+systems, ratings, spaces and the Unicode form of texts do not matter.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import unicodedata
+from array import array
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, overload
+from zlib import crc32
 
 from interloq.records import Sample
 from interloq.signature import fingerprint
+
+
+class SamplePrint(NamedTuple):
+    """Parts of the fingerprint of one sample; all are empty if it is unknown."""
+
+    reply: str = ""
+    context: str = ""
+    references: str = ""
+
+    def __str__(self) -> str:
+        return "-".join(self)
+
+
+def sample_print(sample: Sample) -> SamplePrint:
+    """Return the fingerprint of a sample."""
+    return _as_print(_numbers(sample))
+
+
+def read_print(text: str) -> SamplePrint:
+    """Read the fingerprint in a score file; one that cannot be read is unknown."""
+    parts = text.split("-")
+    return SamplePrint(*parts) if len(parts) == len(SamplePrint._fields) else SamplePrint()
+
+
+class SamplePrints(Sequence[str]):
+    """Fingerprints of many samples, twelve bytes each."""
+
+    def __init__(self, numbers: array[int] | None = None) -> None:
+        self._numbers = array("I") if numbers is None else numbers
+
+    def add(self, samples: Iterable[Sample]) -> None:
+        for sample in samples:
+            self._numbers.extend(_numbers(sample))
+
+    def select(self, places: Iterable[int]) -> SamplePrints:
+        """Return the fingerprints of these samples."""
+        chosen = array("I")
+        for i in places:
+            chosen.extend(self._numbers[3 * i : 3 * i + 3])
+        return SamplePrints(chosen)
+
+    @overload
+    def __getitem__(self, i: int) -> str: ...
+    @overload
+    def __getitem__(self, i: slice) -> Sequence[str]: ...
+    def __getitem__(self, i: int | slice) -> str | Sequence[str]:
+        if isinstance(i, slice):
+            return [self[j] for j in range(*i.indices(len(self)))]
+        return str(_as_print(self._numbers[3 * i : 3 * i + 3]))
+
+    def __len__(self) -> int:
+        return len(self._numbers) // 3
+
+
+def _numbers(sample: Sample) -> tuple[int, int, int]:
+    context = "\0".join(turn.text for turn in sample.context)
+    references = "\0".join(sorted(f"{_plain(r.text)}\0{r.weight!r}" for r in sample.references))
+    return (
+        _hash(_plain(sample.response)),
+        _hash(_plain(context)) if context else 0,
+        _hash(references) if references else 0,
+    )
+
+
+def _as_print(numbers: Sequence[int]) -> SamplePrint:
+    return SamplePrint(*(f"{number:08x}" if number else "" for number in numbers))
+
+
+def _plain(text: str) -> str:
+    return " ".join((text if text.isascii() else unicodedata.normalize("NFC", text)).split())
+
+
+def _hash(text: str) -> int:
+    return crc32(text.encode("utf-8", "surrogatepass")) or 1  # 0 stands for an empty part
 
 
 class SampleFingerprint:

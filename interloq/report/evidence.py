@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from interloq.data.jsonl import Rejected, extra_fields, header, read_all
 from interloq.errors import InputError
@@ -30,11 +30,12 @@ from interloq.meta.matrix import spearman_matrix
 from interloq.meta.origin import common_origin
 from interloq.meta.rank import rank
 from interloq.meta.ranking import Ranking
+from interloq.meta.scored_samples import ScoredSamples
 from interloq.meta.slices import NAMES
 from interloq.meta.table import MetaTable
 from interloq.metrics import metric_names
 from interloq.pipelines.curve_file import read_curves
-from interloq.records import Dialogue, Key, Preference, Sample, Score
+from interloq.records import Dialogue, Key, Note, Preference, Sample, Score
 from interloq.reliability.summary import Predictions
 from interloq.report.build import Evidence, columns, identified
 from interloq.report.curves import read_model
@@ -55,11 +56,12 @@ def read_evidence(
     """Read all files of a report and compute what it shows; `fields` are other names of the samples' fields."""
     read = partial(read_all, strict=strict, on_reject=on_reject)
     samples: list[Sample] = list(read([inputs.samples], columns=fields))
+    dialogues: list[Dialogue] = list(read(inputs.dialogues, kind="dialogues"))
     predictions = Predictions()
-    scores = identified(predictions.without(read(inputs.scores, kind="scores")), samples)
+    given, unchecked = _read_scores(inputs.scores, samples, dialogues, read)
+    scores = identified(predictions.without(given), samples)
     headers = {str(path): header(path) for path in (*inputs.dialogues, *inputs.scores)}
     partners = common_origin(headers).get("partners", "")
-    dialogues: list[Dialogue] = list(read(inputs.dialogues, kind="dialogues"))
     preferences: list[Preference] = list(read(inputs.preferences, kind="preferences"))
     read_headers = [(headers[str(path)], str(path)) for path in inputs.scores]
     scored, judged = columns(scores), _judgments(samples, options)
@@ -69,7 +71,7 @@ def read_evidence(
         scores=scores,
         fields=extra_fields(inputs.samples, NAMES if options.slice_by is None else options.slice_by, columns=fields),
         results=[result for facts, path in read_headers for result in read_results(facts, path)],
-        notes=read_notes(facts for facts, _ in read_headers),
+        notes=_with_notes(read_notes(facts for facts, _ in read_headers), unchecked),
         judgments=judged,
         table=_table(scores, samples, options) if judged else None,
         matrix=spearman_matrix(scored | ({PEOPLE: judged} if judged else {})),
@@ -89,6 +91,22 @@ def read_evidence(
         lower_is_better=options.lower_is_better,
         slice_by=options.slice_by,
     )
+
+
+def _read_scores(
+    paths: Sequence[str | Path], samples: Sequence[Sample], dialogues: Sequence[Dialogue], read: Callable[..., Any]
+) -> tuple[list[Score], list[str]]:
+    """Scores, checked to be of these samples and dialogues, and notes on files that could not be checked."""
+    of_samples, of_dialogues = ScoredSamples(samples), ScoredSamples(dialogues=dialogues)
+    scores: list[Score] = []
+    for path in paths:
+        scores += of_dialogues.check(of_samples.check(read([path], kind="scores"), path), path)
+    return scores, of_samples.notes()
+
+
+def _with_notes(notes: list[Note] | None, texts: Sequence[str]) -> list[Note] | None:
+    more = [Note("scored samples", text, 0, 0) for text in texts]
+    return [*(notes or []), *more] if more else notes
 
 
 def _in_role(sample: Sample, role: str) -> Sample:

@@ -23,6 +23,7 @@ from interloq.data.jsonl import Rejected, first_object, header, read
 from interloq.data.parsers import PARSERS
 from interloq.data.pseudonyms import HASHED
 from interloq.errors import InputError, nearest, short_repr
+from interloq.meta.scored_samples import ScoredSamples
 from interloq.records import Dialogue, Sample
 from interloq.signature import file_fingerprint
 from interloq.trust import Trust
@@ -181,7 +182,9 @@ def prepare_file(
         source["users"] = HASHED
     items = _items(records, settings.task, together=together)
     if scores is not None:
-        items = with_scores(items, read(scores, kind="scores", strict=strict, on_reject=on_reject))
+        checked = ScoredSamples(record for record in records if isinstance(record, Sample))
+        scored = read(scores, kind="scores", strict=strict, on_reject=on_reject)
+        items = with_scores(items, checked.check(scored, scores))
     return Prepared(settings, tuple(items), source, len(records))
 
 
