@@ -82,16 +82,17 @@ def lines(path: str | Path) -> Iterator[tuple[int, bytes]]:
 
 def read_small(path: str | Path, *, limit: int = SMALL) -> bytes:
     """All decompressed bytes of a file; more than `limit` are refused before they fill the memory."""
-    return b"".join(_bounded(path, limit))
+    return b"".join(pieces(path, limit=limit))
 
 
 def check_size(path: str | Path, *, limit: int = SMALL) -> None:
     """Refuse a file of more than `limit` bytes, since all its records are kept in memory; pipes are accepted."""
-    for _ in _bounded(path, limit) if str(path) != "-" else ():
+    for _ in pieces(path, limit=limit) if str(path) != "-" else ():
         pass
 
 
-def _bounded(path: str | Path, limit: int) -> Iterator[bytes]:
+def pieces(path: str | Path, *, limit: int) -> Iterator[bytes]:
+    """The decompressed bytes of a file in pieces; an error as soon as there are more than `limit`."""
     left = limit
     try:
         with open_bytes(path) as stream:

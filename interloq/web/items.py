@@ -17,6 +17,7 @@ from interloq.records import Dialogue, Sample, Turn, format_key
 from interloq.signature import fingerprint
 
 MOST_UNITS = 20  # replies on one page
+MOST_PAIRS = 100_000  # of a task
 SPEAKERS = "speakers"  # of a dialogue, in its hidden unit: letter → system, '' for people
 
 
@@ -52,6 +53,10 @@ def compare_items(records: Iterable[Sample | Dialogue]) -> list[Item]:
     groups: dict[str, list[Sample | Dialogue]] = {}
     for record in records:
         groups.setdefault(_occasion(record) if by_id else _key(record), []).append(record)
+    pairs = sum(len(group) * (len(group) - 1) // 2 for group in groups.values())
+    if pairs > MOST_PAIRS:
+        hint = "give fewer systems, or fewer replies to one context"
+        raise InputError(f"{pairs:,} pairs to compare; a task has at most {MOST_PAIRS:,}", hint=hint)
     found = [
         _pair(pair, _occasion(group[0]))
         for group in groups.values()

@@ -11,16 +11,21 @@ from typing import Any
 
 from starlette.datastructures import FormData, UploadFile
 
+from interloq.data.files import pieces
 from interloq.data.jsonl import Rejected
+from interloq.data.tables import SEPARATOR
 from interloq.errors import InputError, MissingDependencyError, SpecError
 from interloq.trust import Trust
 from interloq.web.chat_form import check_local, with_chat_fields
 from interloq.web.chat_task import WHOLE, asked_after, chat_options
+from interloq.web.security import LARGEST_UPLOAD
 from interloq.web.task_file import Prepared, Settings, prepare_chat, prepare_file, read_settings
 
 PREVIEWED = 3  # items
 SHOWN_REJECTS = 5
+MOST_TEXTS = 500_000  # in an uploaded file; they take up to 300 MB of memory
 _BLOCK = 2**20  # bytes
+_STARTS = (b"\n", b"[", b"{", SEPARATOR.encode())  # of what is kept in memory, besides quoted texts
 _SAFE = re.compile(r"[^\w.-]+")
 
 
@@ -52,12 +57,41 @@ async def _kept(given: object, folder: Path) -> Path | None:
     return path
 
 
+class BadLines:
+    """Counts bad lines and keeps the first ones."""
+
+    def __init__(self) -> None:
+        self.count, self.first = 0, list[Rejected]()
+
+    def __call__(self, rejected: Rejected) -> None:
+        self.count += 1
+        if len(self.first) < SHOWN_REJECTS:
+            self.first.append(rejected)
+
+
+def check_content(path: Path) -> None:
+    """Refuse a file that would fill the server's memory, although it may be small when compressed.
+
+    What is kept of a file depends on its texts rather than its bytes: a turn of one letter takes half a kilobyte.
+    """
+    quotes = texts = 0
+    hint = "add it on the server: interloq serve add STUDY FILE"
+    try:
+        for piece in pieces(path, limit=LARGEST_UPLOAD):
+            quotes += piece.count(b'"')
+            texts += sum(piece.count(mark) for mark in _STARTS)
+            if quotes // 2 + texts > MOST_TEXTS:
+                raise InputError(f"{path.name} has more than {MOST_TEXTS:,} texts, lines and lists", hint=hint)
+    except InputError as error:
+        raise InputError(error.what, hint=hint) from error
+
+
 def prepare(given: Upload, trust: Trust = None) -> tuple[Prepared, dict[str, Any]]:
     """The task and a preview: counts, questions, the first pages as annotators see them, and lines that are bad.
 
     `trust` is called with what the bots of a chat do besides talking; None: such bots are refused.
     """
-    rejected: list[Rejected] = []
+    rejected = BadLines()
     options: dict[str, Any] = {
         name: given.fields.get(name) or None for name in ("kind", "name", "title", "instructions")
     }
@@ -71,8 +105,11 @@ def prepare(given: Upload, trust: Trust = None) -> tuple[Prepared, dict[str, Any
         return _prepare_chat(given, settings, trust)
     if given.records is None:
         raise InputError("no file was given", hint="choose a file of samples or dialogues")
+    for path in (given.records, given.scores):
+        if path is not None:
+            check_content(path)
     together = given.fields.get("together", "yes") == "yes"
-    prepared = prepare_file(given.records, settings, together=together, on_reject=rejected.append, scores=given.scores)
+    prepared = prepare_file(given.records, settings, together=together, on_reject=rejected, scores=given.scores)
     return prepared, _preview(prepared, rejected)
 
 
@@ -89,10 +126,10 @@ def _prepare_chat(given: Upload, settings: Settings, trust: Trust) -> tuple[Prep
         for unit, question in asked_after(task, [WHOLE + 1])
     ]
     bots = [f"{name} = {spec}" for name, spec in chat_options(task).bots.items()]
-    return prepared, {**_preview(prepared, []), "questions": asked, "pages": [], "bots": bots}
+    return prepared, {**_preview(prepared, BadLines()), "questions": asked, "pages": [], "bots": bots}
 
 
-def _preview(prepared: Prepared, rejected: list[Rejected]) -> dict[str, Any]:
+def _preview(prepared: Prepared, rejected: BadLines) -> dict[str, Any]:
     task = prepared.settings.task
     return {
         "name": task.name,
@@ -101,6 +138,6 @@ def _preview(prepared: Prepared, rejected: list[Rejected]) -> dict[str, Any]:
         "per_item": task.per_item,
         **prepared.counts(),
         "pages": [dict(item.shown) for item in prepared.items[:PREVIEWED]],
-        "rejected": len(rejected),
-        "reasons": [f"{Path(one.where).name}: {one.what}" for one in rejected[:SHOWN_REJECTS]],
+        "rejected": rejected.count,
+        "reasons": [f"{Path(one.where).name}: {one.what}" for one in rejected.first],
     }

@@ -51,6 +51,7 @@ def test_dialogues_on_one_occasion_are_compared_by_one_person_once() -> None:
     ("samples", "message"),
     [
         ([Sample("1", ["Hi"], "x", system="a")], "nothing to compare"),
+        ([Sample("1", ["Hi"], "x", system=str(i)) for i in range(500)], "124,750 pairs"),
         ([Sample("1", ["Hi"], "x", system="a"), Sample("1", ["Hi"], "y")], "has no system"),
         ([Sample("1", ["Hi"], "x", system="a"), Sample("1", ["Ho"], "y", system="b")], "different contexts"),
     ],

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import asyncio
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from starlette.datastructures import FormData, UploadFile
 
+from interloq.data.compression import compressed
 from interloq.errors import InputError
 from interloq.web.upload import Upload, prepare
 from tests.web.bots import FLAKY
@@ -55,6 +57,33 @@ def test_a_preview_shows_pages_without_systems_and_counts_bad_lines(tmp_path: Pa
     assert preview["rejected"] == 1
     assert str(tmp_path) not in str(preview)
     assert prepared.source["name"] == "in.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b'{"response": "' + b"a" * 2**26 + b'"}', "more than 64 MiB"),
+        (b'{"response": "a", "context": [' + b'"a",' * 10**6 + b'"b"]}', "more than 500,000 texts"),
+        (b"{\n" * 10**6, "more than 500,000 texts"),
+        (b'{"ratings": ' + b"[" * 10**6, "more than 500,000 texts"),
+    ],
+    ids=["bytes", "texts", "bad lines", "lists"],
+)
+@pytest.mark.parametrize("suffix", [".gz", ".xz", ".zst"])
+def test_a_small_file_cannot_fill_the_memory(content: bytes, message: str, suffix: str, tmp_path: Path) -> None:
+    packed = io.BytesIO()
+    with compressed(packed, suffix) as stream:
+        stream.write(content)
+    assert len(packed.getvalue()) < 2**20
+    with pytest.raises(InputError, match=f"{message}.*interloq serve add"):
+        prepare(received(tmp_path, packed.getvalue(), f"bomb.jsonl{suffix}", kind="rate", name="t"))
+
+
+def test_scores_are_limited_as_well(tmp_path: Path) -> None:
+    upload = received(tmp_path, SAMPLES, kind="rate", name="t")
+    (tmp_path / "scores.jsonl").write_bytes(b"{\n" * 10**6)
+    with pytest.raises(InputError, match=r"scores\.jsonl has more than"):
+        prepare(replace(upload, scores=tmp_path / "scores.jsonl"))
 
 
 def test_a_file_name_cannot_leave_the_folder(tmp_path: Path) -> None:
