@@ -7,6 +7,7 @@ An annotator's response contains only their own items, without ids of samples an
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -30,7 +31,7 @@ from interloq.trust import Trust
 from interloq.web import admin, answers, assign, chat, chat_routes, joining, people, references, references_routes
 from interloq.web.chat_bots import Bots
 from interloq.web.chat_task import asked_after
-from interloq.web.database import Database
+from interloq.web.database import Database, UnusableStudyError
 from interloq.web.pages import PAGE_VERSION, Pages
 from interloq.web.people import Visitor
 from interloq.web.questions import LARGEST
@@ -41,6 +42,8 @@ from interloq.web.visitors import Annotator, Known, OwnAssignment, at_work, data
 
 STATIC = Path(__file__).parent / "static"
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]", "::1")
+RETRY_AFTER = "30"  # seconds
+_LOG = logging.getLogger("uvicorn.error")
 SESSION_SECONDS = people.SESSION_DAYS * 86_400
 BROWSER_SECONDS = 400 * 86_400  # browsers keep no cookie for longer
 
@@ -121,6 +124,8 @@ def create_app(study: Study) -> Any:
     app.exception_handler(HTTPException)(_refused)
     app.exception_handler(RequestValidationError)(_invalid)
     app.exception_handler(InputError)(_input_error)
+    app.exception_handler(UnusableStudyError)(_unusable)
+    app.exception_handler(Exception)(_internal)
     app.get("/health")(health)
     app.get("/worker.js")(worker)
     app.get("/offline")(offline)
@@ -134,7 +139,7 @@ def create_app(study: Study) -> Any:
     chat_routes.register(app)
     references_routes.register(app)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(study.hosts))
-    return Protected(app, root=study.root)
+    return Protected(app, root=study.root, busy_page=partial(app.state.pages.failure, "busy", ""))
 
 
 @asynccontextmanager
@@ -275,6 +280,17 @@ def _invalid(request: Request, _: Any) -> Response:
 
 def _input_error(request: Request, error: Any) -> Response:
     return _failure(request, 409, "not_possible", error.what)
+
+
+def _unusable(request: Request, error: Any) -> Response:
+    _LOG.error("%s", error)
+    response = _failure(request, 503, "busy")
+    response.headers["Retry-After"] = RETRY_AFTER
+    return response
+
+
+def _internal(request: Request, _: Exception) -> Response:
+    return _failure(request, 500, "internal")  # the server logs it
 
 
 def _failure(request: Request, status: int, reason: str, detail: str = "") -> Response:

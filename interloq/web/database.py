@@ -11,7 +11,7 @@ import json
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -48,8 +48,7 @@ class Database:
 
     def __init__(self, engine: Engine, place: str | Path) -> None:
         self.engine, self.place = engine, place
-        # Writers of SQLite that meet sleep before they try again, so threads take turns before they try.
-        self._turn = Lock() if engine.dialect.name == "sqlite" else nullcontext()
+        self._turn = Lock() if engine.dialect.name == "sqlite" else None
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -73,13 +72,26 @@ class Database:
         options = {_WAITING: wait_for_disk}
         with (
             _naming_study(self.place),
-            self._turn,
+            self._turn_to_write(),
             self.engine.connect().execution_options(**options) as connection,
             connection.begin(),
         ):
             if not wait_for_disk and connection.dialect.name == "postgresql":
                 connection.exec_driver_sql("SET LOCAL synchronous_commit TO off")
             yield connection
+
+    @contextmanager
+    def _turn_to_write(self) -> Iterator[None]:
+        """SQLite: writers that meet sleep before they try again, so threads take turns before they try."""
+        if self._turn is None:
+            yield
+            return
+        if not self._turn.acquire(timeout=WAIT):
+            raise sqlite3.OperationalError("database is locked")
+        try:
+            yield
+        finally:
+            self._turn.release()
 
     def close(self) -> None:
         """Close all connections."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import cookie_parser
-from starlette.responses import JSONResponse
+from starlette.responses import HTMLResponse, JSONResponse, Response
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -53,11 +53,20 @@ HEADERS = {
 class Protected:
     """An app whose responses carry the headers, and whose requests are limited in size and rate.
 
-    `root` is the path of the pages behind a reverse proxy, which may pass it on or remove it.
+    `root` is the path of the pages behind a reverse proxy, which may pass it on or remove it. `busy_page` makes the
+    page for people who ask for too many, from the languages of their browser.
     """
 
-    def __init__(self, app: App, *, root: str = "", rate: float = RATE, burst: float = BURST) -> None:
-        self.app, self.root = app, root
+    def __init__(
+        self,
+        app: App,
+        *,
+        root: str = "",
+        rate: float = RATE,
+        burst: float = BURST,
+        busy_page: Callable[[str], str] | None = None,
+    ) -> None:
+        self.app, self.root, self.busy_page = app, root, busy_page
         self.sessions, self.addresses = Buckets(rate, burst), Buckets(rate * SHARED, burst * SHARED)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -68,14 +77,19 @@ class Protected:
         headers, path = Headers(scope=scope), str(scope["path"])
         guarded = _with_headers(send, path)
         if not path.startswith("/static/") and not self._may(scope, headers):
-            await _refuse(429, "too_many_requests", scope, receive, guarded)
+            await self._too_many(headers)(scope, receive, guarded)
             return
         limit = LARGEST_UPLOAD if path == UPLOADS else LARGEST_BODY
         length = headers.get("content-length", "0")
         if not length.isdigit() or int(length) > limit:
-            await _refuse(413, "too_large", scope, receive, guarded)
+            await JSONResponse({"error": "too_large"}, 413)(scope, receive, guarded)
             return
         await self.app(scope, _limited(receive, limit), guarded)
+
+    def _too_many(self, headers: Headers) -> Response:
+        if self.busy_page is None or "text/html" not in headers.get("accept", ""):
+            return JSONResponse({"error": "too_many_requests"}, 429)
+        return HTMLResponse(self.busy_page(headers.get("accept-language", "")), 429)
 
     def _may(self, scope: Scope, headers: Headers) -> bool:
         cost = JOIN_COST if str(scope["path"]).startswith(JOINING) else 1.0
@@ -159,7 +173,3 @@ def _limited(receive: Receive, limit: int) -> Receive:
         return {"type": "http.disconnect"} if read > limit else message
 
     return limited
-
-
-async def _refuse(status: int, reason: str, scope: Scope, receive: Receive, send: Send) -> None:
-    await JSONResponse({"error": reason}, status)(scope, receive, send)

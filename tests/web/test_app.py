@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -217,6 +219,42 @@ def test_failures_are_pages_for_people_and_json_for_scripts(served: Served) -> N
         assert httpx.get(served.url + path).json() == {"error": reason, "detail": ""}
         page = httpx.get(served.url + path, headers={"accept": "text/html"})
         assert page.text.startswith("<!doctype html>")
+
+
+def test_a_bug_is_a_page_in_the_language_of_the_browser(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("a secret detail")
+
+    monkeypatch.setattr("interloq.web.joining.join", fail)
+    for language, words in (("en", "Something went wrong"), ("ja", "サーバーで問題"), ("zh", "服务器出现问题")):
+        answer = httpx.get(f"{served.url}/join/x", headers={"accept": "text/html", "accept-language": language})
+        assert answer.status_code == 500
+        assert words in answer.text
+        assert 'href=""' in answer.text  # try again
+        assert "secret" not in answer.text
+        assert "default-src" in answer.headers["content-security-policy"]
+    answer = httpx.get(f"{served.url}/join/x")
+    assert (answer.status_code, answer.json()) == (500, {"error": "internal", "detail": ""})
+
+
+def test_a_locked_study_is_busy_and_takes_the_answer_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("interloq.web.database.WAIT", 0.05)
+    served = Served(tmp_path / "study.db")
+    served.start()
+    annotator = Annotator(served.invite(served.add(likert_task(), replies(1))), served.url)
+    body = rated(annotator.assignment())
+    other = sqlite3.connect(tmp_path / "study.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    answer = annotator.post("/api/answers", body)
+    assert (answer.status_code, answer.json()["error"]) == (503, "busy")
+    assert int(answer.headers["retry-after"]) > 0
+    page = annotator.client.get("/", headers={"accept": "text/html", "accept-language": "ja"})
+    assert (page.status_code, "サーバーが混み合っています" in page.text) == (503, True)
+    other.close()
+    assert annotator.post("/api/answers", body).status_code == 200
+    annotator.client.close()
+    served.stop()
+    served.database.close()
 
 
 def test_only_static_files_are_served_and_always_checked_for_newer_ones(served: Served) -> None:

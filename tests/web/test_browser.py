@@ -195,7 +195,7 @@ def test_answers_wait_for_the_connection_and_are_stored_once(
     page.get_by_text("No connection. Keep working").wait_for()
     one.press("Control+Enter")
     page.get_by_role("button", name="Try again now").wait_for()
-    assert "will be sent as soon as the connection is back" in page.locator("#notice").inner_text()
+    assert "will be sent automatically" in page.locator("#notice").inner_text()
     page.locator("textarea").fill("changed")  # so it must be submitted again
     assert "Please submit them again" in page.locator("#notice").inner_text()
     one.press("Control+Enter")
@@ -204,6 +204,26 @@ def test_answers_wait_for_the_connection_and_are_stored_once(
         one.context.set_offline(False)
     assert page.locator("#progress-text").inner_text() == "1 of 2 done"
     assert [record.reason for record in exported(served, task, tmp_path)] == ["changed"]
+
+
+def test_a_failure_of_the_server_is_not_shown_as_a_lost_connection(
+    served: Served, person: Callable[..., Person], tmp_path: Path
+) -> None:
+    task = served.add(choice_task(), replies(1))
+    one = person()
+    page = one.open(served.invite(task))
+    page.route("**/api/**", lambda route: route.fulfill(status=500, json={"error": "internal"}))
+    one.press("1")
+    page.locator("textarea").fill("typed while it failed")
+    page.get_by_text("The server cannot answer at the moment. Keep working").wait_for()
+    one.press("Control+Enter")
+    page.get_by_text("The server cannot answer at the moment. Your answers are kept").wait_for()
+    assert "connection" not in page.locator("#notice").inner_text()
+    page.unroute("**/api/**")
+    page.get_by_role("button", name="Try again now").click()
+    page.get_by_text("You finished 1 item.").wait_for()
+    assert [record.reason for record in exported(served, task, tmp_path)] == ["typed while it failed"]
+    one.complaints.clear()  # the console reports the status
 
 
 def test_an_answer_whose_receipt_was_lost_is_sent_again_after_a_reload(

@@ -6,6 +6,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
+from interloq.web.database import UnusableStudyError
 from tests.web.conftest import READY_WITHIN, Person, Served, chat_task, choice_task, likert_task, replies
 from tests.web.test_browser import exported
 
@@ -53,6 +56,31 @@ def test_a_reload_without_a_connection_shows_the_item_and_loses_nothing(
     served.start()
     page.get_by_text("1 of 2 done").wait_for()
     one.complaints.clear()  # the console reports refused connections
+
+
+def test_a_busy_server_says_so_and_a_kept_item_can_be_continued(
+    served: Served, person: Callable[..., Person], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = person()
+    page = one.open(served.invite(served.add(choice_task(), replies(2))))
+    _wait_for(one, KEPT)
+    page.locator("textarea").fill("typed before")
+
+    def locked(*_: object) -> None:
+        raise UnusableStudyError("study.db", "database is locked")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("interloq.web.assign.next_item", locked)
+        page.reload()
+        page.locator("html[data-ready]").wait_for()
+        assert page.locator("textarea").input_value() == "typed before"
+        page.evaluate("caches.delete('interloq-page')")
+        page.reload()
+        page.get_by_role("heading", name="The server is busy").wait_for()
+    page.get_by_role("link", name="Try again").click()
+    page.locator("html[data-ready]").wait_for()
+    assert page.locator("textarea").input_value() == "typed before"
+    one.complaints.clear()  # the console reports the status
 
 
 def test_a_page_is_never_shown_to_the_next_person(served: Served, person: Callable[..., Person]) -> None:

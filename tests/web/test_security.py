@@ -110,6 +110,14 @@ def test_sessions_have_limits_and_other_sessions_at_the_same_address_are_not_aff
     assert _ask(app, headers=other)[0]["status"] == 200
 
 
+def test_people_who_ask_for_too_many_pages_get_a_page_in_their_language() -> None:
+    app = Protected(_echo, rate=0.0001, burst=0.02, busy_page=lambda languages: f"busy in {languages}")
+    asked = {"accept": "text/html", "accept-language": "ja"}
+    assert [_ask(app, headers=asked)[0]["status"] for _ in range(2)] == [200, 429]
+    assert _ask(app, headers=asked)[1]["body"] == b"busy in ja"
+    assert b"too_many_requests" in _ask(app)[1]["body"]
+
+
 def test_links_cannot_be_guessed_quickly() -> None:
     app = Protected(_echo, rate=0.0001, burst=20.0)
     found = [_ask(app, f"/join/{i}")[0]["status"] for i in range(60)]

@@ -112,18 +112,15 @@ function show(found) {
 }
 
 async function update(wait = EVERY) {
-  let next = EVERY;
   const start = performance.now();
-  try {
-    const response = await fetch(`${root}/admin/tasks/${facts.task}/figures?seen=${encodeURIComponent(current.state)}`);
-    if (response.status === 200) show(await response.json());
-    else if (response.status !== 204) throw new Error(String(response.status));
-    find('updated').textContent = _('Figures update by themselves.');
-    next = Math.max(EVERY, 5 * (performance.now() - start)); // large studies take longer to compute
-  } catch {
-    find('updated').textContent = _('No connection: the figures may be old.');
-    next = Math.min(wait * 2, SLOWEST);
-  }
+  const response = await fetch(`${root}/admin/tasks/${facts.task}/figures?seen=${encodeURIComponent(current.state)}`).catch(() => null);
+  const found = response?.status === 200 ? await response.json().catch(() => null) : null;
+  if (found) show(found);
+  const works = found || response?.status === 204;
+  if (works) find('updated').textContent = _('Figures update by themselves.');
+  else find('updated').textContent = _(response ? 'The server cannot answer at the moment: the figures may be old.' : 'No connection: the figures may be old.');
+  // large studies take longer to compute
+  const next = works ? Math.max(EVERY, 5 * (performance.now() - start)) : Math.min(wait * 2, SLOWEST);
   setTimeout(() => update(next), document.hidden ? SLOWEST : next);
 }
 
@@ -137,7 +134,8 @@ export async function change(path, body, then) {
 }
 
 export function failure(status, answer) {
-  if (isTemporary(status)) return _('No connection. Please try again.');
+  if (status === 0) return _('No connection. Please try again.');
+  if (isTemporary(status)) return _('The server cannot answer at the moment. Please try again later.');
   if (answer.error === 'own_invitation') return _('This is your own invitation. Another administrator can revoke it.');
   if (status === 403 && answer.error === 'not_allowed') return _('Your role does not allow this.');
   if (status === 401) return _('Your session has ended. Open your invitation link again.');

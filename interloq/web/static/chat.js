@@ -5,7 +5,7 @@ import { connect } from './dialogs.js';
 import { made } from './elements.js';
 import { isKept, keepPages } from './kept.js';
 import { sendOthers } from './outbox.js';
-import { counted, facts, find, isTemporary, notify, post, proceed, showRefusal, text, whenBack } from './page.js';
+import { counted, facts, find, isTemporary, later, notify, post, proceed, showRefusal, text, whenBack } from './page.js';
 import * as store from './store.js';
 import { receive } from './stream.js';
 
@@ -97,7 +97,7 @@ async function request(name, body, retry, ask = post) {
   const { status, answer } = await ask(`/api/chat/${name}`, { assignment: facts.assignment, ...body });
   busy = false;
   if (status === 200) return answer;
-  if (isTemporary(status)) notify(text('chat_offline'), again(retry));
+  if (isTemporary(status)) notify(later('chat_offline', status), again(retry));
   else showRefusal(status); // what was typed here is kept
   return null;
 }
@@ -142,7 +142,7 @@ keepPages();
 sendOthers(facts.assignment);
 show((isKept && store.read(HEARD)) || facts);
 if (isKept) {
-  notify(text('notice_offline'));
+  notify(later('notice_offline'));
   whenBack(proceed); // more may have been said elsewhere
 } else if (waits() && !state.turns.at(-1).failed) reply();
 else if (waits()) notify(text('chat_failed'), again(reply));

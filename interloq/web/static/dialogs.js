@@ -1,7 +1,7 @@
 // Dialogs: help, and withdrawal with a question first.
 
 import { stopKeeping } from './kept.js';
-import { find, post, proceed, text } from './page.js';
+import { find, isTemporary, later, post, proceed, text } from './page.js';
 import * as store from './store.js';
 
 export function connect(stopWork = () => {}) {
@@ -20,6 +20,6 @@ async function withdraw(stopWork) {
     return;
   }
   const problem = find('withdraw').querySelector('.problem');
-  problem.textContent = text(status === 0 ? 'withdraw_failed' : 'notice_reload');
+  problem.textContent = isTemporary(status) ? later('withdraw_failed', status) : text('notice_reload');
   problem.hidden = false;
 }

@@ -6,7 +6,7 @@ import * as store from './store.js';
 const SOON = 400; // milliseconds after the last change
 
 export class Draft {
-  /** `show` is called with the state: saving, saved, kept_here, no_storage, or the status of a refusal. */
+  /** `show` is called with the state: saving, saved, kept_here (and why, as a status), no_storage, or the status of a refusal. */
   constructor(assignment, show) {
     this.assignment = assignment;
     this.name = `draft/${assignment}`;
@@ -56,7 +56,7 @@ export class Draft {
     const { status, answer } = await post('/api/draft', { assignment: this.assignment, revision, body: this.body }, options);
     this.busy = false;
     if (status === 200) this.stored(revision, answer.revision);
-    else if (isTemporary(status)) this.failed();
+    else if (isTemporary(status)) this.failed(status);
     else this.show(status);
   }
 
@@ -71,8 +71,8 @@ export class Draft {
     else this.show('saved');
   }
 
-  failed() {
-    this.show('kept_here');
+  failed(status) {
+    this.show('kept_here', status);
     this.retry.later();
   }
 

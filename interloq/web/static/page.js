@@ -32,18 +32,26 @@ export function send(path, body, options = {}) {
   });
 }
 
-/** Send JSON; gives the status (0: no connection) and the answer. It never throws. */
+/** Send JSON; gives the status (0: no connection, 504: no answer in time) and the answer. It never throws. */
 export async function post(path, body = {}, options = {}) {
   try {
     const response = await send(path, body, options);
     return { status: response.status, answer: await response.json().catch(() => ({})) };
-  } catch {
-    return { status: 0, answer: {} };
+  } catch (error) {
+    return { status: statusOf(error), answer: {} };
   }
 }
 
+/** The status of a request that was not answered. */
+export const statusOf = (error) => (error.name === 'TimeoutError' ? 504 : 0);
+
 /** Whether trying again later may help. */
 export const isTemporary = (status) => status === 0 || status === 429 || status >= 500;
+
+/** A text for a request that may be tried again later; its {why} says whether the connection or the server failed. */
+export function later(key, status = 0) {
+  return text(key, { why: text(status === 0 ? 'why_connection' : 'why_server') });
+}
 
 /** Load the page that the person needs now, from its top; the one that is kept is not needed any more. */
 export async function proceed() {

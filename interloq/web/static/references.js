@@ -6,7 +6,7 @@ import { Draft } from './draft.js';
 import { isKept, keepPages } from './kept.js';
 import * as keys from './keys.js';
 import * as outbox from './outbox.js';
-import { counted, facts, find, isTemporary, notify, proceed, Retry, showRefusal, text, whenBack } from './page.js';
+import { counted, facts, find, isTemporary, later, notify, proceed, Retry, showRefusal, text, whenBack } from './page.js';
 import { Predictions } from './predictions.js';
 import { choice, entry } from './reference_list.js';
 import * as store from './store.js';
@@ -141,7 +141,7 @@ async function send() {
   sending = false;
   if (status === 200) stored(action, answer);
   else if (isTemporary(status)) {
-    notify(text('ref_waiting'), { name: text('try_now'), run: () => retry.now() });
+    notify(later('ref_waiting', status), { name: text('try_now'), run: () => retry.now() });
     retry.later();
   } else {
     waiting = null;
@@ -177,11 +177,11 @@ function showDisabled() {
   closed('use', waiting || why());
 }
 
-function showSaved(saved) {
+function showSaved(saved, status) {
   if (typeof saved === 'number') showRefusal(saved);
   else if (saved === 'no_storage') notify(text('notice_no_storage'));
   else find('saved').textContent = text(saved);
-  if (saved === 'kept_here') notify(text('notice_offline'));
+  if (saved === 'kept_here') notify(later('notice_offline', status));
   else if (saved === 'saved' && !waiting) notify('');
 }
 
@@ -208,7 +208,7 @@ function restore() {
   if (waiting) send();
   else if (kept?.place === state.place) startEditing(kept.text);
   if (!isKept) return;
-  notify(text('notice_offline'));
+  notify(later('notice_offline'));
   whenBack(proceed); // more may have been decided elsewhere
 }
 

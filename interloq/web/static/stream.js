@@ -1,16 +1,16 @@
 // A reply that arrives in parts: lines of JSON, of which the last one has the whole conversation.
 
-import { send } from './page.js';
+import { send, statusOf } from './page.js';
 
-/** As `post`, but `show` is called with the text so far. Without the last line, the status is 0: it can be asked again. */
+/** As `post`, but `show` is called with the text so far. Without the last line, the server failed: it can be asked again. */
 export async function receive(path, body, show, options = {}) {
   try {
     const response = await send(path, body, options);
     if (response.status !== 200) return { status: response.status, answer: await response.json().catch(() => ({})) };
     const answer = await lastLine(response.body, show);
-    return { status: answer ? 200 : 0, answer };
-  } catch {
-    return { status: 0, answer: {} };
+    return { status: answer ? 200 : 500, answer };
+  } catch (error) {
+    return { status: statusOf(error), answer: {} };
   }
 }
 

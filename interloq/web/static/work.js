@@ -6,7 +6,7 @@ import { made } from './elements.js';
 import { isKept, keepPages } from './kept.js';
 import * as keys from './keys.js';
 import * as outbox from './outbox.js';
-import { counted, facts, find, isTemporary, notify, proceed, Retry, showRefusal, text, whenBack } from './page.js';
+import { counted, facts, find, isTemporary, later, notify, proceed, Retry, showRefusal, text, whenBack } from './page.js';
 import { Question } from './question.js';
 
 const questions = [...document.querySelectorAll('.question')].map((element) => new Question(element));
@@ -17,7 +17,7 @@ const draft = new Draft(facts.assignment, showSaved);
 const retry = new Retry(() => send());
 let waiting = null; // the submission that could not be sent yet
 let sending = false;
-let lost = false; // the connection, and the notice says so
+let lost = false; // the connection or the server, and the notice says so
 
 const answers = () => questions.map((one) => one.answer).filter((answer) => answer !== null);
 
@@ -65,20 +65,20 @@ function entered() {
   if (!find('problems').hidden) showProblems(failures());
 }
 
-function showSaved(state) {
+function showSaved(state, status) {
   if (typeof state === 'number') {
     refused(state);
     return;
   }
   if (state === 'no_storage') notify(text('notice_no_storage'));
   else find('saved').textContent = text(state);
-  if (state === 'kept_here') showLost();
+  if (state === 'kept_here') showLost(status);
   if (state === 'saved') showBack();
 }
 
-function showLost() {
+function showLost(status) {
   lost = true;
-  notify(text(waiting ? 'notice_waiting' : 'notice_offline'));
+  notify(later(waiting ? 'notice_waiting' : 'notice_offline', status));
 }
 
 function showBack() {
@@ -115,7 +115,7 @@ async function send() {
   showSending(false);
   if (isTemporary(status)) {
     showButton('try_now');
-    showLost();
+    showLost(status);
     retry.later();
   } else {
     waiting = null;
@@ -168,7 +168,7 @@ form.addEventListener('submit', (event) => {
   event.preventDefault();
   submit();
 });
-addEventListener('offline', showLost);
+addEventListener('offline', () => showLost());
 addEventListener('online', showBack);
 keys.listen(keys.forQuestions(questions), submit);
 connect(() => draft.stop());

@@ -12,25 +12,22 @@ async function forget() {
   await caches.delete(PAGE);
 }
 
-/** Answer from the network; gateways that have no connection to the server count as no network. */
-async function online(request) {
-  const response = await fetch(request);
-  if (response.status >= 502 && response.status <= 504) throw new TypeError(`status ${response.status}`);
-  return response;
-}
+/** Whether a gateway has no connection to the server, or the server cannot answer at the moment. */
+const isDown = ({ status }) => status >= 502 && status <= 504;
 
 // ---- the page -------------------------------------------------------------------------------------------------------
 
 async function page(event) {
   const before = changes;
-  try {
-    const response = await online(event.request);
+  const response = await fetch(event.request).catch(() => null);
+  if (response && !isDown(response)) {
     event.waitUntil(update(response.clone(), before));
     return response;
-  } catch {
-    const found = await (await caches.open(PAGE)).match(ROOT);
-    return found ?? (await caches.match(OFFLINE)) ?? Response.error();
   }
+  const found = await (await caches.open(PAGE)).match(ROOT);
+  if (found) return found;
+  const ours = response?.headers.has('Retry-After'); // a page of the server that says what to do
+  return ours ? response : (await caches.match(OFFLINE)) ?? Response.error();
 }
 
 async function update(response, before) {
@@ -67,7 +64,8 @@ async function join(request) {
 async function file(request) {
   const cache = await caches.open(FILES);
   try {
-    const response = await online(request);
+    const response = await fetch(request);
+    if (isDown(response)) throw new TypeError(`status ${response.status}`);
     if (response.status === 200) await cache.put(request, response.clone()).catch(() => {}); // the disk may be full
     return response;
   } catch {
