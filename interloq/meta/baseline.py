@@ -56,6 +56,7 @@ def _unit(value: Any) -> Unit:
         fields={str(name): str(text) for name, text in value.get("fields", {}).items()},
         prompt=str(value.get("prompt", "")),
         text=str(value.get("text", "")),
+        ends=tuple(map(str, value.get("ends", ()))),
     )
 
 

@@ -22,6 +22,7 @@ from interloq.meta.compare_options import WORST
 from interloq.meta.comparison import Change, Comparison, Worse
 from interloq.meta.comparison_notes import notes, same_replies
 from interloq.meta.human_means import human_means
+from interloq.meta.neighbours import with_neighbours
 from interloq.meta.significance import adjusted, permutation_p, permutations_per_test, reassignments, swapped_units
 from interloq.meta.slices import Masks, slices, thirds_of
 from interloq.meta.table import Estimate
@@ -73,7 +74,8 @@ def compare(
     """
     metrics = _metrics(old, new)
     units = matched(old, new)
-    columns, slice_notes = _columns(old, new, units, metrics, slice_by)
+    by_metric = {metric: with_neighbours(units, old, new, metric) for metric in metrics}
+    columns, slice_notes = _columns(old, new, by_metric, slice_by)
     tests = _tested(columns, n_permutations, seed, paired=bool(units.pairs))
     changes = _changes(columns, tests, lower_is_better, planned=slice_by is not None if planned is None else planned)
     leading = next((c for c in changes if c.direction != "neither"), None)
@@ -83,10 +85,10 @@ def compare(
         unit=new.unit,
         pairing=units.pairing,
         changes=tuple(changes),
-        people=tuple(human_means(old, new, units, metrics)),
+        people=tuple(human_means(old, new, with_neighbours(units, old, new), metrics)),
         worse=tuple(_worse(units.pairs, leading, worst)) if leading else (),
         unscored={m: {"old": len(list(unscored(old, m))), "new": len(list(unscored(new, m)))} for m in metrics},
-        notes=(*notes(old, new, units, metrics), *_exploratory_note(changes), *slice_notes),
+        notes=(*notes(old, new, units, by_metric), *_exploratory_note(changes), *slice_notes),
         signature=_signature((old, new), metrics, units, permutations_per_test(len(metrics), n_permutations), seed),
         unpaired=dict(zip(("old", "new"), units.alone if units.pairs else (0, 0), strict=True)),
         same_replies=same_replies(units),
@@ -109,22 +111,21 @@ def _metrics(old: Version, new: Version) -> list[str]:
 
 
 def _columns(
-    old: Version, new: Version, units: Matched, metrics: Sequence[str], slice_by: Sequence[str] | None
+    old: Version, new: Version, by_metric: Mapping[str, Matched], slice_by: Sequence[str] | None
 ) -> tuple[list[_Column], list[str]]:
+    """Scores by metric and slice; `by_metric` has the same pairs for all metrics, in clusters of their own."""
     thirds = thirds_of([*old.units, *new.units])
-    if units.pairs:
-        first, second = zip(*units.pairs, strict=True)
-        clusters: tuple[Sequence[str], Sequence[str]] = units.pair_clusters, units.pair_clusters
-    else:
-        first, second, clusters = old.units, new.units, (units.old_clusters, units.new_clusters)
+    pairs = next(iter(by_metric.values())).pairs
+    first, second = zip(*pairs, strict=True) if pairs else (old.units, new.units)
     masks, notes = slices(first, slice_by, thirds)
-    others = masks if units.pairs else slices(second, slice_by, thirds)[0]
+    others = masks if pairs else slices(second, slice_by, thirds)[0]
     shared = [EVERYTHING, *(name for name in masks if name in others)]
     columns = []
-    for metric in metrics:
+    for metric, units in by_metric.items():
+        clusters = (units.pair_clusters,) * 2 if pairs else (units.old_clusters, units.new_clusters)
         for name in shared:
             sides = _values(first, metric, masks, name), _values(second, metric, others, name)
-            column = _column(metric, name, sides, clusters, paired=bool(units.pairs))
+            column = _column(metric, name, sides, clusters, paired=bool(pairs))
             if len(column.old) and len(column.new):
                 columns.append(column)
     if not columns:

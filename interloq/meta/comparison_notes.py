@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from interloq.errors import count
 from interloq.meta.comparison import FEW
 from interloq.meta.few_labels import are_selected
 from interloq.meta.judgments import illustrative_note
-from interloq.meta.versions import Matched, Version, unscored
+from interloq.meta.versions import Matched, Version, explain_unpaired, unscored
 from interloq.metrics.metric_names import about_sets
 from interloq.registry import named_class
 
@@ -22,9 +22,12 @@ PAIRED = {
 }
 
 
-def notes(old: Version, new: Version, units: Matched, metrics: Sequence[str]) -> Iterator[str]:
-    """Notes on a comparison by these metrics."""
+def notes(old: Version, new: Version, units: Matched, by_metric: Mapping[str, Matched]) -> Iterator[str]:
+    """Notes on a comparison of matched units; `by_metric` has them in the clusters of each metric."""
+    metrics = list(by_metric)
     yield _pairing(old, new, units)
+    if not units.dialogues_known:
+        yield _unknown_dialogues([metric for metric, own in by_metric.items() if own is not units])
     if same_replies(units):
         yield "both versions have the same replies: a version is compared with itself"
     clusters = len({*units.pair_clusters}) if units.pairs else len({*units.old_clusters, *units.new_clusters})
@@ -48,11 +51,22 @@ def same_replies(units: Matched) -> bool:
     return bool(units.pairs) and all(old.text and old.text == new.text for old, new in units.pairs)
 
 
+def _unknown_dialogues(alike: Sequence[str]) -> str:
+    """A note that replies may belong together; `alike` are metrics by which neighbours score alike."""
+    counted = "they count as independent"
+    if alike:
+        counted = f"neighbours that score alike ({', '.join(alike)}) count as one, others as independent"
+    return (
+        f"nothing tells which replies belong to one dialogue: {counted}; name the field that does with "
+        "--map dialogue=FIELD, or say that each reply stands alone with --map dialogue=id"
+    )
+
+
 def _pairing(old: Version, new: Version, units: Matched) -> str:
     noun = new.unit
     if not units.pairs:
-        sizes = f"{count(len(old.units), noun)} of the old version and {len(new.units):,} of the new one"
-        return f"not paired: {sizes} share too few ids or contexts"
+        what, hint = explain_unpaired(old, new)
+        return f"not paired, so small differences are hard to find: {what}; {hint}"
     alone = "".join(
         f"; {count(n, noun)} only in the {side} version, not used in differences"
         for side, n in zip(("old", "new"), units.alone, strict=True)

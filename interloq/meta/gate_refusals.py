@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from interloq.errors import InputError, RejectedWarning, count
 from interloq.meta.compare_options import BESIDE, CompareOptions
 from interloq.meta.version_files import Versions
-from interloq.meta.versions import Version, matched, unscored
+from interloq.meta.versions import Version, explain_unpaired, matched, unscored
 from interloq.metrics.metric_names import downwards
 
 OLD, NEW = "old", "new"
@@ -52,11 +52,11 @@ def refuse_gaps(old: Version, new: Version, metrics: Sequence[str], *, allow_unp
     units = matched(old, new)
     if any(units.alone) and not allow_unpaired:
         only = " and ".join(f"{n} only in the {side} version" for side, n in zip((OLD, NEW), units.alone, strict=True))
-        what = f"the test sets differ: {count(len(units.pairs), new.unit)} in both, {only}"
+        what = f"{count(len(units.pairs), new.unit)} in both, {only}"
+        hint = "let both versions answer the same prompts, or bless a new baseline"
         if not units.pairs:
-            what = f"the test sets differ: the {new.unit}s of the two versions share too few ids or contexts"
-        hint = "let both versions answer the same prompts, or bless a new baseline, or add --allow-unpaired"
-        raise InputError(what, hint=hint)
+            what, hint = explain_unpaired(old, new)
+        raise InputError(f"the test sets differ: {what}", hint=f"{hint}, or add --allow-unpaired")
     for side, version in ((OLD, old), (NEW, new)):
         for metric in metrics:
             refuse_unscored(version, metric, side)

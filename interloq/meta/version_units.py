@@ -78,7 +78,8 @@ def sample_units(
         base = _played_unit(id, systems[id]) if systems[id] else sample_unit(id, sample, dialogues[id])
         rating = rated.get(key, math.nan) if key else math.nan
         found.append(_with(base, own, rating=rating, fields=(fields or {}).get(id, {})))
-    return found
+    place = {sample.id: i for i, sample in enumerate(samples)}
+    return sorted(found, key=lambda unit: place.get(unit.id, len(place)))  # neighbours in the file stay neighbours
 
 
 def played_dialogue(score: Score) -> str:
@@ -156,6 +157,7 @@ def sample_unit(id: str, sample: Sample | None, dialogue: str = "") -> Unit:
         prompt="\n".join(turns),
         text=sample.response if sample else "",
         turns=turns,
+        ends=(fingerprint(turns[0]), fingerprint(turns[-1])) if len(turns) > 1 else (),
     )
 
 

@@ -2,8 +2,11 @@
 """Versions of a system to be compared, unit by unit, and how their units are paired.
 
 A unit is one reply, or one dialogue with the mean score of the system's utterances in it. Two units are paired if they
-have the same occasion (dialogues, see `dialogue_scores`), or else the same id and context, or else the same context.
-The first of these that pairs at least half of the smaller version is used; otherwise nothing is paired.
+have the same occasion (dialogues, see `dialogue_scores`), or else the same id and contexts that fit, or else the same
+context. The first of these that pairs at least half of the smaller version is used; otherwise nothing is paired.
+
+Contexts fit if they are equal, or if they start and end with the same turns and differ in the replies between. Two
+dialogues of the same name fit if one of their contexts does, or starts with the same turn: what follows may differ.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from interloq.data.dialogue_names import natural
+from interloq.errors import count
 from interloq.meta.comparison import Pairing
 from interloq.meta.table import UnitKind
 from interloq.statistics.clustered import Array
@@ -37,6 +41,7 @@ class Unit:
     text: str = ""
     reasons: Mapping[str, str] = field(default_factory=dict)  # metric → why there is no score
     turns: tuple[str, ...] = ()  # of the context of a reply; joined in `prompt`, and not stored in baselines
+    ends: tuple[str, ...] = ()  # fingerprints of the first and the last turn of the context
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,48 +78,92 @@ class Matched:
     new_clusters: tuple[str, ...]
     pair_clusters: tuple[str, ...]
     alone: tuple[int, int]  # units of the old and the new version without a partner
+    dialogues_known: bool = True  # whether something tells which replies belong to one dialogue
 
 
 def matched(old: Version, new: Version) -> Matched:
     """Pair the units of two versions."""
+    known = [_dialogues_known(version) for version in (old, new)]
     for pairing in PAIRINGS:
         first, second = _keyed(old.units, pairing), _keyed(new.units, pairing)
-        shared = [key for key in first if key in second and not _contradict(first[key], second[key], pairing)]
+        shared = [key for key in first if key in second]
+        if pairing == "id":
+            shared = _fitting(first, second, shared)
         if shared and 2 * len(shared) >= min(len(old.units), len(new.units)):
-            return _paired(pairing, first, second, shared, (old.units, new.units))
+            return _paired(pairing, tuple((first[key], second[key]) for key in shared), old, new, any(known))
     clusters = [tuple(_own(unit, side) for unit in units) for side, units in (("old", old.units), ("new", new.units))]
-    return Matched("none", (), clusters[0], clusters[1], (), (len(old.units), len(new.units)))
+    return Matched("none", (), clusters[0], clusters[1], (), (len(old.units), len(new.units)), all(known))
 
 
-def _contradict(first: Unit, second: Unit, pairing: Pairing) -> bool:
-    """Whether units with one id answer different contexts: then the ids are line numbers of different files.
-
-    In a dialogue, contexts differ because the earlier replies do.
-    """
-    contexts = first.keys.get("context"), second.keys.get("context")
-    return pairing == "id" and all(contexts) and contexts[0] != contexts[1] and not first.dialogue
+def _dialogues_known(version: Version) -> bool:
+    """Whether units are dialogues, or at least half of the replies have a known one."""
+    named = sum(bool(unit.dialogue) for unit in version.units)
+    return version.unit == "dialogue" or 2 * named >= len(version.units)
 
 
-def _paired(
-    pairing: Pairing,
-    first: Mapping[str, Unit],
-    second: Mapping[str, Unit],
-    shared: Sequence[str],
-    units: tuple[Sequence[Unit], Sequence[Unit]],
-) -> Matched:
-    cluster = {key: _cluster(first[key], pairing) for key in shared}
-    clusters = []
-    for side, keyed, own in zip(("old", "new"), (first, second), units, strict=True):
-        key_of = {id(unit): key for key, unit in keyed.items()}
-        clusters.append(tuple(cluster.get(key_of.get(id(unit), ""), "") or _alone(unit, side, pairing) for unit in own))
+def _fitting(first: Mapping[str, Unit], second: Mapping[str, Unit], shared: Sequence[str]) -> list[str]:
+    """Keys of units that answer the same prompt; otherwise ids are line numbers of different files."""
+    fitting_dialogues = set()
+    for key in shared:
+        old, new = first[key], second[key]
+        if old.dialogue and old.dialogue == new.dialogue and (_contexts_fit(old, new) or _start_alike(old, new)):
+            fitting_dialogues.add(old.dialogue)
+    return [k for k in shared if first[k].dialogue in fitting_dialogues or _contexts_fit(first[k], second[k])]
+
+
+def _contexts_fit(old: Unit, new: Unit) -> bool:
+    contexts = old.keys.get("context"), new.keys.get("context")
+    if not all(contexts) or contexts[0] == contexts[1]:
+        return True
+    return bool(old.ends) and old.ends == new.ends
+
+
+def _start_alike(old: Unit, new: Unit) -> bool:
+    return bool(old.ends) and bool(new.ends) and old.ends[0] == new.ends[0]
+
+
+def _paired(pairing: Pairing, pairs: tuple[tuple[Unit, Unit], ...], old: Version, new: Version, known: bool) -> Matched:
+    clusters = _pair_clusters(pairing, pairs)
+    cluster_of = {id(unit): cluster for pair, cluster in zip(pairs, clusters, strict=True) for unit in pair}
     return Matched(
         pairing,
-        tuple((first[key], second[key]) for key in shared),
-        clusters[0],
-        clusters[1],
-        tuple(cluster[key] for key in shared),
-        (len(units[0]) - len(shared), len(units[1]) - len(shared)),
+        pairs,
+        _side_clusters(old, "old", cluster_of),
+        _side_clusters(new, "new", cluster_of),
+        clusters,
+        (len(old.units) - len(pairs), len(new.units) - len(pairs)),
+        known,
     )
+
+
+def _pair_clusters(pairing: Pairing, pairs: Sequence[tuple[Unit, Unit]]) -> tuple[str, ...]:
+    """Cluster of each pair: those in one dialogue of either version are not independent, nor replies to one context."""
+    joined: dict[str, str] = {}  # a dialogue → another one that shares a pair with it
+
+    def first_of(name: str) -> str:
+        while name in joined:
+            name = joined[name]
+        return name
+
+    names = []
+    for old, new in pairs:
+        named = [f"{side} {unit.dialogue}" for side, unit in (("old", old), ("new", new)) if unit.dialogue]
+        dialogues = [first_of(name) for name in named]
+        if len(set(dialogues)) > 1:
+            joined[dialogues[1]] = dialogues[0]
+        alone = old.keys[pairing] if pairing != "id" else old.keys.get("context", old.id)
+        names.append(dialogues[0] if dialogues else f"{pairing} {alone}")
+    return tuple(map(first_of, names))
+
+
+def _side_clusters(version: Version, side: str, cluster_of: Mapping[int, str]) -> tuple[str, ...]:
+    """Cluster of each unit of a version: of its pair, or else of its dialogue."""
+    of_dialogue = {unit.dialogue: cluster_of[id(unit)] for unit in version.units if id(unit) in cluster_of}
+    found = []
+    for unit in version.units:
+        own = of_dialogue.get(unit.dialogue) if unit.dialogue else None
+        found.append(cluster_of.get(id(unit)) or own or _own(unit, side))
+    return tuple(found)
 
 
 def _keyed(units: Sequence[Unit], pairing: Pairing) -> dict[str, Unit]:
@@ -128,19 +177,21 @@ def _keyed(units: Sequence[Unit], pairing: Pairing) -> dict[str, Unit]:
     return found
 
 
-def _cluster(unit: Unit, pairing: Pairing) -> str:
-    """Replies in one dialogue, and replies to one context, are not independent."""
-    if pairing != "id":
-        return f"{pairing} {unit.keys[pairing]}"
-    return f"dialogue {unit.dialogue}" if unit.dialogue else f"context {unit.keys.get('context', unit.id)}"
-
-
-def _alone(unit: Unit, side: str, pairing: Pairing) -> str:
-    return _cluster(unit, pairing) if unit.dialogue and pairing == "id" else _own(unit, side)
-
-
 def _own(unit: Unit, side: str) -> str:
     return f"{side} {unit.dialogue or unit.keys.get('context', unit.id)}"
+
+
+def explain_unpaired(old: Version, new: Version) -> tuple[str, str]:
+    """Why two versions have too few pairs, and what helps."""
+    if new.unit == "dialogue":
+        hint = 'add "occasion": "…" to dialogues that belong together (a topic, a person, a first message)'
+        return "the dialogues of the two versions share too few occasions or given openings", hint
+    ids = {unit.keys.get("id") for unit in old.units} & {unit.keys.get("id") for unit in new.units}
+    if 2 * len(ids) >= min(len(old.units), len(new.units)):
+        hint = "name the conversations of the replies with --map dialogue=FIELD, or give each prompt its own id"
+        return f"{count(len(ids), 'id')} in both versions, but with different contexts", hint
+    hint = "give replies to the same prompt the same id (--map id=FIELD) or the same context"
+    return "the samples of the two versions share too few ids or contexts", hint
 
 
 def unscored(version: Version, metric: str) -> Iterator[Unit]:

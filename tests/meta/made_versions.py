@@ -21,9 +21,9 @@ def version(
     ratings: Sequence[float] = (),
     prefix: str = "",
     topics: Sequence[str] = (),
-    dialogue: int = 0,
+    dialogue: int = 1,
 ) -> Version:
-    """One unit per value with ids 0, 1, …; `dialogue` is the number of units per dialogue."""
+    """One unit per value with ids 0, 1, …; `dialogue` is the number of units per dialogue, 0 if it is unknown."""
     units = []
     for i, value in enumerate(values):
         units.append(

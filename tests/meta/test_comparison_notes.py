@@ -11,7 +11,8 @@ from tests.meta.made_versions import METRIC, drawn, version
 
 
 def told(old: Version, new: Version, *metrics: str) -> list[str]:
-    return list(notes(old, new, matched(old, new), metrics))
+    units = matched(old, new)
+    return list(notes(old, new, units, dict.fromkeys(metrics, units)))
 
 
 def test_units_without_a_partner_are_counted() -> None:

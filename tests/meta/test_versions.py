@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 
+from interloq import Sample
 from interloq.meta.comparison import Pairing
-from interloq.meta.versions import Unit, Version, matched, unscored
+from interloq.meta.version_units import sample_unit
+from interloq.meta.versions import Unit, Version, explain_unpaired, matched, unscored
 from tests.meta.made_versions import METRIC, version
 
 
@@ -51,3 +55,53 @@ def test_replies_in_a_dialogue_and_repeats_of_a_prompt_are_one_cluster() -> None
 def test_units_without_a_score_are_found() -> None:
     assert [unit.id for unit in unscored(version("old", [1, math.nan]), METRIC)] == ["1"]
     assert len(list(unscored(version("old", [1, math.nan]), "bleu"))) == 2
+
+
+def reply(id: str, turns: Sequence[str], dialogue: str = "") -> Unit:
+    return replace(sample_unit(id, Sample(id, turns, "x", dialogue=dialogue)), values={METRIC: 1.0})
+
+
+def of(*units: Unit) -> Version:
+    return Version("v", "sample", units)
+
+
+def test_replies_in_a_dialogue_pair_by_id_although_later_contexts_differ() -> None:
+    old = of(reply("a", ["hi"], "d"), reply("b", ["hi", "yes", "why ?"], "d"), reply("c", ["x", "y", "z"], "e"))
+    new = of(reply("a", ["hi"], "d"), reply("b", ["hi", "no", "oh"], "d"), reply("c", ["x", "q", "r"], "e"))
+    found = matched(old, new)
+    assert (found.pairing, len(found.pairs), len(set(found.pair_clusters))) == ("id", 3, 2)
+    other = of(*(reply(id, [f"else {id}"], dialogue) for id, dialogue in (("a", "d"), ("b", "d"), ("c", "e"))))
+    assert matched(old, other).pairing == "none"
+
+
+def test_contexts_that_differ_in_replies_between_the_same_turns_pair_by_id() -> None:
+    old = of(reply("a", ["hi", "yes", "why ?"]), reply("b", ["tea", "no", "oh"]))
+    assert matched(old, of(reply("a", ["hi", "no", "why ?"]), reply("b", ["tea", "ok", "oh"]))).pairing == "id"
+    assert matched(old, of(reply("a", ["hi", "no", "what ?"]), reply("b", ["tea", "ok", "ah"]))).pairing == "none"
+
+
+def test_a_number_in_an_id_makes_no_dialogue() -> None:
+    tickets = [of(*(reply(f"ticket#{i}", [f"question {i}"]) for i in range(6))) for _ in range(2)]
+    assert len(set(matched(*tickets).pair_clusters)) == 6
+    old, new = (of(*(reply(f"d0#{i}", [f"{name} {i}"]) for i in range(4))) for name in ("old", "new"))
+    assert matched(old, new).pairing == "none"
+
+
+def test_dialogues_of_either_version_are_clusters_however_units_are_paired() -> None:
+    old = of(*(reply(f"a{i}", [f"q{i}"], f"d{i // 2}") for i in range(6)))
+    new = of(*(reply(f"b{i}", [f"q{i}"], f"e{i // 3}") for i in range(6)))
+    by_context = matched(old, new)
+    assert by_context.pairing == "context"
+    assert len(set(by_context.pair_clusters)) == 1  # d0, d1 and d2 are joined by e0 and e1
+    bare = of(*(reply(f"b{i}", [f"q{i}"]) for i in range(6)))
+    assert len(set(matched(old, bare).pair_clusters)) == 3
+
+
+def test_what_is_not_paired_says_what_helps() -> None:
+    talks = [Version("v", "dialogue", (Unit(f"{i}", {METRIC: 1.0}, {}),)) for i in range(2)]
+    assert "occasion" in explain_unpaired(*talks)[1]
+    old, new = (of(*(reply(f"{i}", [f"{name} {i}"]) for i in range(4))) for name in ("old", "new"))
+    what, hint = explain_unpaired(old, new)
+    assert "4 ids in both versions" in what
+    assert "--map dialogue=" in hint
+    assert "--map id=" in explain_unpaired(old, of(reply("x", ["y"])))[1]
