@@ -2,7 +2,7 @@
 """Samples to learn from: each with its judge, the value to predict, and its part.
 
 The dev part is another file, or else a tenth of the dialogues, chosen by the hash of their ids; samples of one dialogue
-are `<dialogue>#<turn>`.
+stay together.
 """
 
 from __future__ import annotations
