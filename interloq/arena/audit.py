@@ -25,6 +25,7 @@ from interloq.meta.dialogue_scores import DialogueScore, downwards, means
 from interloq.meta.rank import ranks_of
 from interloq.metrics.metric import Array
 from interloq.statistics.correlation import kendall_rows
+from interloq.statistics.rounding import round_mean
 
 # ---- cheating by the choice of systems -------------------------------------------------------------------------------
 
@@ -195,18 +196,21 @@ class _Table:
         self.place = {name: i for i, name in enumerate(sorted({row.partner for row in rows}))}
         self.sign = -1.0 if lower_is_better else 1.0
         self.sums = np.zeros((len(self.systems), len(self.place)))
-        self.sizes = np.zeros_like(self.sums)
+        self.absolutes, self.sizes = np.zeros_like(self.sums), np.zeros_like(self.sums)
         number = {name: i for i, name in enumerate(self.systems)}
         for row in sorted(rows, key=lambda row: row.dialogue):
             if not math.isnan(row.value):
-                self.sums[number[row.system], self.place[row.partner]] += row.value
-                self.sizes[number[row.system], self.place[row.partner]] += 1
+                cell = number[row.system], self.place[row.partner]
+                self.sums[cell] += row.value
+                self.absolutes[cell] += abs(row.value)
+                self.sizes[cell] += 1
 
     def scores(self, partners: Iterable[str]) -> Array:
         columns = [self.place[name] for name in sorted(partners)]
         with np.errstate(invalid="ignore", divide="ignore"):
-            found = self.sums[:, columns].sum(axis=1) / self.sizes[:, columns].sum(axis=1)
-        return np.asarray(np.round(self.sign * found, 12))
+            parts = (part[:, columns].sum(axis=1) for part in (self.sums, self.absolutes))
+            mean, size = (part / self.sizes[:, columns].sum(axis=1) for part in parts)
+        return round_mean(self.sign * mean, size)
 
     def ranks(self, scores: Array) -> dict[str, int]:
         return {name: int(rank) for name, rank in zip(self.systems, ranks_of(scores), strict=True)}

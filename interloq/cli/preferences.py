@@ -21,12 +21,18 @@ def are_preferences(args: argparse.Namespace) -> bool:
 def rank(args: argparse.Namespace) -> int:
     """Rank systems by the preferences in the files."""
     from interloq.meta.human_preferences import rank_preference_files
+    from interloq.meta.ranking import format_range
 
     if args.method != "bradley-terry":
         raise InputError(f"{args.scores[0]} contains preferences", hint="add --method bradley-terry")
     bad = BadLines()
     found = rank_preference_files(
-        args.scores, n_bootstrap=args.bootstrap, seed=args.seed, strict=args.strict, on_reject=bad
+        args.scores,
+        n_bootstrap=args.bootstrap,
+        n_permutations=args.permutations,
+        seed=args.seed,
+        strict=args.strict,
+        on_reject=bad,
     )
     bad.close()
     if args.json:
@@ -34,11 +40,19 @@ def rank(args: argparse.Namespace) -> int:
         return 0
     for one in found:
         rows = [
-            [s.system, number(s.strength, 4), interval(s.ci, 4), *map(str, (s.wins, s.ties, s.losses))]
+            [
+                s.system,
+                format_range(s.rank_range),
+                number(s.strength, 4),
+                interval(s.ci, 4),
+                *map(str, (s.wins, s.ties, s.losses)),
+            ]
             for s in one.systems
         ]
         facts = f"{count(one.preferences, 'preference')} of {count(one.raters, 'rater')} on {count(one.items, 'item')}"
-        print_table(f"{one.aspect}: {facts}", ["system", "strength", "95 % interval", "wins", "ties", "losses"], rows)
+        columns = ["system", "range", "strength", "95 % interval", "wins", "ties", "losses"]
+        print_table(f"{one.aspect}: {facts}", columns, rows)
+        print_line("note: the rank ranges of all systems hold together with a probability of 95 %")
         for note in one.notes:
             print_line(f"note: {note}")
     return 0

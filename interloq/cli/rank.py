@@ -177,7 +177,7 @@ def print_ranking(ranking: Ranking) -> None:
     better = "lower is better" if ranking.lower_is_better else "higher is better"
     (label,) = labels([ranking.metric]).values()
     print_table(f"{label}, {better}", columns, [_row(standing) for standing in ranking.standings])
-    _print_differences(ranking.differences, score)
+    _print_differences(ranking.differences, score, ranking.unit)
     if ranking.human:
         sizes = {estimate.n for estimate in ranking.human.values()}
         rows = [[name.capitalize(), *_agreement(e)] for name, e in ranking.human.items()]
@@ -190,25 +190,25 @@ def print_ranking(ranking: Ranking) -> None:
 
 
 def _row(standing: Standing) -> list[str]:
-    low, high = standing.rank_range or (0, 0)
-    ranks = "" if not standing.rank_range else str(low) if low == high else f"{low}–{high}"
+    from interloq.meta.ranking import format_range
+
+    ranks = format_range(standing.rank_range)
     best = "" if standing.best is None else f"{standing.best:.2f}"
     counts = [str(n) for n in (standing.dialogues, standing.unscored, sum(standing.failures.values()))]
     place = str(standing.rank) if standing.rank else "–"
     return [standing.system, place, ranks, number(standing.score, 4), interval(standing.ci, 4), best, *counts]
 
 
-def _print_differences(differences: Sequence[Difference], score: str) -> None:
+def _print_differences(differences: Sequence[Difference], score: str, unit: str) -> None:
     if not differences:
         return
-    columns = ["better > worse", f"{score} difference", "95 % interval", "p", "p (holm)", "n", "tested over"]
+    columns = ["better > worse", f"{score} difference", "95 % interval", "p", "p (holm)", f"{unit}s", "shared"]
     rows = []
     for d in differences:
         relation = "=" if d.difference == 0 else ">"
         pair = f"{d.first} {relation} {d.second}"
-        over = "shared occasions" if d.paired else "all dialogues, unpaired"
-        numbers = [number(d.difference, 4), interval(d.ci, 4), p_value(d.p), p_value(d.p_adjusted), str(d.n)]
-        rows.append([pair, *numbers, over])
+        numbers = [number(d.difference, 4), interval(d.ci, 4), p_value(d.p), p_value(d.p_adjusted)]
+        rows.append([pair, *numbers, str(d.units), str(d.shared)])
     print_table("is one system better than another?", columns, rows)
 
 

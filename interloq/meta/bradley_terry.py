@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.meta.dialogue_scores import DialogueScore
+from interloq.meta.dialogue_scores import DialogueScore, unit_names
 from interloq.metrics.metric import Array
 
 PRIOR = 0.1  # wins of each system over each other one, added to those observed
@@ -40,19 +41,17 @@ class Comparison:
 
 
 def comparisons(rows: Iterable[DialogueScore]) -> list[Comparison]:
-    """Each pair of systems on each occasion they share, and in each dialogue they had with each other."""
+    """Each pair of systems on each occasion they share; if both sides are judged, in each dialogue they had."""
+    rows = [row for row in rows if row.value == row.value]
+    unit_of = unit_names(rows)
     groups: dict[str, list[DialogueScore]] = {}
     for row in rows:
-        if row.value == row.value:
-            groups.setdefault(f"occasion {row.occasion}", []).append(row)
-            groups.setdefault(f"dialogue {row.content} {row.dialogue}", []).append(row)
+        groups.setdefault(unit_of(row), []).append(row)
     found = []
     for name in sorted(groups):
-        members = sorted(groups[name], key=lambda row: row.system)
-        for i, first in enumerate(members):
-            for second in members[i + 1 :]:
-                difference = first.value - second.value
-                found.append(Comparison(first.occasion, first.partner, first.system, second.system, difference))
+        for first, second in combinations(sorted(groups[name], key=lambda row: row.system), 2):
+            difference = first.value - second.value
+            found.append(Comparison(name, first.partner, first.system, second.system, difference))
     return found
 
 
@@ -78,6 +77,40 @@ def strengths(won: Array, *, prior: float = PRIOR) -> Array:
     tables = (won + prior * (1 - np.eye(size))).reshape(-1, size, size)
     logs = np.array([ilsr_pairwise_dense(table, max_iter=STEPS, tol=TOLERANCE) for table in tables])
     return np.asarray((logs - logs.mean(axis=1, keepdims=True)).reshape(won.shape[:-1]))
+
+
+def influences(won: Array, *, prior: float = PRIOR) -> Array:
+    """Influence of each group of comparisons (rows) on the log strengths (columns), from tables of wins by group."""
+    logs = strengths(won.sum(axis=0), prior=prior)
+    return _scores(won, logs) @ _inverse_information(won, logs, prior)
+
+
+def influences_if_equal(won: Array, first: int, second: int, *, prior: float = PRIOR) -> Array:
+    """Influence of each group on the difference of two strengths, at the strengths that fit best if they are equal.
+
+    Its sum is the difference after one step from there.
+    """
+    merged = np.delete(np.eye(won.shape[1]), second, axis=1)
+    merged[second] = merged[first]  # the two are one system
+    total = won.sum(axis=0) + prior * (1 - np.eye(len(merged)))
+    table = merged.T @ total @ merged
+    logs = merged @ strengths(table * (1 - np.eye(len(table))), prior=0.0)
+    inverse = _inverse_information(won, logs, prior)
+    return np.asarray(_scores(won, logs) @ (inverse[first] - inverse[second]))
+
+
+def _scores(won: Array, logs: Array) -> Array:
+    """Wins minus expected wins of each system (columns) in each group (rows)."""
+    expected = 1 / (1 + np.exp(logs[None, :] - logs[:, None]))
+    return np.asarray((won - (won + won.swapaxes(1, 2)) * expected).sum(axis=2))
+
+
+def _inverse_information(won: Array, logs: Array, prior: float) -> Array:
+    """Pseudo-inverse of the information about the strengths, which have mean 0."""
+    expected = 1 / (1 + np.exp(logs[None, :] - logs[:, None]))
+    total = won.sum(axis=0) + prior * (1 - np.eye(len(logs)))
+    weights = (total + total.T) * expected * (1 - expected)
+    return np.asarray(np.linalg.pinv(np.diag(weights.sum(axis=1)) - weights))
 
 
 def connected(won: Array) -> bool:

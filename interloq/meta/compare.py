@@ -32,6 +32,7 @@ from interloq.metrics.metric_names import about_sets, direction
 from interloq.signature import Signature, fingerprint
 from interloq.statistics.clustered import Clustered, cluster_mean, difference
 from interloq.statistics.correlation import constant
+from interloq.statistics.rounding import typical_size
 
 EVERYTHING = ""  # the name of the slice with all units
 
@@ -172,7 +173,10 @@ def _tests(columns: Sequence[_Column], n_permutations: int, seed: int, *, paired
     drawn = _swapped if paired else _reassigned
     differences = np.concatenate(list(drawn(columns, n_permutations, seed)))
     few = [len({*c.old_clusters, *c.new_clusters}) < 3 for c in columns]
-    return [None if few[i] else permutation_p(differences[:, i]) for i in range(len(columns))]
+    return [
+        None if few[i] else permutation_p(differences[:, i], size=typical_size(columns[i].old, columns[i].new))
+        for i in range(len(columns))
+    ]
 
 
 def _swapped(columns: Sequence[_Column], n_permutations: int, seed: int) -> Iterator[Array]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -26,6 +26,7 @@ from interloq.play.talk import failures, kind_of
 from interloq.records import Dialogue, Score, Turn
 from interloq.reliability.summary import predicted_metric
 from interloq.signature import fingerprint
+from interloq.statistics.rounding import mean_of
 
 Pairing = Literal["occasion", "opening", "none"]
 PAIR_HINTS = {
@@ -35,7 +36,6 @@ PAIR_HINTS = {
 NO_SCORE = "none of its utterances has a score"
 LARGEST = 1e100  # largest score: above it, sums of squares overflow
 TOO_LARGE = "too large to be averaged"
-DECIMALS = 12  # means are rounded, so that equal means tie in any order of summation
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,7 @@ class DialogueScore:
     pairing: Pairing = "opening"  # how the occasion was determined; "none": the dialogue is not paired
     content: str = ""  # fingerprint of the texts, independent of the dialogue's id
     turns: tuple[float, ...] = ()  # score of each utterance of the system, in order; NaN if unscored
+    opens: bool = False  # whether its first utterance opens the dialogue, and so answers nothing
 
 
 def metrics_of(scores: Iterable[Score]) -> list[str]:
@@ -117,6 +118,15 @@ def dialogue_scores(
 def both_sides(rows: Sequence[DialogueScore]) -> bool:
     """Whether both systems of a dialogue are judged."""
     return len({row.dialogue for row in rows}) < len(rows)
+
+
+def unit_names(rows: Sequence[DialogueScore]) -> Callable[[DialogueScore], str]:
+    """Return the function that names the independent unit of a row: its dialogue if both sides of dialogues are judged,
+    otherwise the occasion, which dialogues of several systems may share.
+    """
+    if both_sides(rows):
+        return lambda row: f"{row.content} {row.dialogue}"
+    return lambda row: row.occasion
 
 
 def pairing_of(rows: Iterable[DialogueScore]) -> Pairing | Literal["mixed"]:
@@ -218,7 +228,7 @@ def _row(
         dialogue=dialogue.id,
         system=system,
         partner=partner,
-        value=round(math.fsum(known) / len(known), DECIMALS) if known else math.nan,
+        value=mean_of(known) if known else math.nan,
         occasion=occasion,
         pairing=pairing,
         content=_content(dialogue.turns),
@@ -231,6 +241,7 @@ def _row(
             for i, turn in enumerate(dialogue.turns)
             if i >= dialogue.given and dialogue.systems.get(turn.speaker) == system
         ),
+        opens=not dialogue.given and any(dialogue.systems.get(turn.speaker) == system for turn in dialogue.turns[:1]),
     )
 
 
@@ -271,7 +282,7 @@ def means(rows: Iterable[DialogueScore]) -> dict[str, float]:
         values.setdefault(row.system, [])
         if not math.isnan(row.value):
             values[row.system].append(row.value)
-    return {name: round(math.fsum(v) / len(v), DECIMALS) if v else math.nan for name, v in sorted(values.items())}
+    return {name: mean_of(v) if v else math.nan for name, v in sorted(values.items())}
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from interloq.meta.levels import Level, level
 from interloq.meta.score_columns import columns_fingerprint, score_columns
 from interloq.meta.score_slope import slope_on_judgments
 from interloq.meta.set_scores import Column, scores_of, set_columns
-from interloq.meta.significance import TOLERANCE, Adjust, adjusted, permutation_p, permutations_per_test, williams
+from interloq.meta.significance import Adjust, adjusted, permutation_p, permutations_per_test, williams
 from interloq.meta.table import COEFFICIENTS, By, Comparison, Estimate, MetaTable, MetricRow, SystemScore
 from interloq.meta.users import split_notes, user_splits
 from interloq.metrics import metric_names
@@ -35,6 +35,7 @@ from interloq.metrics.selection import Selection
 from interloq.records import Sample, Score
 from interloq.reliability.summary import Predictions
 from interloq.signature import Signature, fingerprint
+from interloq.statistics.rounding import RELATIVE
 
 
 def meta_evaluate(
@@ -215,7 +216,7 @@ def _compare(
     found = []
     for name in points.coefficients:
         difference = float(differences[name][0])
-        if abs(difference) < TOLERANCE:
+        if abs(difference) < RELATIVE:
             difference = 0.0
         higher, lower = pair[::-1] if difference < 0 else pair
         p = permutation_p(differences[name])

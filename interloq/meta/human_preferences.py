@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """People's preferences: strengths of systems by Bradley and Terry, and how often metrics prefer the same reply.
 
-A tie is half a win for both. Intervals resample items with all their preferences, since several people judge one item.
+A tie is half a win for both. Intervals and rank ranges are over items with all their preferences, since several people
+judge one item.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +17,8 @@ import numpy as np
 from interloq.data.jsonl import Rejected, read_all
 from interloq.errors import InputError, count
 from interloq.meta.bradley_terry import Comparison, connected, strengths, wins
+from interloq.meta.pair_tests import rank_ranges, strength_estimates, strength_gaps
+from interloq.meta.significance import permutations_per_test
 from interloq.metrics.evaluate import bootstrap_counts, percentile_interval
 from interloq.metrics.metric import Array
 from interloq.metrics.metric_names import direction
@@ -32,6 +36,7 @@ class Strength:
     wins: int
     ties: int
     losses: int
+    rank_range: tuple[int, int] | None = None  # the ranges of all systems hold together with a probability of 95 %
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +65,13 @@ class PreferenceAgreement:
 
 
 def rank_preferences(
-    preferences: Iterable[Preference], *, n_bootstrap: int = 1000, seed: int = 0
+    preferences: Iterable[Preference], *, n_bootstrap: int = 1000, n_permutations: int | None = None, seed: int = 0
 ) -> list[PreferenceRanking]:
-    """One ranking per aspect."""
+    """One ranking per aspect. Rank ranges come from tests of all pairs of systems (see `pair_tests.py`)."""
     if n_bootstrap < 0:
         raise InputError(f"the number of resamples must not be negative, got {n_bootstrap}")
-    return [_ranking(aspect, some, n_bootstrap, seed) for aspect, some in sorted(_by_aspect(preferences).items())]
+    aspects = sorted(_by_aspect(preferences).items())
+    return [_ranking(aspect, some, n_bootstrap, n_permutations, seed) for aspect, some in aspects]
 
 
 def _by_aspect(preferences: Iterable[Preference]) -> dict[str, list[Preference]]:
@@ -75,13 +81,19 @@ def _by_aspect(preferences: Iterable[Preference]) -> dict[str, list[Preference]]
     return groups
 
 
-def _ranking(aspect: str, some: Sequence[Preference], n_bootstrap: int, seed: int) -> PreferenceRanking:
+def _ranking(
+    aspect: str, some: Sequence[Preference], n_bootstrap: int, n_permutations: int | None, seed: int
+) -> PreferenceRanking:
     systems = sorted({name for one in some for name in one.systems})
     items, group = np.unique([one.item for one in some], return_inverse=True)
     table = wins([_comparison(one) for one in some], systems, group)
     values, ci = strengths(table.sum(axis=0)), _intervals(table, n_bootstrap, seed)
+    permutations = permutations_per_test(math.comb(len(systems), 2), n_permutations)
+    gaps = strength_gaps(table, strength_estimates(table), n_permutations=permutations, seed=seed)
+    ranges = rank_ranges(gaps, len(systems), 1.0)
     found = [
-        Strength(name, float(values[i]), ci[i] if ci else None, *_counts(name, some)) for i, name in enumerate(systems)
+        Strength(name, float(values[i]), ci[i] if ci else None, *_counts(name, some), rank_range=ranges[i])
+        for i, name in enumerate(systems)
     ]
     notes = tuple(_notes(some, whole=connected(table.sum(axis=0))))
     raters = len({one.rater for one in some})
@@ -162,13 +174,14 @@ def rank_preference_files(
     paths: Sequence[str | Path],
     *,
     n_bootstrap: int = 1000,
+    n_permutations: int | None = None,
     seed: int = 0,
     strict: bool = False,
     on_reject: Callable[[Rejected], None] | None = None,
 ) -> list[PreferenceRanking]:
     """Rank systems by the preferences in these files; see `rank_preferences`."""
     found = read_all(paths, kind="preferences", strict=strict, on_reject=on_reject)
-    return rank_preferences(found, n_bootstrap=n_bootstrap, seed=seed)
+    return rank_preferences(found, n_bootstrap=n_bootstrap, n_permutations=n_permutations, seed=seed)
 
 
 def preference_agreement_files(

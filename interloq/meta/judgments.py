@@ -22,9 +22,9 @@ from interloq.meta.table import Counted
 from interloq.metrics.metric import Array
 from interloq.records import ILLUSTRATIVE, Dialogue, Key, Rating, Sample, format_key
 from interloq.signature import fingerprint
+from interloq.statistics.rounding import round_mean
 
 Index = NDArray[np.int64]
-DECIMALS = 12  # mean judgments are rounded, so that equal means tie in any order of summation
 NOBODY = -1
 MOST_UNSCORED = 0.2  # share of rated samples that a metric may leave unscored: they may differ from the others
 LARGEST = 1e100  # largest rating: above it, sums of squares overflow
@@ -71,8 +71,8 @@ class Judgments:
 def means(sample: Index, value: Array, n: int) -> Array:
     """Mean value of each sample; NaN if it has none."""
     with np.errstate(invalid="ignore"):
-        mean = np.bincount(sample, weights=value, minlength=n) / np.bincount(sample, minlength=n)
-    return np.asarray(np.round(mean, DECIMALS))
+        mean, size = (np.bincount(sample, v, n) / np.bincount(sample, minlength=n) for v in (value, np.abs(value)))
+    return round_mean(mean, size)
 
 
 def collect(samples: Iterable[Sample], *, aspect: str = "overall", role: str = "") -> Judgments:

@@ -2,13 +2,12 @@
 """Rank systems from the scores of their dialogues, with the uncertainty of each rank.
 
 A system's score is the mean over its dialogues of the mean over its utterances (Sato et al., 2022), or its
-Bradley–Terry strength from comparisons on shared occasions. Resamples draw occasions with all their dialogues
-(dialogues if both sides are judged; dialogues within each system if no occasion is shared), or with `by="partner"`
-whole partners: the former asks what other openings would have changed, the latter what other partners would. The
-systems are fixed. The resamples give the intervals, the range of ranks (2.5th to 97.5th percentile) and the
-probability of being best. Two systems are tested by randomly swapping their scores on each shared occasion (or all with
-one partner); if they share no occasion, by randomly reassigning their dialogues. See `DialogueScore.pairing`. p-values
-are adjusted over all pairs by Holm's method.
+Bradley–Terry strength from comparisons on shared occasions. All uncertainty is over the same independent *units*:
+occasions with all their dialogues (dialogues if both sides are judged; dialogues of each system if no occasion is
+shared), or with `by="partner"` whole partners: the former asks what other openings would have changed, the latter what
+other partners would. The systems are fixed. Scores and differences have t intervals over units; two systems are tested
+by `exchange.py` over all their dialogues, and the tests of all pairs, adjusted by Holm's method, give ranges of ranks
+that hold together with a probability of 95 % (`pair_tests.py`). Resamples of units give the probability of being best.
 """
 
 from __future__ import annotations
@@ -24,17 +23,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interloq.errors import InputError
-from interloq.meta import correlate
 from interloq.meta.bradley_terry import PRIOR, Comparison, comparisons, strengths, wins
-from interloq.meta.dialogue_scores import DialogueScore, both_sides, downwards, metric_of, pairing_of
+from interloq.meta.dialogue_scores import DialogueScore, downwards, metric_of, unit_names
+from interloq.meta.exchange import Gap, interval_of
+from interloq.meta.pair_tests import mean_gaps, rank_ranges, strength_estimates, strength_gaps
 from interloq.meta.ranking import Difference, Method, Ranking, Standing, Unit
-from interloq.meta.ranking_notes import notes
-from interloq.meta.significance import adjusted, permutation_p, permutations_per_test, swapped_units
+from interloq.meta.ranking_notes import notes, pairing_of_units, unit_word
+from interloq.meta.significance import adjusted, permutations_per_test
 from interloq.meta.survival import Survival, survival_curves, survival_notes
-from interloq.meta.table import COEFFICIENTS, Estimate
-from interloq.metrics.evaluate import bootstrap_counts, percentile_interval
+from interloq.meta.system_agreement import agreement, order_accuracy, order_note
+from interloq.metrics.evaluate import bootstrap_counts
 from interloq.metrics.metric import Array
 from interloq.signature import Signature, fingerprint
+from interloq.statistics.clustered import cluster_mean
+from interloq.statistics.rounding import round_mean, typical_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,20 @@ class _Settings:
     n_bootstrap: int
     n_permutations: int
     seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Estimates:
+    """Scores of all systems, in their order."""
+
+    values: Array
+    intervals: list[tuple[float, float] | None]
+    gaps: list[Gap]  # of all pairs, in the order of `combinations`
+    resampled: Array  # one row per resample
+
+    def oriented(self, sign: float) -> tuple[Array, Array]:
+        """Values and resamples such that higher is better."""
+        return sign * self.values, sign * self.resampled
 
 
 def rank(
@@ -73,35 +89,34 @@ def rank(
     settings = _Settings(method, by, lower, n_bootstrap, permutations, seed)
     _check(settings)
     found = _oriented(comparisons(scored), lower)
-    values, resampled = _mean(scored, systems, settings) if method == "mean" else _strengths(found, systems, settings)
+    human = human or {}
+    estimates = _means(scored, systems, settings) if method == "mean" else _strengths(found, systems, settings)
     sign = -1.0 if lower and method == "mean" else 1.0  # strengths are always higher for better systems
-    places = sign * values, sign * resampled
-    by_pair: dict[tuple[str, str], list[Comparison]] = {}
-    for comparison in found:
-        by_pair.setdefault((comparison.first, comparison.second), []).append(comparison)
-    tests = [_test(pair, scored, by_pair.get(pair, []), settings) for pair in combinations(systems, 2)]
+    places = estimates.oriented(sign)
+    order = order_accuracy(systems, places[0], human)
     return Ranking(
         metric=metric_of(rows),
         method=method,
         by=by,
-        pairing=pairing_of(rows),
+        pairing=pairing_of_units(rows, by),
         lower_is_better=lower,
-        standings=tuple(_standings(rows, systems, values, resampled, places)),
-        differences=tuple(_differences(systems, values, resampled, places[0], tests)),
-        human=_human(systems, places, human) if human else {},
+        standings=tuple(_standings(rows, systems, estimates, sign)),
+        differences=tuple(_differences(scored, systems, estimates.gaps, places[0])),
+        human=agreement(systems, places, human) if human else {},
         notes=(
             *notes(rows, systems, found, human, method=method, by=by),
+            *([order_note(order)] if human else ()),
             *(survival_notes(scored) if survival else ()),
         ),
         signature=_signature(rows, settings, partner_set, survival),
         survival=_survival(scored, settings) if survival else (),
+        unit=unit_word(rows, by),
+        order=order,
     )
 
 
 def _survival(rows: Sequence[DialogueScore], settings: _Settings) -> tuple[Survival, ...]:
-    both = both_sides(rows)
-    units = [_unit(row, settings.by, both) for row in rows]
-    return survival_curves(rows, units, n_bootstrap=settings.n_bootstrap, seed=settings.seed)
+    return survival_curves(rows, _units(rows, settings.by), n_bootstrap=settings.n_bootstrap, seed=settings.seed)
 
 
 def _oriented(found: Sequence[Comparison], lower_is_better: bool) -> list[Comparison]:
@@ -119,48 +134,69 @@ def _check(settings: _Settings) -> None:
             raise InputError(f"{name} must not be negative, got {getattr(settings, name)}")
 
 
+def _units(rows: Sequence[DialogueScore], by: Unit) -> list[str]:
+    """The independent unit of each row."""
+    if by == "partner":
+        return [row.partner for row in rows]
+    unit_of = unit_names(rows)
+    return [unit_of(row) for row in rows]
+
+
 # ---- scores and their resamples --------------------------------------------------------------------------------------
 
 
-def _mean(rows: Sequence[DialogueScore], systems: Sequence[str], settings: _Settings) -> tuple[Array, Array]:
-    """Means of systems, and one row of means per resample; NaN for a system in none of the drawn units."""
-    both = both_sides(rows)
-    unit = _numbers([_unit(row, settings.by, both) for row in rows])
-    place = {name: i for i, name in enumerate(systems)}
-    shape = int(unit.max(initial=-1)) + 1, len(systems)
-    cell = unit * shape[1] + np.array([place[row.system] for row in rows], dtype=np.intp)
-    values = np.array([row.value for row in rows])
-    columns = values, np.ones(len(rows))
-    sums, sizes = (np.bincount(cell, column, shape[0] * shape[1]).reshape(shape) for column in columns)
-    return _ratio(sums.sum(axis=0), sizes.sum(axis=0)), _resampled_means(sums, sizes, settings)
+def _means(rows: Sequence[DialogueScore], systems: Sequence[str], settings: _Settings) -> _Estimates:
+    """Means of systems; in resamples NaN for a system in none of the drawn units."""
+    names, numbers = np.array([row.system for row in rows]), np.array([row.value for row in rows])
+    units = np.array(_units(rows, settings.by))
+    values = {name: numbers[names == name] for name in systems}
+    own_units = {name: units[names == name].tolist() for name in systems}
+    means = [cluster_mean(values[name], own_units[name]) for name in systems]
+    sizes = [typical_size(values[name]) for name in systems]
+    return _Estimates(
+        round_mean([mean.value for mean in means], sizes),
+        [interval_of(mean, size) for mean, size in zip(means, sizes, strict=True)],
+        mean_gaps(values, own_units, n_permutations=settings.n_permutations, seed=settings.seed),
+        _resampled_means(numbers, _numbers(names.tolist()), _numbers(units.tolist()), settings),
+    )
 
 
-def _resampled_means(sums: NDArray[Any], sizes: NDArray[Any], settings: _Settings) -> Array:
-    """Means from sums and sizes by unit and system. If no unit is shared, each system draws from its own."""
-    if (np.count_nonzero(sizes, axis=1) > 1).any():
-        drawn = [_ratio(counts @ sums, counts @ sizes) for counts in _draws(len(sums), settings)]
-        return np.concatenate(drawn) if drawn else np.empty((0, sums.shape[1]))
-    columns = []
-    for i, (total, size) in enumerate(zip(sums.T, sizes.T, strict=True)):
-        own = size > 0
+def _resampled_means(values: Array, system: NDArray[np.intp], unit: NDArray[np.intp], settings: _Settings) -> Array:
+    """One row of means per resample of units. If no unit is shared, each system draws from its own."""
+    shape = int(unit.max(initial=-1)) + 1, int(system.max(initial=-1)) + 1
+    cell = unit * shape[1] + system
+    columns = values, np.abs(values), np.ones(len(values))
+    sums = [np.bincount(cell, column, shape[0] * shape[1]).reshape(shape) for column in columns]
+    if (np.count_nonzero(sums[2], axis=1) > 1).any():
+        drawn = [_ratio(*(counts @ total for total in sums)) for counts in _draws(shape[0], settings)]
+        return np.concatenate(drawn) if drawn else np.empty((0, shape[1]))
+    columns_of = []
+    for i in range(shape[1]):
+        own = sums[2][:, i] > 0
         stream = _draws(int(own.sum()), replace(settings, seed=settings.seed + i))  # their draws are independent
-        columns.append(np.concatenate([np.zeros(0), *(_ratio(c @ total[own], c @ size[own]) for c in stream)]))
-    return np.stack(columns, axis=1) if columns else np.empty((0, 0))
+        drawn = [_ratio(*(counts @ total[own, i] for total in sums)) for counts in stream]
+        columns_of.append(np.concatenate([np.zeros(0), *drawn]))
+    return np.stack(columns_of, axis=1) if columns_of else np.empty((0, 0))
 
 
-def _strengths(found: Sequence[Comparison], systems: Sequence[str], settings: _Settings) -> tuple[Array, Array]:
-    """Log strengths of systems, and one row of them per resample."""
+def _strengths(found: Sequence[Comparison], systems: Sequence[str], settings: _Settings) -> _Estimates:
+    """Log strengths of systems."""
     if not found and len(systems) > 1:
         raise InputError(
             "no two systems share an occasion, so nothing can be compared",
             hint="let all systems talk to the same partners from the same openings, or use method mean",
         )
-    table = wins(found, systems, _numbers([_occasion(c, settings.by) for c in found]))
+    won = wins(found, systems, _numbers([c.partner if settings.by == "partner" else c.occasion for c in found]))
     shape = len(systems), len(systems)
-    flat = table.reshape(len(table), shape[0] * shape[1])
-    drawn = [strengths((counts @ flat).reshape(-1, *shape)) for counts in _draws(len(table), settings)]
-    resampled = np.concatenate(drawn) if drawn else np.empty((0, len(systems)))
-    return strengths(table.sum(axis=0)), resampled
+    flat = won.reshape(len(won), shape[0] * shape[1])
+    drawn = [strengths((counts @ flat).reshape(-1, *shape)) for counts in _draws(len(won), settings)]
+    estimates = strength_estimates(won)
+    return _Estimates(
+        np.array([estimate.value for estimate in estimates]),
+        [interval_of(estimate, 1.0) for estimate in estimates],
+        strength_gaps(won, estimates, n_permutations=settings.n_permutations, seed=settings.seed),
+        np.concatenate(drawn) if drawn else np.empty((0, len(systems))),
+    )
 
 
 def _draws(n: int, settings: _Settings) -> Iterator[Array]:
@@ -169,45 +205,40 @@ def _draws(n: int, settings: _Settings) -> Iterator[Array]:
     return (drawn.astype(np.float64) for drawn in counts)
 
 
-def _unit(row: DialogueScore, by: Unit, both_sides: bool) -> str:
-    return row.partner if by == "partner" else f"{row.content} {row.dialogue}" if both_sides else row.occasion
-
-
-def _occasion(comparison: Comparison, by: Unit) -> str:
-    return comparison.partner if by == "partner" else comparison.occasion
-
-
 def _numbers(names: Sequence[str]) -> NDArray[np.intp]:
     """Names as numbers from 0, in alphabetical order."""
     place = {name: i for i, name in enumerate(sorted(set(names)))}
     return np.array([place[name] for name in names], dtype=np.intp)
 
 
-def _ratio(total: NDArray[Any], size: NDArray[Any]) -> Array:
+def _ratio(total: NDArray[Any], absolute: NDArray[Any], size: NDArray[Any]) -> Array:
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.round(total / np.where(size == 0, np.nan, size), 12))
+        size = np.where(size == 0, np.nan, size)
+        return round_mean(total / size, absolute / size)
 
 
 # ---- standings -------------------------------------------------------------------------------------------------------
 
 
 def _standings(
-    rows: Sequence[DialogueScore],
-    systems: Sequence[str],
-    values: Array,
-    resampled: Array,
-    places: tuple[Array, Array],
+    rows: Sequence[DialogueScore], systems: Sequence[str], estimates: _Estimates, sign: float
 ) -> list[Standing]:
     """Ranked systems from best to worst, then those without a score by name."""
-    ranks, ranges, best = ranks_of(places[0]), _rank_ranges(places[1]), _best(places[1])
+    values, resampled = estimates.oriented(sign)
+    ranks, best = ranks_of(values), _best(resampled)
+    ranges = rank_ranges(estimates.gaps, len(systems), sign)
     found = []
     for name in sorted({row.system for row in rows}):
         standing = _counted(name, [row for row in rows if row.system == name])
         if name in systems:
             i = systems.index(name)
-            ci = percentile_interval(resampled[:, i]) if len(resampled) else None
             standing = replace(
-                standing, score=float(values[i]), ci=ci, rank=int(ranks[i]), rank_range=ranges[i], best=best[i]
+                standing,
+                score=float(estimates.values[i]),
+                ci=estimates.intervals[i],
+                rank=int(ranks[i]),
+                rank_range=ranges[i],
+                best=best[i],
             )
         found.append(standing)
     return sorted(found, key=lambda s: (s.rank is None, s.rank or 0, s.system))
@@ -237,15 +268,6 @@ def ranks_of(values: Array) -> NDArray[np.int64]:
     return np.asarray(1 + higher.sum(axis=-1), dtype=np.int64)
 
 
-def _rank_ranges(resampled: Array) -> list[tuple[int, int] | None]:
-    if not len(resampled):
-        return [None] * resampled.shape[1]
-    ranks = ranks_of(resampled)
-    low = np.percentile(ranks, 2.5, axis=0, method="lower")
-    high = np.percentile(ranks, 97.5, axis=0, method="higher")
-    return [(int(a), int(b)) for a, b in zip(low, high, strict=True)]
-
-
 def _best(resampled: Array) -> list[float | None]:
     if not len(resampled):
         return [None] * resampled.shape[1]
@@ -253,82 +275,34 @@ def _best(resampled: Array) -> list[float | None]:
     return [float(share) for share in (first / first.sum(axis=1, keepdims=True)).mean(axis=0)]
 
 
-# ---- two systems -----------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Test:
-    p: float | None
-    n: int
-    paired: bool
-
-
-def _test(
-    pair: tuple[str, str],
-    rows: Sequence[DialogueScore],
-    shared: Sequence[Comparison],
-    settings: _Settings,
-) -> _Test:
-    """Test of two systems over the occasions they share, or over all their dialogues."""
-    n_permutations, seed = settings.n_permutations, settings.seed
-    if len(shared) > 1:
-        each = np.array([c.difference if settings.method == "mean" else np.sign(c.difference) for c in shared])
-        units = np.bincount(_numbers([_occasion(c, settings.by) for c in shared]), each)
-        flipped = [(1 - 2 * swapped) @ units for swapped in swapped_units(len(units), n_permutations, seed)]
-        differences = np.concatenate(flipped) / len(shared)
-        return _Test(permutation_p(differences) if n_permutations else None, len(shared), True)
-    values = [np.array([row.value for row in rows if row.system == name]) for name in pair]
-    n = sum(map(len, values))
-    if not n_permutations or min(map(len, values)) == 0 or n < 3:
-        return _Test(None, n, False)
-    return _Test(permutation_p(_reassigned(values[0], values[1], n_permutations, seed)), n, False)
-
-
-def _reassigned(first: Array, second: Array, n_permutations: int, seed: int) -> Array:
-    """Differences of means: observed, then with the dialogues randomly reassigned."""
-    pooled, rng, n = np.concatenate([first, second]), np.random.default_rng(seed), len(first)
-    found = [first.mean() - second.mean()]
-    for _ in range(n_permutations):
-        order = rng.permutation(pooled)
-        found.append(order[:n].mean() - order[n:].mean())
-    return np.array(found)
-
-
 def _differences(
-    systems: Sequence[str], values: Array, resampled: Array, places: Array, tests: Sequence[_Test]
+    rows: Sequence[DialogueScore], systems: Sequence[str], gaps: Sequence[Gap], places: Array
 ) -> list[Difference]:
-    p_values = adjusted([test.p for test in tests])
-    found = []
-    for (i, j), test, p in zip(combinations(range(len(systems)), 2), tests, p_values, strict=True):
-        if places[j] > places[i]:
-            i, j = j, i
-        ci = percentile_interval(resampled[:, i] - resampled[:, j]) if len(resampled) else None
-        gap = float(values[i] - values[j])
-        found.append((i, j, Difference(systems[i], systems[j], gap, ci, test.p, p, test.n, test.paired)))
+    """All pairs of systems, the better first."""
+    dialogues = Counter(row.system for row in rows)
     ranks = ranks_of(places)
-    found.sort(key=lambda item: (ranks[item[0]], ranks[item[1]], item[2].first, item[2].second))
+    found = []
+    for (i, j), gap, p in zip(
+        combinations(range(len(systems)), 2), gaps, adjusted([gap.p for gap in gaps]), strict=True
+    ):
+        value, ci = gap.value, gap.ci
+        if places[j] > places[i]:
+            i, j, value = j, i, -value
+            ci = ci and (-ci[1], -ci[0])
+        n = dialogues[systems[i]] + dialogues[systems[j]]
+        difference = Difference(systems[i], systems[j], value, ci, gap.p, p, n, gap.units, gap.shared)
+        found.append((ranks[i], ranks[j], difference))
+    found.sort(key=lambda item: (item[0], item[1], item[2].first, item[2].second))
     return [difference for _, _, difference in found]
 
 
-# ---- people, signature -----------------------------------------------------------------------------------------------
-
-
-def _human(systems: Sequence[str], places: tuple[Array, Array], human: Mapping[str, float]) -> dict[str, Estimate]:
-    """Correlation over the systems that both rank; the interval shows how much other dialogues would change it."""
-    shared = [i for i, name in enumerate(systems) if name in human]
-    people = np.array([human[systems[i]] for i in shared])
-    estimates = correlate.coefficients(places[0][shared], people)
-    rows = places[1][:, shared]
-    if not len(rows) or any(math.isnan(e.value) for e in estimates.values()):
-        return estimates
-    drawn = {name: correlate.by_rows(name, rows, np.broadcast_to(people, rows.shape)) for name in COEFFICIENTS}
-    return {name: replace(e, ci=percentile_interval(drawn[name])) for name, e in estimates.items()}
+# ---- signature -------------------------------------------------------------------------------------------------------
 
 
 def _signature(rows: Sequence[DialogueScore], settings: _Settings, partner_set: str, survival: bool) -> Signature:
     values = sorted(f"{row.dialogue}\0{row.system}\0{row.value!r}" for row in rows)
     facts: dict[str, object] = {"metric": metric_of(rows), "method": settings.method, "by": settings.by}
-    facts["paired-by"] = pairing_of(rows)
+    facts["paired-by"] = pairing_of_units(rows, settings.by)
     if settings.method == "bradley-terry":
         facts["prior"] = PRIOR
     if settings.lower_is_better:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,6 +20,7 @@ from interloq.meta.rank import rank
 from interloq.meta.ranking import Method, Ranking, Unit
 from interloq.meta.rating_scores import rating_scores
 from interloq.meta.scored_samples import ScoredSamples
+from interloq.meta.system_agreement import rated_systems
 from interloq.metrics.metric_names import find
 from interloq.records import Dialogue, Score
 
@@ -65,11 +66,16 @@ def rank_file(
 ) -> Rankings:
     """Rank systems by one metric of the score files, or by each for which higher or lower is better; see `rank`.
 
-    `human` is a file with people's score of each system. `aspect` and `role` select the ratings of samples or dialogues
-    that are given instead of scores. Bad lines are handled as in `interloq.read`.
+    `human` is a file with people's score of each system; by default it is their mean rating in the dialogues, if these
+    have ratings. `aspect` and `role` select the ratings of samples or dialogues that are given instead of scores. Bad
+    lines are handled as in `interloq.read`.
     """
     scored = read_scored(scores, dialogues, aspect=aspect, role=role, strict=strict, on_reject=on_reject)
-    people = read_system_scores(human) if human else None
+    people: Mapping[str, float] = {}
+    if human:
+        people = read_system_scores(human)
+    elif aspect is None:  # otherwise the ratings are what systems are ranked by
+        people = rated_systems(scored.dialogues)
     known = metrics_of(scored.scores)
     metrics, unranked = rankable([find(metric, known)] if metric else known, lower_is_better)
     found = Rankings([], unranked)

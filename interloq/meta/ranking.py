@@ -9,6 +9,7 @@ from typing import Literal
 
 from interloq.errors import count
 from interloq.meta.dialogue_scores import Pairing
+from interloq.meta.pair_tests import LEVEL
 from interloq.meta.survival import Survival
 from interloq.meta.table import Estimate
 from interloq.signature import Signature
@@ -16,6 +17,14 @@ from interloq.tabular import Row, Tabular, bounds
 
 Method = Literal["mean", "bradley-terry"]
 Unit = Literal["dialogue", "partner"]
+
+
+def format_range(ranks: tuple[int, int] | None) -> str:
+    """A range of ranks, such as 2–4 or 3; empty if there is none."""
+    if ranks is None:
+        return ""
+    low, high = ranks
+    return str(low) if low == high else f"{low}–{high}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +35,7 @@ class Standing:
     score: float
     ci: tuple[float, float] | None
     rank: int | None
-    rank_range: tuple[int, int] | None
+    rank_range: tuple[int, int] | None  # the ranges of all systems hold together with a probability of `range_level`
     best: float | None  # share of resamples in which it ranks first; ties share
     dialogues: int  # scored ones
     utterances: int
@@ -45,8 +54,9 @@ class Difference:
     ci: tuple[float, float] | None
     p: float | None
     p_adjusted: float | None
-    n: int  # shared occasions in the test, or dialogues of both if they share none
-    paired: bool
+    n: int  # dialogues of both; the difference, its interval and its p-value all come from these
+    units: int  # independent ones: occasions, dialogues or partners
+    shared: int  # units with dialogues of both systems, which pair them
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -56,7 +66,7 @@ class Ranking(Tabular):
     metric: str
     method: Method
     by: Unit
-    pairing: Pairing | Literal["mixed"]  # how dialogues of different systems are paired
+    pairing: Pairing | Literal["mixed", "dialogue"]  # how systems are paired; dialogue: within dialogues of both
     lower_is_better: bool
     standings: tuple[Standing, ...]  # best first
     differences: tuple[Difference, ...]  # all pairs of ranked systems, the better system first
@@ -64,6 +74,9 @@ class Ranking(Tabular):
     notes: tuple[str, ...]
     signature: Signature
     survival: tuple[Survival, ...] = ()  # curves of the systems, by name, if they were asked for
+    unit: str = "occasion"  # what counts as independent: occasion, dialogue or partner
+    range_level: float = LEVEL
+    order: Estimate | None = None  # share of pairs of systems that the metric orders as people do
 
     def _title(self) -> str:
         """What the systems are ranked by."""

@@ -6,16 +6,18 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import numpy as np
 
 from interloq.errors import count
 from interloq.meta.bradley_terry import Comparison, connected, wins
-from interloq.meta.dialogue_scores import DialogueScore, both_sides, metric_of, pairing_of, partners
+from interloq.meta.dialogue_scores import DialogueScore, Pairing, both_sides, metric_of, pairing_of, partners
+from interloq.meta.pair_tests import LEVEL
 from interloq.meta.rating_scores import is_rating
 from interloq.metrics import metric_names
 
-FEW_PARTNERS = 10  # with fewer clusters percentile intervals are known to be too narrow
+FEWEST_PARTNERS = 6  # with fewer shared units, no p-value is below .05
 NAMED = 5  # names shown in a note
 
 
@@ -23,17 +25,19 @@ def notes(
     rows: Sequence[DialogueScore],
     systems: Sequence[str],
     found: Sequence[Comparison],
-    human: Mapping[str, float] | None,
+    human: Mapping[str, float],
     *,
     method: str,
     by: str,
 ) -> list[str]:
     """Notes on a ranking of `systems`, which are those with a score; `found` are their comparisons."""
     texts = [
-        _resampling_note(rows, by),
-        _pairing_note(rows),
+        _unit_note(rows, by),
+        _pairing_note(rows, by),
         *_partner_notes([row for row in rows if row.system in systems], by),
     ]
+    if len(systems) > 1:
+        texts.append(_range_note(systems, human))
     if not metric_names.is_known(metric_of(rows)):
         what = "ratings by people" if is_rating(metric_of(rows)) else "this metric is not registered here"
         texts.append(f"{what}: higher scores are taken as better unless --lower-is-better is given")
@@ -46,25 +50,47 @@ def notes(
     together = np.zeros(len(found), dtype=np.intp)
     if method == "bradley-terry" and not connected(wins(found, systems, together).sum(axis=0)):
         texts.append("some systems were never compared, not even through others: only the prior orders them")
-    if human is not None:
+    if human:
         strangers = sorted(set(systems) ^ set(human))
         if strangers:
             texts.append(f"not in the correlation, because only scored or only judged by people: {_named(strangers)}")
     return texts
 
 
-def _resampling_note(rows: Sequence[DialogueScore], by: str) -> str:
+def unit_word(rows: Sequence[DialogueScore], by: str) -> str:
+    """What counts as independent: occasion, dialogue or partner."""
     if by == "partner":
-        return "resamples draw partners, with all their dialogues; the systems are fixed"
-    unit = "occasions, with the dialogues of all systems on them"
-    if both_sides(rows):
-        unit = "dialogues, with both sides"
-    elif pairing_of(rows) == "none":
-        unit = "dialogues within each system"
-    return f"resamples draw {unit}; partners and systems are fixed"
+        return "partner"
+    return "dialogue" if both_sides(rows) or pairing_of(rows) == "none" else "occasion"
 
 
-def _pairing_note(rows: Sequence[DialogueScore]) -> str:
+def pairing_of_units(rows: Sequence[DialogueScore], by: str) -> Pairing | Literal["mixed", "dialogue"]:
+    """How systems are paired; `dialogue` if both sides of dialogues are judged, and compared within them."""
+    return "dialogue" if by == "dialogue" and both_sides(rows) else pairing_of(rows)
+
+
+def _unit_note(rows: Sequence[DialogueScore], by: str) -> str:
+    unit = {
+        "partner": "partners, with all their dialogues; the systems are fixed",
+        "dialogue": "dialogues; partners and systems are fixed",
+        "occasion": "occasions, with the dialogues of all systems on them; partners and systems are fixed",
+    }[unit_word(rows, by)]
+    return f"independent units, of all intervals and tests: {unit}"
+
+
+def _range_note(systems: Sequence[str], human: Mapping[str, float]) -> str:
+    unknown = "" if human else "; its agreement with people is unknown (--human)"
+    return (
+        f"the {count(len(systems), 'rank range')} hold together with a probability of {LEVEL:.0%}: "
+        f"they are of the order by this metric, not by people{unknown}"
+    )
+
+
+def _pairing_note(rows: Sequence[DialogueScore], by: str) -> str:
+    if pairing_of_units(rows, by) == "dialogue":
+        return "paired within dialogues: two systems that talked to each other share that dialogue"
+    if by == "partner":
+        return "paired by partner: two systems that talked to the same partner share it"
     alone = sum(row.pairing == "none" for row in rows)
     if alone == len(rows):
         return (
@@ -93,10 +119,9 @@ def _partner_notes(rows: Sequence[DialogueScore], by: str) -> list[str]:
     if len(set(sizes.values())) > 1:
         (most, n), (fewest, m) = sizes.most_common()[0], sizes.most_common()[-1]
         notes.append(f"systems have different numbers of dialogues: {most!r} {n}, {fewest!r} {m}")
-    if by == "partner" and len(everyone) < FEW_PARTNERS:
-        notes.append(
-            f"only {count(len(everyone), 'partner')}: intervals over fewer than {FEW_PARTNERS} partners are too narrow"
-        )
+    if by == "partner" and len(everyone) < FEWEST_PARTNERS:
+        few = count(len(everyone), "partner")
+        notes.append(f"only {few}: at least {FEWEST_PARTNERS} are needed to tell two systems apart")
     return notes
 
 

@@ -19,6 +19,7 @@ from interloq.metrics.metric import Array, FittedMetric, SetMetric, is_mean
 from interloq.records import Sample
 from interloq.registry import create
 from interloq.spec_text import split_label
+from interloq.statistics.rounding import typical_size
 from interloq.trust import side_effect
 
 Counts = NDArray[np.int64]
@@ -90,7 +91,7 @@ def _column(metric: Any, scores: Array, samples: Sequence[Sample]) -> SetColumn 
     scored = ~np.isnan(scores)
     again = np.full(len(samples), np.nan)
     again[usable] = metric.value(stats)
-    if not np.allclose(again[scored], scores[scored], rtol=TOLERANCE, atol=TOLERANCE):
+    if not np.allclose(again[scored], scores[scored], rtol=TOLERANCE, atol=TOLERANCE * typical_size(scores)):
         raise InputError("the samples, or the references dropped from them, are not those that were scored")
     if isinstance(metric, SetMetric):
         of_set = metric.value_of_set

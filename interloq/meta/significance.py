@@ -26,18 +26,18 @@ from interloq.meta.coefficients import Correlation
 from interloq.meta.correlate import by_rows
 from interloq.metrics.metric import Array
 from interloq.statistics.correlation import BLOCK, constant
+from interloq.statistics.rounding import RELATIVE
 
 Adjust = Literal["holm", "bh"]
 Swaps = NDArray[np.float64]  # one row per permutation; 1 for samples whose two scores are swapped
 PAIR_LIMIT = 3000  # samples up to which matrices of signs are faster than two sorts per permutation, and fit in memory
 LEAST = 1_000  # permutations per test
 EXACT = 1 << 16  # permutations up to which all are tried
-TOLERANCE = 1e-12  # differences closer than this count as equal
 
 
 def williams(r12: float, r13: float, r23: float, n: int) -> float | None:
     """Two-sided p-value of r12 against r13, or None if undefined."""
-    if n < 4 or any(math.isnan(r) for r in (r12, r13, r23)) or r23 > 1 - TOLERANCE:
+    if n < 4 or any(math.isnan(r) for r in (r12, r13, r23)) or r23 > 1 - RELATIVE:
         return None
     k = max(0.0, 1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23)
     spread = 2 * k * (n - 1) / (n - 3) + ((r12 + r13) / 2) ** 2 * (1 - r23) ** 3
@@ -47,12 +47,15 @@ def williams(r12: float, r13: float, r23: float, n: int) -> float | None:
     return float(2 * stats.t.sf(abs(t), n - 3))
 
 
-def permutation_p(differences: Array) -> float | None:
-    """Two-sided p-value from the observed difference and those after permutations; undefined ones are skipped."""
+def permutation_p(differences: Array, *, size: float = 1.0) -> float | None:
+    """Two-sided p-value from the observed difference and those after permutations; undefined ones are skipped.
+
+    `size` is that of the numbers whose differences these are; differences that are tiny beside it count as equal.
+    """
     observed, exchanged = differences[0], differences[1:][~np.isnan(differences[1:])]
     if math.isnan(observed) or not len(exchanged):
         return None
-    as_large = np.abs(exchanged) >= abs(observed) - TOLERANCE
+    as_large = np.abs(exchanged) >= abs(observed) - RELATIVE * size
     return float((1 + as_large.sum()) / (1 + len(exchanged)))
 
 
@@ -152,7 +155,7 @@ def pearson_differences(first: Array, second: Array, y: Array, swapped: Swaps) -
         product, total, square = (swapped @ columns + [a @ y, a.sum(), a @ a]).T
         variance = square - total**2 / len(y)
         with np.errstate(invalid="ignore", divide="ignore"):
-            results.append(product / np.sqrt(np.where(variance > TOLERANCE, variance, np.nan) * (y @ y)))
+            results.append(product / np.sqrt(np.where(variance > RELATIVE, variance, np.nan) * (y @ y)))
     return np.asarray(results[0] - results[1])
 
 

@@ -9,7 +9,8 @@ as in a product-limit estimate; with equal lengths this is the mean above:
 
     S(t) = S(t-1) · Σ_d P_d1 … P_dt / Σ_d P_d1 … P_d(t-1)    over the dialogues d with a t-th turn
 
-A dialogue is used until its first unscored turn. The expected number of replies within H turns is S(1) + … + S(H); H is
+A dialogue is used until its first unscored turn. If a system opens a dialogue, the opening answers nothing and may have
+no score: its turns then count from the next one. The expected number of replies within H turns is S(1) + … + S(H); H is
 the same for all systems. Resamples draw the same units as those of the ranking, within each system.
 """
 
@@ -29,7 +30,7 @@ from interloq.metrics.evaluate import bootstrap_counts, percentile_interval
 from interloq.metrics.metric import Array
 
 NO_PROBABILITIES = "no survival curves: scores are not between 0 and 1, so they are not probabilities of a reply"
-ROUNDING = 1e-9  # resamples that differ by less are equal
+ROUNDING = 1e-9  # resamples that differ by a smaller share are equal
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,18 +65,39 @@ def are_probabilities(rows: Iterable[DialogueScore]) -> bool:
 
 
 def known_turns(row: DialogueScore) -> tuple[float, ...]:
-    """The scores before the first unscored turn."""
-    missing = (i for i, value in enumerate(row.turns) if math.isnan(value))
-    return row.turns[: next(missing, len(row.turns))]
+    """The scores before the first unscored turn; an unscored turn that opens the dialogue is passed over."""
+    turns = _counted_turns(row)
+    missing = (i for i, value in enumerate(turns) if math.isnan(value))
+    return turns[: next(missing, len(turns))]
+
+
+def _counted_turns(row: DialogueScore) -> tuple[float, ...]:
+    return row.turns[1:] if _starts_late(row) else row.turns
+
+
+def _starts_late(row: DialogueScore) -> bool:
+    """Whether the system opened the dialogue with a turn that has no score."""
+    return row.opens and bool(row.turns) and math.isnan(row.turns[0])
 
 
 def survival_notes(rows: Sequence[DialogueScore]) -> list[str]:
     """Notes on survival curves of these rows."""
     if not are_probabilities(rows):
         return [NO_PROBABILITIES]
-    cut = sum(len(known_turns(row)) < len(row.turns) for row in rows)
-    what = count(cut, "dialogue")
-    return [f"{what} with an unscored turn: survival curves use only the turns before it"] if cut else []
+    notes = []
+    if late := sum(map(_starts_late, rows)):
+        what = count(late, "dialogue")
+        notes.append(
+            f"{what} opened by the system with a turn that answers nothing and has no score: "
+            "survival curves count its turns from the next one"
+        )
+    turns = [(len(known_turns(row)), len(_counted_turns(row))) for row in rows]
+    if unused := sum(known == 0 for known, _ in turns):
+        notes.append(f"{count(unused, 'dialogue')} without a scored first turn: not in the survival curves")
+    if cut := sum(0 < known < counted for known, counted in turns):
+        what = count(cut, "dialogue")
+        notes.append(f"{what} with an unscored turn: survival curves use only the turns before it")
+    return notes
 
 
 def _probabilities(rows: Sequence[DialogueScore]) -> Array:
@@ -116,7 +138,7 @@ def _survival(system: str, p: Array, unit: NDArray[np.intp], horizon: int, n_boo
 def _interval(resampled: Array) -> tuple[float, float] | None:
     """The 95 % interval; None if all resamples are equal, as after a turn at which everybody left or nobody did."""
     found = percentile_interval(resampled)
-    return None if found[1] - found[0] < ROUNDING else found
+    return None if found[1] - found[0] <= ROUNDING * found[1] else found
 
 
 def _products(after: Array, before: Array, reached: Array) -> Array:

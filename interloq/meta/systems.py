@@ -24,6 +24,7 @@ from interloq.meta.set_scores import Column, SetColumn, scores_of
 from interloq.meta.table import Estimate
 from interloq.metrics.evaluate import bootstrap_counts
 from interloq.metrics.metric import Array
+from interloq.statistics.rounding import round_mean
 
 Index = NDArray[np.int64]
 NO_INTERVAL = "no interval: resamples repeat replies, and a repeated reply adds nothing to the metric's value"
@@ -126,7 +127,7 @@ def _of_systems(column: Column, rows: NDArray[np.intp], names: Index) -> Array:
         return np.asarray(_system_means(names, significance.z_scores(column[rows])[None])[0])
     owned = [rows[names == i] for i in range(int(names.max(initial=-1)) + 1)]
     values = [float(column.of_sets(np.ones((1, len(own)), dtype=np.int64), own)[0]) for own in owned]
-    return np.asarray(np.round(np.array(values), DECIMALS), dtype=np.float64)
+    return round_mean(values, np.abs(values))
 
 
 def _sets_by_contexts(
@@ -138,7 +139,8 @@ def _sets_by_contexts(
         np.stack([column.of_sets(drawn[:, context[own]], rows[own]) for own in owned], axis=1)
         for drawn in bootstrap_counts(int(context.max(initial=-1)) + 1, n_bootstrap, seed)
     ]
-    return np.asarray(np.round(np.concatenate(parts), DECIMALS))
+    drawn = np.concatenate(parts)
+    return round_mean(drawn, np.abs(drawn))
 
 
 def _sets_within_systems(column: SetColumn, rows: NDArray[np.intp], names: Index, n_bootstrap: int, seed: int) -> Array:
@@ -148,7 +150,8 @@ def _sets_within_systems(column: SetColumn, rows: NDArray[np.intp], names: Index
         own = rows[names == i]
         drawn = bootstrap_counts(len(own), n_bootstrap, seed + i)
         columns.append(np.concatenate([column.of_sets(counts, own) for counts in drawn]))
-    return np.asarray(np.round(np.stack(columns, axis=1), DECIMALS))
+    values = np.stack(columns, axis=1)
+    return round_mean(values, np.abs(values))
 
 
 def _system_means(system: Index, columns: Array) -> Array:

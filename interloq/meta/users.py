@@ -23,12 +23,13 @@ from interloq.meta import correlate
 from interloq.meta.coefficients import Coefficients
 from interloq.meta.contexts import Contexts, grouped
 from interloq.meta.correlate import complete
-from interloq.meta.judgments import DECIMALS, Index, Judgments
+from interloq.meta.judgments import Index, Judgments
 from interloq.meta.table import Estimate, UserSplit
 from interloq.metrics.evaluate import percentile_interval
 from interloq.metrics.metric import Array
+from interloq.statistics.rounding import DIGITS
 
-SAME = 1e-9  # total deviation from a mean that is only rounding
+SAME = 1e-9  # total deviation from a mean, relative to the largest value, that is only rounding
 FEW_USERS = 10  # with fewer clusters percentile intervals are known to be too narrow
 
 
@@ -70,7 +71,7 @@ def _split(
     x, y = _scaled(scores[rows]), _scaled(people[rows])
     means = _means(x, user), _means(y, user)
     repeated = np.bincount(user, minlength=1)[user] > 1
-    apart = [np.round(z - mean[user], DECIMALS)[repeated] for z, mean in zip((x, y), means, strict=True)]
+    apart = [np.round(z - mean[user], DIGITS)[repeated] for z, mean in zip((x, y), means, strict=True)]
     estimated = partial(_estimates, coefficients=coefficients, n_bootstrap=n_bootstrap, seed=seed)
     return UserSplit(
         metric=metric,
@@ -93,7 +94,7 @@ def _scaled(column: Array) -> Array:
 
 
 def _means(column: Array, user: Index) -> Array:
-    return np.asarray(np.round(np.bincount(user, column) / np.bincount(user), DECIMALS))
+    return np.asarray(np.round(np.bincount(user, column) / np.bincount(user), DIGITS))
 
 
 def _estimates(
@@ -148,7 +149,7 @@ def _variance_note(judgments: Judgments) -> str:
     """How much of the judgments' variance a model could explain that knows only users."""
     people, user = judgments.mean(), user_numbers(judgments)
     used = ~np.isnan(people) & (user >= 0)
-    y, user = people[used], _renumbered(user[used])
+    y, user = _scaled(people[used]), _renumbered(user[used])
     means, sizes = _means(y, user), np.bincount(user)
     total = float(((y - y.mean()) ** 2).sum())
     share = float((sizes * (means - y.mean()) ** 2).sum()) / total if total else math.nan

@@ -94,5 +94,6 @@ def format_figures(found: dict[str, float], *, noun: str = "reply", deterministi
 
 def _co(products: float, first: float, second: float, n: float) -> float:
     """Sum of products of deviations from the means, from plain sums; tiny differences are rounding."""
-    found = products - first * second / n
-    return 0.0 if abs(found) < 1e-9 * max(1.0, abs(products)) else float(np.float64(found))
+    expected = first * second / n
+    found = products - expected
+    return 0.0 if abs(found) <= 1e-9 * max(abs(expected), abs(products)) else float(np.float64(found))

@@ -10,7 +10,7 @@ from typing import Literal
 
 from interloq.errors import count
 from interloq.meta.dialogue_scores import DialogueScore, Extremes, dialogue_of
-from interloq.meta.ranking import Difference, Ranking, Standing
+from interloq.meta.ranking import Difference, Ranking, Standing, format_range
 from interloq.play.talk import failures
 from interloq.records import Dialogue, Key, Score
 from interloq.report import text
@@ -56,8 +56,8 @@ class DifferenceRow:
     interval: str
     p: str
     adjusted: str
-    n: str
-    over: str  # what the test is based on
+    units: str
+    shared: str  # units with dialogues of both
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +73,7 @@ class RankTable:
     notes: tuple[str, ...]
     signature: str
     survival: LinePlot | None = None
+    units: str = "Units"  # what counts as independent
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,17 +136,17 @@ def rank_table(ranking: Ranking, name: Name, marks: Mapping[str, Mark]) -> RankT
         notes=(*_reasons(ranking.standings), *ranking.notes),
         signature=str(ranking.signature),
         survival=survival_plot(ranking.survival, marks),
+        units=f"{ranking.unit.capitalize()}s",
     )
 
 
 def _rank_row(standing: Standing, shared: Scale, marks: Mapping[str, Mark]) -> RankRow:
-    low, high = standing.rank_range or (0, 0)
     return RankRow(
         system=standing.system,
         mark=marks.get(standing.system),
         rank="–" if standing.rank is None else str(standing.rank),
         rank_sort=text.sort_key(standing.rank),
-        rank_range="" if standing.rank_range is None else str(low) if low == high else f"{low}–{high}",
+        rank_range=format_range(standing.rank_range),
         value=text.score(standing.score),
         sort=text.sort_key(standing.score),
         interval=text.interval(standing.ci, 4 if abs(standing.score) < 10 else 2),
@@ -166,8 +167,8 @@ def _difference(found: Difference) -> DifferenceRow:
         interval=text.interval(found.ci, 4),
         p=text.p_value(found.p),
         adjusted=text.p_value(found.p_adjusted),
-        n=f"{found.n:,}",
-        over="shared occasions" if found.paired else "all dialogues, unpaired",
+        units=f"{found.units:,}",
+        shared=f"{found.shared:,}",
     )
 
 

@@ -32,6 +32,7 @@ from interloq.meta.rank import rank
 from interloq.meta.ranking import Ranking
 from interloq.meta.scored_samples import ScoredSamples
 from interloq.meta.slices import NAMES
+from interloq.meta.system_agreement import rated_systems
 from interloq.meta.table import MetaTable
 from interloq.metrics import metric_names
 from interloq.pipelines.curve_file import read_curves
@@ -172,6 +173,7 @@ def _ranked(scores: Sequence[Score], dialogues: Sequence[Dialogue], options: Opt
                 n_bootstrap=options.n_bootstrap,
                 n_permutations=options.n_permutations,
                 seed=options.seed,
+                human=rated_systems(dialogues),
                 partner_set=partner_set,
                 survival=options.survival,
             )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from interloq.errors import count
 from interloq.meta.human_preferences import PreferenceAgreement, PreferenceRanking, Strength
+from interloq.meta.ranking import format_range
 from interloq.report import text
 from interloq.report.elements import Bar, Mark, Name
 from interloq.report.scale import Scale, scale
@@ -25,6 +26,7 @@ class StrengthRow:
     interval: str
     bar: Bar | None
     counts: tuple[str, ...]  # wins, ties, losses
+    rank_range: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,7 @@ def _strength(one: Strength, shared: Scale, marks: Mapping[str, Mark]) -> Streng
         interval=text.interval(one.ci, 2),
         bar=bar(one.strength, one.ci, shared),
         counts=(f"{one.wins:,}", f"{one.ties:,}", f"{one.losses:,}"),
+        rank_range=format_range(one.rank_range),
     )
 
 

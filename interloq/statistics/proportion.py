@@ -9,6 +9,16 @@ from dataclasses import dataclass
 from interloq.statistics.clustered import LEVEL
 
 
+def beta_interval(share: float, n: float) -> tuple[float, float]:
+    """The exact 95 % interval of a share of `n` independent answers; neither needs to be a whole number."""
+    from scipy import stats
+
+    yes, tail = share * n, (1 - LEVEL) / 2
+    low = float(stats.beta.ppf(tail, yes, n - yes + 1)) if yes > 0 else 0.0
+    high = float(stats.beta.ppf(1 - tail, yes + 1, n - yes)) if yes < n else 1.0
+    return low, high
+
+
 @dataclass(frozen=True, slots=True)
 class Proportion:
     """How many of `n` answers were yes."""

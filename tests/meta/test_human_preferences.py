@@ -27,6 +27,15 @@ def test_strengths_of_two_systems_are_log_odds_of_wins() -> None:
     assert (found.items, found.raters, found.preferences, found.notes) == (5, 2, 5, ())
 
 
+def test_rank_ranges_follow_from_tests_of_all_pairs() -> None:
+    (sure,) = rank_preferences(prefer(*"aaaaaaaaaaaaaaa"), n_bootstrap=0)
+    assert [one.rank_range for one in sure.systems] == [(1, 1), (2, 2)]
+    (unsure,) = rank_preferences(prefer(*"aaabb"), n_bootstrap=0)
+    assert [one.rank_range for one in unsure.systems] == [(1, 2), (1, 2)]
+    (untested,) = rank_preferences(prefer(*"aaabb"), n_bootstrap=0, n_permutations=0)
+    assert [one.rank_range for one in untested.systems] == [None, None]
+
+
 def test_aspects_are_ranked_apart_and_unconnected_systems_noted() -> None:
     other = [Preference("x", ("c", "d"), "d", aspect="fluency"), Preference("x", ("e", "f"), "e", aspect="fluency")]
     fluency, overall = rank_preferences([*prefer("a", "b"), *other], n_bootstrap=0)

@@ -33,7 +33,7 @@ def test_scores_are_means_of_dialogue_means() -> None:
     assert found["a"].utterances == 39
 
 
-def test_intervals_and_ranks_are_those_of_a_literal_bootstrap() -> None:
+def test_scores_have_t_intervals_and_the_best_is_that_of_a_literal_bootstrap() -> None:
     scores, dialogues = played({"a": 0.0, "b": 0.2, "c": 3.0}, openings=6)
     rows = dialogue_scores(scores, dialogues)
     table = {(row.occasion, row.system): row.value for row in rows}
@@ -44,13 +44,10 @@ def test_intervals_and_ranks_are_those_of_a_literal_bootstrap() -> None:
     ranks = np.array([[1 + sum(other > own for other in row) for own in row] for row in means])
     found = {s.system: s for s in rank(rows, n_bootstrap=300, seed=7).standings}
     for i, system in enumerate(systems):
-        assert found[system].ci == pytest.approx(tuple(np.percentile(means[:, i], [2.5, 97.5])))
+        values = [table[occasion, system] for occasion in occasions]
+        expected = stats.t.interval(0.95, len(values) - 1, np.mean(values), stats.sem(values))
+        assert found[system].ci == pytest.approx(expected)
         assert found[system].best == pytest.approx((ranks[:, i] == 1).mean())
-        low, high = found[system].rank_range or (0, 0)
-        assert (ranks[:, i] < low).mean() <= 0.025
-        assert (ranks[:, i] > high).mean() <= 0.025
-        assert low in ranks[:, i]
-        assert high in ranks[:, i]
     assert found["c"].rank == 1
     assert found["c"].rank_range == (1, 1)
     assert {found["a"].rank_range, found["b"].rank_range} == {(2, 3)}
@@ -65,8 +62,7 @@ def test_differences_agree_with_the_paired_t_test_and_are_adjusted_by_holm() -> 
         expected = stats.ttest_rel(columns[d.first], columns[d.second])
         assert d.difference == pytest.approx((columns[d.first] - columns[d.second]).mean())
         assert d.difference > 0
-        assert d.paired
-        assert d.n == 80
+        assert (d.n, d.units, d.shared) == (160, 80, 80)
         assert d.p == pytest.approx(expected.pvalue, abs=0.02)
     assert [(d.first, d.second) for d in result.differences] == [("c", "b"), ("c", "a"), ("b", "a")]
     raw = sorted(d.p or 0 for d in result.differences)
@@ -74,11 +70,11 @@ def test_differences_agree_with_the_paired_t_test_and_are_adjusted_by_holm() -> 
     assert sorted(d.p_adjusted or 0 for d in result.differences) == pytest.approx(list(holm))
 
 
-def test_resampling_partners_is_a_cluster_bootstrap() -> None:
-    """A system that shines with one partner of four only: dialogues are sure of it, partners are not."""
+def test_partners_count_as_one_unit_each() -> None:
+    """A system that shines with one partner of eight only: dialogues are sure of it, partners are not."""
     rows = [
-        DialogueScore(f"{s}{p}{i}", s, p, (4.0 if s == "b" and p == "p0" else 0.0) + 0.01 * (i % 7), f"{p}|{i}")
-        for s, p, i in product("ab", [f"p{k}" for k in range(4)], range(25))
+        DialogueScore(f"{s}{p}{i}", s, p, (8.0 if s == "b" and p == "p0" else 0.0) + 0.01 * (i % 7), f"{p}|{i}")
+        for s, p, i in product("ab", [f"p{k}" for k in range(8)], range(25))
     ]
     by_dialogue, by_partner = (rank(rows, by=by).differences[0] for by in ("dialogue", "partner"))
     assert by_dialogue.ci
@@ -88,10 +84,14 @@ def test_resampling_partners_is_a_cluster_bootstrap() -> None:
     assert by_dialogue.difference == pytest.approx(1)
     assert by_partner.difference == pytest.approx(1)
     assert by_dialogue.ci[0] > 0.5
-    assert by_partner.ci[0] == pytest.approx(0)
+    assert by_partner.ci[0] < 0
     assert by_dialogue.p < 0.01
     assert by_partner.p == 1
-    assert any("only 4 partners" in note for note in rank(rows, by="partner").notes)
+    assert (by_dialogue.units, by_partner.units) == (200, 8)
+    few = rank([row for row in rows if row.partner in ("p0", "p1", "p2", "p3")], by="partner")
+    assert any("only 4 partners" in note for note in few.notes)
+    assert few.differences[0].ci
+    assert few.differences[0].ci[0] < 0
 
 
 def test_without_shared_occasions_dialogues_are_dealt_out() -> None:
@@ -103,8 +103,7 @@ def test_without_shared_occasions_dialogues_are_dealt_out() -> None:
     ]
     difference = rank(rows, n_permutations=4000).differences[0]
     first, second = ([r.value for r in rows if r.system == s] for s in "ab")
-    assert not difference.paired
-    assert difference.n == 80
+    assert (difference.n, difference.units, difference.shared) == (80, 80, 0)
     assert difference.p == pytest.approx(stats.ttest_ind(first, second).pvalue, abs=0.02)
 
 
@@ -180,7 +179,7 @@ def test_an_occasion_can_be_declared_and_pairing_switched_off() -> None:
     scores, dialogues = recorded()
     named = [replace(d, occasion=d.turns[0].text) for d in dialogues]
     declared = rank(dialogue_scores(scores, named))
-    assert (declared.pairing, declared.differences[0].n) == ("occasion", 30)
+    assert (declared.pairing, declared.unit, declared.differences[0].shared) == ("occasion", "occasion", 30)
     assert (declared.differences[0].p or 1) < 0.05
     off = rank(dialogue_scores(scores, named, pair_by="none"))
     assert (off.pairing, off.differences) == ("none", ranked(scores, dialogues).differences)
@@ -241,12 +240,11 @@ def test_equal_systems_share_the_rank_and_the_first_place() -> None:
     assert result.differences[0].p == 1
 
 
-def test_without_resamples_there_are_no_intervals() -> None:
+def test_without_permutations_there_are_no_ranges() -> None:
     scores, dialogues = played({"a": 0, "b": 1})
     result = ranked(scores, dialogues, n_bootstrap=0, n_permutations=0)
-    assert all(s.ci is None and s.rank_range is None and s.best is None for s in result.standings)
+    assert all(s.rank_range is None and s.best is None for s in result.standings)
     assert result.differences[0].p is None
-    assert result.differences[0].ci is None
 
 
 def test_one_system_is_first() -> None:
@@ -262,3 +260,86 @@ def test_the_signature_holds_what_the_numbers_rest_on() -> None:
     assert {"metric": "made", "partners": "abc", "seed": "0"}.items() <= plain.parts.items()
     scores[3] = replace(scores[3], value=9.0)
     assert ranked(scores, dialogues, partner_set="abc").signature != plain
+
+
+def between_bots(seed: int = 0, openings: int = 6) -> list[DialogueScore]:
+    """Dialogues of all pairs of four bots, with the scores of both sides."""
+    rng, rows = np.random.default_rng(seed), []
+    for (i, first), (j, second), n in product(enumerate("abcd"), enumerate("abcd"), range(openings)):
+        if i < j:
+            for (place, own), other in (((i, first), second), ((j, second), first)):
+                value = 0.3 * place + float(rng.normal())
+                dialogue = f"{first}{second}{n}"
+                rows.append(
+                    DialogueScore(dialogue, own, other, value, f"{own}{dialogue}", pairing="none", content=dialogue)
+                )
+    return rows
+
+
+@pytest.mark.parametrize("method", ["mean", "bradley-terry"])
+def test_a_difference_its_interval_and_its_p_are_of_the_same_dialogues(method: str) -> None:
+    rows = between_bots()
+    result = rank(rows, method=method)
+    means = {s: np.mean([row.value for row in rows if row.system == s]) for s in "abcd"}
+    for d in result.differences:
+        assert d.n == 36
+        assert d.shared == 6
+        assert d.ci
+        assert d.p is not None
+        if method == "mean":
+            assert d.units == 30
+            assert d.difference == pytest.approx(means[d.first] - means[d.second])
+            assert (d.ci[0] > 0) == (d.p < 0.05)
+    assert (result.pairing, result.unit) == ("dialogue", "dialogue")
+    assert not any("not paired" in note or "shared occasions" in note for note in result.notes)
+    assert any("paired within dialogues" in note for note in result.notes)
+
+
+def test_the_interval_excludes_zero_if_and_only_if_p_is_below_5_percent() -> None:
+    rng, seen = np.random.default_rng(1), set()
+    for trial in range(40):
+        n, shared = int(rng.integers(4, 20)), bool(trial % 2)
+        rows = [
+            DialogueScore(f"{s}{i}", s, "p", float(rng.normal() + 0.6 * (s == "b")), f"{i}" if shared else f"{s}{i}")
+            for s, i in product("ab", range(n))
+        ]
+        (found,) = rank(rows, seed=trial, n_bootstrap=0).differences
+        assert found.p is not None
+        excludes = found.ci is not None and found.ci[0] > 1e-9
+        assert excludes == (found.p < 0.05)
+        seen.add(excludes)
+    assert seen == {True, False}
+
+
+def test_no_ranges_of_equal_systems_are_disjoint_and_all_hold_the_truth_together() -> None:
+    rng, wrong = np.random.default_rng(0), 0
+    for trial in range(40):
+        effect = rng.normal(size=25)
+        rows = [
+            DialogueScore(f"{s}{i}", s, "p", float(effect[i] + rng.normal()), f"{i}")
+            for s, i in product("abcdefgh", range(25))
+        ]
+        found = rank(rows, n_bootstrap=0, n_permutations=1000, seed=trial)
+        wrong += any(s.rank_range != (1, 8) for s in found.standings)
+    assert wrong <= 6  # 5 % are 2
+    assert found.range_level == 0.95
+
+
+@pytest.mark.parametrize("factor", [1e-11, 1e-14, 1e9])
+@pytest.mark.parametrize("method", ["mean", "bradley-terry"])
+def test_other_units_of_scores_change_no_rank_and_no_p(method: str, factor: float) -> None:
+    rows = between_bots()
+    rows += [replace(row, dialogue=f"e{row.dialogue}", system=row.system.upper()) for row in rows]  # ties
+    usual = rank(rows, method=method, n_bootstrap=100)
+    scaled = rank([replace(row, value=row.value * factor) for row in rows], method=method, n_bootstrap=100)
+    for one, other in zip(usual.standings, scaled.standings, strict=True):
+        assert (one.system, one.rank, one.rank_range, one.best) == (
+            other.system,
+            other.rank,
+            other.rank_range,
+            other.best,
+        )
+    for one, other in zip(usual.differences, scaled.differences, strict=True):
+        assert (one.first, one.second) == (other.first, other.second)
+        assert one.p == pytest.approx(other.p, rel=1e-9)
+        assert one.p_adjusted == pytest.approx(other.p_adjusted, rel=1e-9)

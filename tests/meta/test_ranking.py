@@ -16,7 +16,7 @@ def test_there_is_one_row_per_system_the_best_first() -> None:
     assert "2 systems ranked by made" in repr(ranking)
 
 
-def test_without_resamples_there_are_no_ranges() -> None:
+def test_without_permutations_there_are_no_ranges() -> None:
     dialogues, scores = made_dialogues({"a": 0.0, "b": 1.0})
-    ranking = rank(dialogue_scores(scores, dialogues, metric="made"), n_bootstrap=0)
+    ranking = rank(dialogue_scores(scores, dialogues, metric="made"), n_permutations=0)
     assert [(row["rank_from"], row["rank_to"]) for row in ranking._shown_rows()] == [(None, None)] * 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from interloq.meta.dialogue_scores import DialogueScore, dialogue_scores
 from interloq.meta.rank import rank
 from interloq.meta.survival import NO_PROBABILITIES, Survival, survival_curves, survival_notes
-from interloq.records import Dialogue, Score
+from interloq.records import Dialogue, Score, Turn
 
 NAN = math.nan
 
@@ -83,6 +84,24 @@ def test_scores_that_are_not_probabilities_have_no_curve() -> None:
     assert survival_notes(rows([0.5, NAN, 0.5], [0.5])) == [
         "1 dialogue with an unscored turn: survival curves use only the turns before it"
     ]
+
+
+def test_dialogues_that_the_system_opens_count_from_its_next_turn() -> None:
+    """The opening answers nothing and has no score, which must not drop the dialogue."""
+    turns = ["hello", "hi", "so?", "fine", "bye", "bye"]
+    opened = Dialogue("d0", [Turn(text, "ab"[i % 2]) for i, text in enumerate(turns)], {"a": "bot"})
+    answered = Dialogue("d1", [Turn(text, "ba"[i % 2]) for i, text in enumerate(turns)], {"a": "bot"})
+    scores = [Score("d0#2", "dcp", 0.5, system="bot"), Score("d0#4", "dcp", 0.4, system="bot")]
+    scores += [Score(f"d1#{t}", "dcp", 0.9, system="bot") for t in (1, 3, 5)]
+    found = dialogue_scores(scores, [opened, answered])
+    assert [row.opens for row in found] == [True, False]
+    ranking = rank(found, n_bootstrap=0, n_permutations=0, survival=True)
+    (curve,) = ranking.survival
+    assert [estimate.n for estimate in curve.turns] == [2, 2, 1]
+    assert values(curve)[:2] == pytest.approx([0.7, (0.2 + 0.81) / 2])
+    assert any("1 dialogue opened by the system" in note for note in ranking.notes)
+    unscored = replace(found[1], turns=(NAN, 0.5))
+    assert any("1 dialogue without a scored first turn" in note for note in survival_notes([unscored]))
 
 
 def test_a_ranking_has_the_curves_of_the_systems_own_turns() -> None:
