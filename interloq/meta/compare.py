@@ -192,11 +192,11 @@ def _reassigned(columns: Sequence[_Column], n_permutations: int, seed: int) -> I
     """Differences of all columns, one row per permutation, with clusters reassigned to the versions."""
     place = _places(columns)
     old = {cluster for c in columns for cluster in c.old_clusters}
-    sums, sizes = (
-        np.stack([_sums(c.old * k + 1 - k, c.old_clusters, place) for c in columns], axis=1)
-        + np.stack([_sums(c.new * k + 1 - k, c.new_clusters, place) for c in columns], axis=1)
-        for k in (1, 0)  # scores, then ones
-    )
+    sums, sizes = np.zeros((len(place), len(columns))), np.zeros((len(place), len(columns)))
+    for i, c in enumerate(columns):
+        for values, clusters in ((c.old, c.old_clusters), (c.new, c.new_clusters)):
+            sums[:, i] += _sums(values, clusters, place)
+            sizes[:, i] += _sums(np.ones(len(values)), clusters, place)
     for first in reassignments(len(place), len(old), n_permutations, seed):
         with np.errstate(invalid="ignore", divide="ignore"):
             yield np.asarray((1 - first) @ sums / ((1 - first) @ sizes) - first @ sums / (first @ sizes))

@@ -25,6 +25,7 @@ from interloq.meta.score_columns import columns_fingerprint, score_columns
 from interloq.meta.score_slope import slope_on_judgments
 from interloq.meta.set_scores import Column, scores_of, set_columns
 from interloq.meta.significance import Adjust, adjusted, permutation_p, permutations_per_test, williams
+from interloq.meta.system_agreement import FEWEST
 from interloq.meta.table import COEFFICIENTS, By, Comparison, Estimate, MetaTable, MetricRow, SystemScore
 from interloq.meta.users import split_notes, user_splits
 from interloq.metrics import metric_names
@@ -228,7 +229,7 @@ def _williams(first: Column, second: Column, people: Array, points: Level) -> di
     """Two-sided p-values for Pearson and, on ranks, Spearman; None for Kendall and for averages over contexts."""
     tests: dict[str, float | None] = dict.fromkeys(points.coefficients)
     found = points.points(first, second, people)
-    if found is None or len(found[2]) < 4:
+    if found is None or len(found[2]) < FEWEST:
         return tests
     r12, r13, r23 = (
         correlate.values(found[i], found[j], chosen=points.coefficients) for i, j in ((0, 2), (1, 2), (0, 1))

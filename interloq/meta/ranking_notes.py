@@ -70,12 +70,12 @@ def pairing_of_units(rows: Sequence[DialogueScore], by: str) -> Pairing | Litera
 
 
 def _unit_note(rows: Sequence[DialogueScore], by: str) -> str:
-    unit = {
+    units = {
         "partner": "partners, with all their dialogues; the systems are fixed",
-        "dialogue": "dialogues; partners and systems are fixed",
+        "dialogue": f"dialogues{', with both sides' if both_sides(rows) else ''}; partners and systems are fixed",
         "occasion": "occasions, with the dialogues of all systems on them; partners and systems are fixed",
-    }[unit_word(rows, by)]
-    return f"independent units, of all intervals and tests: {unit}"
+    }
+    return f"independent units, of all intervals and tests: {units[unit_word(rows, by)]}"
 
 
 def _range_note(systems: Sequence[str], human: Mapping[str, float]) -> str:

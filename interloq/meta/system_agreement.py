@@ -10,7 +10,7 @@ from itertools import combinations
 
 import numpy as np
 
-from interloq.errors import count
+from interloq.errors import InputError, count
 from interloq.meta import correlate
 from interloq.meta.rating_scores import rating_scores
 from interloq.meta.table import COEFFICIENTS, Estimate
@@ -42,18 +42,25 @@ def without_p_of_few(estimates: Mapping[str, Estimate]) -> dict[str, Estimate]:
     for name, estimate in estimates.items():
         if estimate.p is not None and estimate.n < FEWEST:
             why = f"no p-value: {count(estimate.n, 'system')}, at least {FEWEST} needed"
-            found[name] = replace(estimate, p=None, note=estimate.note or why)
+            found[name] = replace(estimate, p=None, note="; ".join(filter(None, (estimate.note, why))))
     return found
 
 
 def rated_systems(dialogues: Iterable[Dialogue]) -> dict[str, float]:
-    """People's mean rating of each system in dialogues: of the aspect `overall`, or of the only one; else empty."""
+    """People's mean rating of each system in dialogues: of the aspect `overall`, or of the only one.
+
+    Empty if there is neither, or if a rating does not say which of two systems it is of.
+    """
     dialogues = list(dialogues)
     aspects = {rating.aspect for dialogue in dialogues for rating in dialogue.ratings}
     if OVERALL not in aspects and len(aspects) != 1:
         return {}
     values: dict[str, list[float]] = {}
-    for score in rating_scores(dialogues, aspect=OVERALL if OVERALL in aspects else aspects.pop()):
+    try:
+        scores = list(rating_scores(dialogues, aspect=OVERALL if OVERALL in aspects else aspects.pop()))
+    except InputError:
+        return {}
+    for score in scores:
         if score.value is not None:
             values.setdefault(score.system, []).append(score.value)
     return {system: mean_of(ratings) for system, ratings in sorted(values.items())}

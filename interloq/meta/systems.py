@@ -21,6 +21,7 @@ from interloq.meta.coefficients import BUILT_IN, Coefficients
 from interloq.meta.correlate import complete
 from interloq.meta.judgments import Judgments
 from interloq.meta.set_scores import Column, SetColumn, scores_of
+from interloq.meta.system_agreement import without_p_of_few
 from interloq.meta.table import Estimate
 from interloq.metrics.evaluate import bootstrap_counts
 from interloq.metrics.metric import Array
@@ -52,7 +53,7 @@ class Systems:
         return correlate.values(*self.points(x, y), chosen=self.coefficients)
 
     def estimates(self, x: Column, y: Array) -> dict[str, Estimate]:
-        found = correlate.coefficients(*self.points(x, y), chosen=self.coefficients)
+        found = without_p_of_few(correlate.coefficients(*self.points(x, y), chosen=self.coefficients))
         if isinstance(x, SetColumn) and not x.resamples:
             found = {name: replace(e, note=e.note or NO_INTERVAL) for name, e in found.items()}
         return found

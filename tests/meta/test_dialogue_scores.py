@@ -19,13 +19,13 @@ from tests.meta.made_rankings import played, ranked, recorded
 
 def test_only_what_is_known_to_be_shared_is_paired() -> None:
     alone = ranked(*recorded())
-    assert (alone.pairing, alone.differences[0].paired, alone.differences[0].n) == ("none", False, 60)
+    assert (alone.pairing, alone.differences[0].shared, alone.differences[0].n) == ("none", 0, 60)
     assert any(note.startswith("not paired: ") for note in alone.notes)
-    assert any("dialogues within each system" in note for note in alone.notes)
+    assert any("units" in note and "dialogues;" in note for note in alone.notes)
     first, second = ([s.value or 0 for s in recorded()[0] if s.system == name] for name in "ab")
     assert alone.differences[0].p == pytest.approx(stats.ttest_ind(first, second).pvalue, abs=0.05)
     shared = ranked(*recorded(given=2))
-    assert (shared.pairing, shared.differences[0].paired, shared.differences[0].n) == ("opening", True, 30)
+    assert (shared.pairing, shared.differences[0].shared, shared.differences[0].n) == ("opening", 30, 60)
     assert any("start with the same given turns" in note for note in shared.notes)
     assert (shared.differences[0].p or 1) < 0.05 < (alone.differences[0].p or 0)
 
@@ -92,8 +92,8 @@ def test_self_play_shares_openings() -> None:
         rows.append(Dialogue(f"{name}~{name}/opening-{opening}", turns, speakers, given=1))
     scores = [Score(f"{d.id}#1", "m", float(i % 5), system=next(iter(d.systems))) for i, d in enumerate(rows)]
     result = ranked(scores, rows)
-    assert result.differences[0].paired
-    assert result.differences[0].n == 4
+    assert result.differences[0].shared == 4
+    assert result.differences[0].n == 8
     assert not any("different partners" in note for note in result.notes)
 
 

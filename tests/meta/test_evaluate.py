@@ -196,7 +196,10 @@ def test_every_level_gives_a_whole_table(by: By) -> None:
             assert estimate.ci[0] - 1e-9 <= estimate.value <= estimate.ci[1] + 1e-9
             assert (estimate.n, row.with_annotators[name].annotators) == (n, 3)
     assert all(c.permutation_p is not None and c.n == n for c in table.comparisons)
-    assert all((c.williams_p is None) == (by == "sample") for c in table.comparisons if c.coefficient == "pearson")
+    assert all((c.williams_p is None) == (by != "none") for c in table.comparisons if c.coefficient == "pearson")
+    few = [estimate for row in table.rows for estimate in row.with_mean.values() if "4 systems" in estimate.note]
+    assert len(few) == (2 * len(COEFFICIENTS) if by == "system" else 0)
+    assert all(estimate.p is None and estimate.p_adjusted is None for estimate in few)
     assert table.human is not None
     assert table.human.split_half["spearman"].value > 0.3
     assert (table.by, table.aspect, table.counted.judgments) == (by, "overall", 180)

@@ -48,11 +48,12 @@ def test_a_ranking_says_how_often_its_metric_agrees_with_people() -> None:
 def test_ratings_in_dialogues_are_people_s_scores_of_systems() -> None:
     made = [
         Dialogue("1", ["hi", "ho"], {"a": "x", "b": "y"}, [Rating(4.0, system="x"), Rating(1.0, system="y")]),
-        Dialogue("2", ["hi", "ho"], {"a": "x", "b": "y"}, [Rating(2.0, system="x"), Rating(9, aspect="fun")]),
+        Dialogue("2", ["hi", "ho"], {"a": "x", "b": "y"}, [Rating(2.0, system="x"), Rating(9, "", "fun", system="x")]),
     ]
     assert rated_systems(made) == {"x": 3.0, "y": 1.0}
     aspects = [Rating(1.0, aspect="fun", system="x"), Rating(1.0, aspect="sad", system="x")]
     assert rated_systems([Dialogue("1", ["hi"], {"a": "x"}, aspects)]) == {}
+    assert rated_systems([Dialogue("1", ["hi", "ho"], {"a": "x", "b": "y"}, [Rating(4.0)])]) == {}  # of which?
     assert rated_systems([]) == {}
 
 
