@@ -203,7 +203,7 @@ def figures(job: Job, scheme: str, dialogues: Sequence[Dialogue]) -> Iterator[Fi
         rows = dialogue_scores(scores, dialogues, metric=name)
         lower = name == LOG_PERPLEXITY
         people = {name: float(place) for place, name in enumerate(group)}
-        ranking = rank(rows, lower_is_better=lower, n_bootstrap=job.resamples, n_permutations=0, human=people)
+        ranking = rank(rows, lower_is_better=lower, n_bootstrap=job.resamples, human=people)
         spearman = ranking.human["spearman"]
         yield Figure(
             scheme,

@@ -107,7 +107,7 @@ def rankings(
             lower = (
                 metric_names.direction(metric) == "lower"
             )  # `length` defines neither as better: here longer replies win
-            yield rank(rows, method=method, lower_is_better=lower, n_bootstrap=resamples, n_permutations=0, human=human)
+            yield rank(rows, method=method, lower_is_better=lower, n_bootstrap=resamples, human=human)
 
 
 def show(found: Sequence[Ranking], human: dict[str, float]) -> None:

@@ -15,6 +15,7 @@ from scipy import stats
 from interloq.errors import InputError
 from interloq.meta.dialogue_scores import DialogueScore, dialogue_scores, extremes
 from interloq.meta.rank import rank, ranks_of
+from interloq.meta.ranking import Method
 from interloq.records import Dialogue, Score
 from tests.meta.made_rankings import played, ranked, recorded
 
@@ -277,7 +278,7 @@ def between_bots(seed: int = 0, openings: int = 6) -> list[DialogueScore]:
 
 
 @pytest.mark.parametrize("method", ["mean", "bradley-terry"])
-def test_a_difference_its_interval_and_its_p_are_of_the_same_dialogues(method: str) -> None:
+def test_a_difference_its_interval_and_its_p_are_of_the_same_dialogues(method: Method) -> None:
     rows = between_bots()
     result = rank(rows, method=method)
     means = {s: np.mean([row.value for row in rows if row.system == s]) for s in "abcd"}
@@ -327,7 +328,7 @@ def test_no_ranges_of_equal_systems_are_disjoint_and_all_hold_the_truth_together
 
 @pytest.mark.parametrize("factor", [1e-11, 1e-14, 1e9])
 @pytest.mark.parametrize("method", ["mean", "bradley-terry"])
-def test_other_units_of_scores_change_no_rank_and_no_p(method: str, factor: float) -> None:
+def test_other_units_of_scores_change_no_rank_and_no_p(method: Method, factor: float) -> None:
     rows = between_bots()
     rows += [replace(row, dialogue=f"e{row.dialogue}", system=row.system.upper()) for row in rows]  # ties
     usual = rank(rows, method=method, n_bootstrap=100)
@@ -339,7 +340,7 @@ def test_other_units_of_scores_change_no_rank_and_no_p(method: str, factor: floa
             other.rank_range,
             other.best,
         )
-    for one, other in zip(usual.differences, scaled.differences, strict=True):
-        assert (one.first, one.second) == (other.first, other.second)
-        assert one.p == pytest.approx(other.p, rel=1e-9)
-        assert one.p_adjusted == pytest.approx(other.p_adjusted, rel=1e-9)
+    for first, second in zip(usual.differences, scaled.differences, strict=True):
+        assert (first.first, first.second) == (second.first, second.second)
+        assert first.p == pytest.approx(second.p, rel=1e-9)
+        assert first.p_adjusted == pytest.approx(second.p_adjusted, rel=1e-9)

@@ -58,6 +58,6 @@ def test_ratings_in_dialogues_are_people_s_scores_of_systems() -> None:
 
 
 def test_p_values_need_five_systems() -> None:
-    few, enough = (without_p_of_few(coefficients(np.arange(n) ** 2.0, np.arange(n) * 1.0)) for n in (4, 5))
+    few, enough = (without_p_of_few(coefficients(np.square(np.arange(float(n))), np.arange(float(n)))) for n in (4, 5))
     assert all(estimate.p is None and "4 systems" in estimate.note for estimate in few.values())
     assert all(estimate.p is not None and not estimate.note for estimate in enough.values())
