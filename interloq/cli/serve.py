@@ -16,6 +16,7 @@ from interloq.errors import InputError, MissingDependencyError, count
 from interloq.report.console import print_json, print_line, print_stderr
 
 if TYPE_CHECKING:
+    from interloq.web.chat_task import Limit
     from interloq.web.serve import Address
 
 NEEDED = ("sqlalchemy", "alembic", "fastapi", "uvicorn")  # of the extra `web`
@@ -63,6 +64,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     running.add_argument(
         "--new", action="store_true", help="make an empty study if there is none; add tasks in the browser"
+    )
+    running.add_argument("--max-calls", type=int, metavar="N", help="most replies that all chats together ask bots for")
+    running.add_argument(
+        "--max-cost", type=float, metavar="X", help="most that these may cost, by the costs in the chats' settings"
     )
     running.add_argument("--open", action="store_true", help="open the page in a browser")
     running.add_argument("--access-log", action="store_true", help="log requests, without secrets, on standard error")
@@ -166,6 +171,16 @@ def _demo(args: argparse.Namespace) -> int:
     return 0
 
 
+def _limit(args: argparse.Namespace) -> Limit:
+    from interloq.web.chat_task import Limit
+
+    limits = {"calls": args.max_calls, "cost": args.max_cost}
+    for name, value in limits.items():
+        if value is not None and not value >= 0:
+            raise InputError(f"--max-{name} must not be negative, got {value}")
+    return Limit(**{name: value for name, value in limits.items() if value is not None})
+
+
 def _run(args: argparse.Namespace) -> int:
     from interloq.web import serve
 
@@ -179,6 +194,7 @@ def _run(args: argparse.Namespace) -> int:
         access_log=args.access_log,
         trust=print_stderr if args.trust_administrators else args.trust,
         trust_administrators=args.trust_administrators,
+        limit=_limit(args),
     )
     return 0
 

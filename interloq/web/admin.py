@@ -22,6 +22,7 @@ from starlette.exceptions import HTTPException
 from interloq.data.pseudonyms import Pseudonyms
 from interloq.web import collected, joining, people
 from interloq.web.chat import all_chats
+from interloq.web.chat_budget import set_task_limit, study_budget, task_budget
 from interloq.web.copies import note_export
 from interloq.web.export import export_task
 from interloq.web.figures import Collected, figures
@@ -46,6 +47,14 @@ class Closing(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     closed: bool
+
+
+class SpendingLimit(BaseModel):
+    """What all people together may spend on the bots of a chat."""
+
+    model_config = ConfigDict(extra="forbid")
+    calls: int = Field(ge=0, le=10**9)
+    cost: float | None = Field(None, ge=0, le=10**9)
 
 
 class Invitations(BaseModel):
@@ -92,15 +101,16 @@ def task_page(request: Request, visitor: Admin, number: Number) -> Response:
     with database(request).reading() as connection:
         stored = _task(connection, number)
         links = _invitations(connection, number)
+        budget = task_budget(connection, stored) if stored.settings.kind == "chat" else None
     facts = _shown(request, visitor, number)
-    return _page(request, "admin_task.html", visitor, stored=stored, invitations=links, facts=facts)
+    return _page(request, "admin_task.html", visitor, stored=stored, invitations=links, budget=budget, facts=facts)
 
 
 @router.get("/tasks/{number}/figures")
 def task_figures(request: Request, visitor: Admin, number: Number, seen: str = "") -> Response:
     """The figures, or nothing (204) if the page has them already."""
     with database(request).reading() as connection:
-        if _state(connection, _task(connection, number)) == seen:
+        if _state(request, connection, _task(connection, number)) == seen:
             return Response(status_code=204)
     return JSONResponse(_shown(request, visitor, number))
 
@@ -129,6 +139,17 @@ def close(request: Request, number: Number, wanted: Closing) -> dict[str, bool]:
     with database(request).writing() as connection:
         close_task(connection, _task(connection, number).id, closed=wanted.closed)
     return {"closed": wanted.closed}
+
+
+@router.post("/tasks/{number}/limit")
+def limit(request: Request, number: Number, wanted: SpendingLimit) -> dict[str, bool]:
+    """Change how often all people together may ask the bots of a chat, and what that may cost."""
+    with database(request).writing() as connection:
+        stored = _task(connection, number)
+        if stored.settings.kind != "chat":
+            raise HTTPException(404, "not_found")
+        set_task_limit(connection, stored, wanted.calls, wanted.cost)
+    return {"stored": True}
 
 
 @router.post("/tasks/{number}/outsiders")
@@ -248,9 +269,10 @@ def _current(request: Request, number: int) -> dict[str, Any]:
     known: dict[int, dict[str, Any]] = request.app.state.figures
     with database(request).reading() as connection:
         stored = _task(connection, number)
-        state = _state(connection, stored)
+        state = _state(request, connection, stored)
         if number in known and known[number]["state"] == state:
             return known[number]
+        is_chat = stored.settings.kind == "chat"
         found = Collected(
             stored,
             collected.pages(connection, number),
@@ -258,15 +280,22 @@ def _current(request: Request, number: int) -> dict[str, Any]:
             collected.people(connection, number),
             collected.invited(connection, number),
             outcomes(connection, stored),
-            all_chats(connection, stored.settings, number) if stored.settings.kind == "chat" else (),
+            all_chats(connection, stored.settings, number) if is_chat else (),
+            task_budget(connection, stored) if is_chat else None,
+            study_budget(connection, request.app.state.study.limit) if is_chat else None,
         )
     shown = figures(found, _pseudonyms(request))
     known[number] = {"task": number, "state": state, "closed": stored.closed, **shown}
     return known[number]
 
 
-def _state(connection: Connection, stored: Stored) -> str:
-    return f"{collected.state(connection, stored.id)}-{'closed' if stored.closed else 'open'}"
+def _state(request: Request, connection: Connection, stored: Stored) -> str:
+    """A text that changes when the figures do; calls of bots count in steps, because there are many."""
+    state = f"{collected.state(connection, stored.id)}-{'closed' if stored.closed else 'open'}"
+    if stored.settings.kind == "chat":
+        all_chats_spent = study_budget(connection, request.app.state.study.limit).is_spent
+        state += f"{task_budget(connection, stored).state}-{all_chats_spent}"
+    return state
 
 
 def _progress(connection: Connection, stored: Stored) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from interloq.errors import InputError
 from interloq.trust import Trust
 from interloq.web import admin, answers, assign, chat, chat_routes, joining, people, references, references_routes
 from interloq.web.chat_bots import Bots
-from interloq.web.chat_task import asked_after
+from interloq.web.chat_task import NO_LIMIT, Limit, asked_after
 from interloq.web.database import Database, UnusableStudyError
 from interloq.web.pages import PAGE_VERSION, Pages
 from interloq.web.people import Visitor
@@ -59,6 +59,7 @@ class Study:
     public: str = ""  # address that people open; empty: the one an administrator uses
     trust_administrators: bool = False  # they may add chats with bots that need trust
     trust: Trust = None  # told what bots do besides talking; None: such bots are not used
+    limit: Limit = NO_LIMIT  # of calls of bots and their cost, over all tasks
 
     @property
     def root(self) -> str:

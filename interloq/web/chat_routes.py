@@ -13,9 +13,9 @@ from pydantic import Field
 from interloq.play.schedule import seed_of
 from interloq.web import chat
 from interloq.web.chat_bots import Bots
+from interloq.web.chat_budget import spend
 from interloq.web.chat_replies import Replies, Show
-from interloq.web.database import Database
-from interloq.web.questions import Task
+from interloq.web.tasks import Stored
 from interloq.web.visitors import Annotator, OwnAssignment, Place, at_work, database
 
 UNBUFFERED = {"X-Accel-Buffering": "no"}  # nginx passes the parts on at once
@@ -48,21 +48,31 @@ def reply(request: Request, visitor: Annotator, wanted: Place) -> StreamingRespo
     See `Replies.lines` for the format.
     """
     with database(request).reading() as connection:
-        settings = at_work(connection, visitor).settings
-        found = chat.get_chat(connection, settings, visitor.person, wanted.assignment)
+        stored = at_work(connection, visitor)
+        chat.get_chat(connection, stored.settings, visitor.person, wanted.assignment)  # refused if it is not theirs
     replies: Replies = request.app.state.replies
-    ask = partial(_replied, request.app.state.bots, database(request), settings, found, wanted.place)
+    ask = partial(_replied, request.app.state, stored, visitor.person, wanted)
     lines = replies.lines((wanted.assignment, wanted.place), ask)
     return StreamingResponse(lines, media_type="application/x-ndjson", headers=UNBUFFERED)
 
 
-def _replied(bots: Bots, stored: Database, settings: Task, found: chat.Chat, place: int, show: Show) -> dict[str, Any]:
-    """Ask the bot between two transactions, so that nobody waits for it but the person who talks to it."""
-    if place != len(found.lines) or not found.waits or found.ended:
-        return found.shown()
-    given = bots.reply(found.bot, found.spec, found.turns(), seed_of(place, f"chat {found.assignment}"), show)
-    with stored.writing() as connection:
-        return chat.store_reply(connection, settings, found.person, found.assignment, place, given).shown()
+def _replied(state: Any, stored: Stored, person: int, wanted: Place, show: Show) -> dict[str, Any]:
+    """Ask the bot between two transactions, so that nobody waits for it but the person who talks to it.
+
+    If the bot may not be asked any more, the conversation says that it has stopped.
+    """
+    bots: Bots = state.bots
+    own = (stored.settings, person, wanted.assignment)
+    with state.study.database.writing() as connection:
+        found = chat.get_chat(connection, *own)
+        if wanted.place != len(found.lines) or not found.waits or found.ended:
+            return found.shown()
+        if not spend(connection, stored, person, found.bot, state.study.limit):
+            return {**found.shown(), "stopped": True}
+    seed = seed_of(wanted.place, f"chat {found.assignment}")
+    given = bots.reply(found.bot, found.spec, found.turns(), seed, show)
+    with state.study.database.writing() as connection:
+        return chat.store_reply(connection, *own, wanted.place, given).shown()
 
 
 def end(request: Request, visitor: Annotator, which: OwnAssignment) -> dict[str, Any]:

@@ -2,24 +2,37 @@
 """Tasks of kind chat: the bots to talk to, topics, and the questions after a conversation.
 
 `options` of the settings: {"bots": {"a": "eliza", "b": "echo"}, "topics": ["Travel"], "replies": [questions about each
-reply]}, and those of `guesses.py`. Each bot is an item, or each bot with each topic, so `per_item` is the number of
-conversations. The `questions` of the settings are asked about the whole conversation and, without `replies`, also about
-each reply.
+reply], "costs": {"a": 0.01}, "limits": {"person": {"calls": 60, "cost": 1}}}, and those of `guesses.py`. Each bot is an
+item, or each bot with each topic, so `per_item` is the number of conversations. The `questions` of the settings are
+asked about the whole conversation and, without `replies`, also about each reply.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
 from interloq.errors import InputError, nearest, short_repr
 from interloq.play.schedule import check_name
 from interloq.signature import fingerprint
 from interloq.web.guesses import OPTIONS, guesses, questions_to_chatter
 from interloq.web.items import Item
-from interloq.web.questions import LONGEST, Question, Task, questions_from_json
+from interloq.web.questions import LONGEST, Question, Task, is_number, questions_from_json
 
+LIMITED = ("person", "task")  # who has limits of calls and costs
 WHOLE = 0  # unit of answers about the whole conversation; other units are places of the bot's turns
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What may be spent on bots; without a number, as much as one likes."""
+
+    calls: float = math.inf
+    cost: float = math.inf
+
+
+NO_LIMIT = Limit()
 
 
 @dataclass(frozen=True)
@@ -29,6 +42,8 @@ class Options:
     bots: Mapping[str, str]  # name of the system → spec
     topics: tuple[str, ...] = ()
     replies: tuple[Question, ...] = ()  # asked about each reply
+    costs: Mapping[str, float] = field(default_factory=dict)  # of one call, at most, by the name of the bot
+    limits: Mapping[str, Limit] = field(default_factory=dict)  # of each person, of the task
 
 
 def chat_options(task: Task) -> Options:
@@ -49,7 +64,9 @@ def chat_options(task: Task) -> Options:
     if names is not None and names.keys() != bots.keys():
         what = f"which_bot must describe each bot, {', '.join(bots)}; it describes {', '.join(names)}"
         raise InputError(what)
-    return Options(bots, _topics(task.options.get("topics", [])), asked)
+    costs = _costs(task.options.get("costs", {}), bots)
+    limits = _limits(task.options.get("limits", {}), has_costs=costs.keys() == bots.keys())
+    return Options(bots, _topics(task.options.get("topics", [])), asked, costs, limits)
 
 
 def _bots(given: object) -> Mapping[str, str]:
@@ -69,6 +86,31 @@ def _topics(given: object) -> tuple[str, ...]:
     if len(set(given)) < len(given):
         raise InputError("two topics are the same")
     return tuple(given)
+
+
+def _costs(given: object, bots: Mapping[str, str]) -> Mapping[str, float]:
+    if not isinstance(given, Mapping) or not all(is_number(cost) and cost >= 0 for cost in given.values()):
+        raise InputError(f"costs must give each bot a number of at least 0, got {short_repr(given)}")
+    for name in given:
+        if name not in bots:
+            raise InputError(f"costs name a bot that the chat does not have: {short_repr(name)}{nearest(name, bots)}")
+    return {str(name): float(cost) for name, cost in given.items()}
+
+
+def _limits(given: object, *, has_costs: bool) -> Mapping[str, Limit]:
+    """Limits of each person and of the task."""
+    if not isinstance(given, Mapping) or not given.keys() <= set(LIMITED):
+        raise InputError(f"limits must be an object with person or task, got {short_repr(given)}")
+    found = {}
+    for name, limit in given.items():
+        numbers = limit.values() if isinstance(limit, Mapping) else ()
+        if not numbers or not limit.keys() <= {"calls", "cost"} or not all(is_number(n) and n > 0 for n in numbers):
+            what = f"the limit of {name} must have calls or cost, as numbers above 0, got {short_repr(limit)}"
+            raise InputError(what, hint='such as {"calls": 100}')
+        if "cost" in limit and not has_costs:
+            raise InputError("a limit of cost needs the costs of all bots", hint='add "costs": {"bot": 0.01}')
+        found[str(name)] = Limit(**limit)
+    return found
 
 
 def chat_items(task: Task) -> list[Item]:

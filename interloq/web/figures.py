@@ -16,6 +16,7 @@ from interloq.statistics.clustered import Clustered
 from interloq.web import monitor
 from interloq.web.blindness import guess_sections
 from interloq.web.chat import Chat
+from interloq.web.chat_budget import Budget
 from interloq.web.collected import Page, Person
 from interloq.web.guesses import guesses
 from interloq.web.metric_order import metrics_enough
@@ -42,6 +43,8 @@ class Collected:
     invited: int | None = None  # people who can take part; None: anybody with the link of a crowd platform
     outcomes: Sequence[Outcome] = ()  # finished queries of a task of kind references
     chats: Sequence[Chat] = ()
+    budget: Budget | None = None  # of the bots of a chat
+    study_budget: Budget | None = None  # of those of all chats
 
     @property
     def done(self) -> int:
@@ -61,7 +64,7 @@ def figures(found: Collected, name: Pseudonyms) -> dict[str, Any]:
     questions = [question for question in settings.questions if question.aspect not in guessed.aspects()]
     aspects = [question.aspect for question in questions]
     workers = annotators(found.pages, aspects, least_seconds=settings.least_seconds)
-    headlines = _counted(found, workers)
+    headlines = [*_counted(found, workers), *_calls(found.budget)]
     survival = survival_section(found.chats, settings.turns)
     sections = [*survival, *guess_sections(found.pages, guessed), _people(found.people, workers, name)]
     if settings.kind == "references":
@@ -93,6 +96,16 @@ def _counted(found: Collected, workers: Sequence[Annotator]) -> list[dict[str, s
     ]
 
 
+def _calls(budget: Budget | None) -> list[dict[str, str]]:
+    if budget is None:
+        return []
+    limit = budget.limit
+    note = f"of {limit.calls:,.0f}"
+    if budget.cost or math.isfinite(limit.cost):
+        note += f"; cost {budget.cost:.4g}" + (f" of {limit.cost:.4g}" if math.isfinite(limit.cost) else "")
+    return [headline("calls", "Calls of bots", f"{budget.calls:,}", note)]
+
+
 def _alpha(agreed: HumanRow | None) -> dict[str, str]:
     alpha = agreed.alpha if agreed else Estimate(math.nan, 0, note="nothing was judged twice")
     note = f"95 %: {interval(alpha.ci)}" if alpha.ci else alpha.note
@@ -114,7 +127,12 @@ def _needed(found: Collected) -> dict[str, Any]:
     missing = 0 if over else max(0, needed.people - (found.invited or 0))
     invited = count(found.invited or 0, "person is", "people are")
     warning = f"{invited} invited, but at least {needed.people:,} are needed: nobody gets two pages about one context."
-    return {"needed": f"This task needs {needed}.", "warning": warning if missing else "", "missing": missing}
+    if not missing:
+        warning = ""
+    for budget, name in ((found.budget, "this task"), (found.study_budget, "the study")):
+        if budget is not None and budget.is_spent:
+            warning = f"Bots are not asked any more, because the limit of calls or cost of {name} is reached."
+    return {"needed": f"This task needs {needed}.", "warning": warning, "missing": missing}
 
 
 # ---- enough ----------------------------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ ROUTES: Mapping[str, Right] = {
     "/admin/tasks/{number}/export": "export",
     "/admin/tasks/{number}/close": "change",
     "/admin/tasks/{number}/outsiders": "change",
+    "/admin/tasks/{number}/limit": "change",
     "/admin/new": "change",
     "/admin/upload": "change",
     "/admin/tasks/{number}/invitations": "invite",

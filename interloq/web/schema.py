@@ -39,6 +39,14 @@ def _of(table: str, *, nullable: bool = False) -> Column[int]:
     return Column(f"{table}_id", _Number, ForeignKey(f"{table}.id", ondelete="CASCADE"), nullable=nullable)
 
 
+def _spent() -> tuple[Column[int], Column[float]]:
+    """Calls of bots and their cost, which nothing decreases."""
+    return (
+        Column("calls", Integer, nullable=False, server_default="0"),
+        Column("cost", Float, nullable=False, server_default="0"),
+    )
+
+
 task = Table(
     "task",
     METADATA,
@@ -49,6 +57,9 @@ task = Table(
     Column("source", JSON, nullable=False),  # name and fingerprint of the file, its kind and its header
     Column("created", Float, nullable=False),
     Column("closed", Float),
+    *_spent(),
+    Column("most_calls", Integer),  # of bots, if an administrator changed the limits
+    Column("most_cost", Float),
 )
 
 item = Table(
@@ -103,6 +114,7 @@ person = Table(
     Column("withdrawn", Float),
     Column("browser", String(64)),  # hash of the secret of the browser that the id of a platform belongs to
     Column("readmitted", Float),  # when an administrator let the person continue in another browser
+    *_spent(),
     UniqueConstraint("invitation_id", "participant"),
 )
 

@@ -22,6 +22,8 @@ from interloq.errors import InputError
 from interloq.trust import Trust
 from interloq.web.app import LOOPBACK, Study, create_app
 from interloq.web.chat_bots import check_bots
+from interloq.web.chat_budget import check_costs
+from interloq.web.chat_task import NO_LIMIT, Limit
 from interloq.web.database import Database, open_database
 from interloq.web.people import MOST_PEOPLE, invitation_path, invite
 from interloq.web.references_model import check_models
@@ -92,19 +94,22 @@ def run(
     access_log: bool = False,
     trust: Trust = None,
     trust_administrators: bool = False,
+    limit: Limit = NO_LIMIT,
     invited: Sequence[str] = (),
 ) -> None:
     """Serve a study until interrupted. An open network needs a secret; `secret` is a file or `env:NAME`.
 
     With `new`, a missing study is made, to which administrators add tasks in the browser; otherwise it is refused.
     `trust` is called with what bots of the study do besides talking; without it, a study with such bots is refused.
-    `trust_administrators` lets administrators add such bots in the browser.
+    `trust_administrators` lets administrators add such bots in the browser. `limit` is what all chats together may
+    spend on bots, with what they spent before.
     A link to each task named in `invited` is printed first.
     """
     _check_open(address, secret)
     database = open_database(place, create=new)
     try:
         check_bots(database, trust, where=str(place))
+        check_costs(database, limit)
         check_models(database, trust, where=str(place))
         listening = _listen(address)
         address = replace(address, port=listening.getsockname()[1])
@@ -121,7 +126,7 @@ def run(
         say(f"serving at {address.url()} (Ctrl-C ends it)")
         study = Study(
             database, read_key(secret), address.hosts, secure=secure, public=address.public, trust=trust,
-            trust_administrators=trust_administrators,
+            trust_administrators=trust_administrators, limit=limit,
         )  # fmt: skip
         if open_page:
             webbrowser.open(link or address.url())

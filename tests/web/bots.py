@@ -18,3 +18,13 @@ def flaky(turns: Sequence[Turn], seed: int) -> str:
     if text.startswith(FAILING) and asked.count(text) == 1:
         raise RuntimeError("secret-owl is asleep")
     return f"You said: {text}"
+
+
+FAILS = "function(path='tests.web.bots:fails')"
+failed: list[str] = []
+
+
+def fails(turns: Sequence[Turn], seed: int) -> str:
+    """Never replies."""
+    failed.append(turns[-1].text)
+    raise RuntimeError("out of order")

@@ -16,8 +16,9 @@ from tests.web.test_app import TOKEN, Annotator
 
 VIEWER = {"/admin", "/admin/tasks/1", "/admin/tasks/1/figures"}
 LEAD = {
-    "/admin/tasks/1/export", "/admin/tasks/1/close", "/admin/tasks/1/outsiders", "/admin/new", "/admin/upload",
-    "/admin/tasks/1/invitations", "/admin/invitations/1/revoke", "/admin/people/1/readmit",
+    "/admin/tasks/1/export", "/admin/tasks/1/close", "/admin/tasks/1/outsiders", "/admin/tasks/1/limit",
+    "/admin/new", "/admin/upload", "/admin/tasks/1/invitations", "/admin/invitations/1/revoke",
+    "/admin/people/1/readmit",
 }  # fmt: skip
 OPEN = {"/health", "/worker.js", "/offline", "/join/{token}"}  # for everybody
 VALUES: dict[str, Any] = {  # fields of bodies

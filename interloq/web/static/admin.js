@@ -175,6 +175,11 @@ function connectTask() {
   find('outsiders')?.addEventListener('click', () => change(`/admin/tasks/${facts.task}/outsiders`, {}, ({ number }) => {
     location.assign(`${root}/admin/tasks/${number}`);
   }));
+  find('limit')?.addEventListener('submit', (event) => {
+    event.preventDefault();
+    const entered = [...new FormData(event.target)].filter(([, value]) => value !== '').map(([name, value]) => [name, Number(value)]);
+    change(`/admin/tasks/${facts.task}/limit`, Object.fromEntries(entered), () => notify(_('The limit was changed.')));
+  });
   find('forget-confirm').addEventListener('click', async ({ target }) => {
     const { status, answer } = await post(`/admin/people/${target.dataset.id}/forget`);
     const problem = find('forget').querySelector('.problem');

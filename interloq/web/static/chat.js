@@ -88,7 +88,8 @@ async function reply() {
   showPart('');
   if (!found) return;
   show(found);
-  if (waits()) notify(text('chat_failed'), again(reply));
+  if (found.stopped) notify(text('chat_stopped'));
+  else if (waits()) notify(text('chat_failed'), again(reply));
 }
 
 /** The conversation after a request; null if it failed, which is shown. */

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How often the bots of chats may be asked: a budget per person, per task and for the whole study, in the database.
+
+A call counts before the bot is asked, whether a reply comes or not, and it stays counted if the person withdraws. The
+bots' own attempts to reach a server again are part of one call.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, select, update
+
+from interloq.errors import InputError
+from interloq.web.chat_task import NO_LIMIT, Limit, chat_options
+from interloq.web.database import Database
+from interloq.web.questions import Task
+from interloq.web.schema import person, task
+from interloq.web.tasks import Stored, all_tasks
+
+PER_TURN = 2  # calls per turn of a person, unless the settings say otherwise: each reply may fail once
+_SPENT = select(task.c.id, task.c.calls, task.c.cost, task.c.most_calls, task.c.most_cost)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What was spent, and the limit."""
+
+    calls: int
+    cost: float
+    limit: Limit
+
+    def allows(self, cost: float) -> bool:
+        """Whether one more call of this cost may be made."""
+        return self.calls < self.limit.calls and self.cost + cost <= self.limit.cost * (1 + 1e-9)
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether no call is allowed any more, even one without a cost."""
+        return not self.allows(0.0)
+
+    @property
+    def state(self) -> str:
+        """A text that changes with the limit, and with each twentieth of it that is spent."""
+        limit = self.limit
+        steps = [
+            math.floor(20 * spent / most) if most and math.isfinite(most) else 0
+            for spent, most in ((self.calls, limit.calls), (self.cost, limit.cost))
+        ]
+        return f"-{limit.calls}-{limit.cost}-{steps}-{self.is_spent}"
+
+
+def person_limit(settings: Task) -> Limit:
+    """What one person may spend in a chat."""
+    options = chat_options(settings)
+    conversations = len(options.bots) * max(1, len(options.topics))
+    most = min(settings.most_items or conversations, conversations)
+    return _with_default(options.limits.get("person", NO_LIMIT), PER_TURN * settings.turns * most)
+
+
+def task_limit(settings: Task) -> Limit:
+    """What all people together may spend in a chat, unless an administrator changed it."""
+    options = chat_options(settings)
+    conversations = len(options.bots) * max(1, len(options.topics)) * settings.per_item
+    return _with_default(options.limits.get("task", NO_LIMIT), PER_TURN * settings.turns * conversations)
+
+
+def _with_default(limit: Limit, calls: int) -> Limit:
+    return Limit(calls, limit.cost) if math.isinf(limit.calls) else limit
+
+
+def task_budget(connection: Connection, stored: Stored) -> Budget:
+    """The budget of a chat."""
+    return _task_budget(stored, connection.execute(_SPENT.where(task.c.id == stored.id)).one())
+
+
+def study_budget(connection: Connection, limit: Limit) -> Budget:
+    """The budget of all chats together."""
+    return _study_budget(connection.execute(_SPENT).all(), limit)
+
+
+def _study_budget(rows: Sequence[Any], limit: Limit) -> Budget:
+    return Budget(sum(row.calls for row in rows), sum(row.cost for row in rows), limit)
+
+
+def _task_budget(stored: Stored, row: Any) -> Budget:
+    usual = task_limit(stored.settings)
+    calls = usual.calls if row.most_calls is None else row.most_calls
+    cost = usual.cost if row.most_cost is None else row.most_cost
+    return Budget(row.calls, row.cost, Limit(calls, cost))
+
+
+def set_task_limit(connection: Connection, stored: Stored, calls: int, cost: float | None) -> None:
+    """Change what all people together may spend in a chat; without a cost, the limit of cost stays as it is."""
+    values: dict[str, float] = {"most_calls": calls}
+    if cost is not None:
+        values["most_cost"] = cost
+    connection.execute(update(task).where(task.c.id == stored.id).values(**values))
+
+
+def spend(connection: Connection, stored: Stored, person_id: int, bot: str, study: Limit) -> bool:
+    """Count a call of a bot before it is made; False, without counting it, if a budget does not allow it.
+
+    If the study has a limit of cost, bots whose cost is unknown are not asked.
+    """
+    known = chat_options(stored.settings).costs.get(bot)
+    if known is None and math.isfinite(study.cost):
+        return False
+    cost = known or 0.0
+    rows = connection.execute(_SPENT.order_by(task.c.id).with_for_update(key_share=True)).all()
+    own = connection.execute(select(person.c.calls, person.c.cost).where(person.c.id == person_id)).one()
+    budgets = [
+        Budget(own.calls, own.cost, person_limit(stored.settings)),
+        *(_task_budget(stored, row) for row in rows if row.id == stored.id),
+        _study_budget(rows, study),
+    ]
+    if not all(budget.allows(cost) for budget in budgets):
+        return False
+    for table, number in ((person, person_id), (task, stored.id)):
+        spent = {"calls": table.c.calls + 1, "cost": table.c.cost + cost}
+        connection.execute(update(table).where(table.c.id == number).values(**spent))
+    return True
+
+
+def check_costs(database: Database, study: Limit) -> None:
+    """Refuse a limit of cost if the cost of a bot is unknown."""
+    if math.isinf(study.cost):
+        return
+    with database.reading() as connection:
+        chats = [stored.settings for stored in all_tasks(connection) if stored.settings.kind == "chat"]
+    for settings in chats:
+        options = chat_options(settings)
+        if unknown := options.bots.keys() - options.costs.keys():
+            hint = 'add "costs" to the options of the chat, or limit the calls'
+            raise InputError(f"the cost of the bot {min(unknown)!r} in {settings.name!r} is unknown", hint=hint)
