@@ -71,6 +71,11 @@ class Address:
             return self.host == "localhost"
 
     @property
+    def secure(self) -> bool:
+        """Whether people open it over https."""
+        return self.public.startswith("https:")
+
+    @property
     def hosts(self) -> tuple[str, ...]:
         """Host names of requests that are answered."""
         public = urlsplit(self.public).hostname or ""
@@ -116,16 +121,11 @@ def run(
         for task in invited:
             say(f"annotators of {task}: {invitation_links(place, task, address)[0]}")
         link = first_admin_link(database, address)
-        for line in first_lines(database, str(place), link):
+        for line in (*first_lines(database, str(place), link), *_warnings(address)):
             say(line)
-        secure = address.public.startswith("https:")
-        if not (address.local or secure):
-            say("warning: without https, others on the network can read what is sent; use a reverse proxy")
-        if address.public and address.local and not address.proxy:
-            say("warning: without --behind-proxy, limits on requests and new people count everybody as one client")
         say(f"serving at {address.url()} (Ctrl-C ends it)")
         study = Study(
-            database, read_key(secret), address.hosts, secure=secure, public=address.public, trust=trust,
+            database, read_key(secret), address.hosts, secure=address.secure, public=address.public, trust=trust,
             trust_administrators=trust_administrators, limit=limit,
         )  # fmt: skip
         if open_page:
@@ -145,6 +145,13 @@ def first_lines(database: Database, place: str, link: str) -> Iterator[str]:
     with database.reading() as connection:
         if not all_tasks(connection):  # perhaps the name is misspelt
             yield f"{place} has no tasks yet: add one on the administrators' page, or with interloq serve add"
+
+
+def _warnings(address: Address) -> Iterator[str]:
+    if not (address.local or address.secure):
+        yield "warning: without https, others on the network can read what is sent; use a reverse proxy"
+    if address.public and address.local and not address.proxy:
+        yield "warning: without --behind-proxy, limits on requests and new people count everybody as one client"
 
 
 def _check_open(address: Address, secret: str | None) -> None:

@@ -51,7 +51,8 @@ def watched(app: Any, clients: list[str]) -> Any:
     """The app; addresses of clients are added to `clients`."""
 
     async def watch(scope: Any, receive: Any, send: Any) -> None:
-        clients.append(scope["client"][0])
+        if scope["type"] == "http":
+            clients.append(scope["client"][0])
         await app(scope, receive, send)
 
     return watch
