@@ -124,7 +124,12 @@ def log_tables(name: str, plan: Plan, rows: Sequence[Arm], networks: Networks, r
     predicted |= {title: [own] for title, own in scores(name, plan.out, networks).items()}
     predicted[FAREWELL] = [{part: without_farewell(parts[part]) for part in ("dev", "test")}]
     table = evaluate_continuity(
-        _scores(predicted, parts), parts["test"], train=parts["train"], dev=parts["dev"], n_bootstrap=resamples
+        _scores(predicted, parts),
+        parts["test"],
+        train=parts["train"],
+        dev=parts["dev"],
+        lower_is_better=False,
+        n_bootstrap=resamples,
     )
     by_title = _by_title(table)
     log = CONTINUITY[name]

@@ -261,7 +261,7 @@ def table(
     for form, extended, facts in forms(samples, indexes, pairs):
         counts[form] = facts
         scores += evaluate(METRIC, extended, n_bootstrap=0).scores(form)
-    meta = meta_evaluate(scores, samples, n_bootstrap=resamples, n_permutations=resamples)
+    meta = meta_evaluate(scores, samples, n_bootstrap=resamples, n_permutations=resamples, lower_is_better=False)
     return [_row(meta, form, facts) for form, facts in counts.items()], list(_verdicts(meta))
 
 

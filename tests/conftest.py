@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 import pytest
 from hypothesis import settings
 
-from interloq import Rating, Reference, Sample
+from interloq import Rating, Reference, Sample, metric
 from interloq.records import Key
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ settings.load_profile("tests")
 os.environ["INTERLOQ_DEBUG"] = "1"  # a bug is to be seen here with its traceback, in subprocesses too
 # a shell starts jobs in the background deaf to Ctrl-C, and so their children; tests of interrupts need them to hear it
 signal.signal(signal.SIGINT, signal.default_int_handler)
+metric(lambda _: 0.0, name="made")  # so that the direction of made-up scores with this name is known: higher is better
 gc.disable()  # until all tests are collected: imported modules are not garbage, and looking for some takes seconds
 
 

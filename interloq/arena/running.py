@@ -9,6 +9,7 @@ from interloq.errors import InputError, count
 from interloq.meta.dialogue_scores import dialogue_scores, means
 from interloq.metrics import metric_names
 from interloq.metrics.evaluate import evaluate
+from interloq.metrics.function import remember
 from interloq.metrics.metric import FittedMetric, Metric
 from interloq.play.samples import samples
 from interloq.records import Dialogue, Score
@@ -63,6 +64,7 @@ def check_metric(metric: Metric, lower_is_better: bool | None = None) -> bool:
     Refuses metrics for which neither is better, those whose score of a reply depends on the other replies, and those
     that cannot be loaded.
     """
+    remember(metric)
     lower = metric_names.downwards(name_of(metric), lower_is_better)
     if isinstance(metric, FittedMetric):
         raise InputError(

@@ -14,6 +14,7 @@ from interloq.cli.meta_labels import add_labels, evaluate_labels
 from interloq.cli.output import BadLines
 from interloq.cli.paths import InputPath
 from interloq.cli.progress import stage_progress
+from interloq.cli.rank import add_direction
 from interloq.errors import InputError, count
 from interloq.meta.table import COEFFICIENTS, Comparison, Estimate, HumanRow, MetaTable, Spread
 from interloq.report.console import interval, number, p_value, print_json, print_line, print_signatures, print_table
@@ -54,6 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=InputPath,
     )
     parser.add_argument("--role", default="", help="use only ratings by people in this role, e.g. interlocutor")
+    add_direction(parser)
     _add_statistics(parser)
     add_labels(parser)
     add_drop_own_replies(parser)
@@ -133,6 +135,7 @@ def run(args: argparse.Namespace) -> int:
         n_permutations=args.permutations,
         adjust=args.adjust,
         system_score=args.system_score,
+        lower_is_better=args.lower_is_better,
         drop_own_replies=args.drop_own_replies,
         without=args.without_system,
         strict=args.strict,

@@ -59,6 +59,7 @@ def evaluate_labels(args: argparse.Namespace) -> int:
         dev=args.dev,
         aspect=_only(args.aspect),
         groups=args.groups,
+        lower_is_better=args.lower_is_better,
         n_bootstrap=args.bootstrap,
         seed=args.seed,
         strict=args.strict,

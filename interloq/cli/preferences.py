@@ -63,7 +63,9 @@ def agree(args: argparse.Namespace) -> int:
     from interloq.meta.human_preferences import preference_agreement_files
 
     bad = BadLines()
-    found = preference_agreement_files(args.scores, args.preferences, strict=args.strict, on_reject=bad)
+    found = preference_agreement_files(
+        args.scores, args.preferences, lower_is_better=args.lower_is_better, strict=args.strict, on_reject=bad
+    )
     bad.close()
     if args.json:
         print_json([asdict(one) for one in found])

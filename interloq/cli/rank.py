@@ -59,7 +59,7 @@ def add_direction(parser: argparse.ArgumentParser) -> None:
             dest="lower_is_better",
             action="store_const",
             const=lower,
-            help=f"{name} scores are better (default: set by the metric)",
+            help=f"{name} scores are better, for metrics that do not define it themselves",
         )
 
 

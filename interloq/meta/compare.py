@@ -28,7 +28,7 @@ from interloq.meta.slices import Masks, slices, thirds_of
 from interloq.meta.table import Estimate
 from interloq.meta.versions import Matched, Unit, Version, matched, unscored
 from interloq.metrics.metric import Array
-from interloq.metrics.metric_names import about_sets, direction
+from interloq.metrics.metric_names import about_sets, direction, direction_note, unknown_directions
 from interloq.signature import Signature, fingerprint
 from interloq.statistics.clustered import Clustered, cluster_mean, difference
 from interloq.statistics.correlation import constant
@@ -71,7 +71,7 @@ def compare(
 
     `slice_by` names the fields to slice by (default: topic, language, partner and length, if units have them; none if
     empty). Slices are exploratory unless they were `planned` (default: whether `slice_by` names them).
-    `lower_is_better` overrides the metrics' own directions.
+    `lower_is_better` is the direction of metrics that do not define one themselves.
     """
     metrics = _metrics(old, new)
     units = matched(old, new)
@@ -89,7 +89,12 @@ def compare(
         people=tuple(human_means(old, new, with_neighbours(units, old, new), metrics)),
         worse=tuple(_worse(units.pairs, leading, worst)) if leading else (),
         unscored={m: {"old": len(list(unscored(old, m))), "new": len(list(unscored(new, m)))} for m in metrics},
-        notes=(*notes(old, new, units, by_metric), *_exploratory_note(changes), *slice_notes),
+        notes=(
+            *notes(old, new, units, by_metric),
+            *map(direction_note, unknown_directions(metrics, lower_is_better)),
+            *_exploratory_note(changes),
+            *slice_notes,
+        ),
         signature=_signature((old, new), metrics, units, permutations_per_test(len(metrics), n_permutations), seed),
         unpaired=dict(zip(("old", "new"), units.alone if units.pairs else (0, 0), strict=True)),
         same_replies=same_replies(units),

@@ -19,6 +19,7 @@ from interloq.meta.continuity_table import ContinuityTable, UserGroup
 from interloq.meta.predictors import NO_THRESHOLD, Labelled, Predictor, labelled, predictors
 from interloq.meta.score_columns import columns_fingerprint
 from interloq.meta.training_sizes import size_groups
+from interloq.metrics import metric_names
 from interloq.records import Sample, Score
 from interloq.signature import Signature, fingerprint
 
@@ -31,25 +32,31 @@ def evaluate_continuity(
     dev: Iterable[Sample] = (),
     aspect: str = CONTINUED,
     groups: int = 3,
+    lower_is_better: bool | None = None,
     n_bootstrap: int = 1000,
     seed: int = 0,
 ) -> ContinuityTable:
     """Every metric in `scores` as a predictor of the 0/1 ratings of `samples`.
 
     `train` adds the baselines and `groups` of users by training size. `scores` may contain scores of `dev` samples,
-    from which thresholds are set.
+    from which thresholds are set. `lower_is_better` is the direction of metrics that do not define one themselves; an
+    unknown one is refused.
     """
     if groups < 1 or n_bootstrap < 0:
         raise InputError(f"groups must be at least 1 and n_bootstrap at least 0, got {groups} and {n_bootstrap}")
     scores, samples, train, dev = list(scores), list(samples), list(train), list(dev)
+    for metric in metric_names.unknown_directions({score.metric for score in scores}, lower_is_better):
+        what, hint = metric_names.UNKNOWN_DIRECTION, "add --higher-is-better or --lower-is-better"
+        raise InputError(f"{metric} cannot predict labels: {what}", hint=hint)
     if train:
         scores += [s for baseline in BASELINES.values() for s in baseline(train, [*samples, *dev], aspect=aspect)]
     test, held = labelled(samples, aspect), labelled(dev, aspect) if dev else None
-    found, notes = predictors(scores, test, held)
+    found, notes = predictors(scores, test, held, lower_is_better)
     known = ~np.isnan(test.labels)
     facts = {"aspect": aspect, "labels": test.judgments.fingerprint, "groups": groups if train else ""}
     facts |= {"dev": held.judgments.fingerprint if held else "", "train": _fingerprint(train, aspect)}
     facts |= {"scores": columns_fingerprint({each.metric: each.scores for each in found})}
+    facts |= {"lower-is-better": "" if lower_is_better is None else lower_is_better}
     return ContinuityTable(
         aspect=aspect,
         rows=tuple(row for each in found for row in each.rows(test, known, n_bootstrap, seed)),

@@ -30,6 +30,7 @@ def evaluate_continuity_file(
     dev: str | Path | None = None,
     aspect: str = CONTINUED,
     groups: int = 3,
+    lower_is_better: bool | None = None,
     n_bootstrap: int = 1000,
     seed: int = 0,
     strict: bool = False,
@@ -50,6 +51,7 @@ def evaluate_continuity_file(
         dev=read([dev], columns=columns) if dev else (),
         aspect=aspect,
         groups=groups,
+        lower_is_better=lower_is_better,
         n_bootstrap=n_bootstrap,
         seed=seed,
     )

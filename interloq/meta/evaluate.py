@@ -53,6 +53,7 @@ def meta_evaluate(
     n_permutations: int | None = None,
     adjust: Adjust = "holm",
     system_score: SystemScore = "value",
+    lower_is_better: bool | None = None,
     selection: Selection | None = None,
 ) -> MetaTable:
     """Correlations of every metric in `scores` with the ratings of `samples`, and of people with each other.
@@ -61,6 +62,8 @@ def meta_evaluate(
     system's score with `by="system"`: the metric's value over its samples, as `interloq score` prints it, or their mean
     score. `coefficients` are names, functions, or a mapping such as `{"mine": corr}`; see coefficients.py.
     If people in the dialogues rated the samples, correlations are split into parts between and within users.
+    `lower_is_better` is the direction of metrics that do not define one themselves; a metric of unknown direction is
+    not compared with others.
     Predicted reliabilities among the scores are not correlated; notes count samples whose references are too weak.
     """
     _check(n_bootstrap, n_permutations, adjust)
@@ -71,13 +74,18 @@ def meta_evaluate(
     plain, stray = score_columns(predictions.without(scores), judgments, selection)
     columns, means = _of_systems(plain, samples, system_score) if by == "system" else (dict(plain), {})
     rows = _rows(columns, means if by == "system" else None, judgments, points, n_bootstrap, seed)
+    rows = [replace(row, direction=metric_names.direction(row.metric, lower_is_better)) for row in rows]
     splits = user_splits(plain, judgments, points.coefficients, n_bootstrap, seed) if by in ("none", "user") else ()
-    permutations = permutations_per_test(math.comb(len(columns), 2) if compare else 0, n_permutations)
-    comparisons = _compare_all(columns, judgments, points, permutations, seed) if compare else []
-    inverted = map(_inverted_note, _inverted(columns) if compare else ())
-    notes = [*split_notes(splits, judgments), *points.notes(), *_mean_notes(means), *inverted, *stray]
+    unknown = metric_names.unknown_directions(columns, lower_is_better) if compare and len(columns) > 1 else []
+    compared = {name: column for name, column in columns.items() if name not in unknown}
+    permutations = permutations_per_test(math.comb(len(compared), 2) if compare else 0, n_permutations)
+    falling = [name for name in compared if metric_names.direction(name, lower_is_better) == "lower"]
+    comparisons = _compare_all(compared, falling, judgments, points, permutations, seed) if compare else []
+    direction_notes = [*(map(_inverted_note, falling) if compare else ()), *map(_unknown_note, unknown)]
+    notes = [*split_notes(splits, judgments), *points.notes(), *_mean_notes(means), *direction_notes, *stray]
     facts = {"aspect": aspect, "role": role, "by": by, "resamples": n_bootstrap, "seed": seed, "adjust": adjust}
     facts |= {"system-score": system_score if by == "system" else "", "permutations": permutations if compare else ""}
+    facts |= {"lower-is-better": "" if lower_is_better is None else lower_is_better}
     return MetaTable(
         aspect=aspect,
         by=by,
@@ -112,6 +120,10 @@ def _data_notes(selection: Selection, checks: Checks) -> list[str]:
 
 def _inverted_note(metric: str) -> str:
     return f"{metric}: lower is better, so comparisons invert the sign of its coefficients"
+
+
+def _unknown_note(metric: str) -> str:
+    return f"not compared with other metrics: {metric_names.direction_note(metric)}"
 
 
 def _of_systems(
@@ -183,16 +195,16 @@ def _row(name: str, scores: Column, judgments: Judgments, points: Level, n_boots
     )
 
 
-def _inverted(metrics: Iterable[str]) -> list[str]:
-    """Metrics for which lower is better."""
-    return [name for name in metrics if metric_names.direction(name) == "lower"]
-
-
 def _compare_all(
-    columns: Mapping[str, Column], judgments: Judgments, points: Level, n_permutations: int, seed: int
+    columns: Mapping[str, Column],
+    falling: Iterable[str],
+    judgments: Judgments,
+    points: Level,
+    n_permutations: int,
+    seed: int,
 ) -> list[Comparison]:
-    """Comparisons of all pairs of metrics; scores change their sign if lower is better."""
-    upwards = {**columns, **{name: -columns[name] for name in _inverted(columns)}}
+    """Compare all pairs of metrics; scores of `falling` metrics, for which lower is better, change their sign."""
+    upwards = {**columns, **{name: -columns[name] for name in falling}}
     found = [_compare(pair, upwards, judgments, points, n_permutations, seed) for pair in combinations(upwards, 2)]
     return list(chain(*found))
 

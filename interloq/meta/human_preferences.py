@@ -21,7 +21,7 @@ from interloq.meta.pair_tests import rank_ranges, strength_estimates, strength_g
 from interloq.meta.significance import permutations_per_test
 from interloq.metrics.evaluate import bootstrap_counts, percentile_interval
 from interloq.metrics.metric import Array
-from interloq.metrics.metric_names import direction
+from interloq.metrics.metric_names import UNKNOWN_DIRECTION, direction, unknown_directions
 from interloq.records import Key, Preference, Score
 from interloq.statistics.clustered import cluster_mean
 
@@ -133,11 +133,19 @@ def _intervals(table: Array, n_bootstrap: int, seed: int) -> list[tuple[float, f
     return [percentile_interval(column) for column in drawn.T]
 
 
-def preference_agreement(preferences: Iterable[Preference], scores: Iterable[Score]) -> list[PreferenceAgreement]:
-    """Agreement of each metric with people's preferences in each aspect; scores are matched by item and system."""
+def preference_agreement(
+    preferences: Iterable[Preference], scores: Iterable[Score], *, lower_is_better: bool | None = None
+) -> list[PreferenceAgreement]:
+    """Agreement of each metric with people's preferences in each aspect; scores are matched by item and system.
+
+    `lower_is_better` is the direction of metrics that do not define one themselves; an unknown one is refused.
+    """
     metrics: dict[str, dict[Key, float]] = {}
     for score in scores:
-        if score.value is not None and (way := direction(score.metric)) != "neither":
+        if unknown_directions([score.metric], lower_is_better):
+            what, hint = UNKNOWN_DIRECTION, "add --higher-is-better or --lower-is-better"
+            raise InputError(f"{score.metric} cannot agree with preferences: {what}", hint=hint)
+        if score.value is not None and (way := direction(score.metric, lower_is_better)) != "neither":
             metrics.setdefault(score.metric, {})[score.key] = -score.value if way == "lower" else score.value
     groups = sorted(_by_aspect(preferences).items())
     found = [_agreement(metric, values, *group) for metric, values in sorted(metrics.items()) for group in groups]
@@ -188,9 +196,11 @@ def preference_agreement_files(
     scores: Sequence[str | Path],
     preferences: Sequence[str | Path],
     *,
+    lower_is_better: bool | None = None,
     strict: bool = False,
     on_reject: Callable[[Rejected], None] | None = None,
 ) -> list[PreferenceAgreement]:
     """Agreement of the metrics in score files with the preferences in these files; see `preference_agreement`."""
     people = list(read_all(preferences, kind="preferences", strict=strict, on_reject=on_reject))
-    return preference_agreement(people, read_all(scores, kind="scores", strict=strict, on_reject=on_reject))
+    scored = read_all(scores, kind="scores", strict=strict, on_reject=on_reject)
+    return preference_agreement(people, scored, lower_is_better=lower_is_better)

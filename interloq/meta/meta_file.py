@@ -42,6 +42,7 @@ def meta_file(
     n_permutations: int | None = None,
     adjust: Adjust = "holm",
     system_score: SystemScore = "value",
+    lower_is_better: bool | None = None,
     drop_own_replies: bool = False,
     without: Sequence[str] = (),
     strict: bool = False,
@@ -71,6 +72,7 @@ def meta_file(
         evaluate = partial(meta_evaluate, role=role, by=by, coefficients=coefficients, n_bootstrap=n_bootstrap)
         evaluate = partial(evaluate, seed=seed, compare=compare, n_permutations=n_permutations, adjust=adjust)
         evaluate = partial(evaluate, system_score="mean" if dialogues else system_score)
+        evaluate = partial(evaluate, lower_is_better=lower_is_better)
         select = partial(Selection, drop_own_replies=drop_own_replies, without=without)
         tables = {aspect: evaluate(scored, rated, aspect=aspect, selection=select()) for aspect in aspects}
     judges = _judges(scores)

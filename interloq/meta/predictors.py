@@ -91,7 +91,9 @@ class Predictor:
             )
 
 
-def predictors(scores: Sequence[Score], test: Labelled, dev: Labelled | None) -> tuple[list[Predictor], list[str]]:
+def predictors(
+    scores: Sequence[Score], test: Labelled, dev: Labelled | None, lower_is_better: bool | None = None
+) -> tuple[list[Predictor], list[str]]:
     """The metrics in the scores of test and dev samples, by name; and notes on scores that belong to no sample."""
     held = SampleKeys(dev.judgments.keys if dev else ())
     parts: tuple[list[Score], list[Score]] = [], []
@@ -102,11 +104,14 @@ def predictors(scores: Sequence[Score], test: Labelled, dev: Labelled | None) ->
     notes += [
         f"{name}: only dev samples have scores, so it is not evaluated" for name in of_dev.keys() - columns.keys()
     ]
-    return [_predictor(name, column, of_dev.get(name), dev) for name, column in columns.items()], notes
+    found = []
+    for name, column in columns.items():
+        sign = -1 if metric_names.direction(name, lower_is_better) == "lower" else 1
+        found.append(_predictor(name, column, of_dev.get(name), dev, sign))
+    return found, notes
 
 
-def _predictor(metric: str, scores: Array, dev_scores: Array | None, dev: Labelled | None) -> Predictor:
-    sign = -1 if metric_names.direction(metric) == "lower" else 1
+def _predictor(metric: str, scores: Array, dev_scores: Array | None, dev: Labelled | None, sign: int) -> Predictor:
     known = np.concatenate([scores, dev_scores if dev_scores is not None else []])
     known = known[~np.isnan(known)]
     probable = sign > 0 and bool(((known >= 0) & (known <= 1)).all())

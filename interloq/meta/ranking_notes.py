@@ -14,7 +14,6 @@ from interloq.errors import count
 from interloq.meta.bradley_terry import Comparison, connected, wins
 from interloq.meta.dialogue_scores import DialogueScore, Pairing, both_sides, metric_of, pairing_of, partners
 from interloq.meta.pair_tests import LEVEL
-from interloq.meta.rating_scores import is_rating
 from interloq.metrics import metric_names
 
 FEWEST_PARTNERS = 6  # with fewer shared units, no p-value is below .05
@@ -38,9 +37,8 @@ def notes(
     ]
     if len(systems) > 1:
         texts.append(_range_note(systems, human))
-    if not metric_names.is_known(metric_of(rows)):
-        what = "ratings by people" if is_rating(metric_of(rows)) else "this metric is not registered here"
-        texts.append(f"{what}: higher scores are taken as better unless --lower-is-better is given")
+    if metric_names.is_rating(metric_of(rows)):
+        texts.append("ratings by people: higher ones are taken as better unless --lower-is-better is given")
     unranked = sorted({row.system for row in rows} - set(systems))
     if unranked:
         texts.append(f"not ranked, because no dialogue has a score: {_named(unranked)}")

@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
+from interloq.metrics.metric_names import RATING
 from interloq.play.samples import system_ratings
 from interloq.records import Dialogue, Rating, Sample, Score
-
-RATING = "rating"
 
 
 def rating_scores(records: Iterable[Sample | Dialogue], *, aspect: str, role: str = "") -> Iterator[Score]:
@@ -26,11 +25,6 @@ def metric_name(aspect: str, role: str = "", *, dialogues: bool) -> str:
     """How the scores are named: a spec, which says what was rated."""
     fields = {"aspect": aspect, "role": role, "of": "dialogue" if dialogues else ""}
     return f"{RATING}({','.join(f'{name}={value!r}' for name, value in fields.items() if value)})"
-
-
-def is_rating(metric: str) -> bool:
-    """Whether scores with this name are people's ratings."""
-    return metric.startswith(f"{RATING}(")
 
 
 def _scores(record: Sample | Dialogue, aspect: str, role: str) -> Iterator[Score]:

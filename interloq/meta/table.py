@@ -10,7 +10,8 @@ from functools import reduce
 from typing import Literal
 
 from interloq.errors import count
-from interloq.metrics.metric_names import direction, labels
+from interloq.metrics.metric import Direction
+from interloq.metrics.metric_names import labels
 from interloq.signature import Signature
 from interloq.tabular import Row, Tabular, bounds
 
@@ -62,6 +63,7 @@ class MetricRow:
     with_annotators: Mapping[str, Spread]  # coefficient → over single annotators; empty if there are none
     unscored: int = 0
     system_score: SystemScore | None = None  # by system: the metric's value over its samples, or their mean score
+    direction: Direction = "higher"  # which score is better
     slope: Slope | None = None  # None if fewer than 10 rated samples have a score, or all have one rating
 
 
@@ -186,4 +188,4 @@ class MetaTable(Tabular):
 def _disagreement(row: MetricRow, coefficient: str) -> float:
     """Sort key of a metric, lowest for the best; metrics without a coefficient come last."""
     value = row.with_mean[coefficient].value if coefficient in row.with_mean else math.nan
-    return math.inf if math.isnan(value) else value if direction(row.metric) == "lower" else -value
+    return math.inf if math.isnan(value) else value if row.direction == "lower" else -value

@@ -22,7 +22,7 @@ from interloq.meta.version_units import Fields, dialogue_units, sample_units
 from interloq.meta.versions import Version
 from interloq.metrics.chosen import Chosen, choose
 from interloq.metrics.evaluate import evaluate_all, evaluate_by_unit
-from interloq.metrics.metric_names import direction, find
+from interloq.metrics.metric_names import find
 from interloq.play.samples import judged_in, samples, system_ratings, whole_dialogues
 from interloq.records import Dialogue, Sample, Score
 from interloq.signature import Signature
@@ -152,7 +152,6 @@ def _from_records(
     judged = {side: list(_judged(records[side], systems[side])) for side in files}
     dialogues = {side: list(_whole(records[side], systems[side])) for side in files}
     chosen, _ = choose(reading.options.scoring_metrics, trust=reading.options.trust)
-    _refuse_hidden_directions(chosen, reading.options)
     scores, judges, notes = score_all(judged, chosen, reading.progress, whole=dialogues)
     versions = {}
     for side, path in files.items():
@@ -167,16 +166,6 @@ def _from_records(
             name, noun, tuple(units), _other_aspects(records[side], reading), _roles(records[side])
         )
     return versions, judges, notes
-
-
-def _refuse_hidden_directions(chosen: Iterable[Chosen], options: CompareOptions) -> None:
-    """Refuse functions of files with another direction than their name would give: differences are judged by name."""
-    for one in chosen:
-        own = getattr(one.metric, "direction", "higher")
-        if options.lower_is_better is None and own != direction(one.name):
-            flags = {"lower": "--lower-is-better", "neither": "--lower-is-better or --higher-is-better"}
-            what = f"the direction of {one.name} is {own!r}, which cannot be told from its name"
-            raise InputError(what, hint=f"compare by it alone, with {flags.get(own, '--higher-is-better')}")
 
 
 def score_all(

@@ -17,6 +17,7 @@ from interloq.data.columns import Rows, as_samples
 from interloq.data.dialogue_names import DialogueFinder
 from interloq.errors import InputError, RejectedWarning, count
 from interloq.metrics.checks import Checks
+from interloq.metrics.function import remember
 from interloq.metrics.metric import Array, FittedMetric, Metric, SetMetric, details, judges_dialogues
 from interloq.metrics.sample_fingerprint import SampleFingerprint, SamplePrints
 from interloq.metrics.transposed import LayoutCheck
@@ -124,6 +125,8 @@ class _Scoring:
         unscorable: Callable[[Sequence[Sample]], Sequence[str]] | None,
     ) -> None:
         self.metrics, self.kept = metrics, samples if isinstance(samples, list) else None
+        for metric in metrics:
+            remember(metric)
         self.ids: list[str] = []
         self.system_of: list[str] = []
         self.fingerprint, self.prints = SampleFingerprint(), SamplePrints()

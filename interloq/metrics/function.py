@@ -26,13 +26,14 @@ import numpy as np
 from interloq.errors import InputError, count, short_repr
 from interloq.metrics.metric import Array, Direction, Metric, mean_value, score_rows
 from interloq.records import Sample
-from interloq.registry import Component, registered_name
+from interloq.registry import Component, name_of, registered_name
 from interloq.signature import file_fingerprint, fingerprint
 
 FILE = re.compile(r"(?P<path>.+\.py):(?P<name>[^\W\d]\w*)")
 FAILED = "the function failed: "
 MODULE = "interloq_file_"  # start of the names of modules made from files
 REMEMBERED = 8192  # scores kept between `unscorable` and `stats`: more than the samples that are scored at a time
+UNREGISTERED: dict[str, type] = {}  # classes of metrics that are only known in this process, by name
 Scored = tuple[float, str]  # a score, or NaN and the reason
 
 
@@ -122,6 +123,12 @@ def load_metric(text: str, *, trust: bool) -> Metric:
     return _as_metric(_attribute(path, found["name"]), text, file_fingerprint(path))
 
 
+def remember(metric: Any) -> None:
+    """Remember the class of a metric that is not registered, so that its name tells its direction in this process."""
+    if not registered_name(name := name_of(metric), kind="metric"):
+        UNREGISTERED[name] = type(metric)
+
+
 def is_file_metric(text: str) -> bool:
     """Whether it names a function of a file, `FILE.py:NAME`, and not a registered metric."""
     return FILE.fullmatch(text) is not None
@@ -148,7 +155,9 @@ def _metric(function: Callable[..., Any], *, name: str, direction: Direction, ba
     one = lru_cache(REMEMBERED)(lambda sample: _called(function, sample))
     many = lru_cache(1)(lambda samples: _called_with(function, name, samples))
     base, scored = (BatchFunction, many) if batch else (SampleFunction, one)
-    return type(name, (base,), {**facts, "scored": staticmethod(scored)})()  # type: ignore[no-any-return]
+    made: MadeMetric = type(name, (base,), {**facts, "scored": staticmethod(scored)})()
+    remember(made)
+    return made
 
 
 def _called(function: Callable[[Sample], Any], sample: Sample) -> Scored:

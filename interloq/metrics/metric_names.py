@@ -3,21 +3,34 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from interloq.errors import InputError, SpecError
+from interloq.metrics.function import UNREGISTERED
 from interloq.metrics.metric import Direction
 from interloq.registry import named_class
 from interloq.spec_text import read_spec, split_label
 
+UNKNOWN_DIRECTION = "it is not a metric of Interloq, so it is unknown whether higher or lower scores are better"
+RATING = "rating"  # name of people's ratings as scores: `rating(aspect='overall')`
+
 
 def direction(metric: str, lower_is_better: bool | None = None) -> Direction:
-    """Which score is better: as given, or as the metric's class defines it; "higher" for an unknown metric."""
+    """Return which score is better: as a registered metric defines it, else as given.
+
+    If nothing is given, ratings, functions of the user and scores without a name follow their own definition ("higher"
+    unless they say otherwise). A name that is unknown here, such as `toxicity` in somebody's score file, has "neither"
+    direction: `unrankable` asks for it.
+    """
+    registered = named_class(metric, kind="metric")
+    own: Direction = getattr(registered or _class_of(metric), "direction", "higher")
+    if registered and own != "neither":
+        return own
     if lower_is_better is not None:
         return "lower" if lower_is_better else "higher"
-    found: Direction = getattr(named_class(metric, kind="metric"), "direction", "higher")
-    return found
+    return own if is_known(metric) or not metric else "neither"
 
 
 def downwards(metric: str, lower_is_better: bool | None = None, *, verb: str = "rank") -> bool:
@@ -36,6 +49,8 @@ def unrankable(metric: str, lower_is_better: bool | None = None) -> tuple[str, s
             "compare the systems' values that `interloq score` prints",
         )
     if direction(metric, lower_is_better) == "neither":
+        if not is_known(metric):
+            return UNKNOWN_DIRECTION, "add --higher-is-better or --lower-is-better"
         return (
             "neither a high nor a low score is better",
             "use another metric, or add --higher-is-better or --lower-is-better",
@@ -44,8 +59,32 @@ def unrankable(metric: str, lower_is_better: bool | None = None) -> tuple[str, s
 
 
 def is_known(metric: str) -> bool:
-    """Whether a spec or a label names a registered metric."""
-    return named_class(metric, kind="metric") is not None
+    """Return whether a spec or a label names people's ratings or a metric of which the class is known here."""
+    return is_rating(metric) or _class_of(metric) is not None
+
+
+def is_rating(metric: str) -> bool:
+    """Return whether scores with this name are people's ratings."""
+    return metric.startswith(f"{RATING}(")
+
+
+def unknown_directions(metrics: Iterable[str], lower_is_better: bool | None = None) -> list[str]:
+    """Return the metrics of which nobody said whether higher or lower scores are better."""
+    return [metric for metric in metrics if metric and lower_is_better is None and not is_known(metric)]
+
+
+def direction_note(metric: str) -> str:
+    """Return the note on a metric of unknown direction."""
+    return f"{metric}: {UNKNOWN_DIRECTION}; add --higher-is-better or --lower-is-better"
+
+
+def _class_of(metric: str) -> type | None:
+    """Return the metric's class: a registered one, or one that was made or used in this process."""
+    found = named_class(metric, kind="metric")
+    if found is None:
+        with contextlib.suppress(SpecError):
+            return UNREGISTERED.get(read_spec(split_label(metric)[1]).name)
+    return found
 
 
 def about_sets(metric: str) -> bool:

@@ -67,6 +67,7 @@ def read_evidence(
     read_headers = [(headers[str(path)], str(path)) for path in inputs.scores]
     scored, judged = columns(scores), _judgments(samples, options)
     ranked = _ranked(scores, dialogues, options, partners) if dialogues else _Ranked([], {}, {}, {})
+    unknown = metric_names.unknown_directions(metrics_of(scores), options.lower_is_better)
     return Evidence(
         samples=[_in_role(sample, options.role) for sample in samples],
         scores=scores,
@@ -82,13 +83,13 @@ def read_evidence(
         dialogues=dialogues,
         extremes=ranked.extremes,
         contrasts=ranked.contrasts,
-        unranked=ranked.unranked,
+        unranked=ranked.unranked | dict.fromkeys(unknown, metric_names.UNKNOWN_DIRECTION),
         curves=[curve for path in inputs.curves for curve in read_curves(path)],
         predictions=predictions,
         continuity=[read_continuity(path) for path in inputs.continuity],
         comparisons=[read_comparison(path) for path in inputs.comparisons],
         preferences=rank_preferences(preferences, n_bootstrap=options.n_bootstrap, seed=options.seed),
-        preferred=_preferred(preferences, scores),
+        preferred=_preferred(preferences, scores, options.lower_is_better),
         lower_is_better=options.lower_is_better,
         slice_by=options.slice_by,
     )
@@ -123,10 +124,13 @@ def _judgments(samples: Sequence[Sample], options: Options) -> dict[Key, float]:
     return {key: float(mean) for key, mean in zip(judgments.keys, judgments.mean(), strict=True) if mean == mean}
 
 
-def _preferred(preferences: Sequence[Preference], scores: Sequence[Score]) -> list[PreferenceAgreement]:
+def _preferred(
+    preferences: Sequence[Preference], scores: Sequence[Score], lower: bool | None
+) -> list[PreferenceAgreement]:
     """Agreement of metrics with preferences; empty if no preference has scores of both replies, as with dialogues."""
+    known = [score for score in scores if not metric_names.unknown_directions([score.metric], lower)]
     try:
-        return preference_agreement(preferences, scores)
+        return preference_agreement(preferences, known, lower_is_better=lower)
     except InputError:
         return []
 
@@ -140,6 +144,7 @@ def _table(scores: Sequence[Score], samples: Sequence[Sample], options: Options)
         n_bootstrap=options.n_bootstrap,
         n_permutations=options.n_permutations,
         seed=options.seed,
+        lower_is_better=options.lower_is_better,
     )
 
 

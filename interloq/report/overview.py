@@ -164,7 +164,8 @@ def _first(column: Column, label: str, *, lower: bool = False) -> Iterator[str]:
 def _agreement(table: MetaTable, judges: str) -> Iterator[str]:
     """The metric that agrees best, the metrics not distinguishable from it, and the ceiling set by the raters."""
     coefficient = "spearman" if "spearman" in table.coefficients else table.coefficients[0]
-    rows = [row for row in table.rows if not isnan(_upwards(row, coefficient))]
+    directed = [row for row in table.rows if row.direction != "neither" or metric_names.is_known(row.metric)]
+    rows = [row for row in directed if not isnan(_upwards(row, coefficient))]
     if rows:
         yield _leader(table, max(rows, key=lambda row: _upwards(row, coefficient)), coefficient, judges)
     yield _ceiling(table, coefficient)
@@ -173,7 +174,7 @@ def _agreement(table: MetaTable, judges: str) -> Iterator[str]:
 def _upwards(row: MetricRow, coefficient: str) -> float:
     """The coefficient, with the other sign if lower scores are better: comparisons do the same."""
     value = row.with_mean[coefficient].value
-    return -value if metric_names.direction(row.metric) == "lower" else value
+    return -value if row.direction == "lower" else value
 
 
 def _leader(table: MetaTable, row: MetricRow, coefficient: str, judges: str) -> str:

@@ -144,7 +144,7 @@ def test_play_and_score_may_be_any_functions() -> None:
 
     def score(dialogues: Sequence[Dialogue]) -> list[Score]:
         return [
-            Score(f"{d.id}#0", "m", float(3 * d.id.startswith("high") + rng.normal()), system=d.turns[0].speaker)
+            Score(f"{d.id}#0", "made", float(3 * d.id.startswith("high") + rng.normal()), system=d.turns[0].speaker)
             for d in dialogues
         ]
 

@@ -67,7 +67,8 @@ def test_a_function_of_a_file_is_gated_if_it_is_trusted(files: Path, capsys: pyt
     assert capsys.readouterr().err.endswith("if you trust its author, add --trust\n")
     assert main([*command, "-m", "mine.py:words", "--trust"]) == 3
     assert main([*command, "-m", "mine.py:fewer", "--trust"]) == 2
-    assert "'lower', which cannot be told from its name; compare by it alone, with --low" in capsys.readouterr().err
+    assert "scores of fewer do not get better with higher ratings" in capsys.readouterr().err
+    assert main([*command[:-4], "--margin", "0.2", "-m", "mine.py:fewer", "--trust"]) == 0, "fewer words are better"
 
 
 def test_markdown_to_standard_output_replaces_the_tables(files: Path, capsys: pytest.CaptureFixture[str]) -> None:

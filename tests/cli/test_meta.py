@@ -52,7 +52,9 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
 
 
 def test_the_table_for_people(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = run(capsys, "one.jsonl", "two.jsonl", "--samples", "samples.jsonl", "--bootstrap", "50")
+    code, out, err = run(
+        capsys, "one.jsonl", "two.jsonl", "--samples", "samples.jsonl", "--bootstrap", "50", "--higher-is-better"
+    )
     assert (code, err) == (0, "")
     lines = out.splitlines()
     r = stats.pearsonr(list(SCORES.values()), [sum(v) / 2 for v in VALUES.values()]).statistic
@@ -81,6 +83,7 @@ def test_json_holds_the_whole_table(files: Path, capsys: pytest.CaptureFixture[s
         "20",
         "--permutations",
         "19",
+        "--higher-is-better",
         "--json",
     )
     table = json.loads(out)

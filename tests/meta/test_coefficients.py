@@ -26,7 +26,7 @@ def table(**options: Any) -> Any:
     users = [Rating(1.0, f"user {i % 4}", "another", INTERLOCUTOR) for i in range(len(rated()))]
     samples = [replace(s, ratings=(*s.ratings, user)) for s, user in zip(rated(), users, strict=True)]
     scores = scored(samples, a=follow(samples, 1.0, 1), b=follow(samples, 2.0, 2))
-    return meta_evaluate(scores, samples, n_bootstrap=60, n_permutations=60, **options)
+    return meta_evaluate(scores, samples, n_bootstrap=60, n_permutations=60, lower_is_better=False, **options)
 
 
 @pytest.mark.parametrize("by", get_args(By))

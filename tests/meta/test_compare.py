@@ -95,7 +95,8 @@ def test_no_difference_is_rarely_significant() -> None:
 def test_losses_are_sorted_and_follow_the_direction() -> None:
     old, new = version("old", [1, 2, 3, 4]), version("new", [1, 1, 0, 9])
     assert [(w.id, w.old, w.new) for w in compare(old, new).worse] == [("2", 3, 0), ("1", 2, 1)]
-    (worst,) = compare(old, new, lower_is_better=True, worst=1).worse
+    old, new = version("old", [1, 2, 3, 4], metric="perplexity"), version("new", [1, 1, 0, 9], metric="perplexity")
+    (worst,) = compare(old, new, worst=1).worse
     assert (worst.id, worst.prompt, worst.old_text, worst.new_text) == ("3", "prompt 3", "old 3", "new 3")
     assert compare(version("o", [1, 2], metric="length"), version("n", [0, 1], metric="length")).worse == ()
 
@@ -126,3 +127,18 @@ def test_the_signature_depends_on_the_scores_and_not_on_their_order() -> None:
     turned = replace(new, units=new.units[::-1])
     assert compare(old, turned, n_permutations=0).signature == first.signature
     assert compare(new, old, n_permutations=0).signature != first.signature
+
+
+def test_the_direction_of_an_unknown_metric_is_asked_for() -> None:
+    old, new = (version(name, drawn(shift), metric="toxicity") for name, shift in (("old", 0.0), ("new", 3.0)))
+    found = compare(old, new, slice_by=[])
+    assert [change.verdict for change in found.changes] == ["changed"]
+    assert any("toxicity" in note and "--lower-is-better" in note for note in found.notes)
+    (change,) = compare(old, new, slice_by=[], lower_is_better=True).changes
+    assert change.verdict == "worse"
+
+
+def test_an_option_does_not_turn_a_metric_that_knows_its_direction() -> None:
+    old, new = (version(name, drawn(shift)) for name, shift in (("old", 0.0), ("new", 3.0)))
+    (change,) = compare(old, new, slice_by=[], lower_is_better=True).changes
+    assert (change.direction, change.verdict) == ("higher", "better")

@@ -57,7 +57,10 @@ def test_the_order_of_everything_changes_nothing() -> None:
 def test_notes_say_what_a_reader_must_know() -> None:
     answered = [sample for sample in TEST if sample.ratings[0].value == 1]
     unlabelled = replace(answered[0], id="x#1", ratings=())
-    table = evaluate_continuity(informed(answered, "raw", scale=9), [*answered, unlabelled], n_bootstrap=0)
+    scores = informed(answered, "raw", scale=9)
+    with pytest.raises(InputError, match=r"raw cannot predict labels: .* unknown whether higher or lower"):
+        evaluate_continuity(scores, answered, n_bootstrap=0)
+    table = evaluate_continuity(scores, [*answered, unlabelled], n_bootstrap=0, lower_is_better=False)
     assert table.notes == (
         "always predicting the more frequent label is right for 100.0% of the samples",
         "all samples have the same label: AUC is undefined",

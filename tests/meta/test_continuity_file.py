@@ -35,7 +35,7 @@ def test_files_give_what_records_give(folder: Path) -> None:
 def test_a_printed_table_is_read_back(folder: Path) -> None:
     test = part("t", 20)
     scores = [*informed(test), *informed(test, "raw", scale=9)]
-    table = evaluate_continuity(scores, test, train=part("a", 20), n_bootstrap=10)
+    table = evaluate_continuity(scores, test, train=part("a", 20), n_bootstrap=10, lower_is_better=False)
     (folder / "table.json").write_bytes(orjson.dumps(to_json(asdict(table))))
     assert repr(read_continuity("table.json")) == repr(table)  # NaN is not equal to itself
     assert read_continuity("table.json").groups[0].rows[0] == table.groups[0].rows[0]

@@ -90,7 +90,7 @@ def test_self_play_shares_openings() -> None:
         speakers = {name: name, f"{name} (2)": name}
         turns = [Turn(f"opening {opening}"), Turn("mine", name)]
         rows.append(Dialogue(f"{name}~{name}/opening-{opening}", turns, speakers, given=1))
-    scores = [Score(f"{d.id}#1", "m", float(i % 5), system=next(iter(d.systems))) for i, d in enumerate(rows)]
+    scores = [Score(f"{d.id}#1", "made", float(i % 5), system=next(iter(d.systems))) for i, d in enumerate(rows)]
     result = ranked(scores, rows)
     assert result.differences[0].shared == 4
     assert result.differences[0].n == 8

@@ -66,7 +66,7 @@ def test_a_metric_that_counts_downwards_is_compared_with_its_sign_turned() -> No
         for name, sign in names.items()
         for (id, mean), extra in zip(people.items(), noise, strict=True)
     ]
-    table = meta_evaluate(scores, samples, n_bootstrap=0, n_permutations=200)
+    table = meta_evaluate(scores, samples, n_bootstrap=0, n_permutations=200, lower_is_better=False)
     values = {row.metric: row.with_mean["pearson"].value for row in table.rows}
     assert values["perplexity(model='x')"] == pytest.approx(values["bad"]) == pytest.approx(-values["good"])
     found = {(c.first, c.second): c.difference for c in table.comparisons if c.coefficient == "pearson"}
@@ -76,6 +76,21 @@ def test_a_metric_that_counts_downwards_is_compared_with_its_sign_turned() -> No
         ("good", "perplexity(model='x')"): 0.0,
     }
     assert "perplexity(model='x'): lower is better, so comparisons invert the sign of its coefficients" in table.notes
+
+
+def test_metrics_of_unknown_direction_are_correlated_but_not_compared() -> None:
+    samples = rated()
+    scores = scored(
+        samples, bleu=follow(samples, 1.0, 1), chrf=follow(samples, 1.0, 2), toxicity=follow(samples, 1.0, 3)
+    )
+    table = meta_evaluate(scores, samples, n_bootstrap=0, n_permutations=20)
+    assert {row.metric for row in table.rows} == {"bleu", "chrf", "toxicity"}
+    assert {(c.first, c.second) for c in table.comparisons} <= {("bleu", "chrf"), ("chrf", "bleu")}
+    assert any("toxicity" in note and "--lower-is-better" in note for note in table.notes)
+    told = meta_evaluate(scores, samples, n_bootstrap=0, n_permutations=20, lower_is_better=True)
+    assert [row.direction for row in told.rows] == ["higher", "higher", "lower"]
+    assert len(told.comparisons) == 3 * len(table.comparisons)
+    assert told.signature != table.signature
 
 
 def test_many_metrics_can_be_told_apart() -> None:
@@ -89,7 +104,7 @@ def test_many_metrics_can_be_told_apart() -> None:
         for name, level in noise.items()
         for i, q in enumerate(quality)
     ]
-    table = meta_evaluate(scores, samples, n_bootstrap=0)
+    table = meta_evaluate(scores, samples, n_bootstrap=0, lower_is_better=False)
     best = [c for c in table.comparisons if c.first == "m0" and c.coefficient == "pearson"]
     assert len(best) == 11
     assert all(c.permutation_p_adjusted is not None and c.permutation_p_adjusted < 0.05 for c in best)
@@ -122,7 +137,8 @@ def test_one_metric_against_the_mean_and_single_annotators() -> None:
 def test_families_are_one_test_a_metric_and_one_a_pair() -> None:
     samples = rated()
     columns = {f"m{i}": follow(samples, 2.0 + i, i) for i in range(3)}
-    table = meta_evaluate(scored(samples, **columns), samples, n_bootstrap=0, n_permutations=99)
+    options: dict[str, Any] = {"n_bootstrap": 0, "lower_is_better": False}
+    table = meta_evaluate(scored(samples, **columns), samples, n_permutations=99, **options)
     for name, test in TESTS.items():
         p_values = [test(x, np.round(people(samples), 12)).pvalue for x in columns.values()]
         order = np.argsort(p_values)
@@ -135,7 +151,7 @@ def test_families_are_one_test_a_metric_and_one_a_pair() -> None:
         plain = sorted(c.permutation_p for c in pairs if c.permutation_p is not None)
         better = sorted(c.permutation_p_adjusted for c in pairs if c.permutation_p_adjusted is not None)
         assert better == pytest.approx(np.minimum(1, np.maximum.accumulate(np.array(plain) * [3, 2, 1])))
-    by_bh = meta_evaluate(scored(samples, **columns), samples, n_bootstrap=0, compare=False, adjust="bh")
+    by_bh = meta_evaluate(scored(samples, **columns), samples, compare=False, adjust="bh", **options)
     p_values = [row.with_mean["pearson"].p for row in by_bh.rows]
     assert [row.with_mean["pearson"].p_adjusted for row in by_bh.rows] == pytest.approx(
         stats.false_discovery_control(p_values)
@@ -145,7 +161,8 @@ def test_families_are_one_test_a_metric_and_one_a_pair() -> None:
 def test_comparisons_name_the_higher_first() -> None:
     samples = rated()
     good, bad, y = follow(samples, 0.5, 1), follow(samples, 4.0, 2), people(samples)
-    table = meta_evaluate(scored(samples, a_bad=bad, z_good=good), samples, n_bootstrap=0, n_permutations=199)
+    scores = scored(samples, a_bad=bad, z_good=good)
+    table = meta_evaluate(scores, samples, n_bootstrap=0, n_permutations=199, lower_is_better=False)
     for comparison in table.comparisons:
         assert (comparison.first, comparison.second, comparison.n) == ("z_good", "a_bad", 60)
         test = TESTS[comparison.coefficient]
@@ -163,7 +180,8 @@ def test_comparisons_use_what_both_scored() -> None:
     samples = rated()
     first, second = follow(samples, 1.0, 1), follow(samples, 1.0, 2)
     first[:10], second[50:] = np.nan, np.nan
-    table = meta_evaluate(scored(samples, a=first, b=second), samples, n_bootstrap=0, n_permutations=50)
+    scores = scored(samples, a=first, b=second)
+    table = meta_evaluate(scores, samples, n_bootstrap=0, n_permutations=50, lower_is_better=False)
     assert [row.unscored for row in table.rows] == [10, 10]
     assert {row.with_mean["pearson"].n for row in table.rows} == {50}
     assert {c.n for c in table.comparisons} == {40}

@@ -20,7 +20,9 @@ from tests.meta.made_versions import METRIC, drawn, version
 def judged(shift: float, margin: float, *, n: int = 40, noise: float = 1.0, lower: bool | None = None) -> Gate:
     rng = np.random.default_rng(0)
     new = [v + shift + noise * rng.normal() for v in drawn(n=n)]
-    found = compare(version("old", drawn(n=n)), version("new", new), slice_by=[], lower_is_better=lower)
+    metric = METRIC if lower is None else "made"
+    versions = version("old", drawn(n=n), metric=metric), version("new", new, metric=metric)
+    found = compare(*versions, slice_by=[], lower_is_better=lower)
     return gate(found, margin)
 
 

@@ -62,21 +62,29 @@ def test_scores_are_matched_by_the_ids_of_the_replies_if_they_differ_from_the_it
     assert (found.n, found.share) == (1, 0)
 
 
+def test_the_direction_of_an_unknown_metric_is_asked_for() -> None:
+    scores = [Score("0", "toxicity", value, system=system) for system, value in (("a", 0.9), ("b", 0.1))]
+    with pytest.raises(InputError, match=r"toxicity .* unknown whether higher or lower.*--lower-is-better"):
+        preference_agreement(prefer("a"), scores)
+    for lower, share in ((True, 0), (False, 1)):
+        assert preference_agreement(prefer("a"), scores, lower_is_better=lower)[0].share == share
+
+
 def test_metrics_agree_where_the_winner_has_the_better_score() -> None:
     values = {"0": (0.9, 0.1), "1": (0.2, 0.2), "2": (0.1, 0.9), "4": (0.5, 0.6)}
     scores = [
-        Score(item, name, value if name == "mine" else -value, system=system)
+        Score(item, name, value if name == "chrf" else -value, system=system)
         for item, pair in values.items()
         for system, value in zip("ab", pair, strict=True)
-        for name in ("mine", "opposite")
+        for name in ("chrf", "meteor")
     ]
     mine, opposite = preference_agreement(prefer("a", "a", "b", "a", ""), scores)
-    assert (mine.metric, mine.n, mine.ties, mine.unscored) == ("mine", 3, 1, 1)
+    assert (mine.metric, mine.n, mine.ties, mine.unscored) == ("chrf", 3, 1, 1)
     assert mine.share == pytest.approx(5 / 6)
     assert opposite.share == pytest.approx(1 / 6)
     assert mine.ci is not None
     assert mine.ci[0] < 5 / 6 < mine.ci[1] <= 1
     with pytest.raises(InputError, match="no preference has scores"):
-        preference_agreement(prefer("a"), [Score("0", "mine", 1.0)])
+        preference_agreement(prefer("a"), [Score("0", "chrf", 1.0)])
     with pytest.raises(InputError, match="not be negative"):
         rank_preferences([], n_bootstrap=-1)

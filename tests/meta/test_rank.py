@@ -125,13 +125,18 @@ def test_a_metric_says_itself_that_lower_is_better() -> None:
     """Nobody should release the system that surprises most because an option was forgotten."""
     scores, dialogues = played({"a": 0, "b": 1}, openings=30)
     orders = {}
-    for name in ("perplexity(model='nowhere')", "perplexity", "bleu", "of our own", "perplexity of ours"):
+    for name in ("perplexity(model='nowhere')", "perplexity", "bleu"):
         renamed = [replace(score, metric=name) for score in scores]
-        orders[name] = [s.system for s in ranked(renamed, dialogues).standings]
+        for lower in (None, True, False):
+            orders[name, lower] = [s.system for s in ranked(renamed, dialogues, lower_is_better=lower).standings]
     up, down = ["b", "a"], ["a", "b"]
-    assert list(orders.values()) == [down, down, up, up, up]
+    assert list(orders.values()) == [*[down] * 6, *[up] * 3], "an option does not turn it"
+    for name in ("toxicity", "perplexity of ours"):
+        own = [replace(score, metric=name) for score in scores]
+        with pytest.raises(InputError, match=r"unknown whether higher or lower scores are better; add --higher"):
+            ranked(own, dialogues)
+        assert [s.system for s in ranked(own, dialogues, lower_is_better=True).standings] == down
     renamed = [replace(score, metric="perplexity") for score in scores]
-    assert [s.system for s in ranked(renamed, dialogues, lower_is_better=False).standings] == up
     rows = dialogue_scores(renamed, dialogues)
     best = extremes(rows, 1)["a"].best[0].value
     assert best == min(row.value for row in rows if row.system == "a")

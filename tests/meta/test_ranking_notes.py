@@ -5,11 +5,6 @@ from __future__ import annotations
 from tests.meta.made_rankings import played, ranked
 
 
-def test_an_unknown_metric_is_said_to_count_upwards() -> None:
-    scores, dialogues = played({"a": 0, "b": 1})
-    assert any("this metric is not registered" in note for note in ranked(scores, dialogues).notes)
-
-
 def test_systems_with_different_partners_are_noted() -> None:
     scores, dialogues = played({"a": 0, "b": 1})
     fewer = [d for d in dialogues if "a~q" not in d.id]

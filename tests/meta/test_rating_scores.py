@@ -36,7 +36,7 @@ def test_observed_survival_is_the_product_limit_estimate(chats: list[str]) -> No
     found = rank_file(chats[:1], chats[1:], aspect="continued", survival=True, n_bootstrap=50, n_permutations=10)
     (ranking,) = found.rankings
     assert ranking.metric == "rating(aspect='continued')"
-    assert any(note.startswith("ratings by people: higher scores") for note in ranking.notes)
+    assert any(note.startswith("ratings by people: higher ones") for note in ranking.notes)
     curves = {curve.system: [(turn.value, turn.n) for turn in curve.turns] for curve in ranking.survival}
     half, third = 3 / 4 * 2 / 3, 3 / 4 * 2 / 3 * 0 / 1  # of those at risk at each turn; the limit ended one at turn 3
     assert curves["owl"] == [(3 / 4, 4), (pytest.approx(half), 3), (pytest.approx(third), 1)]

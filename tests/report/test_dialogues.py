@@ -109,7 +109,7 @@ def test_what_bots_said_is_never_markup(folder: Path) -> None:
         )
         for s in scores
     ]
-    page = _report(folder, mean, turned)
+    page = _report(folder, mean, turned, "--higher-is-better")
     html = (folder / "r.html").read_text(encoding="utf-8")
     assert len(page.all("script")) == len(plain.all("script"))
     assert not [e for e in page.all() for name in e.attributes if name.startswith("on") or name == "style"]
@@ -138,7 +138,7 @@ def test_the_report_refuses_mixed_partner_sets(folder: Path, capsys: pytest.Capt
 def test_self_play_has_two_sides(folder: Path) -> None:
     turns = [Turn("hi", "a"), Turn("yes", "a (2)"), Turn("well", "a"), Turn("so", "a (2)")]
     dialogue = Dialogue("a~a/o/1", turns, {"a": "a", "a (2)": "a"}, given=2)
-    scores = [Score(f"a~a/o/1#{i}", "m", float(i), system="a") for i in (2, 3)]
+    scores = [Score(f"a~a/o/1#{i}", "made", float(i), system="a") for i in (2, 3)]
     (card,) = _cards(_report(folder, [dialogue], scores), 0)[0]
     assert ["right" in b.classes for b in card.all("div", cls="bubble")] == [True, False, True, False]
     assert len(card.all("ul", cls="turn-scores")) == 2

@@ -66,7 +66,7 @@ def _rated(n: int = 80) -> list[Sample]:
 
 def _table(samples: list[Sample], **columns: list[float]) -> MetaTable:
     scores = [Score(s.id, m, v, system=s.system) for m, vs in columns.items() for s, v in zip(samples, vs, strict=True)]
-    return meta_evaluate(scores, samples, n_bootstrap=20, n_permutations=200)
+    return meta_evaluate(scores, samples, n_bootstrap=20, n_permutations=200, lower_is_better=False)
 
 
 def _overview(table: MetaTable | None, samples: list[Sample], results: list[SystemScore]) -> Overview:

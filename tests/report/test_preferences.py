@@ -19,7 +19,7 @@ PEOPLE = [
 def made(folder: Path, scored: str) -> str:
     samples = [Sample(f"c{i}", "Hi", f"{s} {i}", system=s) for i in range(12) for s in ("owl", "parrot")]
     write("samples.jsonl", samples, kind="samples")
-    scores = [Score(f"{scored}{s.id}", "m", float(s.system == "owl"), "", s.system) for s in samples]
+    scores = [Score(f"{scored}{s.id}", "made", float(s.system == "owl"), "", s.system) for s in samples]
     write("scores.jsonl", scores, kind="scores")
     write("preferences.jsonl", PEOPLE, kind="preferences")
     options = {"samples": "samples.jsonl", "preferences": ["preferences.jsonl"], "n_bootstrap": 20}

@@ -24,17 +24,17 @@ def test_the_metric_that_orders_replies_as_people_do_is_found(compared: bool) ->
     """Owl, the second unit, is always better."""
     pages = [chosen(1, item, "b") if compared else rated(1, item, (2, 4)) for item in range(60)]
     pages = [
-        with_scores(page, [{"good": good(i, u), "bad": bad(i, u)} for u in range(2)]) for i, page in enumerate(pages)
+        with_scores(page, [{"bleu": good(i, u), "chrf": bad(i, u)} for u in range(2)]) for i, page in enumerate(pages)
     ]
     found = metrics_enough(pages, "overall", CLUSTERS, 1)
     assert found is not None
     assert found.settled
-    assert found.order == ("good", "bad")
+    assert found.order == ("bleu", "chrf")
     assert found.looked < 60
 
 
 def test_equal_metrics_and_equal_judgments_settle_nothing() -> None:
-    same = [{"good": good(0, u), "other": good(0, u)} for u in range(2)]
+    same = [{"bleu": good(0, u), "meteor": good(0, u)} for u in range(2)]
     pages = [with_scores(rated(1, item, (2, 4)), same) for item in range(60)]
     found = metrics_enough(pages, "overall", CLUSTERS, 1)
     assert found is not None
@@ -46,5 +46,5 @@ def test_equal_metrics_and_equal_judgments_settle_nothing() -> None:
 
 
 def test_one_metric_has_no_order() -> None:
-    pages = [with_scores(rated(1, item, (2, 4)), [{"good": 0.0}, {"good": 1.0}]) for item in range(9)]
+    pages = [with_scores(rated(1, item, (2, 4)), [{"bleu": 0.0}, {"bleu": 1.0}]) for item in range(9)]
     assert metrics_enough(pages, "overall", CLUSTERS, 1) is None
