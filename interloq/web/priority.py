@@ -65,7 +65,7 @@ def _percentiles(values: Mapping[Key, float]) -> dict[Key, float]:
 
 
 def rising(metric: str, values: Mapping[Key, float | None]) -> dict[Key, float]:
-    """Scores for which larger is better; none of a metric without a direction."""
+    """Return scores for which larger is better; none of a metric without a direction, or whose direction is unknown."""
     way = direction(metric)
     sign = -1 if way == "lower" else 1
     return {key: sign * value for key, value in values.items() if value is not None and way != "neither"}

@@ -20,10 +20,10 @@ def test_percentiles_far_apart_are_a_disagreement() -> None:
 def test_items_on_which_metrics_disagree_come_first() -> None:
     items = rate_items(replies(3, ["owl"]))
     bleu = [Score(f"secret-id-{i}", "bleu", value) for i, value in enumerate((0.9, 0.5, 0.1))]
-    other = [Score(f"secret-id-{i}", "mine", value) for i, value in enumerate((0.8, 0.1, 0.2))]
+    other = [Score(f"secret-id-{i}", "chrf", value) for i, value in enumerate((0.8, 0.1, 0.2))]
     unscored = Score("secret-id-0", "third", None)
-    found = with_scores(items, [*bleu, *other, unscored, Score("elsewhere", "mine", 1.0)])  # found by their ids
-    assert found[0].hidden["units"][0]["scores"] == {"bleu": 0.9, "mine": 0.8, "third": None}
+    found = with_scores(items, [*bleu, *other, unscored, Score("elsewhere", "chrf", 1.0)])  # found by their ids
+    assert found[0].hidden["units"][0]["scores"] == {"bleu": 0.9, "chrf": 0.8, "third": None}
     assert [round(item.priority, 3) for item in found] == [0.0, 33.333, 33.333]
 
 
