@@ -23,6 +23,7 @@ def add_arguments(actions: Any) -> None:
     )
     add_list(writing, "--aspect", metavar="NAME", help="what is rated or compared (default overall)")
     writing.add_argument("--max-rating", type=int, default=5, metavar="N", help="highest rating (default 5)")
+    writing.add_argument("--seed", type=int, default=0, metavar="N", help="seed of keys, order and sides (default 0)")
     reading = actions.add_parser("from-label-studio", help="read annotations that Label Studio exported as JSON")
     reading.add_argument("file", type=InputPath, metavar="FILE", help="JSON export of Label Studio")
     add_output(reading, "JSONL, also .gz .xz .zst; - for a pipe")
@@ -45,6 +46,7 @@ def write_tasks(args: argparse.Namespace) -> int:
         aspects=args.aspect or ["overall"],
         compare=args.compare,
         max_rating=args.max_rating,
+        seed=args.seed,
     )
     if args.json:
         print_json(facts)

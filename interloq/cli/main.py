@@ -132,15 +132,15 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def _run(verb: str, arguments: Sequence[str]) -> int:
-    args = verb_parser(verb).parse_args(arguments)
+    args = verb_parser(verb, next(iter(arguments), "")).parse_args(arguments)
     check_paths(args)
     with table_format(getattr(args, "table_format", "text")), verb_output(getattr(args, "output", None)):
         code: int = importlib.import_module(f"interloq.cli.{verb}").run(args)
     return code
 
 
-def verb_parser(verb: str) -> argparse.ArgumentParser:
-    """The parser of a verb's arguments."""
+def verb_parser(verb: str, part: str = "") -> argparse.ArgumentParser:
+    """The parser of a verb's arguments; if a part of `train` is given, only of this part."""
     module = importlib.import_module(f"interloq.cli.{verb}")
     parser = argparse.ArgumentParser(
         prog=f"interloq {verb}",
@@ -148,7 +148,10 @@ def verb_parser(verb: str) -> argparse.ArgumentParser:
         epilog=f"examples:\n{module.EXAMPLES}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    module.add_arguments(parser)
+    if verb == "train":
+        module.add_arguments(parser, part)
+    else:
+        module.add_arguments(parser)
     _add_examples(parser, module.EXAMPLES.splitlines())
     return parser
 

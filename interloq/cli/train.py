@@ -33,11 +33,14 @@ EXAMPLES = """\
   interloq train vectors --from glove.6B.300d.txt --tokenizer '13a(lowercase=True)' -o glove/"""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser, part: str = "") -> None:
+    """Add the parser of this part alone; without a known part, those of all parts."""
     parts = parser.add_subparsers(dest="part", required=True, metavar="PART")
-    jobs = {name: trainable(name) for name in job_names()}
+    names = {*MODULES, *job_names()}
+    jobs = {name: trainable(name) for name in job_names() if part not in names or name == part}
     summaries = MODULES | {name: job.summary for name, job in jobs.items()}
-    for name, summary in sorted(summaries.items()):
+    for name in sorted({part} if part in names else names):
+        summary = summaries[name]
         own = parts.add_parser(name, help=summary, description=f"Train {summary}.")
         if name in jobs:
             train_job.add_arguments(own, jobs[name])

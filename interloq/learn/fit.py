@@ -28,7 +28,7 @@ from interloq.data.progress import Progress, format_duration, silent
 from interloq.errors import InputError, count
 from interloq.learn.checkpoint import Checkpoint, State
 from interloq.learn.cuda_graphs import Learner, mapped
-from interloq.learn.devices import compile_layers, mixed_precision, own_stream, packed_rows, threads_for
+from interloq.learn.devices import compile_layers, mixed_precision, own_stream, packed_rows
 from interloq.learn.settings import Training
 from interloq.models.processes import Processes
 
@@ -67,7 +67,7 @@ def fit(
     `folder` is for checkpoints, and `job` identifies them: those of another job are refused. The caller saves the model
     (in the first process, if there are several), then removes the folder.
     """
-    with Processes.joined(device) as processes, threads_for(task.network, processes.device):
+    with Processes.joined(device) as processes:
         if not processes.first:
             progress, report = silent, lambda _: None
         task.network.to(processes.device)

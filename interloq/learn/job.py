@@ -23,6 +23,7 @@ from interloq.errors import InputError
 from interloq.learn.calibrate import CALIBRATION
 from interloq.learn.checkpoint import Checkpoint
 from interloq.learn.claim import WORK, claim, clear_work
+from interloq.learn.devices import fixed_threads
 from interloq.learn.fit import Task, fit
 from interloq.learn.learning_curve import best_epoch, write_curve
 from interloq.learn.low_rank import round_as_stored, stored_tensors
@@ -164,7 +165,7 @@ def train(
 ) -> dict[str, Any]:
     """Train and save to `folder`; an interrupted job resumes. Returns the facts."""
     folder = Path(folder).resolve()
-    with Processes.joined(device) as processes:
+    with Processes.joined(device) as processes, fixed_threads(job.training.threads, processes.device):
         report = report if processes.first else lambda _: None
         run = Run(job.name, folder / WORK, processes, device, progress, report)
         with _claim(job, folder, run) if processes.first else nullcontext(True) as done:

@@ -43,12 +43,13 @@ class Training(Component):
     patience: int = option(3, "epochs without a better dev loss before training stops")
     amp: Literal["auto", "bf16", "off"] = option("auto", "mixed precision; auto: bf16 on a GPU")
     compile: bool = option(False, "compile the network with torch first")
+    threads: int = option(1, "threads on a processor; the trained weights depend on it, but not on the number of cores")
     checkpoint_minutes: float = option(10.0, "minutes between checkpoints; inf: none")
     seed: int = option(0, "seed of initial weights, order and random draws")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_positive(self, "epochs", "learning_rate", "accumulate", "patience")
+        check_positive(self, "epochs", "learning_rate", "accumulate", "patience", "threads")
         for name in ("weight_decay", "clip", "checkpoint_minutes"):
             if getattr(self, name) < 0:
                 raise InputError(f"{name} must not be below 0, got {getattr(self, name)}")

@@ -109,7 +109,7 @@ def _imported(target: str) -> Any:
     return getattr(importlib.import_module(module), name)
 
 
-LOOP = ("epochs", "patience", "learning_rate", "checkpoint_minutes", "seed")
+LOOP = ("epochs", "patience", "learning_rate", "threads", "checkpoint_minutes", "seed")
 
 
 def scorer_result(facts: Facts, _: list[Facts]) -> str:

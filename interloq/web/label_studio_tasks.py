@@ -2,11 +2,13 @@
 """Samples and dialogues as tasks of Label Studio, with a labeling configuration.
 
 Annotators can open all data of a task, so it has a random key instead of its id and system. A key file maps it back.
+Keys, order and sides follow from a seed and all records, ids and systems included: the same file gives the same tasks
+again, but without the file nobody can tell where a task comes from.
 """
 
 from __future__ import annotations
 
-import secrets
+import random
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from interloq.data.files import write_json, write_text
 from interloq.data.jsonl import read
 from interloq.data.overwriting import refuse_overwriting
 from interloq.errors import InputError
+from interloq.signature import fingerprint
 from interloq.web.items import Item, compare_items, rate_items
 
 KEY = "interloq_key"  # field of a task's data
@@ -31,10 +34,12 @@ def label_studio_file(
     aspects: Sequence[str] = ("overall",),
     compare: bool = False,
     max_rating: int = 5,
+    seed: int = 0,
 ) -> dict[str, Any]:
     """Write the tasks to `output` (.json), with a configuration (.xml) and a key file (.key.json) next to it.
 
-    Each task shows one reply or dialogue to rate, or with `compare` those of two systems. Their order is random.
+    Each task shows one reply or dialogue to rate, or with `compare` those of two systems. Their order is
+    random; another `seed` gives another order.
     """
     target = Path(output)
     if target.suffix != ".json":
@@ -48,8 +53,7 @@ def label_studio_file(
         raise InputError(f"{path} contains {kind}", hint="give samples or dialogues")
     records = read(path, kind=kind, strict=True)
     items = compare_items(records) if compare else rate_items(records, together=False)
-    secrets.SystemRandom().shuffle(items)
-    tasks, hidden = _tasks(items)
+    tasks, hidden = _tasks(items, secret=fingerprint(str(seed), *map(repr, items)))
     # first, because tasks without it cannot be read back
     write_json(key, {"kind": "preferences" if compare else kind, "tasks": hidden})
     write_text(config, labeling_config(kind, aspects, compare=compare, max_rating=max_rating))
@@ -57,13 +61,15 @@ def label_studio_file(
     return {"tasks": len(tasks), "output": str(target), "config": str(config), "key": str(key)}
 
 
-def _tasks(items: Sequence[Item]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """The data of each task, and what is hidden by key; the sides of a comparison are random."""
+def _tasks(items: list[Item], *, secret: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """The data of each task, and what is hidden by key; order and sides are random."""
     tasks, hidden = [], {}
-    for item in items:
+    drawn = random.Random(secret)  # noqa: S311
+    drawn.shuffle(items)
+    for number, item in enumerate(items):
         order = list(range(len(item.shown["units"])))
-        secrets.SystemRandom().shuffle(order)
-        key = secrets.token_hex(8)
+        drawn.shuffle(order)
+        key = fingerprint(secret, str(number))  # not drawn: many draws together would tell all others
         hidden[key] = {**item.hidden, "units": [item.hidden["units"][i] for i in order]}
         units = [item.shown["units"][i] for i in order]
         names = SIDES if len(units) == len(SIDES) else ("reply",)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,13 @@ def test_dialogues_become_a_scorer(work: Path, capsys: pytest.CaptureFixture[str
     assert main(["score", "samples.jsonl", "-m", "valid(model='out')"]) == 0
     assert main(command) == 0
     assert "out is already trained" in capsys.readouterr().err
+
+
+def test_similar_replies_are_searched_only_if_they_are_used(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`valid` only spoils replies; it needs neither the search nor numba."""
+    monkeypatch.setitem(sys.modules, "interloq.retrieve.similar", None)
+    assert main(["train", "valid", "talks.jsonl", "-o", "out", *SCORER]) == 0
+    assert main(["train", "relevance", "talks.jsonl", "-o", "other", "--context", "24", *SCORER]) == 2
 
 
 def test_one_folder_of_examples_will_do_for_all_parts(work: Path, capsys: pytest.CaptureFixture[str]) -> None:

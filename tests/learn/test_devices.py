@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 import transformers
+from threadpoolctl import threadpool_info
 
-from interloq.learn.devices import compile_layers, mixed_precision, own_stream, packed_rows
+from interloq.learn.devices import compile_layers, fixed_threads, mixed_precision, own_stream, packed_rows
 from interloq.learn.settings import Training
 from interloq.models.cross_encoder import CrossEncoder
 
@@ -16,6 +17,10 @@ SIZES = {"hidden_size": 16, "num_hidden_layers": 3, "num_attention_heads": 4, "i
 
 def network() -> CrossEncoder:
     return CrossEncoder(transformers.BertModel(transformers.BertConfig(vocab_size=50, **SIZES)), 1)
+
+
+def blas_threads() -> set[int]:
+    return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
 
 
 def test_equal_layers_are_compiled_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,3 +53,14 @@ def test_a_network_that_is_not_packed_is_reported(monkeypatch: pytest.MonkeyPatc
     with packed_rows(made, Training(), GPU, said.append) as packed:
         assert not packed
     assert said == ["rows are padded: it has a window"]
+
+
+def test_threads_are_fixed_for_torch_and_numpy_and_given_back() -> None:
+    before = torch.get_num_threads(), blas_threads()
+    with fixed_threads(3, CPU):
+        assert torch.get_num_threads() == 3
+        assert blas_threads() <= {3}
+        with fixed_threads(1, GPU):
+            assert torch.get_num_threads() == 3, "a GPU does not use them"
+            assert blas_threads() <= {1}
+    assert (torch.get_num_threads(), blas_threads()) == before

@@ -31,6 +31,23 @@ def test_tasks_show_all_that_the_configuration_names_but_no_system(folder: Path,
     assert {tag.attrib["toName"] for tag in asked} <= {tag.attrib["name"] for tag in shown}
 
 
+def test_the_same_records_give_the_same_tasks_and_others_give_others(folder: Path) -> None:
+    def written(*, seed: int = 0, ids: str = "id") -> list[str]:
+        samples = [Sample(f"{ids}{i}", ["hi"], f"reply {i} {name}", system=name) for i in range(8) for name in "ab"]
+        write("samples.jsonl", samples, kind="samples")
+        label_studio_file("samples.jsonl", "tasks.json", compare=True, seed=seed)
+        return [Path(name).read_text() for name in ("tasks.json", "tasks.key.json")]
+
+    first = written()
+    assert first == written()
+    assert first != written(seed=1)
+    keys, keys_of_others = ({*json.loads(hidden)["tasks"]} for _, hidden in (first, written(ids="x")))
+    assert len(keys) == 8
+    assert not keys & keys_of_others, "keys cannot be told from what annotators see"
+    sides = {task["data"]["left"][-1] for task in json.loads(first[0])}
+    assert sides == {"a", "b"}
+
+
 def test_speakers_of_dialogues_are_renamed(folder: Path) -> None:
     turns = [Turn("hi", "ann"), Turn("hello", "GoodBot")]
     write("dialogues.jsonl", [Dialogue("d", turns, {"GoodBot": "GoodBot"})], kind="dialogues")

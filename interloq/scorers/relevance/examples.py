@@ -22,7 +22,7 @@ from interloq.data.batched import batched
 from interloq.data.files import read_json, reading_saved, replacing
 from interloq.data.token_texts import Texts
 from interloq.data.unseen_texts import Distinct
-from interloq.errors import InputError
+from interloq.errors import InputError, MissingDependencyError
 from interloq.models.subwords import Subwords
 from interloq.registry import full_spec
 from interloq.scorers.relevance.settings import Reading
@@ -113,16 +113,21 @@ def write_exchanges(
     reading: Reading,
     *,
     source: str = "",
+    similar: bool = True,
     step: Callable[[int], None] = lambda _: None,
 ) -> Exchanges:
-    """Tokenise a stream of exchanges. The file that marks the folder complete comes last."""
+    """Tokenise a stream of exchanges. The file that marks the folder complete comes last.
+
+    `similar`: whether similar replies are searched, which wrong replies of the kind `retrieved` are drawn from.
+    """
     texts, found = _streamed(exchanges, subwords, reading, step)
     arrays = texts | _placed(found, texts.pop("hashes"), reading)
     dev = int(arrays.pop("dev"))
     arrays["similar"] = np.full((len(arrays["replies"]), KEPT), NONE, dtype=np.int32)
     facts = {**described(subwords, reading), "longest": reading.longest, "source": source, "blank": found.blank}
     stored = Exchanges(**arrays, facts={**facts, "dev": dev, "exchanges": len(arrays["replies"])})
-    _find_similar(stored, reading.seed)
+    if similar:
+        _find_similar(stored, reading.seed)
     folder.mkdir(parents=True, exist_ok=True)
     for name in ARRAYS:
         np.save(folder / f"{name}.npy", getattr(stored, name), allow_pickle=False)
@@ -260,7 +265,10 @@ def _hashes(texts: Sequence[str]) -> Hashes:
 
 def _find_similar(stored: Exchanges, seed: int) -> None:
     """Find similar replies within each log: half by the last turn as the query, half by the true reply."""
-    from interloq.retrieve.similar import near  # needs numba, which is not needed with ready-made examples
+    try:
+        from interloq.retrieve.similar import near  # needs numba, which is not needed with ready-made examples
+    except ImportError as error:
+        raise MissingDependencyError("searching similar replies", error.name or "numba", "retrieve") from error
 
     rng = np.random.default_rng(seed)
     for which in groups(stored):

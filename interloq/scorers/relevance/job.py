@@ -86,8 +86,12 @@ class RelevanceJob(Job[RelevanceTask]):
             return self._checked(Exchanges.load(folder), folder)
         if self.exchanges is None:
             raise InputError("no examples in the folder", hint="give logs to make them from", where=str(folder))
+        # jobs that share a folder of examples may use other kinds of wrong replies
+        similar = self.examples is not None or "retrieved" in self.settings.slots
         with run.progress("reading exchanges", None) as step:
-            return write_exchanges(self.exchanges(), folder, self.subwords, self.reading, source=self.source, step=step)
+            return write_exchanges(
+                self.exchanges(), folder, self.subwords, self.reading, source=self.source, similar=similar, step=step
+            )
 
     def _checked(self, stored: Exchanges, folder: Path) -> Exchanges:
         for name, value in {**described(self.subwords, self.reading), "source": self.source}.items():
