@@ -10,7 +10,7 @@ from interloq.cli.arguments import add_output
 from interloq.cli.output import confirm_removal, mark_incomplete
 from interloq.cli.paths import InputPath, OutputFile
 from interloq.errors import count
-from interloq.report.console import print_json, print_line
+from interloq.report.console import print_json, print_line, print_stderr
 
 
 def add_study(parser: argparse.ArgumentParser) -> None:
@@ -67,8 +67,14 @@ def _export(args: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     facts = export_study(
         args.study, args.task, args.output, secret=args.secret, alone=args.ratings, replies=args.replies
     )
-    records = count(facts["records"], facts["kind"].removesuffix("s"))
-    return {"output": args.output, **facts}, [f"{args.output}: {records}"]
+    line = f"{args.output}: {count(facts['records'], facts['kind'].removesuffix('s'))}"
+    if "new_ratings" in facts:
+        line += f" with {count(facts['new_ratings'], 'new rating')}"
+        if not facts["new_ratings"]:
+            print_stderr("interloq: nobody has answered yet")
+    if earlier := facts.get("earlier_ratings"):
+        line += f" and {count(earlier, 'rating')} from before the study"
+    return {"output": args.output, **facts}, [line]
 
 
 def _forget(args: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:

@@ -26,7 +26,7 @@ from interloq.web.chat_budget import set_task_limit, study_budget, task_budget
 from interloq.web.copies import note_export
 from interloq.web.export import export_task
 from interloq.web.figures import Collected, figures
-from interloq.web.interface import preferred
+from interloq.web.interface import preferred, translated
 from interloq.web.outsiders import send_to_outsiders
 from interloq.web.pages import Pages
 from interloq.web.people import Visitor
@@ -232,7 +232,8 @@ def _made(request: Request, visitor: Visitor, given: Upload, *, create: bool) ->
     allowed = study.trust_administrators and visitor.role == "owner" and given.fields.get("trust") == "yes"
     prepared, preview = prepare(given, study.trust if allowed else None)
     if not create:
-        return preview
+        language = _language(request)
+        return {**preview, "summary": [translated(language, line) for line in preview["summary"]]}
     with database(request).writing() as connection:
         return prepared.store(connection)
 

@@ -6,7 +6,7 @@ Annotators are named by a keyed hash (`data/pseudonyms.py`). Attention checks ar
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -151,10 +151,24 @@ def export_task(
     if stored.settings.kind == "references":
         return export_references(connection, stored, output, name)
     kind, records = _records(connection, stored, name, alone=alone, replies=replies)
-    facts = {"task": stored.settings.name, "source": stored.source.get("name", ""), "raters": HASHED}
+    facts: dict[str, Any] = {
+        "task": stored.settings.name,
+        "source": stored.source.get("name", ""),
+        "raters": HASHED,
+    }
+    counts: dict[str, int] = {}
+    if stored.settings.kind == "rate" and not alone:
+        counts = _count_ratings(connection, stored, records)
+        facts |= counts
     if stored.settings.kind == "chat" or stored.source.get("users") == HASHED:
         facts["users"] = HASHED  # speakers too, so that other verbs do not hash them again
-    return {"kind": kind, "records": write(output, records, kind=kind, **facts)}
+    return {"kind": kind, "records": write(output, records, kind=kind, **facts), **counts}
+
+
+def _count_ratings(connection: Connection, stored: Stored, records: Sequence[Sample | Dialogue]) -> dict[str, int]:
+    """Ratings that came in, and those that the records had before: without answers, a file looks rated all the same."""
+    new = sum(1 for _ in answers(connection, stored.id))
+    return {"new_ratings": new, "earlier_ratings": sum(len(one.ratings) for one in records) - new}
 
 
 def _export_table(connection: Connection, stored: Stored, output: str | Path, name: Pseudonyms) -> dict[str, Any]:

@@ -157,15 +157,25 @@ def _verdict(enough: Enough, per_item: int) -> list[str]:
         return [f"The first look is after {count(enough.first_look, 'complete item')}; {_progress(enough)}."]
     return [
         f"Not settled at the look after {count(enough.looked, 'complete item')}.",
-        _more(enough, per_item),
+        *_item_text(enough, per_item),
+        _more(enough),
     ]
 
 
-def _more(enough: Enough, per_item: int) -> str:
+def _item_text(enough: Enough, per_item: int) -> list[str]:
+    """What an item is, if it is not one page per annotator."""
+    pages = round(enough.pages)
+    if pages == per_item:
+        return []
+    return [f"An item is one context with all its pages, or a page about each system: {count(pages, 'page')}."]
+
+
+def _more(enough: Enough) -> str:
     if enough.wanted is None:
         return "Those below are equal so far, so no number of items can be named."
     more = max(1, enough.wanted - enough.complete)
-    text = f"If the true differences are as seen, about {count(more, 'more item')} ({count(more * per_item, 'page')})"
+    pages = count(math.ceil(more * enough.pages), "page")
+    text = f"If the true differences are as seen, about {count(more, 'more item')} ({pages})"
     if enough.wanted > enough.items:
         left = enough.items - enough.complete
         return f"{text} would separate them; this task has {count(left, 'item')} left."

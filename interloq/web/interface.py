@@ -19,7 +19,10 @@ from markupsafe import Markup
 
 FOLDER = Path(__file__).parent
 LANGUAGES = ("en", "ja", "zh")
-NUMBERS = ("checks", "done", "items", "left", "n", "needed", "pages", "people", "total", "wanted")
+NUMBERS = (
+    "answers", "checks", "done", "items", "left", "n", "needed", "pages", "people", "per_item", "records", "total",
+    "wanted",
+)  # fmt: skip
 _PLACE = re.compile(r"\{(\w+)\}")
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from interloq.meta.dialogue_scores import DialogueScore
 from interloq.records import Key
 from interloq.web.collected import Page
-from interloq.web.monitor import Enough, Vote, complete, look, pair_scores, scores, votes
+from interloq.web.monitor import Enough, Vote, complete, look, pages_of_key, pair_scores, scores, votes
 from interloq.web.priority import rising
 
 Values = Mapping[str, Mapping[Key, float]]  # by metric; larger is better
@@ -34,7 +34,7 @@ def metrics_enough(pages: Sequence[Page], aspect: str, clusters: Mapping[str, in
         by_cluster.setdefault(vote.cluster, []).append(vote)
     done = (name for name in complete(pages, clusters, per_item) if name in by_cluster)
     rounds = [rows for name in done if (rows := _accuracies(name, by_cluster[name], values))]
-    return look(rounds, len(values), len(clusters))
+    return look(rounds, len(values), len(clusters), pages_of_key(clusters, per_item))
 
 
 def _values(pages: Sequence[Page], found: Sequence[Vote]) -> dict[str, dict[Key, float]]:

@@ -57,7 +57,10 @@ class SystemFigure:
 
 @dataclass(frozen=True)
 class Enough:
-    """Whether the ranking is settled, and how many more items would separate the systems that are not."""
+    """Whether the ranking is settled, and how many more items would separate the systems that are not.
+
+    An item is an answer key with all its pages or, if every page is about one system, one answer key of each system.
+    """
 
     systems: int
     complete: int  # items that everybody finished
@@ -68,6 +71,7 @@ class Enough:
     order: tuple[str, ...] = ()
     open_gaps: tuple[Gap, ...] = ()
     wanted: int | None = None  # items in all, if the true differences are those seen; None: cannot be estimated
+    pages: float = 1.0  # of one item, by all annotators; a mean
 
 
 def votes(pages: Iterable[Page], aspect: str) -> list[Vote]:
@@ -237,12 +241,17 @@ def enough(pages: Sequence[Page], aspect: str, clusters: Mapping[str, int], per_
     shared = any(len({name for vote in some for name in vote.systems}) > 1 for some in by_cluster.values())
     if not shared:
         rounds = _alongside(rounds)
-    budget = len(clusters) if shared or not names else len(clusters) // len(names)
-    return look(rounds, len(names), budget)
+    alongside = 1 if shared or not names else len(names)
+    return look(rounds, len(names), len(clusters) // alongside, pages_of_key(clusters, per_item) * alongside)
 
 
-def look(rounds: Sequence[Sequence[DialogueScore]], systems: int, budget: int) -> Enough:
-    """Look at the order of systems, or of anything else that has a score in each round."""
+def pages_of_key(clusters: Mapping[str, int], per_item: int) -> float:
+    """Return the mean number of pages of an answer key, by all annotators."""
+    return per_item * sum(clusters.values()) / len(clusters) if clusters else 0.0
+
+
+def look(rounds: Sequence[Sequence[DialogueScore]], systems: int, budget: int, pages: float) -> Enough:
+    """Look at the order of systems, or of anything else that has a score in each round of `pages` pages."""
     if systems < 2 or budget < 2:
         return Enough(systems, len(rounds), budget, 0, 0, settled=False)
     planned, _ = plan_looks(budget, systems, RULE)
@@ -250,7 +259,7 @@ def look(rounds: Sequence[Sequence[DialogueScore]], systems: int, budget: int) -
     looked = found.looks[-1].rounds if found.looks else 0
     return Enough(
         systems, len(rounds), budget, looked, planned[0], found.settled, found.order, found.not_apart,
-        _wanted(found.not_apart),
+        _wanted(found.not_apart), pages,
     )  # fmt: skip
 
 

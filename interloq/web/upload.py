@@ -14,12 +14,13 @@ from starlette.datastructures import FormData, UploadFile
 from interloq.data.files import pieces
 from interloq.data.jsonl import Rejected
 from interloq.data.tables import SEPARATOR
-from interloq.errors import InputError, MissingDependencyError, SpecError
+from interloq.errors import InputError, MissingDependencyError, SpecError, count
 from interloq.trust import Trust
 from interloq.web.chat_form import check_local, with_chat_fields
 from interloq.web.chat_task import WHOLE, asked_after, chat_options
 from interloq.web.security import LARGEST_UPLOAD
 from interloq.web.task_file import Prepared, Settings, prepare_chat, prepare_file, read_settings
+from interloq.web.workload import Workload
 
 PREVIEWED = 3  # items
 SHOWN_REJECTS = 5
@@ -125,18 +126,19 @@ def _prepare_chat(given: Upload, settings: Settings, trust: Trust) -> tuple[Prep
         f"{question.text or question.aspect} ({'the whole' if unit == WHOLE else 'each reply'})"
         for unit, question in asked_after(task, [WHOLE + 1])
     ]
-    bots = [f"{name} = {spec}" for name, spec in chat_options(task).bots.items()]
-    return prepared, {**_preview(prepared, BadLines()), "questions": asked, "pages": [], "bots": bots}
+    bots = "; ".join(f"{name} = {spec}" for name, spec in chat_options(task).bots.items())
+    return prepared, {**_preview(prepared, BadLines(), f"with {bots}"), "questions": asked, "pages": []}
 
 
-def _preview(prepared: Prepared, rejected: BadLines) -> dict[str, Any]:
-    task = prepared.settings.task
+def _preview(prepared: Prepared, rejected: BadLines, made_of: str = "") -> dict[str, Any]:
+    task, counts = prepared.settings.task, prepared.counts()
+    made = f"{count(counts['items'], 'page')} {made_of or 'from ' + count(counts['records'], 'record')}"
+    goes = f"each page goes to {count(task.per_item, 'annotator')}"
     return {
-        "name": task.name,
-        "kind": task.kind,
+        "summary": [f"{task.name} ({task.kind}): {made}; {goes}.", f"It needs {Workload(**counts['needs'])}."],
         "questions": [question.text or question.aspect for question in task.questions],
         "per_item": task.per_item,
-        **prepared.counts(),
+        **counts,
         "pages": [dict(item.shown) for item in prepared.items[:PREVIEWED]],
         "rejected": rejected.count,
         "reasons": [f"{Path(one.where).name}: {one.what}" for one in rejected.first],

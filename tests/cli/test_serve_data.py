@@ -31,7 +31,11 @@ def test_export_backup_and_restore(study: str, tmp_path: Path, capsys: pytest.Ca
     assert main(["serve", "export", study, "likert", "-o", output]) == 0
     assert main(["serve", "backup", study, copy]) == 0
     assert main(["serve", "restore", copy, again]) == 0
-    assert capsys.readouterr().out.splitlines() == [f"{output}: 4 samples", f"{copy}: 1 task", f"{again}: 1 task"]
+    captured = capsys.readouterr()
+    first, *others = captured.out.splitlines()
+    assert first == f"{output}: 4 samples with 0 new ratings and 4 ratings from before the study"
+    assert "nobody has answered yet" in captured.err
+    assert others == [f"{copy}: 1 task", f"{again}: 1 task"]
     assert main(["serve", "restore", copy, again]) == 2
     assert main(["serve", "export", str(tmp_path / "none.db"), "likert", "-o", output]) == 2
     errors = capsys.readouterr().err.splitlines()

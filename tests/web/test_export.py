@@ -46,6 +46,9 @@ def exported(study: Database, stored: Stored, path: Path, *, alone: bool = False
         facts = export_task(connection, stored, path, NAMES, alone=alone)
     found = load(path, kind=facts["kind"])
     assert len(found) == facts["records"]
+    if "new_ratings" in facts:
+        ratings = facts["new_ratings"] + facts["earlier_ratings"]
+        assert sum(len(record.ratings) for record in found if isinstance(record, Sample | Dialogue)) == ratings
     return found
 
 

@@ -3,22 +3,23 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from interloq.data.pseudonyms import Pseudonyms
-from interloq.web.collected import Page, Person
+from interloq.web.collected import Given, Page, Person
 from interloq.web.figures import Collected, figures
 from interloq.web.questions import Task
 from interloq.web.tasks import Stored
-from tests.web.conftest import choice_task, likert_task
+from tests.web.conftest import chat_task, choice_task, likert_task
 from tests.web.test_monitor import chosen, rated, ratings_of_two_people
 
 NAME = Pseudonyms("a key for tests of figures")
 
 
-def shown(task: Task, pages: list[Page], items: int = 12) -> dict[str, dict[str, Any]]:
+def shown(task: Task, pages: list[Page], items: int = 12, pages_of_item: int = 1) -> dict[str, dict[str, Any]]:
     people = [Person(one, f"rater {one}", "friends", "", withdrawn=False) for one in (1, 2)]
-    clusters = {f"c{item}": 1 for item in range(items)}
+    clusters = {f"c{item}": pages_of_item for item in range(items)}
     found = figures(Collected(Stored(1, task, {}, closed=False), pages, clusters, people), NAME)
     return {one["id"]: one for part in ("headlines", "sections") for one in found[part]}
 
@@ -53,6 +54,34 @@ def test_systems_that_are_alike() -> None:
     assert verdict.startswith("Not settled at the look after ")
     assert more.endswith("would separate them; this task has 12 items left.")
     assert found["systems-overall"]["columns"][-2:] == ["Strength", "95 % interval"]
+
+
+def pages_named(found: dict[str, dict[str, Any]]) -> tuple[int, int]:
+    """More items and pages that would separate the systems."""
+    numbers = re.search(r"about ([\d,]+) more items? \(([\d,]+) pages?\)", found["enough"]["text"][-1])
+    assert numbers, found["enough"]["text"]
+    items, pages = (int(one.replace(",", "")) for one in numbers.groups())
+    return items, pages
+
+
+def test_pages_of_pairs_count_every_pair_of_a_context() -> None:
+    pages = [chosen(1, item, "a" if item % 7 < 4 else "b") for item in range(28) for _ in range(3)]
+    found = shown(choice_task(per_item=1), pages, items=40, pages_of_item=3)
+    more, needed = pages_named(found)
+    assert needed == 3 * more
+    assert found["enough"]["text"][1].endswith("a page about each system: 3 pages.")
+
+
+def test_pages_of_a_chat_count_one_conversation_per_system() -> None:
+    systems = ("owl", "parrot", "crow")
+    pages = []
+    for i in range(60):
+        unit = {"id": f"{i}", "system": systems[i % 3], "record": {}}
+        given = (Given(0, "overall", 3.0 + (i // 3 * 7 + i % 3) % 5 / 2),)
+        pages.append(Page(i, f"chat {i}", (unit,), given, 20.0, float(i)))
+    found = shown(chat_task(per_item=10), pages, items=9)
+    more, needed = pages_named(found)
+    assert needed == 3 * more
 
 
 def test_metrics_and_the_gap_of_chatters() -> None:

@@ -13,6 +13,7 @@ from starlette.datastructures import FormData, UploadFile
 
 from interloq.data.compression import compressed
 from interloq.errors import InputError
+from interloq.web.interface import translated
 from interloq.web.upload import Upload, prepare
 from tests.web.bots import FLAKY
 
@@ -35,7 +36,11 @@ def without_file(folder: Path, **fields: str) -> Upload:
 def test_a_chat_needs_no_file_but_trust_for_bots_that_do_more_than_talk(tmp_path: Path) -> None:
     fields = {"kind": "chat", "name": "t", "topics": "Travel\nFood"}
     prepared, preview = prepare(without_file(tmp_path, **fields, bots="old = eliza\nnew = echo", per_item="5"))
-    assert (len(prepared.items), preview["bots"], preview["pages"]) == (4, ["old = eliza", "new = echo"], [])
+    assert (len(prepared.items), preview["summary"][0], preview["pages"]) == (
+        4,
+        "t (chat): 4 pages with old = eliza; new = echo; each page goes to 5 annotators.",
+        [],
+    )
     given, effects = without_file(tmp_path, **fields, bots=f"own = {FLAKY}"), list[str]()
     with pytest.raises(InputError, match="--trust-administrators"):
         prepare(given)
@@ -48,6 +53,11 @@ def test_a_chat_needs_no_file_but_trust_for_bots_that_do_more_than_talk(tmp_path
 def test_a_preview_shows_pages_without_systems_and_counts_bad_lines(tmp_path: Path) -> None:
     prepared, preview = prepare(received(tmp_path, SAMPLES, kind="rate", name="t", per_item="2"))
     assert (preview["items"], preview["records"], preview["per_item"]) == (1, 2, 2)
+    assert preview["summary"] == [
+        "t (rate): 1 page from 2 records; each page goes to 2 annotators.",
+        "It needs at least 2 people, each with up to 1 page (2 answers).",
+    ]
+    assert all(translated(language, line) != line for line in preview["summary"] for language in ("ja", "zh"))
     assert preview["pages"] == [
         {
             "context": [{"speaker": "A", "text": "Hi"}],

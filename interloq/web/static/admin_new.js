@@ -35,15 +35,10 @@ function page(one) {
 const listed = (found) => found.map((textContent) => made('li', { textContent, dir: 'auto' }));
 
 function preview(found) {
-  const { bots, checks, rejected, reasons, needs } = found;
-  find('counts').textContent = bots
-    ? _('{name} ({kind}): {items} pages with {bots}; each page goes to {per_item} annotators.', { ...found, bots: bots.join('; ') })
-    : _('{name} ({kind}): {items} pages from {records} records; each page goes to {per_item} annotators.', found);
+  const { checks, rejected, reasons } = found;
+  [find('counts').textContent, find('needs').textContent] = found.summary;
   find('first').hidden = !found.pages.length;
   find('checks').textContent = checks ? _('Attention checks: {count}', { count: checks }) : '';
-  find('needs').textContent = needs.answers === null
-    ? _('It needs at least {people} people, each with up to {pages} pages.', needs)
-    : _('It needs at least {people} people, each with up to {pages} pages ({answers} answers).', needs);
   find('rejects').replaceChildren(...listed(rejected ? [_('Bad lines that are left out: {count}', { count: rejected }), ...reasons] : []));
   find('asked').replaceChildren(...listed(found.questions));
   find('pages').replaceChildren(...found.pages.map(page));
