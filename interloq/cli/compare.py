@@ -59,6 +59,11 @@ def add_compare_options(parser: argparse.ArgumentParser) -> None:
     )
     for side in ("old", "new"):
         parser.add_argument(f"--{side}-system", default="", metavar="NAME", help=f"system of the {side} file")
+    parser.add_argument(
+        "--shared-references",
+        action="store_true",
+        help="score samples with the references that both versions have, if these differ",
+    )
     parser.add_argument("--aspect", default="", metavar="NAME", help="rated quality (default overall)")
     parser.add_argument("--role", default="", metavar="NAME", help="only ratings by people in this role")
     parser.add_argument(

@@ -29,6 +29,7 @@ class CompareOptions:
     new_system: str = ""
     aspect: str = ""  # rated quality; empty: `overall`, if there are ratings of it
     role: str = ""  # use only ratings by people in this role
+    shared_references: bool = False  # score paired samples with the references that both versions have
     slice_by: Sequence[str] | None = None  # fields to slice by; None: all that are known; empty: no slices
     lower_is_better: bool | None = None  # of metrics that do not define it themselves
     n_permutations: int | None = None  # per test; None: 1000, or 100 per test if that is more

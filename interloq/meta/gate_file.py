@@ -15,6 +15,7 @@ from interloq.errors import InputError
 from interloq.meta.baseline import read_baseline, write_baseline
 from interloq.meta.compare_file import compare_judged
 from interloq.meta.compare_options import COMPARE_DEFAULTS, GATE_DEFAULTS, CompareOptions, GateOptions
+from interloq.meta.compared_references import check_references, references_read
 from interloq.meta.gate import Gate, gate
 from interloq.meta.gate_refusals import NEW, OLD, gated_metrics, nothing_rejected, refuse_gaps, refuse_unscored
 from interloq.meta.margin_slopes import margin_slopes
@@ -26,6 +27,10 @@ from interloq.meta.signatures import read_signatures
 from interloq.meta.version_files import Reading, Versions, read_versions
 from interloq.meta.versions import Version
 from interloq.metrics.chosen import choose
+
+BLESS = (
+    "gate samples with the references of the baseline, or bless a new one: interloq gate NEW --bless --baseline FILE"
+)
 
 
 def gate_file(
@@ -46,7 +51,7 @@ def gate_file(
         raise InputError(
             "a gate needs either an old version or a baseline", hint="give OLD NEW, or NEW --baseline FILE"
         )
-    _check(options)
+    _check(options, baseline)
     reading = Reading(options, strict=True, progress=progress)
     repeats = _numbered(options.repeat)
     found = _read({**({OLD: old} if old else {}), NEW: new, **repeats}, baseline, reading)
@@ -76,7 +81,7 @@ def gate_file(
     )
 
 
-def _check(options: GateOptions) -> None:
+def _check(options: GateOptions, baseline: str | Path | None) -> None:
     """Refuse options that contradict each other."""
     units = {"--rated": options.rated, "--meta": options.meta, "--by-ratings": options.by_ratings}
     converted = [name for name, given in units.items() if given]
@@ -85,6 +90,8 @@ def _check(options: GateOptions) -> None:
     if options.n_permutations == 0:
         raise InputError("a verdict needs a test", hint="omit --permutations 0")
     others = [*converted, *(["--repeat"] if options.repeat else [])]
+    if options.shared_references and baseline:
+        raise InputError("a baseline keeps scores, not references to share", hint="gate OLD NEW, or bless a new one")
     if options.judge and others:
         raise InputError(f"--judge cannot be combined with {others[0]}", hint="gate by metrics in a second command")
     if options.by_ratings and options.slices != "shown":
@@ -133,7 +140,9 @@ def _read(files: Mapping[str, str | Path], baseline: str | Path | None, reading:
     origin = common_origin({str(baseline): _as_header(known), str(files[NEW]): _as_header(found)})
     if options.metrics:
         old = replace(old, units=tuple(replace(u, values=_only(u.values, new.metrics)) for u in old.units))
-    return Versions({OLD: old, **found.versions}, found.judges, origin, found.notes)
+    reads = references_read({metric: metric for metric in new.metrics})
+    notes = check_references(old, new, reads, hint=BLESS, names=f"{baseline} and {files[NEW]}")
+    return Versions({OLD: old, **found.versions}, found.judges, origin, (*found.notes, *notes))
 
 
 def _only(values: Mapping[str, float], metrics: Sequence[str]) -> dict[str, float]:

@@ -13,6 +13,12 @@ from interloq.data.jsonl import Rejected, extra_fields, header, read
 from interloq.data.progress import Progress, silent
 from interloq.errors import InputError
 from interloq.meta.compare_options import COMPARE_DEFAULTS, CompareOptions
+from interloq.meta.compared_references import (
+    check_references,
+    check_sample_references,
+    references_read,
+    share_references,
+)
 from interloq.meta.origin import common_origin
 from interloq.meta.scored_samples import ScoredSamples
 from interloq.meta.signatures import known_signatures
@@ -76,6 +82,8 @@ def read_versions(files: Mapping[str, str | Path], reading: Reading) -> Versions
     # the two versions of a bot may have the same name
     headers = {str(path): {k: v for k, v in header(path).items() if k != "bots"} for path in files.values()}
     origin = common_origin(headers)
+    if reading.options.shared_references and kind != "samples":
+        raise InputError(f"{kind} cannot be scored with shared references", hint="give two files of samples")
     if kind == "scores":
         versions, judges, notes = _from_scores(files, reading)
         return Versions(versions, judges, origin, notes)
@@ -113,7 +121,11 @@ def _from_scores(
             system or Path(path).name, noun, tuple(units), _other_aspects(records, reading), _roles(records)
         )
         notes += checked.notes()
-    return versions, _common_judges(files.values()), tuple(notes)
+    first, *others = versions.values()
+    reads = references_read({metric: metric for metric in first.metrics})
+    for other in others:
+        notes += check_references(first, other, reads)
+    return versions, _common_judges(files.values()), tuple(dict.fromkeys(notes))
 
 
 def _common_judges(paths: Iterable[str | Path]) -> dict[str, Signature]:
@@ -152,6 +164,7 @@ def _from_records(
     judged = {side: list(_judged(records[side], systems[side])) for side in files}
     dialogues = {side: list(_whole(records[side], systems[side])) for side in files}
     chosen, _ = choose(reading.options.scoring_metrics, trust=reading.options.trust)
+    judged, reference_notes = _with_comparable_references(judged, chosen, reading.options)
     scores, judges, notes = score_all(judged, chosen, reading.progress, whole=dialogues)
     versions = {}
     for side, path in files.items():
@@ -165,7 +178,16 @@ def _from_records(
         versions[side] = Version(
             name, noun, tuple(units), _other_aspects(records[side], reading), _roles(records[side])
         )
-    return versions, judges, notes
+    return versions, judges, (*reference_notes, *notes)
+
+
+def _with_comparable_references(
+    judged: dict[str, list[Sample]], chosen: Sequence[Chosen], options: CompareOptions
+) -> tuple[dict[str, list[Sample]], list[str]]:
+    """The samples, and notes; versions with different references are refused, or reduced to those they share."""
+    if options.shared_references:
+        return share_references(judged)
+    return judged, check_sample_references(judged, references_read({one.name: one.metric for one in chosen}))
 
 
 def score_all(

@@ -15,6 +15,7 @@ from interloq.meta.judgments import collect
 from interloq.meta.score_columns import equal
 from interloq.meta.versions import Unit
 from interloq.metrics.metric_names import about_dialogues
+from interloq.metrics.sample_fingerprint import read_print
 from interloq.records import Dialogue, Sample, SampleKeys, Score, format_key
 from interloq.signature import fingerprint
 
@@ -38,10 +39,13 @@ class _Scores:
 
     values: dict[str, list[float]] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
+    references: str | None = None  # fingerprint of those it was scored with; None if unknown
 
     def add(self, score: Score) -> None:
         """One more score; if the unit is a dialogue, of one of its utterances."""
         known = self.values.setdefault(score.metric, [])
+        if score.sample:
+            self.references = read_print(score.sample).references
         if score.value is not None:
             known.append(float(score.value))
         elif score.reason:
@@ -169,4 +173,5 @@ def _played_unit(id: str, system: str) -> Unit:
 def _with(unit: Unit, scores: _Scores, *, rating: float, fields: Mapping[str, str]) -> Unit:
     values = scores.means()
     reasons = {metric: why for metric, why in scores.reasons.items() if math.isnan(values[metric])}
-    return replace(unit, values=values, reasons=reasons, rating=rating, fields={**unit.fields, **fields})
+    fields = {**unit.fields, **fields}
+    return replace(unit, values=values, reasons=reasons, rating=rating, fields=fields, references=scores.references)

@@ -13,6 +13,7 @@ scoring a million samples takes a few seconds longer.
 - `trained on`: replies whose ratings the metric's network was trained on.
 - `unknown judge`: replies judged by users that the metric's model does not know.
 - `rater`: a rater with weak dev figures.
+- `other samples`, `other references`: systems that are scored beside each other on different data.
 """
 
 from __future__ import annotations
@@ -62,6 +63,11 @@ class Facts:
     referenced: Counter[str] = field(default_factory=Counter)
     unspaced: Counter[str] = field(default_factory=Counter)
     unspaced_texts: list[str] = field(default_factory=list)
+    references: Counter[str] = field(default_factory=Counter)
+    # sums of hashes, which are equal for systems with the same ids, contexts and references
+    id_sums: Counter[str] = field(default_factory=Counter)
+    context_sums: Counter[str] = field(default_factory=Counter)
+    reference_sums: Counter[str] = field(default_factory=Counter)
 
     def add(self, system: str, samples: Sequence[Sample]) -> None:
         """Samples of one system."""
@@ -76,6 +82,23 @@ class Facts:
         self.referenced[system] += len(referenced)
         self.lower_references[system] += sum(1 for sample in referenced if sample.references[0].text.islower())
         self._add_references(system, referenced)
+        for sample in samples:
+            self.references[system] += len(sample.references)
+            self.id_sums[system] += hash(sample.id)
+            self.context_sums[system] += hash(tuple(turn.text for turn in sample.context)) if sample.context else 0
+            self.reference_sums[system] += hash(frozenset((r.text, r.weight) for r in sample.references))
+
+    def have_same_samples(self) -> bool:
+        """Return whether all systems have the same samples, by id or context, as far as these tell."""
+        told = any(self.context_sums.values()) or len(set(self.samples.values())) > 1
+        return self._agree(self.id_sums) or self._agree(self.context_sums) if told else True
+
+    def have_same_references(self) -> bool:
+        """Return whether all systems have the same sets of references."""
+        return self._agree(self.reference_sums)
+
+    def _agree(self, sums: Counter[str]) -> bool:
+        return len({sums[system] for system in self.samples}) < 2
 
     def cases(self, system: str) -> tuple[str, str]:
         """Case of a system's replies and of their references: lower-case, cased, or unclear."""
@@ -159,6 +182,19 @@ class Checks:
             for text in self._warnings[i]
         )
         return tuple(dict.fromkeys([*found, *known, *warned]))
+
+    def of_systems(self, i: int) -> tuple[Note, ...]:
+        """Notes on systems that are scored on different data, for tables that show them beside each other."""
+        facts, total = self.facts, self.facts.samples.total()
+        if not facts.have_same_samples():
+            sizes = ", ".join(f"{system or NO_SYSTEM} {n:,}" for system, n in _pairs(facts.samples)[:SHOWN])
+            text = f"systems have different samples ({sizes}), so their scores are not comparable"
+            return (Note("other samples", text, total, total, _pairs(facts.samples)),)
+        if facts.have_same_references() or not any(part.reads_references for part in self._traits[i]):
+            return ()
+        means = (f"{s or NO_SYSTEM} {facts.references[s] / n:.3g}" for s, n in _pairs(facts.samples)[:SHOWN])
+        text = f"systems have different references ({', '.join(means)} per sample), so their scores are not comparable"
+        return (Note("other references", text, total, total, _pairs(facts.samples)),)
 
     def _of_data(self) -> Iterator[Note]:
         reads = not self._traits or any(part.reads_references for parts in self._traits for part in parts)

@@ -57,7 +57,7 @@ def evaluate_all(
     if any(isinstance(m, FittedMetric | SetMetric) for m in built):
         samples = list(samples)
         built = [m.fit(samples) if isinstance(m, FittedMetric) else m for m in built]
-    scoring = _Scoring(built, samples, progress, unscorable)
+    scoring = _Scoring(built, samples, progress, unscorable, by_system=by_system)
     systems = scoring.systems() if by_system else []
     return [{name: scoring.result(i, name, n_bootstrap, seed) for name in ["", *systems]} for i in range(len(built))]
 
@@ -123,6 +123,8 @@ class _Scoring:
         samples: Iterable[Sample],
         progress: Callable[[int], None] | None,
         unscorable: Callable[[Sequence[Sample]], Sequence[str]] | None,
+        *,
+        by_system: bool,
     ) -> None:
         self.metrics, self.kept = metrics, samples if isinstance(samples, list) else None
         for metric in metrics:
@@ -153,6 +155,8 @@ class _Scoring:
         keys = zip(self.ids, self.system_of, strict=True)
         self.dialogues = {key: name for key, name in zip(keys, finder.names(), strict=True) if name}
         self.notes = [(*checks.of_data(), *checks.of_metric(i)) for i in range(len(metrics))]
+        if by_system:
+            self.notes = [(*checks.of_systems(i), *notes) for i, notes in enumerate(self.notes)]
         self._sort([np.concatenate(parts or [m.stats([])]) for m, parts in zip(metrics, rows, strict=True)])
 
     def _sort(self, rows: list[Array]) -> None:

@@ -8,9 +8,13 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from interloq.data.tokenize import Tokenizer
+from interloq.errors import InterloqError
+from interloq.metrics.function import FunctionMetric
 from interloq.metrics.metric import NO_REFERENCES
 from interloq.records import Sample
-from interloq.registry import name_of
+from interloq.registry import create, name_of
+from interloq.spec_text import split_label
+from interloq.trust import side_effect
 
 _BARE = Sample("bare", ["a context"], "a reply")
 
@@ -42,6 +46,20 @@ def parts(metric: Any) -> Iterator[Any]:
         yield metric
     for each in inner:
         yield from parts(each)
+
+
+def reads_references(metric: Any) -> bool | None:
+    """Return whether a metric or the metric of a spec reads references; None if it cannot be told, as of a function."""
+    if isinstance(metric, str):
+        try:
+            metric = create(split_label(metric)[1], kind="metric")
+        except InterloqError:
+            return None
+        if side_effect(metric):  # the spec may be from a file: nothing of it is called
+            return None
+    if isinstance(metric, FunctionMetric):
+        return None
+    return any(part.reads_references for part in traits(metric))
 
 
 def _traits(metric: Any) -> Traits:

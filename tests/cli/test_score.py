@@ -58,7 +58,7 @@ def test_own_replies_are_dropped_and_the_signature_says_so(samples: Path, capsys
     assert (values["human"]["n"], values["human"]["unscored"], values["bot"]["n"]) == (0, 5, 4)
     assert values[""]["signature"]["parts"]["own-replies"] == "dropped"
     assert "own-replies" not in before["results"][0]["signature"]["parts"]
-    assert [note["name"] for note in after["notes"]] == ["own replies dropped"]
+    assert [note["name"] for note in after["notes"]] == ["own replies dropped", "other references"]
     scores = [json.loads(line) for line in Path("scores.jsonl").read_text().splitlines()[1:]]
     assert {s["reason"] for s in scores if s.get("value") is None} == {"no references"}
 

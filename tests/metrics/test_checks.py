@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from interloq import Reference, Sample, create, evaluate, evaluate_all
+from interloq import Reference, Sample, Turn, create, evaluate, evaluate_all
 from interloq.metrics.checks import Checks
 from interloq.records import Note
 
@@ -110,10 +112,24 @@ def test_replies_shorter_than_the_order() -> None:
 def test_results_carry_the_notes_of_their_metric_and_systems() -> None:
     samples = [*replies(("I did.", "I did")), *replies(("It was a good film", "I liked it"), system="other")]
     bleu, chrf = evaluate_all(["bleu", "chrf"], samples, by_system=True)
-    assert [note.name for note in bleu[""].notes] == ["own references", "length"]
-    assert [note.name for note in chrf[""].notes] == ["own references"]
-    assert [note.name for note in bleu["bot"].notes] == ["own references", "length"]
-    assert bleu["other"].notes == ()
+    assert [note.name for note in bleu[""].notes] == ["other references", "own references", "length"]
+    assert [note.name for note in chrf[""].notes] == ["other references", "own references"]
+    assert [note.name for note in bleu["bot"].notes] == ["other references", "own references", "length"]
+    assert [note.name for note in bleu["other"].notes] == ["other references"]
+
+
+def test_systems_scored_on_different_data_are_noted() -> None:
+    def notes(*samples: Sample) -> list[tuple[str, str]]:
+        found = evaluate_all(["chrf", "length"], samples, n_bootstrap=0, by_system=True)
+        return [(result[""].metric, note.name) for result in found for note in result[""].notes]
+
+    a, b = (Sample("1", ["hi"], "yes", ["no", "well", "maybe"], system) for system in "ab")
+    assert notes(a, b) == notes(a, replace(b, id="b/1")) == notes(a) == []
+    assert notes(a, replace(b, references=b.references[:1])) == [("chrf", "other references")]
+    other = replace(b, id="2", context=(Turn("hello"),))
+    assert notes(a, other) == [("chrf", "other samples"), ("length", "other samples")]
+    assert notes(a, b, other) == notes(a, other)
+    assert notes(*(replace(sample, id=sample.system, context=()) for sample in (a, b))) == []  # nothing tells
 
 
 def test_english_weights_on_chinese_replies_are_noted() -> None:

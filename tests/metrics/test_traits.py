@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from interloq import create
-from interloq.metrics.traits import Traits, traits
+from interloq import metric as function_metric
+from interloq.metrics.traits import Traits, reads_references, traits
 
 
 def of(spec: str) -> tuple[Traits, ...]:
@@ -18,6 +19,15 @@ def test_a_plain_metric_is_one_part() -> None:
     (delta,) = of("delta_bleu")
     assert delta.reads_weights
     assert [trait.reads_references for trait in of("length")] == [False]
+
+
+def test_whether_references_are_read_may_be_unknown() -> None:
+    assert reads_references("label=bleu(order=2)") is True
+    assert reads_references(create("length", kind="metric")) is False
+    assert reads_references("ruber(referenced=chrf,unreferenced=length)") is True
+    judge = "llm_judge(endpoint='http://127.0.0.1:1/v1',model='m')"  # a file may name it, so nothing is called
+    for unknown in ("toxicity", "mine.py:words", judge, function_metric(len, name="mine")):
+        assert reads_references(unknown) is None
 
 
 def test_a_metric_made_of_others_is_its_parts() -> None:
