@@ -17,6 +17,7 @@ from interloq.signature import Signature
 from interloq.tabular import Row, Tabular, bounds
 
 Key = tuple[str, str]  # what identifies a sample: its id and its system
+Further = Mapping[str, str | int | float]  # further fields of a record by name
 INTERLOCUTOR, OUTSIDER = "interlocutor", "outsider"  # roles of raters: in the dialogue, or reading it
 ILLUSTRATIVE = "illustrative"  # the role of ratings made up for illustration
 NO_SYSTEM = "(none)"  # shown for samples without a system if other samples have one
@@ -97,7 +98,8 @@ class Sample:
     """One reply to be judged. Context and references may be given as plain strings.
 
     Replies with the same `dialogue` belong to one conversation and are not independent. If it is empty, contexts that
-    continue each other may tell it (`interloq.data.dialogue_names`); it is never read from the id.
+    continue each other may tell it (`interloq.data.dialogue_names`); it is never read from the id. `fields` are further
+    texts and numbers of the record, such as its topic, which are kept and can be sliced by.
     """
 
     id: str
@@ -107,6 +109,7 @@ class Sample:
     system: str = ""
     ratings: tuple[Rating, ...] = ()
     dialogue: str = ""
+    fields: Further = field(default_factory=dict, hash=False)
 
     def __init__(
         self,
@@ -117,6 +120,7 @@ class Sample:
         system: str = "",
         ratings: Iterable[float | Rating] = (),
         dialogue: str = "",
+        fields: Further | None = None,
     ) -> None:
         for name, value in (("id", id), ("response", response), ("system", system), ("dialogue", dialogue)):
             if not isinstance(value, str):
@@ -128,6 +132,7 @@ class Sample:
         object.__setattr__(self, "system", system)
         object.__setattr__(self, "ratings", tuple(_ratings(ratings)))
         object.__setattr__(self, "dialogue", dialogue)
+        object.__setattr__(self, "fields", _further(fields, Sample))
 
     @property
     def key(self) -> Key:
@@ -141,7 +146,7 @@ class Dialogue:
 
     The first `given` turns were given to the speakers, not written by them. `failure` says what went wrong, if anything
     did: `a: timed out at turn 5`. Dialogues of different systems with the same `occasion` (a topic, a person) are
-    compared with each other.
+    compared with each other. `fields` are as in a sample.
     """
 
     id: str
@@ -151,6 +156,7 @@ class Dialogue:
     given: int = 0
     failure: str = ""
     occasion: str = ""
+    fields: Further = field(default_factory=dict)
 
     def __init__(
         self,
@@ -161,6 +167,7 @@ class Dialogue:
         given: int = 0,
         failure: str = "",
         occasion: str = "",
+        fields: Further | None = None,
     ) -> None:
         object.__setattr__(self, "id", id)
         object.__setattr__(self, "turns", tuple(_each(turns, Turn, "turns")))
@@ -171,6 +178,7 @@ class Dialogue:
         object.__setattr__(self, "given", given)
         object.__setattr__(self, "failure", failure)
         object.__setattr__(self, "occasion", occasion)
+        object.__setattr__(self, "fields", _further(fields, Dialogue))
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,6 +376,13 @@ def _systems(systems: Mapping[str, str | None]) -> dict[str, str]:
         if system is not None and not isinstance(system, str):
             raise InputError(f"systems[{speaker!r}] must be text, got {_shown(system)}", hint="name one system")
     return {speaker: system for speaker, system in systems.items() if system is not None}
+
+
+def _further(given: Further | None, kind: type[Any]) -> Further:
+    """Further fields of a record; one that is called like a field of the record would be read as that field."""
+    if taken := (given or {}).keys() & kind.__dataclass_fields__.keys():
+        raise InputError(f"{min(taken)!r} is a field of its own", hint="give further fields other names")
+    return dict(given) if given else {}
 
 
 def _shown(value: object) -> str:

@@ -65,3 +65,11 @@ def test_by_sample_is_a_mapping() -> None:
     assert len(values) == 2
     with pytest.raises(KeyError):
         values["c", ""]
+
+
+def test_further_fields_have_names_of_their_own() -> None:
+    assert Sample("1", fields={"topic": "food"}).fields == {"topic": "food"}
+    with pytest.raises(InputError, match="'system' is a field of its own"):
+        Sample("1", fields={"system": "x"})
+    with pytest.raises(InputError, match="'occasion' is a field of its own"):
+        Dialogue("1", fields={"occasion": "x"})

@@ -23,6 +23,7 @@ _LEFT_OUT = {
     "observation": "tool message",
     "ipython": "tool message",
 }
+SYSTEM_FIELDS = ("model", "system")  # beside the messages: the assistant's name, or its prompt
 ASSISTANTS = ("assistant", "gpt", "chatgpt", "bot", "model", "bard", "claude")
 
 

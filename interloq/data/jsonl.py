@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import math
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from interloq.data.files import MAX_LINE, as_line, lines, replacing
 from interloq.data.layouts import Layout
 from interloq.data.tables import Reject, is_table, rows
 from interloq.errors import InputError, ReadWarning, RejectedWarning, count
-from interloq.records import Sample, format_key
+from interloq.records import Dialogue, Sample, format_key
 
 SCHEMA = 1
 REJECTED = ".rejected.jsonl"  # ending of files of bad lines
@@ -105,20 +105,6 @@ def read_all(
         yield from read(path, kind=kind, strict=strict, on_reject=on_reject, columns=columns)
 
 
-def extra_fields(
-    path: str | Path, names: Collection[str], *, kind: str = "samples", columns: Mapping[str, str] | None = None
-) -> dict[str, dict[str, str]]:
-    """Further texts and numbers in records, such as a topic: id → name → text; bad lines are skipped."""
-    layout = Layout(kind, columns, table=is_table(path))
-    found: dict[str, dict[str, str]] = {}
-    for number, _, value in _objects(path, layout, lambda *_: None):
-        extra = {name: str(value[name]) for name in names if isinstance(value.get(name), str | int | float)}
-        if extra:
-            id = value.get((columns or {}).get("id", "id"), number)
-            found.setdefault(str(id), {}).update(extra)
-    return found
-
-
 def header(path: str | Path) -> dict[str, Any]:
     """The header of a file; empty if it has none."""
     for _, line in lines(path):
@@ -161,7 +147,9 @@ def to_json(record: Any) -> Any:
     """A record as plain JSON values: defaults are omitted, NaN becomes null."""
     if is_dataclass(record):
         values = ((field, getattr(record, field.name)) for field in fields(record))
-        return {f.name: to_json(v) for f, v in values if v != f.default and v not in ((), {})}
+        found = {f.name: to_json(v) for f, v in values if v != f.default and v not in ((), {})}
+        further = found.pop("fields", {}) if isinstance(record, Sample | Dialogue) else {}
+        return found | further
     if isinstance(record, tuple):
         return [to_json(value) for value in record]
     if isinstance(record, float) and not math.isfinite(record):

@@ -49,8 +49,8 @@ class Layout:
                 yield number, line, record
                 continue
             first = held.get(record.key)
-            if first and replace(first[2], ratings=()) == replace(record, ratings=()):
-                held[record.key] = (*first[:2], replace(record, ratings=(*first[2].ratings, *record.ratings)))
+            if first and replace(first[2], ratings=(), fields={}) == replace(record, ratings=(), fields={}):
+                held[record.key] = (*first[:2], _merge_rows(first[2], record))
             else:
                 held[(record.key, number) if first else record.key] = number, line, record
         yield from held.values()
@@ -87,7 +87,8 @@ class Layout:
         counts = [count(n, what) for what, n in sorted(self._skipped.items()) if n]
         if self.names.ignored:
             shown = ", ".join(map(repr, self.names.ignored))
-            found.append(f"columns that are not fields of {self.kind}, and are only used for slices: {shown}")
+            used_for = "only used for slices" if self.kind == "samples" else "not used"
+            found.append(f"columns that are not fields of {self.kind}, and are {used_for}: {shown}")
         if counts:
             found.append(f"skipped as not part of the dialogue: {', '.join(counts)}")
         if self._unread_ratings:
@@ -99,5 +100,12 @@ class Layout:
         turns = chat.turns(value[field], self._skipped)
         found = {**value, field: turns}
         if field == "turns" and not value.get("systems"):
+            found = {name: item for name, item in found.items() if name not in chat.SYSTEM_FIELDS}
             found["systems"] = chat.systems(turns, value)
         return found
+
+
+def _merge_rows(first: Any, second: Any) -> Any:
+    """One sample of the rows of two raters; further fields that differ belong to the ratings and are left out."""
+    shared = {name: item for name, item in first.fields.items() if second.fields.get(name) == item}
+    return replace(first, ratings=(*first.ratings, *second.ratings), fields=shared)

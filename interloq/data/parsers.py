@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import difflib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import fields
 from types import UnionType
 from typing import Any
 
@@ -15,6 +16,8 @@ from interloq.records import Dialogue, Pair, Post, Preference, Rating, Reference
 SHOWN_NAMES = 8
 LARGEST = sys.float_info.max
 EARLIER_FAILURE = "trouble"  # the name in earlier files
+_SAMPLE_FIELDS = {"rater", *(field.name for field in fields(Sample))}
+_DIALOGUE_FIELDS = {EARLIER_FAILURE, *(field.name for field in fields(Dialogue))}
 
 
 def _sample(value: Mapping[str, Any], number: str) -> Sample:
@@ -27,6 +30,7 @@ def _sample(value: Mapping[str, Any], number: str) -> Sample:
         system=_get(value, "system", str, ""),
         ratings=[_rating(r, f"ratings[{i}]", i, rater) for i, r in enumerate(_list(value, "ratings"))],
         dialogue=_name(value, "dialogue", ""),
+        fields=_further(value, _SAMPLE_FIELDS),
     )
 
 
@@ -44,7 +48,13 @@ def _dialogue(value: Mapping[str, Any], number: str) -> Dialogue:
         given=0 if value.get("given") is None else value["given"],
         failure=failure,
         occasion=_get(value, "occasion", str, ""),
+        fields=_further(value, _DIALOGUE_FIELDS),
     )
+
+
+def _further(value: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
+    """Further texts and numbers of a record; lists and objects are not kept."""
+    return {name: item for name, item in value.items() if name not in known and isinstance(item, str | int | float)}
 
 
 def _score(value: Mapping[str, Any], _: str) -> Score:

@@ -53,6 +53,7 @@ class Pseudonyms:
             turns=tuple(replace(turn, speaker=name(turn.speaker)) for turn in dialogue.turns),
             ratings=self._ratings(dialogue.ratings),
             occasion=self._within(dialogue.occasion, users),
+            fields={},  # may name people
         )
 
     def sample(self, sample: Sample) -> Sample:
@@ -62,7 +63,8 @@ class Pseudonyms:
         users -= {sample.system, ""}
         turns = tuple(Turn(turn.text, name(turn.speaker), turn.time) for turn in sample.context)
         id, dialogue = self._within(sample.id, users), self._within(sample.dialogue, users)
-        return replace(sample, id=id, context=turns, ratings=self._ratings(sample.ratings), dialogue=dialogue)
+        ratings = self._ratings(sample.ratings)
+        return replace(sample, id=id, context=turns, ratings=ratings, dialogue=dialogue, fields={})
 
     def _unless(self, systems: Mapping[str, str]) -> Callable[[str], str]:
         return lambda speaker: speaker if speaker in systems else self(speaker)

@@ -92,7 +92,7 @@ def columns_of(given: Sequence[Any], kind: str, names: Names, *, where: str) -> 
 def _unknown_columns(fields: Sequence[str], kind: str, where: str) -> list[str]:
     """Return the columns that are not fields; one that may be a missing field is refused."""
     stems = {name.split(":")[0]: name for name in fields}
-    unknown = {stem: name for stem, name in stems.items() if stem not in COLUMNS[kind] and not _is_reference(stem)}
+    unknown = {stem: name for stem, name in stems.items() if not _is_column(stem, kind)}
     required = REQUIRED[kind]
     if required not in stems:
         close = difflib.get_close_matches(required, unknown, n=1, cutoff=0.5)
@@ -110,8 +110,8 @@ def _unknown_columns(fields: Sequence[str], kind: str, where: str) -> list[str]:
     return list(unknown.values())
 
 
-def _is_reference(column: str) -> bool:
-    return column.startswith("reference_") and column[10:].isdigit()
+def _is_column(stem: str, kind: str) -> bool:
+    return stem in COLUMNS[kind] or (stem.startswith("reference_") and stem[10:].isdigit())
 
 
 def cells(row: Mapping[str, Any], kind: str) -> dict[str, Any]:
@@ -135,6 +135,9 @@ def _sample_cells(row: Mapping[str, Any]) -> dict[str, Any]:
     single = [cell for name, cell in row.items() if name == "reference" or name.startswith("reference_")]
     value["references"] = value.get("references", []) + [text for cell in single for text in _list(cell, whole=True)]
     value["ratings"] = [_rating(name, cell) for name, cell in row.items() if name.split(":")[0] == "rating"]
+    for name, cell in row.items():
+        if not _is_column(name.split(":")[0], "samples") and cell not in ("", None):
+            value.setdefault(name, cell)
     return value
 
 

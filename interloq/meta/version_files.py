@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from interloq.data.convert_file import kind_held
-from interloq.data.jsonl import Rejected, extra_fields, header, read
+from interloq.data.jsonl import Rejected, header, read
 from interloq.data.progress import Progress, silent
 from interloq.errors import InputError
 from interloq.meta.compare_options import COMPARE_DEFAULTS, CompareOptions
@@ -22,9 +22,8 @@ from interloq.meta.compared_references import (
 from interloq.meta.origin import common_origin
 from interloq.meta.scored_samples import ScoredSamples
 from interloq.meta.signatures import known_signatures
-from interloq.meta.slices import NAMES
 from interloq.meta.table import UnitKind
-from interloq.meta.version_units import Fields, dialogue_units, sample_units
+from interloq.meta.version_units import dialogue_units, sample_units
 from interloq.meta.versions import Version
 from interloq.metrics.chosen import Chosen, choose
 from interloq.metrics.evaluate import evaluate_all, evaluate_by_unit
@@ -51,11 +50,6 @@ class Reading:
             records = read(path, kind=kind, strict=self.strict, on_reject=self.on_reject, columns=columns)
             self._known[str(path)] = list(records)
         return self._known[str(path)]
-
-    def fields(self, path: str | Path, kind: str) -> Fields:
-        """Fields of its records to slice by."""
-        names = NAMES if self.options.slice_by is None else self.options.slice_by
-        return extra_fields(path, names, kind=kind, columns=self.options.columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +100,12 @@ def _from_scores(
     for i, (side, path) in enumerate(files.items()):
         scores = _wanted(reading.read(path, "scores"), reading.options.metrics)
         system = _one_system({score.system for score in scores}, side, path, reading)
-        records, fields = _records(reading, i, side)
+        records = _records(reading, i, side)
         scored = [sample for sample in records if sample.system in ("", system)]
         checked = ScoredSamples(scored)
         units = sample_units(
             list(checked.check((score for score in scores if score.system == system), path)),
             scored,
-            fields=fields,
             ratings=reading.options.ratings,
         )
         played = any("occasion" in unit.keys for unit in units)
@@ -143,13 +136,12 @@ def _wanted(scores: Sequence[Score], metrics: Sequence[str]) -> Sequence[Score]:
     return [score for score in scores if not wanted or score.metric in wanted]
 
 
-def _records(reading: Reading, i: int, side: str) -> tuple[list[Sample], Fields]:
-    """The samples of the i-th score file and their fields; one file may hold both versions, but no repeats."""
+def _records(reading: Reading, i: int, side: str) -> list[Sample]:
+    """The samples of the i-th score file; one file may hold both versions, but no repeats."""
     paths = reading.options.samples
     if not paths or (i >= len(paths) and side not in ("old", "new")):
-        return [], {}
-    path = paths[min(i, len(paths) - 1)]
-    return reading.read(path, "samples"), reading.fields(path, "samples")
+        return []
+    return reading.read(paths[min(i, len(paths) - 1)], "samples")
 
 
 # ---- samples and dialogues -------------------------------------------------------------------------------------------
@@ -168,11 +160,11 @@ def _from_records(
     scores, judges, notes = score_all(judged, chosen, reading.progress, whole=dialogues)
     versions = {}
     for side, path in files.items():
-        name, fields = systems[side] or Path(path).name, reading.fields(path, kind)
+        name, ratings = systems[side] or Path(path).name, reading.options.ratings
         if kind == "dialogues":
-            units = dialogue_units(scores[side], records[side], fields=fields, ratings=reading.options.ratings)
+            units = dialogue_units(scores[side], records[side], ratings=ratings)
         else:
-            units = sample_units(scores[side], judged[side], fields=fields, ratings=reading.options.ratings)
+            units = sample_units(scores[side], judged[side], ratings=ratings)
         played = kind == "dialogues" or any("occasion" in unit.keys for unit in units)
         noun: UnitKind = "dialogue" if played else "sample"
         versions[side] = Version(

@@ -19,8 +19,6 @@ from interloq.metrics.sample_fingerprint import read_print
 from interloq.records import Dialogue, Sample, SampleKeys, Score, format_key
 from interloq.signature import fingerprint
 
-Fields = Mapping[str, Mapping[str, str]]  # id → field → text
-
 
 @dataclass(frozen=True, slots=True)
 class Ratings:
@@ -56,10 +54,8 @@ class _Scores:
         return {metric: math.fsum(v) / len(v) if v else math.nan for metric, v in self.values.items()}
 
 
-def sample_units(
-    scores: Iterable[Score], samples: Sequence[Sample] = (), *, fields: Fields | None = None, ratings: Ratings = ALL
-) -> list[Unit]:
-    """One unit per scored sample; `samples`, if given, add contexts, texts and ratings.
+def sample_units(scores: Iterable[Score], samples: Sequence[Sample] = (), *, ratings: Ratings = ALL) -> list[Unit]:
+    """One unit per scored sample; `samples`, if given, add contexts, texts, ratings and fields to slice by.
 
     Utterances of played dialogues, whose ids start with `system~`, become one unit per dialogue.
     """
@@ -81,7 +77,7 @@ def sample_units(
         sample = by_key.get(key) if key else None
         base = _played_unit(id, systems[id]) if systems[id] else sample_unit(id, sample, dialogues[id])
         rating = rated.get(key, math.nan) if key else math.nan
-        found.append(_with(base, own, rating=rating, fields=(fields or {}).get(id, {})))
+        found.append(_with(base, own, rating=rating))
     place = {sample.id: i for i, sample in enumerate(samples)}
     return sorted(found, key=lambda unit: place.get(unit.id, len(place)))  # neighbours in the file stay neighbours
 
@@ -97,7 +93,6 @@ def dialogue_units(
     scores: Sequence[Score],
     dialogues: Sequence[Dialogue],
     *,
-    fields: Fields | None = None,
     ratings: Ratings = ALL,
 ) -> list[Unit]:
     """One unit per dialogue: its score or the mean score of its judged utterances, paired by occasion."""
@@ -107,15 +102,10 @@ def dialogue_units(
     for metric in metrics_of(scores):
         for row in dialogue_scores(scores, dialogues, metric=metric):
             found.setdefault(row.dialogue, {})[metric] = row
-    return [
-        _dialogue_unit(records[id], rows, rated.get((id, ""), math.nan), dict((fields or {}).get(id, {})))
-        for id, rows in found.items()
-    ]
+    return [_dialogue_unit(records[id], rows, rated.get((id, ""), math.nan)) for id, rows in found.items()]
 
 
-def _dialogue_unit(
-    dialogue: Dialogue, rows: Mapping[str, DialogueScore], rating: float, fields: dict[str, str]
-) -> Unit:
+def _dialogue_unit(dialogue: Dialogue, rows: Mapping[str, DialogueScore], rating: float) -> Unit:
     first = next(iter(rows.values()))
     keys: dict[Pairing, str] = {"occasion": first.occasion} if first.pairing != "none" else {}
     return Unit(
@@ -123,11 +113,16 @@ def _dialogue_unit(
         values={metric: row.value for metric, row in rows.items()},
         keys=keys,
         rating=rating,
-        fields={"partner": first.partner, **fields},
+        fields={"partner": first.partner, **_texts(dialogue)},
         prompt="\n".join(turn.text for turn in dialogue.turns[: dialogue.given]),
         text="\n".join(f"{turn.speaker}: {turn.text}" for turn in dialogue.turns[dialogue.given :]),
         reasons={metric: row.reason for metric, row in rows.items() if row.reason},
     )
+
+
+def _texts(record: Sample | Dialogue) -> dict[str, str]:
+    """Further fields of a record as texts."""
+    return {name: str(value) for name, value in record.fields.items()}
 
 
 def mean_ratings(samples: Sequence[Sample], ratings: Ratings = ALL) -> dict[tuple[str, str], float]:
@@ -162,6 +157,7 @@ def sample_unit(id: str, sample: Sample | None, dialogue: str = "") -> Unit:
         text=sample.response if sample else "",
         turns=turns,
         ends=(fingerprint(turns[0]), fingerprint(turns[-1])) if len(turns) > 1 else (),
+        fields=_texts(sample) if sample else {},
     )
 
 
@@ -170,8 +166,7 @@ def _played_unit(id: str, system: str) -> Unit:
     return Unit(id=id, values={}, keys={"occasion": occasion}, fields={"partner": occasion.partition("/")[0]})
 
 
-def _with(unit: Unit, scores: _Scores, *, rating: float, fields: Mapping[str, str]) -> Unit:
+def _with(unit: Unit, scores: _Scores, *, rating: float) -> Unit:
     values = scores.means()
     reasons = {metric: why for metric, why in scores.reasons.items() if math.isnan(values[metric])}
-    fields = {**unit.fields, **fields}
-    return replace(unit, values=values, reasons=reasons, rating=rating, fields=fields, references=scores.references)
+    return replace(unit, values=values, reasons=reasons, rating=rating, references=scores.references)

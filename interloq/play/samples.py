@@ -14,7 +14,7 @@ from typing import Any
 
 from interloq.data.chat import ASSISTANTS
 from interloq.errors import InputError, RejectedWarning
-from interloq.records import Dialogue, Rating, Sample
+from interloq.records import Dialogue, Further, Rating, Sample
 
 JUDGED, OTHER = "judged", "other"  # speakers of a whole dialogue
 SHOWN = 8  # names shown in a message
@@ -173,7 +173,8 @@ def _of(dialogue: Dialogue, targets: Collection[str]) -> Iterator[Sample]:
     for i, turn in enumerate(dialogue.turns):
         system = dialogue.systems.get(turn.speaker, "")
         if i >= dialogue.given and system in targets:
-            yield Sample(f"{dialogue.id}#{i}", dialogue.turns[:i], turn.text, system=system, dialogue=dialogue.id)
+            fields = _shared(dialogue)
+            yield Sample(f"{dialogue.id}#{i}", dialogue.turns[:i], turn.text, (), system, (), dialogue.id, fields)
 
 
 def _whole(dialogue: Dialogue, targets: Collection[str]) -> Iterator[Sample]:
@@ -181,4 +182,9 @@ def _whole(dialogue: Dialogue, targets: Collection[str]) -> Iterator[Sample]:
         own = {speaker for speaker, name in dialogue.systems.items() if name == system}
         turns = [replace(turn, speaker=JUDGED if turn.speaker in own else OTHER) for turn in dialogue.turns]
         ratings = _clear_ratings(dialogue, system)
-        yield Sample(dialogue.id, turns, system=system, ratings=ratings, dialogue=dialogue.id)
+        yield Sample(dialogue.id, turns, system=system, ratings=ratings, dialogue=dialogue.id, fields=_shared(dialogue))
+
+
+def _shared(dialogue: Dialogue) -> Further:
+    """Further fields of a dialogue that its samples can have too."""
+    return {name: item for name, item in dialogue.fields.items() if name not in Sample.__dataclass_fields__}

@@ -16,7 +16,6 @@ from interloq.meta.human_preferences import PreferenceAgreement, PreferenceRanki
 from interloq.meta.matrix import Matrix
 from interloq.meta.ranking import Ranking
 from interloq.meta.table import MetaTable
-from interloq.meta.version_units import Fields
 from interloq.records import NO_SYSTEM, Dialogue, Key, Note, Sample, SampleKeys, Score, format_key
 from interloq.reliability.curve import Curve
 from interloq.reliability.summary import Predictions
@@ -50,7 +49,6 @@ class Evidence:
 
     samples: Sequence[Sample]
     scores: Sequence[Score]
-    fields: Fields = field(default_factory=dict)  # further fields of the samples
     results: Sequence[SystemScore] = ()
     notes: Sequence[Note] | None = None  # notes on the data from the score files; None if they have none
     judgments: Mapping[Key, float] = field(default_factory=dict)  # people's mean by sample
@@ -90,7 +88,7 @@ def build(
     who = judges(samples, aspect)
     dialogues = {dialogue.id: dialogue for dialogue in evidence.dialogues}
     scored = _by_metric(evidence.scores, names)
-    places = Places(contexts(samples), filters(samples, evidence.fields, evidence.slice_by))
+    places = Places(contexts(samples), filters(samples, evidence.slice_by))
     rows, scatters = _samples(evidence, samples, names, marks, scored, places)
     return Page(
         title=title,

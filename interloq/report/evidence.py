@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from interloq.data.jsonl import Rejected, extra_fields, header, read_all
+from interloq.data.jsonl import Rejected, header, read_all
 from interloq.errors import InputError
 from interloq.meta.comparison_file import read_comparison
 from interloq.meta.continuity_file import read_continuity
@@ -31,7 +31,6 @@ from interloq.meta.origin import common_origin
 from interloq.meta.rank import rank
 from interloq.meta.ranking import Ranking
 from interloq.meta.scored_samples import ScoredSamples
-from interloq.meta.slices import NAMES
 from interloq.meta.system_agreement import rated_systems
 from interloq.meta.table import MetaTable
 from interloq.metrics import metric_names
@@ -71,7 +70,6 @@ def read_evidence(
     return Evidence(
         samples=[_in_role(sample, options.role) for sample in samples],
         scores=scores,
-        fields=extra_fields(inputs.samples, NAMES if options.slice_by is None else options.slice_by, columns=fields),
         results=[result for facts, path in read_headers for result in read_results(facts, path)],
         notes=_with_notes(read_notes(facts for facts, _ in read_headers), unchecked),
         judgments=judged,

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from interloq.meta.slices import slice_values, thirds_of
-from interloq.meta.version_units import Fields, sample_unit
+from interloq.meta.version_units import sample_unit
 from interloq.records import Key, Sample
 
 MOST = 50  # values to choose from
@@ -24,9 +24,9 @@ class Filter:
     number_of: Mapping[Key, int | None]
 
 
-def filters(samples: Sequence[Sample], fields: Fields, names: Sequence[str] | None) -> tuple[Filter, ...]:
+def filters(samples: Sequence[Sample], names: Sequence[str] | None) -> tuple[Filter, ...]:
     """A filter for each field that has several values; by default the fields that `interloq compare` slices by."""
-    units = [replace(sample_unit(s.id, s), fields=fields.get(s.id, {})) for s in samples]
+    units = [sample_unit(sample.id, sample) for sample in samples]
     found = slice_values(units, names, thirds_of(units)) if units else ()
     return tuple(_filter(name, [s.key for s in samples], values) for name, values in found if _several(values))
 

@@ -22,8 +22,15 @@ ROWS: list[dict[str, Any]] = [
 SPLIT = datasets.Dataset.from_list(ROWS)
 NAMES = {"response": "answer_text"}
 SAMPLES = [
-    Sample("7", (), "fine", [Reference("good", 0.5), Reference("well")], "", [Rating(4.0, "ann"), Rating(None, "bob")]),
-    Sample("8", (), "ok"),
+    Sample(
+        "7",
+        (),
+        "fine",
+        [Reference("good", 0.5), Reference("well")],
+        ratings=[Rating(4.0, "ann"), Rating(None, "bob")],
+        fields={"label": 1},
+    ),
+    Sample("8", (), "ok", fields={"label": 0}),
 ]
 
 

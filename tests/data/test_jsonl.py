@@ -14,7 +14,8 @@ import pytest
 
 from interloq import InputError, RejectedWarning, Sample, Score, Turn, load, read, write
 from interloq.data import files
-from interloq.data.jsonl import Rejected, extra_fields, header, rejected_path
+from interloq.data.jsonl import Rejected, header, rejected_path
+from interloq.errors import ReadWarning
 
 GOOD = b'{"id": "good", "context": ["hi"], "response": "hey", "references": ["hello"]}'
 
@@ -209,14 +210,23 @@ def test_an_array_that_is_broken_or_too_large_is_an_error(tmp_path: Path, monkey
         load(path)
 
 
-def test_further_fields_are_found_by_id(tmp_path: Path) -> None:
-    path = tmp_path / "samples.jsonl"
-    path.write_text(
-        '{"kind": "samples", "schema": 1}\n{"key": "a", "response": "x", "topic": "food", "year": 2020}\n'
-        '{"bad\n{"response": "y", "topic": null}\n{"response": "z", "topic": "films"}\n'
-    )
-    found = extra_fields(path, ["topic", "year"], columns={"id": "key"})
-    assert found == {"a": {"topic": "food", "year": "2020"}, "5": {"topic": "films"}}
+@pytest.mark.parametrize("kind", ["samples", "dialogues"])
+def test_further_fields_are_kept(tmp_path: Path, kind: str) -> None:
+    path, text = tmp_path / "a.jsonl", {"samples": {"response": "x"}, "dialogues": {"turns": ["x"]}}[kind]
+    lines = [{**text, "topic": "food", "year": 2020, "ok": True}, {**text, "topic": None, "more": ["a", "list"]}]
+    path.write_text("\n".join(map(json.dumps, lines)))
+    records = load(path, kind=kind)
+    assert [record.fields for record in records] == [{"topic": "food", "year": 2020, "ok": True}, {}]
+    write(tmp_path / "b.jsonl", records, kind=kind)
+    assert load(tmp_path / "b.jsonl", kind=kind) == records
+    assert '"topic":"food"' in (tmp_path / "b.jsonl").read_text()
+
+
+def test_the_same_id_of_two_systems_keeps_both_fields(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(f'{{"sample_id": "1", "response": "x", "model": "{s}", "topic": "{s}"}}\n' for s in "pq"))
+    with pytest.warns(ReadWarning):
+        assert [(s.key, s.fields) for s in load(path)] == [(("1", s), {"topic": s}) for s in "pq"]
 
 
 def test_the_dialogue_is_in_ids_of_earlier_files_that_we_wrote_and_of_no_others(tmp_path: Path) -> None:

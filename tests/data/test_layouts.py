@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from interloq import InputError, Sample
+from interloq import InputError, Sample, load
 from interloq.data.layouts import Layout
+from interloq.errors import ReadWarning
 
 Rejects = list[tuple[int, InputError]]
 
@@ -73,3 +75,12 @@ def test_a_system_that_is_not_text_is_a_bad_line(system: object) -> None:
 def test_a_speaker_without_a_system_may_be_null() -> None:
     (dialogue,), _ = read(Layout("dialogues"), {"id": "1", "turns": ["a"], "systems": {"bot": "x", "user": None}})
     assert dialogue.systems == {"bot": "x"}
+
+
+def test_fields_that_differ_between_rows_of_one_sample_are_of_the_raters(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("id,response,rater,rating,topic,minute\n1,x,ann,4,food,5\n1,x,bob,2,food,9\n")
+    with pytest.warns(ReadWarning, match="minute"):
+        (sample,) = load(path)
+    assert sample.fields == {"topic": "food"}
+    assert [rating.rater for rating in sample.ratings] == ["ann", "bob"]

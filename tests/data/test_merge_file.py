@@ -8,6 +8,7 @@ import pytest
 
 from interloq import load
 from interloq.cli.main import main
+from interloq.data.convert_file import convert_file
 from interloq.data.jsonl import write
 from interloq.data.merge_file import merge_file
 from interloq.errors import InputError
@@ -86,3 +87,15 @@ def test_unknown_and_ambiguous_items_are_reported(
         merge_file(samples, [tmp_path / "r.csv"], tmp_path / "o.jsonl")
     with pytest.raises(InputError, match="also an input"):
         merge_file(samples, [tmp_path / "r.csv"], samples)
+
+
+@pytest.mark.parametrize("kind", ["samples", "dialogues"])
+def test_further_fields_survive(tmp_path: Path, kind: str) -> None:
+    text = {"samples": '"response": "x"', "dialogues": '"turns": ["x"]'}[kind]
+    (tmp_path / "a.jsonl").write_text(f'{{"kind": "{kind}", "schema": 1}}\n{{"id": "1", {text}, "topic": "food"}}\n')
+    (tmp_path / "r.csv").write_text("item,rater,value\n1,ann,4\n")
+    merge_file(tmp_path / "a.jsonl", [tmp_path / "r.csv"], tmp_path / "b.jsonl")
+    convert_file(tmp_path / "b.jsonl", tmp_path / "c.jsonl")
+    (record,) = load(tmp_path / "c.jsonl", kind=kind)
+    assert record.fields == {"topic": "food"}
+    assert [rating.value for rating in record.ratings] == [4]

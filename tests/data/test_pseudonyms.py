@@ -90,3 +90,9 @@ def test_all_ids_of_a_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert names_of(pseudonym) == {pseudonym}
     with pytest.raises(InputError, match="there is no key in"):
         names_of("ann", tmp_path / "missing.key")
+
+
+def test_further_fields_may_name_people_and_are_left_out() -> None:
+    names = Pseudonyms("0123456789abcdef")
+    assert names.sample(Sample("1", (), "x", fields={"user": "ann"})).fields == {}
+    assert names.dialogue(Dialogue("1", ["x"], fields={"user": "ann"})).fields == {}

@@ -33,7 +33,7 @@ def test_between_two_names_nobody_guesses(tmp_path: Path) -> None:
     said = "'reply' and 'answer' could both be the response; say which: --map response=reply"
     with pytest.raises(InputError, match=said):
         load(path)
-    assert load(path, columns={"response": "answer"}) == [Sample("1", (), "b")]
+    assert load(path, columns={"response": "answer"}) == [Sample("1", (), "b", fields={"reply": "a"})]
 
 
 def test_a_mapping_is_taken_at_its_word(tmp_path: Path) -> None:

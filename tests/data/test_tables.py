@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from interloq import InputError, Rating, Reference, RejectedWarning, Sample, Turn, evaluate, load, read
-from interloq.data.jsonl import Rejected, extra_fields
+from interloq.data.jsonl import Rejected
 from interloq.errors import ReadWarning
 
 TABLE = """id,context,response,reference,reference_2,system,rating:overall:ann,rating:fluent:ann,rating
@@ -170,8 +170,7 @@ def test_further_columns_are_noted_and_misspelt_ones_refused(tmp_path: Path) -> 
     path = tmp_path / "a.csv"
     path.write_text("id,response,topic,timestamp\n1,fine,food,5\n")
     with pytest.warns(ReadWarning, match=r"not fields of samples.*'topic', 'timestamp'"):
-        assert load(path) == [Sample("1", (), "fine")]
-    assert extra_fields(path, ["topic"]) == {"1": {"topic": "food"}}
+        assert load(path) == [Sample("1", (), "fine", fields={"topic": "food", "timestamp": "5"})]
     path.write_text("id,response,refrences\n1,fine,good\n")
     with pytest.raises(InputError, match=r"unknown column 'refrences'; did you mean.*--map references=refrences"):
         load(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -12,7 +13,7 @@ from tests.made_dialogues import made_dialogues
 
 SAMPLES = [
     Sample("1", ["hi"], "hello", system="bot", ratings=[4, 5]),
-    Sample("2", ["hi", "you"], "yes", system="bot", ratings=[Rating(1, aspect="fluency")]),
+    Sample("2", ["hi", "you"], "yes", (), "bot", [Rating(1, aspect="fluency")], fields={"topic": "food", "year": 2}),
     Sample("d#3", (), "no", system="bot", dialogue="d"),
     Sample("d#4", (), "no", system="bot"),
 ]
@@ -25,11 +26,11 @@ def scored(id: str, value: float | None, metric: str = "chrf", reason: str = "")
 def test_samples_become_units_with_texts_ratings_and_fields() -> None:
     scores = [scored("1", 0.5), scored("1", None, "bleu", reason="too short"), scored("2", 1.0), scored("d#3", 2.0)]
     scores.append(scored("d#4", 2.0))
-    one, two, three, four = sample_units(scores, SAMPLES, fields={"2": {"topic": "food"}})
+    one, two, three, four = sample_units(scores, SAMPLES)
     assert (one.values["chrf"], one.rating, one.prompt, one.text) == (0.5, 4.5, "hi", "hello")
     assert math.isnan(one.values["bleu"])
     assert one.reasons == {"bleu": "too short"}
-    assert two.fields == {"topic": "food"}
+    assert two.fields == {"topic": "food", "year": "2"}
     assert math.isnan(two.rating)
     assert one.keys["context"] != two.keys["context"]
     assert (three.dialogue, three.keys) == ("d", {"id": "d#3"})
@@ -60,7 +61,8 @@ def test_dialogues_are_paired_by_partner_and_opening() -> None:
     units = {}
     for name in ("a", "b"):
         dialogues, scores = made_dialogues({name: 1.0}, openings=2)
-        units[name] = dialogue_units(scores, dialogues, fields={dialogues[0].id: {"topic": "t"}})
+        dialogues[0] = replace(dialogues[0], fields={"topic": "t"})
+        units[name] = dialogue_units(scores, dialogues)
     first, second = units["a"][0], units["b"][0]
     assert first.keys["occasion"] == second.keys["occasion"]
     assert first.fields == {"partner": "p", "topic": "t"}

@@ -12,29 +12,33 @@ from interloq.report import filters as module
 from interloq.report.filters import filters
 from tests.report.parsed_html import parse, report
 
-SAMPLES = [Sample(str(i), ["hi " * (i + 1)], "x", system="a") for i in range(6)]
-TOPICS = {str(i): {"topic": ["food", "films"][i % 2]} for i in range(4)}
+TOPICS = ["food", "films", "food", "films"]
+SAMPLES = [
+    Sample(str(i), ["hi " * (i + 1)], "x", system="a", fields={"topic": TOPICS[i]} if i < len(TOPICS) else {})
+    for i in range(6)
+]
 
 
 def test_fields_with_several_values_can_be_chosen() -> None:
-    topic, length = filters(SAMPLES, TOPICS, None)
+    topic, length = filters(SAMPLES, None)
     assert (topic.name, topic.values) == ("topic", ("films", "food"))
     assert list(topic.number_of.values()) == [1, 0, 1, 0, None, None]
     assert (length.name, length.values) == ("prompt length", ("long", "medium", "short"))
     assert [length.values[length.number_of[s.key] or 0] for s in SAMPLES[::2]] == ["short", "medium", "long"]
-    assert [found.name for found in filters(SAMPLES, TOPICS, ["topic"])] == ["topic"]
-    assert filters([], {}, ["topic"]) == ()
+    assert [found.name for found in filters(SAMPLES, ["topic"])] == ["topic"]
+    assert filters([], ["topic"]) == ()
 
 
 def test_a_field_that_no_sample_has_is_refused() -> None:
     with pytest.raises(InputError, match="no record has a field 'topics' to slice by; did you mean 'topic'"):
-        filters(SAMPLES, TOPICS, ["topics"])
+        filters(SAMPLES, ["topics"])
 
 
 def test_rare_values_of_a_field_with_many_are_chosen_together(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST", 2)
     names = ["a", "a", "b", "b", "c", "d"]
-    (found,) = filters(SAMPLES, {str(i): {"user": name} for i, name in enumerate(names)}, ["user"])
+    samples = [Sample(str(i), ["hi"], "x", system="a", fields={"user": name}) for i, name in enumerate(names)]
+    (found,) = filters(samples, ["user"])
     assert found.values == ("a", "b", "(other)")
     assert list(found.number_of.values()) == [0, 0, 1, 1, 2, 2]
 
