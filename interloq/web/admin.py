@@ -22,7 +22,7 @@ from starlette.exceptions import HTTPException
 from interloq.data.pseudonyms import Pseudonyms
 from interloq.web import collected, joining, people
 from interloq.web.chat import all_chats
-from interloq.web.chat_budget import set_task_limit, study_budget, task_budget
+from interloq.web.chat_budget import check_costs, cost_of, set_task_limit, study_budget, task_budget
 from interloq.web.copies import note_export
 from interloq.web.export import export_task
 from interloq.web.figures import Collected, figures
@@ -231,6 +231,7 @@ def _made(request: Request, visitor: Visitor, given: Upload, *, create: bool) ->
     study = request.app.state.study
     allowed = study.trust_administrators and visitor.role == "owner" and given.fields.get("trust") == "yes"
     prepared, preview = prepare(given, study.trust if allowed else None)
+    check_costs([prepared.settings.task], study.limit)
     if not create:
         language = _language(request)
         return {**preview, "summary": [translated(language, line) for line in preview["summary"]]}
@@ -294,8 +295,8 @@ def _state(request: Request, connection: Connection, stored: Stored) -> str:
     """A text that changes when the figures do; calls of bots count in steps, because there are many."""
     state = f"{collected.state(connection, stored.id)}-{'closed' if stored.closed else 'open'}"
     if stored.settings.kind == "chat":
-        all_chats_spent = study_budget(connection, request.app.state.study.limit).is_spent
-        state += f"{task_budget(connection, stored).state}-{all_chats_spent}"
+        study_allows = study_budget(connection, request.app.state.study.limit).allows(cost_of(stored.settings))
+        state += f"-{task_budget(connection, stored).state}-{study_allows}"
     return state
 
 

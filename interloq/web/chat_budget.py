@@ -8,18 +8,17 @@ bots' own attempts to reach a server again are part of one call.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, select, update
 
 from interloq.errors import InputError
-from interloq.web.chat_task import NO_LIMIT, Limit, chat_options
-from interloq.web.database import Database
+from interloq.web.chat_task import NO_LIMIT, Limit, Options, chat_options
 from interloq.web.questions import Task
 from interloq.web.schema import person, task
-from interloq.web.tasks import Stored, all_tasks
+from interloq.web.tasks import Stored
 
 PER_TURN = 2  # calls per turn of a person, unless the settings say otherwise: each reply may fail once
 _SPENT = select(task.c.id, task.c.calls, task.c.cost, task.c.most_calls, task.c.most_cost)
@@ -38,19 +37,14 @@ class Budget:
         return self.calls < self.limit.calls and self.cost + cost <= self.limit.cost * (1 + 1e-9)
 
     @property
-    def is_spent(self) -> bool:
-        """Whether no call is allowed any more, even one without a cost."""
-        return not self.allows(0.0)
-
-    @property
     def state(self) -> str:
-        """A text that changes with the limit, and with each twentieth of it that is spent."""
+        """A text that changes with the limit, with each twentieth of it that is spent, and with its last call."""
         limit = self.limit
         steps = [
             math.floor(20 * spent / most) if most and math.isfinite(most) else 0
             for spent, most in ((self.calls, limit.calls), (self.cost, limit.cost))
         ]
-        return f"-{limit.calls}-{limit.cost}-{steps}-{self.is_spent}"
+        return f"{limit.calls}-{limit.cost}-{steps}"
 
 
 def person_limit(settings: Task) -> Limit:
@@ -70,6 +64,12 @@ def task_limit(settings: Task) -> Limit:
 
 def _with_default(limit: Limit, calls: int) -> Limit:
     return Limit(calls, limit.cost) if math.isinf(limit.calls) else limit
+
+
+def cost_of(settings: Task, bot: str = "") -> float:
+    """What a call of a bot costs at most, or of the cheapest bot; infinite if it is unknown, so no limit allows it."""
+    options = chat_options(settings)
+    return min(options.costs.get(name, math.inf) for name in ([bot] if bot else options.bots))
 
 
 def task_budget(connection: Connection, stored: Stored) -> Budget:
@@ -102,14 +102,8 @@ def set_task_limit(connection: Connection, stored: Stored, calls: int, cost: flo
 
 
 def spend(connection: Connection, stored: Stored, person_id: int, bot: str, study: Limit) -> bool:
-    """Count a call of a bot before it is made; False, without counting it, if a budget does not allow it.
-
-    If the study has a limit of cost, bots whose cost is unknown are not asked.
-    """
-    known = chat_options(stored.settings).costs.get(bot)
-    if known is None and math.isfinite(study.cost):
-        return False
-    cost = known or 0.0
+    """Count a call of a bot before it is made; False, without counting it, if a budget does not allow it."""
+    cost = cost_of(stored.settings, bot)
     rows = connection.execute(_SPENT.order_by(task.c.id).with_for_update(key_share=True)).all()
     own = connection.execute(select(person.c.calls, person.c.cost).where(person.c.id == person_id)).one()
     budgets = [
@@ -120,19 +114,20 @@ def spend(connection: Connection, stored: Stored, person_id: int, bot: str, stud
     if not all(budget.allows(cost) for budget in budgets):
         return False
     for table, number in ((person, person_id), (task, stored.id)):
-        spent = {"calls": table.c.calls + 1, "cost": table.c.cost + cost}
+        spent = {"calls": table.c.calls + 1, "cost": table.c.cost + (cost if math.isfinite(cost) else 0.0)}
         connection.execute(update(table).where(table.c.id == number).values(**spent))
     return True
 
 
-def check_costs(database: Database, study: Limit) -> None:
-    """Refuse a limit of cost if the cost of a bot is unknown."""
+def check_costs(tasks: Iterable[Task], study: Limit) -> None:
+    """Refuse a limit of cost if the cost of a bot in one of these tasks is unknown."""
     if math.isinf(study.cost):
         return
-    with database.reading() as connection:
-        chats = [stored.settings for stored in all_tasks(connection) if stored.settings.kind == "chat"]
-    for settings in chats:
-        options = chat_options(settings)
+    for settings in tasks:
+        options = chat_options(settings) if settings.kind == "chat" else Options({})
         if unknown := options.bots.keys() - options.costs.keys():
-            hint = 'add "costs" to the options of the chat, or limit the calls'
-            raise InputError(f"the cost of the bot {min(unknown)!r} in {settings.name!r} is unknown", hint=hint)
+            hint = 'add "costs" to the options of the chat, or limit the calls alone'
+            what = (
+                f"the cost of the bot {min(unknown)!r} of {settings.name!r} is unknown, so --max-cost cannot limit it"
+            )
+            raise InputError(what, hint=hint)

@@ -16,7 +16,7 @@ from interloq.statistics.clustered import Clustered
 from interloq.web import monitor
 from interloq.web.blindness import guess_sections
 from interloq.web.chat import Chat
-from interloq.web.chat_budget import Budget
+from interloq.web.chat_budget import Budget, cost_of
 from interloq.web.collected import Page, Person
 from interloq.web.guesses import guesses
 from interloq.web.metric_order import metrics_enough
@@ -130,7 +130,7 @@ def _needed(found: Collected) -> dict[str, Any]:
     if not missing:
         warning = ""
     for budget, name in ((found.budget, "this task"), (found.study_budget, "the study")):
-        if budget is not None and budget.is_spent:
+        if budget is not None and not budget.allows(cost_of(found.stored.settings)):
             warning = f"Bots are not asked any more, because the limit of calls or cost of {name} is reached."
     return {"needed": f"This task needs {needed}.", "warning": warning, "missing": missing}
 

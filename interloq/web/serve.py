@@ -114,7 +114,8 @@ def run(
     database = open_database(place, create=new)
     try:
         check_bots(database, trust, where=str(place))
-        check_costs(database, limit)
+        with database.reading() as connection:
+            check_costs([stored.settings for stored in all_tasks(connection)], limit)
         check_models(database, trust, where=str(place))
         listening = _listen(address)
         address = replace(address, port=listening.getsockname()[1])

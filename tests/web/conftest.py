@@ -20,6 +20,7 @@ from interloq import Rating, Sample
 from interloq.records import Dialogue
 from interloq.web import chat_bots, joining, people, tasks
 from interloq.web.app import Study, create_app
+from interloq.web.chat_task import NO_LIMIT
 from interloq.web.database import Database, open_database
 from interloq.web.items import compare_items, rate_items
 from interloq.web.questions import Question, Task
@@ -48,6 +49,7 @@ class Served:
         self.sent: list[bytes] = []  # bodies of all responses
         self.public = ""
         self.effects: list[str] = []  # what bots do besides talking
+        self.limit = NO_LIMIT  # of calls of bots
         self._server: uvicorn.Server | None = None
         self._thread: threading.Thread | None = None
 
@@ -57,7 +59,8 @@ class Served:
 
     def start(self, config: uvicorn.Config | None = None) -> None:
         """Serve; returns when requests are answered."""
-        app = recording(create_app(Study(self.database, KEY, public=self.public, trust=self.effects.append)), self.sent)
+        study = Study(self.database, KEY, public=self.public, trust=self.effects.append, limit=self.limit)
+        app = recording(create_app(study), self.sent)
         config = config or uvicorn.Config(
             app, "127.0.0.1", self.port, log_level="error", lifespan="on", ws="none", timeout_graceful_shutdown=2
         )

@@ -19,6 +19,7 @@ from interloq.web.chat_budget import (
     PER_TURN,
     Budget,
     check_costs,
+    cost_of,
     person_limit,
     set_task_limit,
     spend,
@@ -31,7 +32,7 @@ from interloq.web.database import Database
 from interloq.web.schema import person
 from interloq.web.tasks import Stored, get_task
 from tests.web import bots
-from tests.web.conftest import Person, Served, annotators, chat_task
+from tests.web.conftest import Person, Served, annotators, chat_task, likert_task
 from tests.web.test_app import Annotator
 
 BOT = "secret-parrot"
@@ -70,13 +71,13 @@ def test_each_budget_ends_by_calls(study: Database) -> None:
     assert [asked(study, stored, number, 10) for number in (first, second)] == [3, 2]
     with study.writing() as connection:
         assert task_budget(connection, stored) == Budget(5, 0, Limit(5))
-        assert task_budget(connection, stored).is_spent
+        assert not task_budget(connection, stored).allows(0)
         set_task_limit(connection, stored, 6, None)
     assert asked(study, stored, second, 10) == 1
     assert asked(study, other, third, 10, Limit(8)) == 2  # with the six calls of the other task
     with study.reading() as connection:
-        assert study_budget(connection, Limit(8)).is_spent
-        assert not study_budget(connection, Limit(9)).is_spent
+        assert not study_budget(connection, Limit(8)).allows(cost_of(other.settings))
+        assert study_budget(connection, Limit(9)).allows(cost_of(other.settings))
 
 
 def test_cost_counts_if_it_is_known(study: Database) -> None:
@@ -90,9 +91,10 @@ def test_cost_counts_if_it_is_known(study: Database) -> None:
     free = added(study, "free")
     (third,) = annotators(study, free)
     assert asked(study, free, third, 1, Limit(cost=10)) == 0  # nobody knows what it costs
+    chats = [stored.settings, free.settings, likert_task()]
     with pytest.raises(InputError, match="secret-parrot"):
-        check_costs(study, Limit(cost=10))
-    check_costs(study, Limit(calls=10))
+        check_costs(chats, Limit(cost=10))
+    check_costs(chats, Limit(calls=10))
 
 
 def test_a_budget_is_not_exceeded_by_people_at_once(study: Database) -> None:
@@ -115,8 +117,9 @@ def test_who_withdraws_gives_nothing_back(study: Database) -> None:
 def test_the_state_changes_with_the_limit_and_in_steps() -> None:
     found = [Budget(calls, 0, Limit(100)).state for calls in range(101)]
     assert len(set(found)) == 21
+    assert found[99] != found[100]
     assert Budget(0, 0, Limit(100, 1)).state != Budget(0, 0.5, Limit(100, 1)).state != Budget(0, 0, Limit(99, 1)).state
-    assert Budget(0, 0, Limit(0, math.inf)).is_spent
+    assert not Budget(0, 0, Limit(0, math.inf)).allows(0)
 
 
 def _reply(one: Annotator, number: int, place: int) -> Any:
@@ -140,6 +143,25 @@ def test_a_bot_that_fails_is_not_asked_without_end_by_anybody(served: Served) ->
     assert len(bots.failed) == 4
     with served.database.reading() as connection:
         assert list(connection.execute(select(person.c.calls).order_by(person.c.id)).scalars()) == [4, 0]
+
+
+def test_a_server_with_a_limit_stops_all_chats_and_takes_none_of_unknown_cost(served: Served) -> None:
+    task = served.add_chat(chat_task(options={"costs": {BOT: 0.5}}))
+    served.stop()
+    served.limit = Limit(cost=0.5)
+    served.start()
+    one, admin = (Annotator(served.invite(number), served.url) for number in (task, None))
+    number = one.assignment()
+    for place, stopped in ((0, False), (2, True)):
+        assert one.post("/api/chat/say", {"assignment": number, "place": place, "text": "Hi"}).status_code == 200
+        assert ("stopped" in _reply(one, number, place + 1)) is stopped
+    figures = admin.client.get(f"/admin/tasks/{task}/figures").json()
+    assert "of the study is reached" in figures["warning"]
+    form = {"name": "new", "kind": "chat", "bots": "old = eliza"}
+    refused = admin.client.post("/admin/upload", data=form, headers=admin.headers)
+    assert (refused.status_code, "cost of the bot 'old'" in refused.json()["detail"]) == (409, True)
+    for client in (one.client, admin.client):
+        client.close()
 
 
 def test_the_page_says_that_the_partner_stopped_and_a_lead_raises_the_limit(

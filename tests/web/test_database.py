@@ -11,11 +11,11 @@ import pytest
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import create_engine, insert, select, update
+from sqlalchemy import insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from interloq.errors import InputError
-from interloq.web.database import Database, _config, open_database, storable
+from interloq.web.database import Database, _config, _engine, open_database, storable
 from interloq.web.schema import METADATA, invitation, task
 from tests.web.conftest import made_server_database
 
@@ -142,8 +142,14 @@ def test_only_drafts_do_not_wait_for_the_disk(study: Database) -> None:
     assert found in ([2, 1, 2], ["on", "off", "on"])
 
 
-def test_a_study_with_the_first_tables_is_migrated_and_kept(tmp_path: Path) -> None:
-    config, engine = _config(), create_engine(f"sqlite:///{tmp_path / 'study.db'}")
+def test_a_study_with_the_first_tables_is_migrated_and_kept(tmp_path: Path, postgres_server: str) -> None:
+    _check_migration(str(tmp_path / "study.db"))
+    with made_server_database(postgres_server) as url:
+        _check_migration(url)
+
+
+def _check_migration(place: str) -> None:
+    config, engine = _config(), _engine(place, create=True)
     with engine.begin() as connection:
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
@@ -153,7 +159,7 @@ def test_a_study_with_the_first_tables_is_migrated_and_kept(tmp_path: Path) -> N
             row = {"task_id": None if number else 1, "token": str(number), "role": role, "created": 0.0}
             connection.execute(insert(invitation).values(**row))
     engine.dispose()
-    database = open_database(tmp_path / "study.db")
+    database = open_database(place)
     with database.reading() as connection:
         assert compare_metadata(MigrationContext.configure(connection), METADATA) == []
         assert connection.execute(select(task.c.name)).scalar_one() == "x"
