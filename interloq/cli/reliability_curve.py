@@ -39,6 +39,9 @@ def add_arguments(action: argparse.ArgumentParser) -> None:
         "--bootstrap", type=int, default=1000, metavar="N", help="resamples of queries for intervals (default 1000)"
     )
     action.add_argument("--seed", type=int, default=0, help="seed of orders and resamples (default 0)")
+    action.add_argument(
+        "--without-copies", action="store_true", help="exclude replies that equal a reference of their query"
+    )
     add_map(action)
     add_common(action)
 
@@ -60,6 +63,7 @@ def run(args: argparse.Namespace) -> int:
         draws=args.draws,
         n_bootstrap=args.bootstrap,
         seed=args.seed,
+        without_copies=args.without_copies,
         strict=args.strict,
         on_reject=bad,
         columns=args.columns,
@@ -95,9 +99,8 @@ def _print(curve: Curve) -> None:
     print_line(
         f"{count(curve.queries, 'query', 'queries')} with {count(curve.replies, 'rated reply', 'rated replies')}"
     )
-    if curve.distrusted:
-        references = count(curve.distrusted, "reference")
-        print_line(f"note: {references} of weight 0 or below counted in full, because the curve ignores weights")
+    for note in curve.notes():
+        print_line(f"note: {note}")
     for reason, n in curve.skipped.items():
         print_line(f"skipped: {count(n, 'query', 'queries')} with {reason}")
 

@@ -32,6 +32,7 @@ def curve_file(
     draws: int = DRAWS,
     n_bootstrap: int = 1000,
     seed: int = 0,
+    without_copies: bool = False,
     strict: bool = False,
     on_reject: Callable[[Rejected], None] | None = None,
     columns: Mapping[str, str] | None = None,
@@ -43,8 +44,8 @@ def curve_file(
     queries = group(given, aspect=aspect)
     distrusted = sum(reference.weight <= 0 for sample in given for reference in sample.references)
     found = []
-    with progress("curves", len(metrics)) as step:
-        for metric in metrics:
+    for metric in metrics:
+        with progress(f"scoring replies with {metric}", sum(len(query.replies) for query in queries)) as step:
             one = curve(
                 queries,
                 metric,
@@ -54,11 +55,13 @@ def curve_file(
                 draws=draws,
                 n_bootstrap=n_bootstrap,
                 seed=seed,
+                without_copies=without_copies,
+                step=step,
             )
-            found.append(replace(one, distrusted=distrusted))
-            step(1)
+        found.append(replace(one, distrusted=distrusted))
     if output:
         options = {"sizes": list(sizes), "own": own, "draws": draws, "resamples": n_bootstrap, "seed": seed}
+        options |= {"without_copies": True} if without_copies else {}
         write(output, found, kind="curves", aspect=aspect, options=options)
     return found
 

@@ -2,8 +2,9 @@
 """Correlation of a metric with people as references are added, own ones or foreign ones (Gao et al., 2021, Figure 1).
 
 Each query's references are shuffled several times and added one after another. In the noisy arm, only the first few are
-the query's own; all others are references of other queries. Every point has the same queries and replies, so that only
-the references differ. Values are means over the shuffles, and intervals come from resampling queries.
+the query's own; all others are references of other queries. Every point of a level has the same queries and replies, so
+that only the references differ: a query without a correlation at one point is left out of the mean at all points.
+Values are means over the shuffles, and intervals come from resampling queries.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from typing import Any, Literal
 import numpy as np
 from scipy import stats
 
-from interloq.errors import InputError
+from interloq.data.progress import Step
+from interloq.errors import InputError, count
 from interloq.metrics.evaluate import bootstrap_counts, percentile_interval
 from interloq.metrics.metric import Array, FittedMetric
 from interloq.records import Reference, Sample
 from interloq.registry import create, spec
 from interloq.reliability.labels import (
-    FEW_REFERENCES,
     FEWEST_REPLIES,
     NONE,
     Coefficient,
@@ -38,6 +39,7 @@ from interloq.statistics.correlation import BY_ROW
 Level = Literal["query", "all"]
 SIZES, OWN, DRAWS = tuple(range(1, 11)), 5, 10  # sizes and own references of the noisy arm as in the paper
 UNRATED = "no reply with a rating and a score"
+FEW_REFERENCES = "fewer references than the largest set"
 MOST_SIGNS = 200  # points up to which Kendall's matrix of signs is faster than sorting
 
 
@@ -52,7 +54,7 @@ class Point:
     ci: tuple[float, float]
     gain: float  # over the first point of the curve; the noisy arm's first point is its last with own references only
     gain_ci: tuple[float, float]
-    queries: int  # with a value
+    queries: int  # in the value; the same at every point of a level
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,9 @@ class Curve:
     replies: int
     skipped: Mapping[str, int]  # queries, by reason
     distrusted: int = 0  # references of weight 0 or below, which count like the others
+    undefined: int = 0  # queries that have no correlation of their own at some point, so count only over all replies
+    copies: int = 0  # rated replies that equal a reference of their query
+    without_copies: bool = False  # whether they were excluded
 
     def arm(self, level: Level, *, noisy: bool) -> list[Point]:
         """Points of one line of a plot; the noisy arm starts with own references."""
@@ -73,6 +78,28 @@ class Curve:
         clean, foreign = ([p for p in own if (p.foreign > 0) == wanted] for wanted in (False, True))
         first = min((p.references - p.foreign for p in foreign), default=0)
         return [*(p for p in clean if p.references <= first), *foreign] if noisy else clean
+
+    def notes(self) -> list[str]:
+        """What a reader of the points must know."""
+        notes = []
+        if self.distrusted:
+            references = count(self.distrusted, "reference")
+            notes.append(f"{references} of weight 0 or below counted in full, because the curve ignores weights")
+        if self.undefined:
+            queries = count(self.undefined, "query has", "queries have")
+            notes.append(
+                f"{queries} no own correlation at some number of references (constant ratings or scores, or fewer than "
+                f"{FEWEST_REPLIES} replies), so only the correlation over all replies includes them"
+            )
+        if self.copies and self.without_copies:
+            notes.append(f"{count(self.copies, 'reply', 'replies')} excluded that equal a reference of their query")
+        elif self.copies:
+            replies = count(self.copies, "rated reply equals", "rated replies equal")
+            notes.append(
+                f"{replies} a reference of the same query; with more references, their scores rise for that alone "
+                "(--without-copies excludes them)"
+            )
+        return notes
 
 
 def curve(
@@ -85,11 +112,14 @@ def curve(
     draws: int = DRAWS,
     n_bootstrap: int = 1000,
     seed: int = 0,
+    without_copies: bool = False,
+    step: Step = lambda _: None,
 ) -> Curve:
     """Compute both arms of the curve; `metric` is a metric or its spec, and `own` the own references of the noisy arm.
 
     Queries with fewer references than the largest size are skipped. A metric that does not combine single references
-    scores every set again.
+    scores every set again. `without_copies` excludes replies that equal a reference of their query: with more
+    references, more of them get the highest score. `step` is called with the number of replies just scored.
     """
     sizes = sorted(set(sizes))
     if not sizes or sizes[0] < 1 or own < 1 or draws < 1:
@@ -98,9 +128,12 @@ def curve(
     steps = [(size, 0) for size in sizes] + [(size, size - own) for size in sizes if size > own]
     enough = [query for query in queries if len(query.references) >= sizes[-1]]
     skipped = Counter({FEW_REFERENCES: len(queries) - len(enough)})
+    copies = sum(int((query.copies & ~np.isnan(query.ratings)).sum()) for query in enough)
+    if without_copies:
+        enough = [_without_copies(query) for query in enough]
     noisy = _with_foreign(enough, max(0, sizes[-1] - own), seed)
     sets = [_sets(a, b, steps, draws, seed) for a, b in zip(enough, noisy, strict=True)]
-    scored = [_rated(query, found) for query, found in zip(noisy, _scores(noisy, metric, sets), strict=True)]
+    scored = [_rated(query, found) for query, found in zip(noisy, _scores(noisy, metric, sets, step), strict=True)]
     kept = [one for one in scored if len(one.ratings)]
     skipped[UNRATED] = len(scored) - len(kept)
     if not kept:
@@ -112,8 +145,23 @@ def curve(
         for level, spread in (("query", _by_query), ("all", _over_all))
         for point in _points(level, steps, spread(kept, len(steps), coefficient, n_bootstrap, seed))  # type: ignore[arg-type]
     ]
-    replies = sum(len(one.ratings) for one in kept)
-    return Curve(spec(metric), coefficient, points, len(kept), replies, {k: n for k, n in skipped.items() if n})
+    return Curve(
+        spec(metric),
+        coefficient,
+        points,
+        len(kept),
+        sum(len(one.ratings) for one in kept),
+        {reason: n for reason, n in skipped.items() if n},
+        undefined=len(kept) - points[0].queries,
+        copies=copies,
+        without_copies=without_copies,
+    )
+
+
+def _without_copies(query: Query) -> Query:
+    others = ~query.copies
+    replies = tuple(reply for reply, other in zip(query.replies, others, strict=True) if other)
+    return replace(query, replies=replies, ratings=query.ratings[others])
 
 
 # ---- sets of references ----------------------------------------------------------------------------------------------
@@ -164,15 +212,15 @@ def _rated(query: Query, scores: Array) -> _Scored:
     return _Scored(query.ratings[there], scores[:, there])
 
 
-def _scores(queries: Sequence[Query], metric: Any, sets: Sequence[Members]) -> list[Array]:
+def _scores(queries: Sequence[Query], metric: Any, sets: Sequence[Members], step: Step) -> list[Array]:
     """Scores [sets, replies] of each query."""
     if getattr(metric, "over_references", None) is not None:
-        found = score(queries, metric)
+        found = score(queries, metric, step=step)
         return [subset_scores(one.scores, some, one.over) for one, some in zip(found, sets, strict=True)]
-    return list(_scored_again(queries, metric, sets))
+    return list(_scored_again(queries, metric, sets, step))
 
 
-def _scored_again(queries: Sequence[Query], metric: Any, sets: Sequence[Members]) -> Iterator[Array]:
+def _scored_again(queries: Sequence[Query], metric: Any, sets: Sequence[Members], step: Step) -> Iterator[Array]:
     """Scores by a metric that does not combine single references."""
     if isinstance(metric, FittedMetric):
         metric = metric.fit([sample for query in queries for sample in _samples(query, query.references)])
@@ -180,6 +228,7 @@ def _scored_again(queries: Sequence[Query], metric: Any, sets: Sequence[Members]
         texts = [[query.references[i] for i in row if i != NONE] for row in some]
         samples = [sample for own in texts for sample in _samples(query, own)]
         yield np.asarray(metric.value(metric.stats(samples)), dtype=np.float64).reshape(len(some), -1)
+        step(len(query.replies))
 
 
 def _samples(query: Query, references: Sequence[str]) -> list[Sample]:
@@ -202,21 +251,18 @@ class _Spread:
 def _by_query(
     scored: Sequence[_Scored], steps: int, coefficient: Coefficient, n_bootstrap: int, seed: int
 ) -> list[_Spread]:
-    """Mean over queries of each query's correlation."""
+    """Mean of each query's correlation, over the queries that have one at every step."""
     found = np.array([_labels(one, coefficient).reshape(steps, -1) for one in scored])  # [queries, steps, draws]
     known = ~np.isnan(found)
     number = known.sum(axis=2)
     means = np.where(number > 0, np.where(known, found, 0.0).sum(axis=2) / np.maximum(number, 1), np.nan)
-    spreads = []
-    for column in means.T:
-        there = ~np.isnan(column)
-        values = np.where(there, column, 0.0)
-        blocks = list(bootstrap_counts(len(column), n_bootstrap, seed))
-        total = np.concatenate([np.zeros(0), *(counts @ values for counts in blocks)])
-        n = np.concatenate([np.zeros(0), *(counts @ there for counts in blocks)])
-        value = float(column[there].mean()) if there.any() else float("nan")
-        spreads.append(_Spread(value, np.where(n > 0, total / np.maximum(n, 1), np.nan), int(there.sum())))
-    return spreads
+    means = means[~np.isnan(means).any(axis=1)]  # a gain must not come from other queries
+    if not len(means):
+        return [_Spread(float("nan"), np.full(n_bootstrap, np.nan), 0)] * steps
+    blocks = [counts @ means / len(means) for counts in bootstrap_counts(len(means), n_bootstrap, seed)]
+    resampled = np.concatenate([np.zeros((0, steps)), *blocks])
+    values = means.mean(axis=0).tolist()
+    return [_Spread(value, spread, len(means)) for value, spread in zip(values, resampled.T, strict=True)]
 
 
 def _labels(one: _Scored, coefficient: Coefficient) -> Array:

@@ -77,8 +77,8 @@ class ReliabilityJob(Job[ReliabilityTask]):
 
     def prepare(self, run: Run) -> None:
         if not LabelledSets.written(run.work):
-            with run.progress("scoring replies", None):
-                scored = score(self.queries, self.metric)
+            with run.progress("scoring replies", sum(len(query.replies) for query in self.queries)) as step:
+                scored = score(self.queries, self.metric, step=step)
             make_sets(scored, self.settings).save(run.work)
         sets = LabelledSets.load(run.work)
         run.report(summary(sets.facts))

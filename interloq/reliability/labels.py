@@ -19,19 +19,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from interloq.data.batched import batched
+from interloq.data.progress import Step
 from interloq.errors import InputError
 from interloq.metrics.metric import Array, Reduction
 from interloq.records import Reference, Sample
 from interloq.registry import create, name_of, named_class, names
 from interloq.reliability.settings import PER_SIZE, SIZES
 from interloq.reliability.settings import Coefficient as Coefficient
+from interloq.retrieve.leaks import normalised
 from interloq.signature import fingerprint
 from interloq.statistics.correlation import BY_ROW, constant
 
 Members = NDArray[np.int32]  # one row of reference numbers per set, padded with NONE
 NONE = -1
 FEWEST_REPLIES = 3  # two replies always correlate perfectly
-REPLIES = 4096  # scored together: bounds memory
+REPLIES = 512  # scored together: bounds memory, and the time between two reports of progress
 
 FEW_REPLIES = f"fewer than {FEWEST_REPLIES} replies with a rating and a score"
 CONSTANT_RATINGS = "constant ratings"
@@ -53,6 +56,12 @@ class Query:
     def id(self) -> str:
         """Short hash of the turns."""
         return fingerprint(*self.turns)
+
+    @property
+    def copies(self) -> NDArray[np.bool_]:
+        """Whether each reply equals one of the references, up to case and punctuation."""
+        references = set(map(normalised, self.references))
+        return np.array([normalised(reply) in references for reply in self.replies], dtype=bool)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,13 +128,19 @@ def _mean_rating(sample: Sample, aspect: str) -> float:
 # ---- scores ----------------------------------------------------------------------------------------------------------
 
 
-def score(queries: Sequence[Query], metric: Any) -> list[QueryScores]:
-    """Score every reply against every reference of its query; `metric` is a metric or its spec."""
+def score(queries: Sequence[Query], metric: Any, *, step: Step = lambda _: None) -> list[QueryScores]:
+    """Score every reply against every reference of its query; `metric` is a metric or its spec.
+
+    `step` is called with the number of replies just scored.
+    """
     metric = create(metric, kind="metric") if isinstance(metric, str) else metric
     over = reduction(metric)
     samples = [sample for query in queries for sample in _samples(query)]
-    parts = [metric.by_reference(samples[i : i + REPLIES]) for i in range(0, len(samples), REPLIES)]
-    flat = np.concatenate([np.zeros(0), *parts])
+    parts = [np.zeros(0)]
+    for batch in batched(samples, REPLIES):
+        parts.append(metric.by_reference(batch))
+        step(len(batch))
+    flat = np.concatenate(parts)
     ends = np.cumsum([len(query.replies) * len(query.references) for query in queries])
     shapes = [(len(query.replies), len(query.references)) for query in queries]
     cut = np.split(flat, ends[:-1]) if queries else []

@@ -42,7 +42,12 @@ def reference_curve(curve: Curve) -> ReferenceCurve:
         x_ticks=tuple(Tick(x.at(tick, LEFT, RIGHT), x.label(tick)) for tick in x.ticks()),
         y_ticks=tuple(Tick(y.at(tick, BOTTOM, TOP), y.label(tick)) for tick in y.ticks()),
         y_title=f"{curve.coefficient.capitalize()}, mean over queries",
-        caption=f"{queries} with {replies}; always the same ones, so that only the references differ.",
+        caption=" ".join(
+            [
+                f"{queries} with {replies}; always the same ones, so that only the references differ.",
+                *(f"{note[0].upper()}{note[1:]}." for note in curve.notes()),
+            ]
+        ),
         rows=tuple(_rows(curve.points)),
     )
 

@@ -39,7 +39,17 @@ def test_skipped_queries_are_reported(samples: Path, capsys: Captured) -> None:
     few = [replace(sample, id=f"few {sample.id}") for sample in rated_samples(2, references=2, seed=1)]
     write("samples.jsonl", [*rated_samples(8), *few], kind="samples")
     assert main([*CURVE, "-m", "bleu_star", "--sizes", "3"]) == 1
-    assert "skipped: 2 queries with fewer references" in capsys.readouterr().out
+    assert "skipped: 2 queries with fewer references than the largest" in capsys.readouterr().out
+
+
+def test_replies_that_equal_a_reference_are_excluded_if_asked(samples: Path, capsys: Captured) -> None:
+    first, *others = rated_samples(8, references=4)
+    write("samples.jsonl", [replace(first, response=first.references[0].text), *others], kind="samples")
+    command = [*CURVE, "-m", "bleu_star", "--sizes", "1,4"]
+    assert main(command) == 0
+    assert "--without-copies" in capsys.readouterr().out
+    assert main([*command, "--without-copies"]) == 0
+    assert "47 rated replies" in capsys.readouterr().out
 
 
 def test_ignored_weights_are_reported(samples: Path, capsys: Captured) -> None:

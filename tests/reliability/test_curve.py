@@ -10,8 +10,8 @@ import pytest
 from scipy import stats
 
 from interloq import InputError, Sample, evaluate
-from interloq.reliability.curve import UNRATED, Curve, curve
-from interloq.reliability.labels import FEW_REFERENCES, Query, group
+from interloq.reliability.curve import FEW_REFERENCES, UNRATED, Curve, curve
+from interloq.reliability.labels import Query, group
 from tests.reliability.made_queries import rated_samples
 
 METRIC = "bleu_star(order=1)"
@@ -91,6 +91,33 @@ def test_queries_without_enough_references_or_ratings_are_counted() -> None:
     found = made(some)
     assert found.skipped == {FEW_REFERENCES: 1, UNRATED: 1}
     assert found.queries == 10
+
+
+def test_a_query_without_a_correlation_at_one_size_is_left_out_at_all_sizes() -> None:
+    """Replies with no word of a single reference all score 0; with eight references, some do not."""
+    some = queries(20)
+    words = [f"unheard{i}" for i in range(7)]
+    some[0] = replace(some[0], references=(some[0].references[0], *words))
+    found, others = made(some, sizes=(1, 8), own=8, draws=1), made(some[1:], sizes=(1, 8), own=8, draws=1)
+    first, last = found.arm("query", noisy=False)
+    assert (first.queries, last.queries, found.undefined) == (19, 19, 1)
+    assert last.value == pytest.approx(others.arm("query", noisy=False)[-1].value)
+    assert "1 query has no own correlation" in " ".join(found.notes())
+
+
+def test_replies_that_equal_a_reference_are_noted_or_excluded() -> None:
+    some = queries(20)
+    human = [f"{query.references[-1].upper()}!" for query in some]
+    with_copies = [
+        replace(query, replies=(*query.replies, reply), ratings=np.append(query.ratings, 5.0))
+        for query, reply in zip(some, human, strict=True)
+    ]
+    plain, found, without = made(some), made(with_copies), made(with_copies, without_copies=True)
+    assert (plain.copies, found.copies, without.copies) == (0, 20, 20)
+    assert "20 rated replies equal a reference" in " ".join(found.notes())
+    assert "excluded" in " ".join(without.notes())
+    assert without.points == plain.points
+    assert found.points != plain.points
 
 
 def test_query_with_constant_ratings_counts_over_all_replies_only() -> None:
