@@ -72,6 +72,8 @@ def invite(
     """The secret of a new invitation. With a `parameter`, everybody who comes with another id is another person."""
     if role not in (ADMINISTRATORS if task is None else ("annotator",)):
         raise InputError("annotators are invited to one task, administrators to the whole study")
+    if parameter and role != "annotator":
+        raise InputError("a link with a parameter is for many annotators; administrators get one link each")
     if len(label) > LONGEST_LABEL or len(parameter) > LONGEST_PARAMETER:
         what = f"a label has at most {LONGEST_LABEL} characters, a parameter at most {LONGEST_PARAMETER}"
         raise InputError(f"{what}, got {short_repr(label)} and {short_repr(parameter)}")

@@ -55,7 +55,12 @@ def test_revoked_invitations_and_old_sessions_open_nothing(study: Database) -> N
 
 def test_roles_and_lengths_are_checked(study: Database) -> None:
     roles = [(None, {}), (1, {"role": "viewer"}), (None, {"role": "admin"}), (1, {"role": "admin"})]
-    for task, options in (*roles, (1, {"label": "x" * 81}), (1, {"parameter": "x" * 41})):
+    for task, options in (
+        *roles,
+        (1, {"label": "x" * 81}),
+        (1, {"parameter": "x" * 41}),
+        (None, {"role": "owner", "parameter": "PID"}),
+    ):
         with pytest.raises(InputError):
             invited(study, task, **options)
     found = visit(study, invited(study, None, role="lead"))
