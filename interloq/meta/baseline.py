@@ -57,7 +57,7 @@ def _unit(value: Any) -> Unit:
         prompt=str(value.get("prompt", "")),
         text=str(value.get("text", "")),
         ends=tuple(map(str, value.get("ends", ()))),
-        references=None if value.get("references") is None else str(value["references"]),
+        sample=str(value.get("sample", "")),
     )
 
 

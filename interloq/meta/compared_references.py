@@ -13,7 +13,7 @@ from dataclasses import replace
 from interloq.errors import InputError, count
 from interloq.meta.version_units import sample_unit
 from interloq.meta.versions import Matched, Unit, Version, matched
-from interloq.metrics.sample_fingerprint import sample_print
+from interloq.metrics.sample_fingerprint import read_print, sample_print
 from interloq.metrics.traits import reads_references
 from interloq.records import Reference, Sample
 
@@ -31,7 +31,7 @@ def check_references(
     """
     reading = [metric for metric, reads in metrics.items() if reads is not False]
     pairs = list(_comparable(matched(old, new)))
-    differing = [pair for pair in pairs if all(_prints(pair)) and len(_prints(pair)) > 1]  # without any: unscored
+    differing = [pair for pair in pairs if _differ(*pair)]
     if not reading or not pairs:
         return []
     if differing:
@@ -40,7 +40,7 @@ def check_references(
         if certain := [metric for metric in reading if metrics[metric]]:
             raise InputError(f"{what}, so {certain[0]} is not comparable", hint=hint)
         return [f"{what}: if {reading[0]} reads them, its scores are not comparable"]
-    if any(metrics.values()) and any(None in _prints(pair) for pair in pairs):
+    if any(metrics.values()) and any(not unit.sample for pair in pairs for unit in pair):
         return [f"{UNKNOWN}: scores by earlier versions or other tools do not say it"]
     return []
 
@@ -80,7 +80,7 @@ def references_read(metrics: Mapping[str, object]) -> dict[str, bool | None]:
 
 
 def _unscored_version(name: str, samples: Sequence[Sample]) -> Version:
-    units = (replace(sample_unit(s.id, s, s.dialogue), references=sample_print(s).references) for s in samples)
+    units = (replace(sample_unit(s.id, s, s.dialogue), sample=str(sample_print(s))) for s in samples)
     return Version(name, "sample", tuple(units))
 
 
@@ -89,8 +89,10 @@ def _comparable(units: Matched) -> Iterator[tuple[Unit, Unit]]:
     return iter(units.pairs if units.pairing in ("id", "context") else ())
 
 
-def _prints(pair: tuple[Unit, Unit]) -> set[str | None]:
-    return {unit.references for unit in pair}
+def _differ(old: Unit, new: Unit) -> bool:
+    """Whether a pair was scored with different references; without any, a unit is unscored and its pair not used."""
+    first, second = (read_print(unit.sample).references for unit in (old, new))
+    return bool(first and second) and first != second
 
 
 def _shared(references: Sequence[Sequence[Reference]]) -> set[tuple[str, float]]:

@@ -10,8 +10,9 @@ from interloq.errors import count
 from interloq.meta.comparison import FEW
 from interloq.meta.few_labels import are_selected
 from interloq.meta.judgments import illustrative_note
-from interloq.meta.versions import Matched, Version, explain_unpaired, unscored
+from interloq.meta.versions import Matched, Unit, Version, explain_unpaired, unscored
 from interloq.metrics.metric_names import about_sets
+from interloq.metrics.sample_fingerprint import read_print
 from interloq.registry import named_class
 
 SELECTED = "rated units score differently from unrated ones, so they are not a random sample and estimates are biased"
@@ -48,7 +49,14 @@ def notes(old: Version, new: Version, units: Matched, by_metric: Mapping[str, Ma
 
 def same_replies(units: Matched) -> bool:
     """Return whether all pairs have the same, known reply on both sides."""
-    return bool(units.pairs) and all(old.text and old.text == new.text for old, new in units.pairs)
+    return bool(units.pairs) and all(_has_same_reply(old, new) for old, new in units.pairs)
+
+
+def _has_same_reply(old: Unit, new: Unit) -> bool:
+    if old.text or new.text:
+        return old.text == new.text
+    first, second = (read_print(unit.sample).reply for unit in (old, new))  # score files without their samples
+    return bool(first) and first == second
 
 
 def _unknown_dialogues(alike: Sequence[str]) -> str:

@@ -15,7 +15,7 @@ from interloq.meta.judgments import collect
 from interloq.meta.score_columns import equal
 from interloq.meta.versions import Unit
 from interloq.metrics.metric_names import about_dialogues
-from interloq.metrics.sample_fingerprint import read_print
+from interloq.metrics.sample_fingerprint import SamplePrint
 from interloq.records import Dialogue, Sample, SampleKeys, Score, format_key
 from interloq.signature import fingerprint
 
@@ -37,17 +37,23 @@ class _Scores:
 
     values: dict[str, list[float]] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
-    references: str | None = None  # fingerprint of those it was scored with; None if unknown
+    samples: dict[str, str] = field(default_factory=dict)  # id → fingerprint of what was scored
 
     def add(self, score: Score) -> None:
         """One more score; if the unit is a dialogue, of one of its utterances."""
         known = self.values.setdefault(score.metric, [])
         if score.sample:
-            self.references = read_print(score.sample).references
+            self.samples[score.id] = score.sample
         if score.value is not None:
             known.append(float(score.value))
         elif score.reason:
             self.reasons[score.metric] = score.reason
+
+    def sample(self) -> str:
+        """Fingerprint of what was scored; of the utterances of a dialogue, one for all replies."""
+        if len(self.samples) < 2:
+            return "".join(self.samples.values())
+        return str(SamplePrint(reply=fingerprint(*(text for _, text in sorted(self.samples.items())))))
 
     def means(self) -> dict[str, float]:
         """Mean score by metric; NaN if there is none."""
@@ -169,4 +175,4 @@ def _played_unit(id: str, system: str) -> Unit:
 def _with(unit: Unit, scores: _Scores, *, rating: float) -> Unit:
     values = scores.means()
     reasons = {metric: why for metric, why in scores.reasons.items() if math.isnan(values[metric])}
-    return replace(unit, values=values, reasons=reasons, rating=rating, references=scores.references)
+    return replace(unit, values=values, reasons=reasons, rating=rating, sample=scores.sample())

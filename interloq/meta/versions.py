@@ -42,7 +42,7 @@ class Unit:
     reasons: Mapping[str, str] = field(default_factory=dict)  # metric → why there is no score
     turns: tuple[str, ...] = ()  # of the context of a reply; joined in `prompt`, and not stored in baselines
     ends: tuple[str, ...] = ()  # fingerprints of the first and the last turn of the context
-    references: str | None = None  # fingerprint of what it was scored with, empty without any; None if unknown
+    sample: str = ""  # fingerprint of what was scored: reply, context and references; empty if unknown
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,3 +78,18 @@ def test_dialogues_of_different_partner_sets_are_refused(folder: Path) -> None:
         write_dialogues(folder, *made_dialogues({"bot": 0.0}, seed=1), name="new", partners=partners)
         with pytest.raises(InputError, match=message):
             gate_file("newdialogues.jsonl", options, baseline="baseline.jsonl", margin=1.0)
+
+
+def test_a_version_against_itself_decides_nothing(files: Path) -> None:
+    score_file("old.jsonl", [METRIC], "scores.jsonl", n_bootstrap=0)
+    bless_file("old.jsonl", "baseline.jsonl", CHRF)
+    for found in (
+        gate_file("old.jsonl", CHRF, old="old.jsonl", margin=0.5),
+        gate_file("scores.jsonl", old="scores.jsonl", margin=0.5),
+        gate_file("old.jsonl", baseline="baseline.jsonl", margin=0.5),
+    ):
+        assert found.exit_code == 4
+        assert "the same replies" in found.verdicts[0].reason
+    write("other.jsonl", replies(0.9, 5), kind="samples")
+    score_file("other.jsonl", [METRIC], "other_scores.jsonl", n_bootstrap=0)
+    assert not gate_file("other_scores.jsonl", old="scores.jsonl", margin=0.5).comparison.same_replies
