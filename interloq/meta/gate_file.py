@@ -28,9 +28,7 @@ from interloq.meta.version_files import Reading, Versions, read_versions
 from interloq.meta.versions import Version
 from interloq.metrics.chosen import choose
 
-BLESS = (
-    "gate samples with the references of the baseline, or bless a new one: interloq gate NEW --bless --baseline FILE"
-)
+BLESS = "give NEW the references of the baseline, or bless a new one: interloq gate NEW --bless --baseline FILE"
 
 
 def gate_file(
