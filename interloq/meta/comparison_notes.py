@@ -72,8 +72,8 @@ def _unknown_dialogues(alike: Sequence[str]) -> str:
 
 def _pairing(old: Version, new: Version, units: Matched) -> str:
     noun = new.unit
+    what, hint = explain_unpaired(old, new, units)
     if not units.pairs:
-        what, hint = explain_unpaired(old, new)
         return f"not paired, so small differences are hard to find: {what}; {hint}"
     alone = "".join(
         f"; {count(n, noun)} only in the {side} version, not used in differences"
@@ -82,7 +82,8 @@ def _pairing(old: Version, new: Version, units: Matched) -> str:
     )
     inside = len(set(units.pair_clusters))
     grouped = f", in {count(inside, 'cluster')}" if inside < len(units.pairs) else ""
-    return f"{count(len(units.pairs), noun)} paired {PAIRED[units.pairing]}{grouped}{alone}"
+    why = f"; {what}: {hint}" if what else ""
+    return f"{count(len(units.pairs), noun)} paired {PAIRED[units.pairing]}{grouped}{alone}{why}"
 
 
 def _metric_notes(metric: str, old: Version, new: Version) -> Iterator[str]:

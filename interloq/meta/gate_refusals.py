@@ -54,8 +54,9 @@ def refuse_gaps(old: Version, new: Version, metrics: Sequence[str], *, allow_unp
         only = " and ".join(f"{n} only in the {side} version" for side, n in zip((OLD, NEW), units.alone, strict=True))
         what = f"{count(len(units.pairs), new.unit)} in both, {only}"
         hint = "let both versions answer the same prompts, or bless a new baseline"
-        if not units.pairs:
-            what, hint = explain_unpaired(old, new)
+        why, advice = explain_unpaired(old, new, units)
+        if why:
+            what, hint = f"{what} ({why})" if units.pairs else why, advice
         raise InputError(f"the test sets differ: {what}", hint=f"{hint}, or add --allow-unpaired")
     for side, version in ((OLD, old), (NEW, new)):
         for metric in metrics:

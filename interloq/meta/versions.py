@@ -182,8 +182,10 @@ def _own(unit: Unit, side: str) -> str:
     return f"{side} {unit.dialogue or unit.keys.get('context', unit.id)}"
 
 
-def explain_unpaired(old: Version, new: Version) -> tuple[str, str]:
-    """Why two versions have too few pairs, and what helps."""
+def explain_unpaired(old: Version, new: Version, units: Matched) -> tuple[str, str]:
+    """Why units have no partner, and what helps; empty if the test sets just differ."""
+    if units.pairs:
+        return _explain_same_ids(old, new, units)
     if new.unit == "dialogue":
         hint = 'add "occasion": "…" to dialogues that belong together (a topic, a person, a first message)'
         return "the dialogues of the two versions share too few occasions or given openings", hint
@@ -193,6 +195,16 @@ def explain_unpaired(old: Version, new: Version) -> tuple[str, str]:
         return f"{count(len(ids), 'id')} in both versions, but with different contexts", hint
     hint = "give replies to the same prompt the same id (--map id=FIELD) or the same context"
     return "the samples of the two versions share too few ids or contexts", hint
+
+
+def _explain_same_ids(old: Version, new: Version, units: Matched) -> tuple[str, str]:
+    """Why units that have the same id are not paired."""
+    paired = {id(unit) for pair in units.pairs for unit in pair}
+    alone = [{unit.id for unit in version.units if id(unit) not in paired} for version in (old, new)]
+    if units.pairing != "id" or not alone[0] & alone[1]:
+        return "", ""
+    what = f"{count(len(alone[0] & alone[1]), 'id')} in both versions, but with different contexts"
+    return what, "name the conversations of the replies with --map dialogue=FIELD"
 
 
 def unscored(version: Version, metric: str) -> Iterator[Unit]:

@@ -99,9 +99,16 @@ def test_dialogues_of_either_version_are_clusters_however_units_are_paired() -> 
 
 def test_what_is_not_paired_says_what_helps() -> None:
     talks = [Version("v", "dialogue", (Unit(f"{i}", {METRIC: 1.0}, {}),)) for i in range(2)]
-    assert "occasion" in explain_unpaired(*talks)[1]
+    assert "occasion" in _explained(*talks)[1]
     old, new = (of(*(reply(f"{i}", [f"{name} {i}"]) for i in range(4))) for name in ("old", "new"))
-    what, hint = explain_unpaired(old, new)
+    what, hint = _explained(old, new)
     assert "4 ids in both versions" in what
     assert "--map dialogue=" in hint
-    assert "--map id=" in explain_unpaired(old, of(reply("x", ["y"])))[1]
+    assert "--map id=" in _explained(old, of(reply("x", ["y"])))[1]
+    half = of(*(reply(f"{i}", [f"{'old' if i else 'new'} {i}"]) for i in range(4)))
+    assert "1 id in both versions" in _explained(old, half)[0]
+    assert _explained(old, of(*old.units[:3])) == ("", "")
+
+
+def _explained(old: Version, new: Version) -> tuple[str, str]:
+    return explain_unpaired(old, new, matched(old, new))
