@@ -41,8 +41,9 @@ class Reference:
     source: str = "gold"  # gold, parrot, human or retrieved:<id>
 
     def __post_init__(self) -> None:
-        if not math.isfinite(self.weight):
-            raise InputError(f"reference weight must be a finite number, got {self.weight}")
+        if not abs(self.weight) <= 1 + 1e-9:  # beyond rounding; also refuses NaN
+            hint = "scale ratings to this range, or let `interloq rate` write weights"
+            raise InputError(f"the weight of a reference must be from -1 to 1, got {self.weight}", hint=hint)
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,11 +50,9 @@ def test_wrong_types_are_named(arguments: dict[str, Any], said: str) -> None:
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-def test_ratings_and_weights_are_finite(value: float) -> None:
+def test_ratings_are_finite(value: float) -> None:
     with pytest.raises(InputError, match="finite"):
         Rating(value)
-    with pytest.raises(InputError, match="finite"):
-        Reference("x", value)
     assert Rating(None).value is None
 
 
@@ -73,3 +71,10 @@ def test_further_fields_have_names_of_their_own() -> None:
         Sample("1", fields={"system": "x"})
     with pytest.raises(InputError, match="'occasion' is a field of its own"):
         Dialogue("1", fields={"occasion": "x"})
+
+
+@pytest.mark.parametrize("weight", [1.5, -1.01, 4.0, math.inf, math.nan])
+def test_weights_outside_their_range_are_refused(weight: float) -> None:
+    with pytest.raises(InputError, match="must be from -1 to 1"):
+        Reference("a", weight)
+    assert [Reference("a", weight).weight for weight in (-1, 0, 1)] == [-1, 0, 1]

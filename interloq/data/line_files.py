@@ -22,6 +22,7 @@ from interloq.errors import InputError, count
 from interloq.records import Sample
 
 SEPARATOR = "\t"
+SAME_LENGTH = "line i of each file belongs to line i of the others; keep empty lines"
 Row = tuple[str, ...]
 
 
@@ -58,12 +59,17 @@ def line_samples(
     systems = [system for system, _ in named]
     if twice := next((system for system in systems if systems.count(system) > 1), ""):
         raise InputError(f"two files of replies belong to {twice!r}", hint="name the systems: NAME=FILE")
+    shared = [*([contexts] if contexts else []), *references]
+    length = 0  # lines of the first file of replies
     for system, path in named:
-        shared = [*([contexts] if contexts else []), *references]
+        number = 0
         for number, (reply, *others) in enumerate(_rows([path, *shared]), start=1):
             turns = _split(others[0], separator) if contexts else []
             golds = [text for line in others[bool(contexts) :] for text in _split(line, separator)]
             yield Sample(str(number), turns, reply.strip(), golds, system)
+        length = length or number
+        if number != length:
+            raise InputError(f"{path} has {count(number, 'line')}, but {named[0][1]} has {length:,}", hint=SAME_LENGTH)
 
 
 def _named(given: str) -> tuple[str, str]:
@@ -83,7 +89,7 @@ def _rows(paths: Sequence[str | Path]) -> Iterator[Row]:
         if len(texts) < len(row):
             shorter, longer = (paths[[text is None for text in row].index(ends)] for ends in (True, False))
             what = f"{shorter} has {count(number, 'line')}, but {longer} has more"
-            raise InputError(what, hint="line i of each file belongs to line i of the others; keep empty lines")
+            raise InputError(what, hint=SAME_LENGTH)
         yield texts
         number += 1
     if not number:

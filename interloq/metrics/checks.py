@@ -59,8 +59,9 @@ class Facts:
     distrusted: Counter[str] = field(default_factory=Counter)  # samples with a reference of weight 0 or below
     distrusted_references: int = 0
     lower_replies: Counter[str] = field(default_factory=Counter)
+    cased_replies: Counter[str] = field(default_factory=Counter)
     lower_references: Counter[str] = field(default_factory=Counter)  # by the first reference
-    referenced: Counter[str] = field(default_factory=Counter)
+    cased_references: Counter[str] = field(default_factory=Counter)
     unspaced: Counter[str] = field(default_factory=Counter)
     unspaced_texts: list[str] = field(default_factory=list)
     references: Counter[str] = field(default_factory=Counter)
@@ -74,13 +75,15 @@ class Facts:
         responses = [sample.response for sample in samples]
         self.samples[system] += len(samples)
         self.lower_replies[system] += sum(map(str.islower, responses))
+        self.cased_replies[system] += sum(map(_has_capitals, responses))
         unspaced = [text for text in responses if not text.isascii() and _is_unspaced(text)]
         self.unspaced[system] += len(unspaced)
         self.unspaced_texts += unspaced[: EXAMPLES - len(self.unspaced_texts)]
         self.parrots[system] += sum(1 for s in samples if s.context and reads_like(s.response, s.context[-1].text))
         referenced = [sample for sample in samples if sample.references]
-        self.referenced[system] += len(referenced)
-        self.lower_references[system] += sum(1 for sample in referenced if sample.references[0].text.islower())
+        first_references = [sample.references[0].text for sample in referenced]
+        self.lower_references[system] += sum(map(str.islower, first_references))
+        self.cased_references[system] += sum(map(_has_capitals, first_references))
         self._add_references(system, referenced)
         for sample in samples:
             self.references[system] += len(sample.references)
@@ -102,8 +105,8 @@ class Facts:
 
     def cases(self, system: str) -> tuple[str, str]:
         """Case of a system's replies and of their references: lower-case, cased, or unclear."""
-        replies = _case_of(self.lower_replies[system], self.samples[system])
-        return replies, _case_of(self.lower_references[system], self.referenced[system])
+        replies = _case_of(self.lower_replies[system], self.cased_replies[system])
+        return replies, _case_of(self.lower_references[system], self.cased_references[system])
 
     def _add_references(self, system: str, samples: Sequence[Sample]) -> None:
         for sample in samples:
@@ -285,9 +288,16 @@ def _systems(counts: Counter[str], samples: Counter[str]) -> str:
     return f" ({', '.join([*named, '…'] if len(found) > SHOWN else named)})"
 
 
-def _case_of(lower: int, texts: int) -> str:
-    share = lower / texts if texts else MIXED
-    return "lower-case" if share >= LOWER else "cased" if share <= CASED else ""
+def _has_capitals(text: str) -> bool:
+    return text != text.lower()
+
+
+def _case_of(lower: int, cased: int) -> str:
+    """Return the case of texts; those without letters that have a case, such as empty ones, say nothing about it."""
+    share = lower / (lower + cased) if lower + cased else MIXED
+    if share >= LOWER:
+        return "lower-case"
+    return "cased" if share <= CASED else ""
 
 
 def _is_unspaced(text: str) -> bool:

@@ -57,6 +57,8 @@ def test_a_file_of_samples_is_written(files: Path) -> None:
     ("responses", "options", "why"),
     [
         (["old.txt"], {"references": ["short.txt"]}, "short.txt has 1 line, but old.txt has more"),
+        (["old.txt", "short.txt"], {}, "short.txt has 1 line, but old.txt has 3"),
+        (["short.txt", "old.txt"], {}, "old.txt has 3 lines, but short.txt has 1"),
         (["short.txt"], {"contexts": "contexts.txt"}, "short.txt has 1 line, but contexts.txt has more"),
         (["empty.txt"], {}, "empty.txt: the file is empty"),
         (["bad.txt"], {}, "bad.txt:2: byte 1 is not valid UTF-8"),

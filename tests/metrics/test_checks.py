@@ -91,6 +91,8 @@ def test_case_is_told_by_system_and_only_where_it_matters() -> None:
     assert "are lower-case, their references cased, and bleu is case-sensitive" in note.text
     turned = [(reply, gold.lower()) for reply, gold in cased]
     assert "are cased, their references lower-case" in named(replies(*turned), "chrf")["case"].text
+    silent = [("", gold.lower()) for _, gold in cased * 5]
+    assert "case" not in named(replies(*silent), "bleu"), "empty replies have no case"
     for blind in ("bleu(tokenizer='13a(lowercase=True)')", "chrf(lowercase=True)", "meteor", "distinct"):
         assert "case" not in named(samples, blind)
 
