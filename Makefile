@@ -5,6 +5,7 @@
 # make check-fast  run ruff, mypy and the quick tests (under a minute)
 # make soak        kill every verb that writes with kill -9 at random moments (TRIALS=200)
 # make fuzz        feed a million malformed files to all readers (INPUTS=1000000, about 20 minutes)
+# make decisions   simulate decisions whose truth is known, and print how often they are wrong (REPEATS=1000, an hour)
 # make bench       run all benchmarks (minutes) and list those that failed
 PYTHON ?= python3
 BIN := .venv/bin
@@ -20,7 +21,7 @@ PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -n $
 # Every process would compile the package again if its bytecode were not kept.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test docs check check-fast compiled soak fuzz bench clean
+.PHONY: demo test docs check check-fast compiled soak fuzz decisions bench clean
 demo: .venv/runtime
 	$(BIN)/interloq demo -o out/demo
 
@@ -51,6 +52,10 @@ soak: .venv/development
 INPUTS ?= 1000000
 fuzz: .venv/development
 	$(BIN)/python -m tests.fuzz.fuzz --inputs $(INPUTS)
+
+REPEATS ?= 1000
+decisions: .venv/development
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.decisions --repeats $(REPEATS)
 
 bench: .venv/development
 	$(BIN)/python benchmarks

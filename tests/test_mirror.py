@@ -36,6 +36,7 @@ SUITES = {  # tests of several modules at once
     "data/sets/test_loaders_real.py": "real data sets",
     "data/test_datasets.py": "real datasets of Hugging Face",
     "data/test_hostile_files.py": "malformed input in every reader of logs",
+    "decisions/test_decisions.py": "simulated decisions whose truth is known",
     "fuzz/test_fuzz.py": "random input for every reader",
     "interlocutor/test_samples_real.py": "real dialogues and ratings",
     "kill/test_kill.py": "kills of every verb",

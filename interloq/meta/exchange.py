@@ -67,14 +67,20 @@ def exchange_test(
             for values, own in ((first, first_units), (second, second_units))
         ]
     )
-    if (cells[1] == cells[1][0]).all() and (cells[3] == cells[1][0]).all():
+    statistics = _exchanged(cells, size, shared, n_permutations, seed)
+    return from_statistics(gap, value, statistics, size, len(units), shared)
+
+
+def _exchanged(cells: NDArray[np.float64], size: float, shared: int, n_permutations: int, seed: int) -> Array:
+    """The statistic of the difference, observed and after each relabelling; two common cases have faster formulas."""
+    if (cells[[1, 3]] == cells[1][0]).all():
         gaps = cells[0] - cells[2]
         gaps[np.abs(gaps) <= RELATIVE * size * cells[1]] = 0.0
-        statistics = sign_flips(gaps, n_permutations, seed)  # the same numbers, faster
-    else:
-        drawn = [_statistics(cells, swapped, size) for swapped in _relabelled(cells, n_permutations, seed)]
-        statistics = np.concatenate(drawn)
-    return from_statistics(gap, value, statistics, size, len(units), shared)
+        return sign_flips(gaps, n_permutations, seed)
+    if not shared:
+        return _dealt_out(cells, size, n_permutations, seed)
+    drawn = [_statistics(cells, swapped, size) for swapped in _relabelled(cells, n_permutations, seed)]
+    return np.concatenate(drawn)
 
 
 def sign_flips(parts: Array, n_permutations: int, seed: int) -> Array:
@@ -138,6 +144,26 @@ def _relabelled(cells: NDArray[np.float64], n_permutations: int, seed: int) -> I
         yield swapped
 
 
+def _dealt_out(cells: NDArray[np.float64], size: float, n_permutations: int, seed: int) -> Array:
+    """The same as `_statistics` for units of one group each."""
+    order = np.argsort(cells[1] == 0, kind="stable")  # those of the first group first
+    total, number = (cells[:2] + cells[2:])[:, order]
+    moments = np.stack([total, number, total**2, total * number, number**2], axis=1)
+    groups = int(np.count_nonzero(cells[1]))
+    drawn = []
+    for labels in reassignments(len(order), groups, n_permutations, seed):
+        gaps, squares, rounding = np.zeros((3, len(labels)))
+        first = labels @ moments
+        for sign, own, n in ((1.0, first, groups), (-1.0, moments.sum(axis=0) - first, len(order) - groups)):
+            mean = own[:, 0] / own[:, 1]
+            residuals = own[:, 2] - 2 * mean * own[:, 3] + mean**2 * own[:, 4]
+            squares += n / (n - 1) * np.maximum(residuals, 0.0) / own[:, 1] ** 2
+            rounding += RELATIVE * own[:, 2] / own[:, 1] ** 2
+            gaps += sign * mean
+        drawn.append(_divided(gaps, np.sqrt(np.where(squares <= rounding, 0.0, squares)), size))
+    return np.concatenate(drawn)
+
+
 def _statistics(cells: NDArray[np.float64], swapped: NDArray[np.bool_], size: float) -> Array:
     """Difference of the means divided by its standard error, after each relabelling."""
     influence: NDArray[np.float64] | float = 0.0
@@ -149,8 +175,12 @@ def _statistics(cells: NDArray[np.float64], swapped: NDArray[np.bool_], size: fl
         scale = sign * math.sqrt(groups / (groups - 1)) / number.sum(axis=1)
         influence = influence + scale[:, None] * (total - mean[:, None] * number)
         gaps = gaps + sign * mean
-    errors, gaps = np.sqrt(np.square(influence).sum(axis=1)), np.asarray(gaps)
-    gaps[np.abs(gaps) <= RELATIVE * size] = 0.0
+    return _divided(np.asarray(gaps), np.sqrt(np.square(influence).sum(axis=1)), size)
+
+
+def _divided(gaps: Array, errors: Array, size: float) -> Array:
+    """Differences divided by their errors; what is tiny beside the size of the values counts as 0."""
+    gaps = np.where(np.abs(gaps) <= RELATIVE * size, 0.0, gaps)
     certain = errors <= RELATIVE * size
     found = gaps / np.where(certain, 1.0, errors)
     found[certain & (gaps != 0)] = LARGEST

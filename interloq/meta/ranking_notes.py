@@ -79,7 +79,7 @@ def _unit_note(rows: Sequence[DialogueScore], by: str) -> str:
 def _range_note(systems: Sequence[str], human: Mapping[str, float]) -> str:
     unknown = "" if human else "; its agreement with people is unknown (--human)"
     return (
-        f"the {count(len(systems), 'rank range')} hold together with a probability of {LEVEL:.0%}: "
+        f"the {count(len(systems), 'rank range')} hold together with a probability of {100 * LEVEL:.0f} %: "
         f"they are of the order by this metric, not by people{unknown}"
     )
 
