@@ -105,8 +105,9 @@ def bless_file(
 ) -> Version:
     """Write a version as the baseline of later gates, replacing an earlier one."""
     refuse_overwriting([baseline], [new, *options.samples])
-    if options.judge:
-        raise InputError("a baseline has no judge: it compares two versions", hint="bless without --judge")
+    for option, given in {"--judge": options.judge, "--shared-references": options.shared_references}.items():
+        if given:
+            raise InputError(f"{option} is about two versions, and a baseline is one", hint=f"bless without {option}")
     found = _read({NEW: new}, None, Reading(options, strict=True, progress=progress))
     version = found.versions[NEW]
     for metric in gated_metrics(found, options):

@@ -58,6 +58,8 @@ def test_shared_references_are_used_if_asked(files: Path) -> None:
     assert any("12 of 12 paired samples scored with fewer references" in note for note in found.notes)
     with pytest.raises(InputError, match="scores cannot be scored with shared references"):
         compare_file("old_scores.jsonl", "new_scores.jsonl", replace(CHRF, shared_references=True))
+    with pytest.raises(InputError, match="bless without --shared-references"):
+        bless_file("old.jsonl", "baseline.jsonl", replace(CHRF, shared_references=True))
     with pytest.raises(InputError, match="a baseline keeps scores"):
         gate_file("new.jsonl", GateOptions(shared_references=True), baseline="baseline.jsonl", margin=0.1)
 

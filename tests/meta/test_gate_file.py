@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from interloq import InputError, write
+from interloq.meta.compare_file import compare_file
 from interloq.meta.compare_options import CompareOptions, GateOptions
 from interloq.meta.gate_file import bless_file, gate_file
 from interloq.pipelines.score_file import score_file
@@ -25,6 +26,8 @@ def test_versions_of_samples(files: Path) -> None:
     assert gate_file("same.jsonl", CHRF, old="old.jsonl", margin=0.5).outcome == "pass"
     assert gate_file("bad.jsonl", CHRF, old="old.jsonl", margin=0.2).outcome == "regression"
     assert gate_file("same.jsonl", CHRF, old="old.jsonl", margin=0.05).outcome == "undecided"
+    compared = compare_file("old.jsonl", "bad.jsonl", CHRF)
+    assert gate_file("bad.jsonl", CHRF, old="old.jsonl", margin=0.2).comparison == compared
 
 
 def test_a_baseline_is_blessed_once_and_never_changed(files: Path) -> None:

@@ -107,7 +107,7 @@ def test_gates_by_preferences(server: JudgeServer) -> None:
     (verdict,) = gate_file("new.jsonl", again, old="old.jsonl", margin=0.1).verdicts
     assert verdict.outcome == "undecided"
     assert "has the score 0.5" in verdict.reason
-    with pytest.raises(InputError, match="a baseline has no judge"):
+    with pytest.raises(InputError, match="bless without --judge"):
         bless_file("old.jsonl", "baseline.jsonl", options)
 
 
