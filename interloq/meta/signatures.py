@@ -23,6 +23,7 @@ MEANINGS = {
     "fitted": "constants fitted to these samples",
     "resamples": "resamples for the intervals",
     "seed": "seed of the resamples",
+    "dialogues": "dialogues that the samples belong to, and that are resampled",
     "own-replies": "whether references identical to the reply were kept or dropped",
     "without": "excluded systems",
     "reliability": "the network that predicts how reliable references are",

@@ -189,9 +189,10 @@ class _Scoring:
         kept = [self.kept[j] for j in np.flatnonzero(mask)[scored]] if self.kept is not None else []
         values = np.full(len(ids), np.nan)
         values[scored] = metric.value(rows[scored])
-        value, ci = _bootstrapped(metric, rows[scored], kept, n_bootstrap, seed)
-        own = zip(ids, systems, strict=True)
-        reasons = {key: self.reasons[i][key] for key in own if key in self.reasons[i]}
+        keys = list(zip(ids, systems, strict=True))
+        dialogues = [self.dialogues.get(keys[j]) or j for j in np.flatnonzero(scored)]
+        value, ci = _bootstrapped(metric, rows[scored], kept, dialogues, n_bootstrap, seed)
+        reasons = {key: self.reasons[i][key] for key in keys if key in self.reasons[i]}
         own_notes = tuple(n for n in self.notes[i] if not system or dict(n.by_system).keys() & set(systems))
         return Result(
             metric=title(metric),
@@ -220,6 +221,7 @@ class _Scoring:
             facts["fitted"] = metric.fitted()
         if n_bootstrap:
             facts |= {"resamples": n_bootstrap, "seed": seed}
+            facts |= {"dialogues": len(set(self.dialogues.values()))} if self.dialogues else {}
         return signature(metric, **facts)
 
 
@@ -259,17 +261,23 @@ def _remarks(metric: Any, rows: Array) -> tuple[Note, ...]:
 
 
 def _bootstrapped(
-    metric: Any, rows: Array, kept: Sequence[Sample], n_bootstrap: int, seed: int
+    metric: Any, rows: Array, kept: Sequence[Sample], dialogues: Sequence[str | int], n_bootstrap: int, seed: int
 ) -> tuple[float, tuple[float, float] | None]:
-    """Value of the whole set and its interval; NaN and None without scored samples."""
+    """Value of the whole set and its interval from resamples of dialogues; NaN and None without scored samples.
+
+    The interval of replies in a single dialogue is unknown too.
+    """
     if not len(rows):
         return float("nan"), None
     if isinstance(metric, SetMetric):
         return _jackknifed(metric, kept, n_bootstrap, seed)
     value = float(metric.value(rows.sum(axis=0)))
-    if not n_bootstrap:
+    number = {name: i for i, name in enumerate(dict.fromkeys(dialogues))}
+    if not n_bootstrap or len(number) < min(2, len(rows)):
         return value, None
-    resampled = [metric.value(counts @ rows) for counts in bootstrap_counts(len(rows), n_bootstrap, seed)]
+    sums = np.zeros((len(number), rows.shape[1]))
+    np.add.at(sums, [number[name] for name in dialogues], rows)
+    resampled = [metric.value(counts @ sums) for counts in bootstrap_counts(len(sums), n_bootstrap, seed)]
     return value, percentile_interval(np.concatenate(resampled))
 
 

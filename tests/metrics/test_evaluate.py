@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 import numpy as np
@@ -138,3 +138,17 @@ def test_columns_make_samples() -> None:
     assert [s.references for s in samples] == [tuple(map(Reference, refs)) for refs in OWN]
     assert [s.id for s in samples] == ["1", "2", "3"]
     assert evaluate("bleu(order=1)", samples).n == 3
+
+
+def test_intervals_resample_dialogues() -> None:
+    rng = np.random.default_rng(0)
+    sizes = rng.integers(3, 30, size=60)
+    alone = [Sample(f"{i}", (), "a " * size) for i, size in enumerate(sizes)]
+    copies = [Sample(f"{i}.{k}", (), "a " * size, dialogue=f"{i}") for i, size in enumerate(sizes) for k in range(4)]
+    once, named = evaluate("length", alone), evaluate("length", copies)
+    unnamed = evaluate("length", [replace(sample, dialogue="") for sample in copies])
+    widths = [found.ci[1] - found.ci[0] for found in (once, named, unnamed) if found.ci]
+    assert widths[0] == pytest.approx(widths[1], rel=0.15)  # four equal replies in a dialogue tell no more than one
+    assert widths[0] == pytest.approx(2 * widths[2], rel=0.15)
+    assert dict(named.signature.parts)["dialogues"] == "60"
+    assert evaluate("length", copies[:4]).ci is None  # a single dialogue does not show how dialogues vary
