@@ -115,7 +115,7 @@ def _usable(columns: Mapping[str, Column], people: Array) -> tuple[dict[str, Col
 
 def _rated(metrics: Mapping[str, Column], people: Array, judgments: Judgments, rows: NDArray[np.intp]) -> Rated:
     scores = [column.sign * significance.z_scores(column.scores[rows]) for column in metrics.values()]
-    contexts = np.unique(judgments.contexts[rows], return_inverse=True)[1]
+    contexts = np.unique(judgments.clusters()[rows], return_inverse=True)[1]
     return Rated(np.array(scores).reshape(len(metrics), len(rows)).T, people[rows], contexts)
 
 

@@ -20,7 +20,7 @@ from interloq.meta import correlate
 from interloq.meta.agree import agreement, spread
 from interloq.meta.coefficients import Coefficients, Correlation, chosen, signature_part
 from interloq.meta.judgments import Judgments, collect
-from interloq.meta.levels import Level, level
+from interloq.meta.levels import Level, Samples, level
 from interloq.meta.score_columns import columns_fingerprint, score_columns
 from interloq.meta.score_slope import slope_on_judgments
 from interloq.meta.set_scores import Column, scores_of, set_columns
@@ -238,10 +238,11 @@ def _compare(
 
 
 def _williams(first: Column, second: Column, people: Array, points: Level) -> dict[str, float | None]:
-    """Two-sided p-values for Pearson and, on ranks, Spearman; None for Kendall and for averages over contexts."""
+    """Two-sided p-values for Pearson and, on ranks, Spearman; None for others, averages and samples in dialogues."""
     tests: dict[str, float | None] = dict.fromkeys(points.coefficients)
     found = points.points(first, second, people)
-    if found is None or len(found[2]) < FEWEST:
+    in_dialogues = isinstance(points, Samples) and points.clusters is not None
+    if found is None or len(found[2]) < FEWEST or in_dialogues:
         return tests
     r12, r13, r23 = (
         correlate.values(found[i], found[j], chosen=points.coefficients) for i, j in ((0, 2), (1, 2), (0, 1))

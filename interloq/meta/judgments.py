@@ -45,7 +45,15 @@ class Judgments:
     counted: Counted
     fingerprint: str
     users: tuple[str, ...] = ()  # interlocutor of each sample; empty if nobody rated it in this role
+    dialogues: tuple[str, ...] = ()  # that each sample names; empty if it names none
     notes: tuple[str, ...] = ()
+
+    def clusters(self) -> Index:
+        """Number of each sample's dialogue, or else of its context: samples with the same are not independent."""
+        numbers: dict[str, int] = {}
+        named = zip(self.dialogues or [""] * len(self.keys), self.contexts.tolist(), strict=True)
+        names = [f"dialogue {dialogue}" if dialogue else f"context {context}" for dialogue, context in named]
+        return np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.int64)
 
     def sizes(self) -> Index:
         """Number of judgments of each sample."""
@@ -106,6 +114,7 @@ def aspects(samples: Iterable[Sample | Dialogue]) -> dict[str, tuple[int, int, i
 class _Row:
     key: Key
     context: str
+    dialogue: str
     user: str
     votes: tuple[tuple[str, float], ...]  # (rater, value), in a fixed order
     judgments: int
@@ -120,7 +129,8 @@ def _row(sample: Sample, ratings: Sequence[Rating]) -> _Row:
             raise InputError(
                 f"the rating {value:g} of {format_key(sample.key)} is too large to be averaged", hint="correct it"
             )
-    return _Row(sample.key, context, rated_by(sample), _votes(usable), len(usable), len(ratings) - len(usable))
+    missing = len(ratings) - len(usable)
+    return _Row(sample.key, context, sample.dialogue, rated_by(sample), _votes(usable), len(usable), missing)
 
 
 def _votes(usable: Sequence[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
@@ -168,6 +178,7 @@ def _judgments(rows: Sequence[_Row], aspect: str, notes: Sequence[str]) -> Judgm
         counted=_counted(rows, annotators, raters),
         fingerprint=fingerprint(*("\0".join([*filter(None, row.key), repr(row.votes)]) for row in rows)),
         users=tuple(row.user for row in rows),
+        dialogues=tuple(row.dialogue for row in rows),
         notes=(*notes, *_notes(rows, annotators, raters)),
     )
 

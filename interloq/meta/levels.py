@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Levels of correlation: over all samples, over systems, or over the replies to each context.
 
-`by='none'`    a point is a sample; resamples draw samples. In this module.
+`by='none'`    a point is a sample; resamples draw samples, or dialogues if samples name theirs. In this module.
 `by='system'`  a point is a system. In `systems.py`.
 `by='sample'`  a coefficient within each context, averaged over contexts. In `contexts.py`.
 `by='user'`    the same within each user. In `users.py`.
@@ -16,12 +16,12 @@ from typing import Protocol
 
 import numpy as np
 
-from interloq.errors import InputError
+from interloq.errors import InputError, count
 from interloq.meta import correlate, significance
 from interloq.meta.coefficients import BUILT_IN, Coefficients
 from interloq.meta.contexts import contexts
 from interloq.meta.correlate import complete
-from interloq.meta.judgments import Judgments
+from interloq.meta.judgments import Index, Judgments
 from interloq.meta.set_scores import Column, scores_of
 from interloq.meta.systems import systems
 from interloq.meta.table import By, Estimate
@@ -61,7 +61,9 @@ class Level(Protocol):
 def level(by: By, judgments: Judgments, coefficients: Coefficients = BUILT_IN) -> Level:
     """The level with this name over these samples."""
     if by == "none":
-        return Samples(coefficients)
+        clusters = judgments.clusters()
+        together = any(judgments.dialogues) and len(np.unique(clusters)) < len(clusters)
+        return Samples(coefficients, clusters if together else None)
     if by == "system":
         return replace(systems(judgments), coefficients=coefficients)
     if by == "sample":
@@ -73,14 +75,22 @@ def level(by: By, judgments: Judgments, coefficients: Coefficients = BUILT_IN) -
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """A point is a sample."""
+    """A point is a sample. If dialogues are named, whole `clusters` are resampled, and there are no p-values."""
 
     coefficients: Coefficients = field(default_factory=lambda: BUILT_IN)
+    clusters: Index | None = None  # number of each sample's dialogue
 
     def points(self, *columns: Column) -> list[Array]:
         scores = [scores_of(column) for column in columns]
         rows = complete(*scores)
         return [column[rows] for column in scores]
+
+    def _clusters(self, *columns: Column) -> Index | None:
+        """Cluster of each point, numbered from 0."""
+        if self.clusters is None:
+            return None
+        rows = complete(*map(scores_of, columns))
+        return np.asarray(np.unique(self.clusters[rows], return_inverse=True)[1], dtype=np.int64)
 
     def size(self, *columns: Column) -> int:
         return len(complete(*map(scores_of, columns)))
@@ -89,19 +99,27 @@ class Samples:
         return correlate.values(*self.points(x, y), chosen=self.coefficients)
 
     def estimates(self, x: Column, y: Array) -> dict[str, Estimate]:
-        return correlate.coefficients(*self.points(x, y), chosen=self.coefficients)
+        found = correlate.coefficients(*self.points(x, y), chosen=self.coefficients)
+        return found if self.clusters is None else {name: replace(one, p=None) for name, one in found.items()}
 
     def resampled(self, x: Column, y: Array, n_bootstrap: int, seed: int) -> dict[str, Array]:
-        points = self.points(x, y)
-        return correlate.resampled(*points, n_bootstrap=n_bootstrap, seed=seed, chosen=self.coefficients)
+        points, clusters = self.points(x, y), self._clusters(x, y)
+        chosen = self.coefficients
+        return correlate.resampled(*points, n_bootstrap=n_bootstrap, seed=seed, chosen=chosen, cluster=clusters)
 
     def exchanged(self, first: Column, second: Column, y: Array, n_permutations: int, seed: int) -> dict[str, Array]:
-        a, b, y = self.points(first, second, y)
+        a, b, people = self.points(first, second, y)
+        clusters = self._clusters(first, second, y)
         parts: dict[str, list[Array]] = {name: [] for name in self.coefficients}
-        for swapped in significance.swaps(len(y), n_permutations, seed):
+        n = len(people) if clusters is None else int(clusters.max(initial=-1)) + 1
+        for swapped in significance.swaps(n, n_permutations, seed):
+            swapped_points = swapped if clusters is None else swapped[:, clusters]
             for name, one in self.coefficients.items():
-                parts[name].append(significance.differences(one, a, b, y, swapped))
+                parts[name].append(significance.differences(one, a, b, people, swapped_points))
         return {name: np.concatenate(part) for name, part in parts.items()}
 
     def notes(self) -> list[str]:
-        return []
+        if self.clusters is None:
+            return []
+        n = count(len(np.unique(self.clusters)), "dialogue")
+        return [f"samples belong to {n}: these are resampled, and there are no p-values of coefficients"]

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from interloq.data.dialogue_names import name_dialogues
 from interloq.data.files import read_json, reading_saved
 from interloq.errors import InputError, count
 from interloq.meta.compare_options import CompareOptions, GateOptions
@@ -142,13 +143,16 @@ def _slope(
     why = scored[missing[0]].reason if missing and missing[0] in scored else ""
     example = f", for example {format_key(missing[0])}{f' ({why})' if why else ''}" if missing else ""
     note = _note_unscored(metric, len(missing), len(ratings), example, str(rated_scores or rated))
-    rows = [
-        (values[s.key], ratings[s.key], fingerprint(*(t.text for t in s.context)) if s.context else s.id)
-        for s in samples
-        if s.key in ratings and s.key in values
-    ]
-    scores, people = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
-    return score_slope(scores, people, [row[2] for row in rows]), note
+    known = [sample for sample in name_dialogues(samples) if sample.key in ratings and sample.key in values]
+    scores, people = (np.array([by_key[sample.key] for sample in known]) for by_key in (values, ratings))
+    return score_slope(scores, people, [_cluster(sample) for sample in known]), note
+
+
+def _cluster(sample: Sample) -> str:
+    """What samples that are not independent share."""
+    if sample.dialogue:
+        return f"dialogue {sample.dialogue}"
+    return fingerprint(*(turn.text for turn in sample.context)) if sample.context else sample.id
 
 
 def _scored(

@@ -2,8 +2,8 @@
 """What a difference in a metric's score means in human ratings, from the slope of scores on ratings.
 
 Over rated samples, c is the least-squares slope of score = a + c · rating; its standard error is over clusters of
-samples with the same context. A loss of m in ratings lowers the mean score by c · m, so a difference d of mean scores
-is a difference d / c of ratings. Its interval is Fieller's, which accounts for the errors of both:
+samples of one dialogue or with the same context. A loss of m in ratings lowers the mean score by c · m, so a difference
+d of mean scores is a difference d / c of ratings. Its interval is Fieller's, which accounts for the errors of both:
 
     all θ with (d − θ c)² ≤ t² (Var(d) + θ² Var(c)).
 
@@ -53,7 +53,7 @@ def slope_on_judgments(scores: Array, judgments: Judgments) -> Slope | None:
     known = ~np.isnan(scores) & ~np.isnan(people)
     if known.sum() < LEAST or np.ptp(people[known]) == 0:
         return None
-    found = score_slope(scores[known], people[known], [str(context) for context in judgments.contexts[known]])
+    found = score_slope(scores[known], people[known], [str(cluster) for cluster in judgments.clusters()[known]])
     return Slope(found.value, found.n, found.ci, found.error, found.freedom)
 
 
