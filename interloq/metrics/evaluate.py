@@ -190,7 +190,7 @@ class _Scoring:
         values = np.full(len(ids), np.nan)
         values[scored] = metric.value(rows[scored])
         keys = list(zip(ids, systems, strict=True))
-        dialogues = [self.dialogues.get(keys[j]) or j for j in np.flatnonzero(scored)]
+        dialogues = [self.dialogues.get(keys[j]) or j for j in np.flatnonzero(scored).tolist()]
         value, ci = _bootstrapped(metric, rows[scored], kept, dialogues, n_bootstrap, seed)
         reasons = {key: self.reasons[i][key] for key in keys if key in self.reasons[i]}
         own_notes = tuple(n for n in self.notes[i] if not system or dict(n.by_system).keys() & set(systems))
