@@ -60,8 +60,9 @@ def _work(folder: Path, arguments: list[str], log: str) -> None:
 
 @dataclass
 class Server:
-    """The other side of it."""
+    """The other side of it. Two that run commands in one folder have different names, for their logs."""
 
+    name: str = ""
     process: subprocess.Popen[str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -83,7 +84,7 @@ class Server:
 
     def run(self, folder: Path, arguments: list[str], *, kill_after: float | None = None) -> Run:
         """Run a command in a folder, whole or killed after so many seconds."""
-        before, log = names(folder), folder.with_name(f"{folder.name}.log")
+        before, log = names(folder), folder.with_name(f"{folder.name}{self.name}.log")
         start, appeared = time.monotonic(), None
         with self._started(folder, arguments, log) as ended:
             while not ended.is_set():

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import secrets
 import shutil
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from random import Random
+from signal import SIGKILL
 
 from tests.kill.kill_server import Run, Server
 from tests.kill.kill_verbs import Verb
@@ -16,6 +19,7 @@ TIMES = {"training_times.json"}  # say how long it took
 RUN = "run"  # always the same place: some models name the folders they were made from
 MOST_KILLS = 3
 REFUSED = 2
+KILLED_FIRST = 0.3  # share of trials with two commands in which the first is killed
 
 
 class TrialError(AssertionError):
@@ -66,12 +70,40 @@ def trial(server: Server, verb: Verb, known: Reference, rng: Random) -> int:
             _check(run, known.code, *([REFUSED] if verb.once else []))
             first, seconds = min(first, run.appeared), min(seconds, run.seconds)
     _check(server.run(folder, verb.arguments), known.code, *([REFUSED] if verb.once else []))
+    _compare(folder, known)
+    return killed
+
+
+def _compare(folder: Path, known: Reference) -> None:
     found = content(folder)
     if found != known.content:
         kept = folder.with_name(f"failed-{secrets.token_hex(3)}")
         folder.rename(kept)
         raise TrialError(f"{differing(found, known.content)} in {kept}")
-    return killed
+
+
+def rival_trial(first: Server, second: Server, verb: Verb, known: Reference, rng: Random) -> bool:
+    """Run a command twice in one folder at once; returns whether the second one met the first at work.
+
+    The second is refused, or finds that everything is done. The first is never disturbed, unless it is killed here:
+    then the second may finish the work. Whatever happens, the files end as those of an undisturbed run.
+    """
+    folder = known.inputs.parent / RUN
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(known.inputs, folder)
+    kill_after = rng.uniform(0.7 * known.first, 0.95 * known.seconds) if rng.random() < KILLED_FIRST else None
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(first.run, folder, verb.arguments, kill_after=kill_after)
+        time.sleep(rng.uniform(known.first, known.seconds))
+        late = second.run(folder, verb.arguments)
+        early = running.result()
+    _check(early, known.code, *([-SIGKILL] if kill_after is not None else []))
+    _check(late, known.code, REFUSED)
+    if late.code == REFUSED and "another process" not in late.log.read_text():
+        raise TrialError(f"refused for another reason; {late.log}:\n{late.log.read_text()[-1500:]}")
+    _check(first.run(folder, verb.arguments), known.code)
+    _compare(folder, known)
+    return late.code == REFUSED
 
 
 def content(folder: Path) -> dict[str, str]:

@@ -1,4 +1,7 @@
-"""`make soak`: many trials of every verb, and the counts. TRIALS=1000 make soak runs more; SEED=… runs others."""
+"""`make soak`: many trials of every verb, and the counts; every second trial of a training runs it twice in one folder.
+
+TRIALS=1000 make soak runs more; SEED=… runs others.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from pathlib import Path
 from random import Random
 
 from tests.kill.kill_server import Server
-from tests.kill.kill_trials import Reference, TrialError, trial, undisturbed
+from tests.kill.kill_trials import Reference, TrialError, rival_trial, trial, undisturbed
 from tests.kill.kill_verbs import VERBS
 
 
@@ -20,7 +23,7 @@ def main() -> int:
     wanted = [verb for verb in VERBS if os.environ.get("ONLY", "") in verb.name]
     known: dict[str, Reference] = {}
     done, killed, failed = Counter[str](), Counter[str](), Counter[str]()
-    with Server() as server:
+    with Server() as server, Server(name="-rival") as rival:
         for number in range(trials):
             verb = wanted[number % len(wanted)]
             place = folder / verb.name.replace(" ", "-")
@@ -31,7 +34,10 @@ def main() -> int:
                 if verb.name not in known:
                     known[verb.name] = undisturbed(server, verb, place)
                 rng = Random(f"{seed} {number}")
-                killed[verb.name] += trial(server, verb, known[verb.name], rng)
+                if verb.name.startswith("train ") and number // len(wanted) % 2:
+                    rival_trial(server, rival, verb, known[verb.name], rng)
+                else:
+                    killed[verb.name] += trial(server, verb, known[verb.name], rng)
             except TrialError as error:
                 failed[verb.name] += 1
                 print(f"{verb.name}, trial {number}: {error}", flush=True)

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from tests.kill.kill_server import Server
-from tests.kill.kill_trials import trial, undisturbed
+from tests.kill.kill_trials import rival_trial, trial, undisturbed
 from tests.kill.kill_verbs import VERBS, Verb
 
 TRIALS, MOST_TRIALS = 3, 12
@@ -29,6 +29,16 @@ def test_a_killed_command_ends_as_if_it_had_not_been(server: Server, verb: Verb,
     while not any(kills) and len(kills) < MOST_TRIALS:
         kills.append(trial(server, verb, known, rng))
     assert any(kills), "no kill came in time: the test proved nothing"
+
+
+def test_two_trainings_in_one_folder_do_not_disturb_each_other(server: Server, tmp_path: Path) -> None:
+    (verb,) = [verb for verb in VERBS if verb.name == "train vectors"]
+    known = undisturbed(server, verb, tmp_path)
+    rng, met = Random(verb.name), []
+    with Server(name="-rival") as rival:
+        while len(met) < TRIALS or (not any(met) and len(met) < MOST_TRIALS):
+            met.append(rival_trial(server, rival, verb, known, rng))
+    assert any(met), "the second never met the first at work: the test proved nothing"
 
 
 def test_every_verb_is_known_once() -> None:
