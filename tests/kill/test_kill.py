@@ -34,7 +34,7 @@ def test_a_killed_command_ends_as_if_it_had_not_been(server: Server, verb: Verb,
 def test_two_trainings_in_one_folder_do_not_disturb_each_other(server: Server, tmp_path: Path) -> None:
     (verb,) = [verb for verb in VERBS if verb.name == "train vectors"]
     known = undisturbed(server, verb, tmp_path)
-    rng, met = Random(verb.name), []
+    rng, met = Random(verb.name), list[bool]()
     with Server(name="-rival") as rival:
         while len(met) < TRIALS or (not any(met) and len(met) < MOST_TRIALS):
             met.append(rival_trial(server, rival, verb, known, rng))
