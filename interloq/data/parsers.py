@@ -10,6 +10,7 @@ from dataclasses import fields
 from types import UnionType
 from typing import Any
 
+from interloq.data.synonyms import FIELDS
 from interloq.errors import InputError
 from interloq.records import Dialogue, Pair, Post, Preference, Rating, Reference, Sample, Score, Turn
 
@@ -220,8 +221,17 @@ def _has(value: Mapping[str, Any]) -> str:
 
 
 def _mapping(name: str, value: Mapping[str, Any], of: str) -> str:
-    close = difflib.get_close_matches(name, value, n=1, cutoff=0.5)
-    return f" or map it: --map {name}={close[0] if close else 'NAME'}" if value and not of else ""
+    if of or not value:
+        return ""
+    close = _nested(name, value) or difflib.get_close_matches(name, value, n=1, cutoff=0.5)
+    return f" or map it: --map {name}={close[0] if close else 'NAME'}"
+
+
+def _nested(name: str, value: Mapping[str, Any]) -> list[str]:
+    """Paths to fields within objects of a record that have this name or another name for it."""
+    names = {name, *(other for fields_of in FIELDS.values() for other in fields_of.get(name, ()))}
+    objects = {key: item for key, item in value.items() if isinstance(item, dict)}
+    return [f"{key}.{inner}" for key, item in objects.items() for inner in item if inner in names]
 
 
 def _number(value: Any, name: str) -> float | None:

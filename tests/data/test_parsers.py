@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interloq import Rating, Reference, Sample, Score, Turn, load, write
+from interloq import InputError, Rating, Reference, Sample, Score, Turn, load, write
 from interloq.data.jsonl import to_json
 from interloq.data.parsers import PARSERS
 from interloq.errors import ReadWarning
@@ -24,6 +24,8 @@ sample_records = st.builds(
     references=st.lists(st.builds(Reference, texts, st.floats(-1, 1), texts), max_size=3),
     system=texts,
     ratings=st.lists(st.builds(Rating, st.none() | st.floats(-9, 9), texts, texts, texts, texts), max_size=3),
+    dialogue=texts,
+    fields=st.dictionaries(st.sampled_from(["topic", "", "näme"]), texts | st.integers(-9, 9) | st.booleans()),
 )
 
 
@@ -55,3 +57,10 @@ def test_details_of_a_score_are_read_and_omitted_if_empty() -> None:
     assert to_json(score) == written
     assert "details" not in to_json(PARSERS["scores"]({"id": "s", "metric": "m", "value": 1}, "1"))
     assert hash(score)
+
+
+def test_a_field_within_an_object_is_proposed(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"outputs": {"answer": "fine"}, "meta": {"model": "x"}}\n')
+    with pytest.raises(InputError, match=r"--map response=outputs\.answer"):
+        load(path)
