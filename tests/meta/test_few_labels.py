@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from interloq.meta.few_labels import LEAST, prediction_powered, tuned_weight
+from interloq.meta.few_labels import LEAST, are_selected, prediction_powered, tuned_weight
 from interloq.statistics.clustered import Array
 
 NAMES = [str(i) for i in range(1030)]
@@ -68,3 +69,24 @@ def test_constant_scores_leave_the_labels() -> None:
     assert found.powered
     assert found.powered.value == pytest.approx(found.labels_alone.value)
     assert tuned_weight(np.arange(3.0), np.ones(3), np.ones(4)) == 0
+
+
+def labelled(scores: Array, rated: NDArray[np.intp]) -> Array:
+    """Ratings of these units; NaN for the others."""
+    ratings = np.full(len(scores), np.nan)
+    ratings[rated] = 3.0
+    return ratings
+
+
+def test_labels_that_were_chosen_by_score_are_noticed() -> None:
+    rng = np.random.default_rng(3)
+    scores = rng.normal(size=400)
+    order = np.argsort(scores)
+    for chosen in (order[:30], order[-30:], np.concatenate([order[:15], order[-15:]]), order[185:215]):
+        assert are_selected(labelled(scores, chosen), scores)
+    random = [are_selected(labelled(scores, rng.permutation(400)[:30]), scores) for _ in range(300)]
+    assert sum(random) / 300 < 0.06
+    assert not are_selected(labelled(scores, order[:9]), scores)  # too few to tell
+    assert not are_selected(labelled(scores, order), scores)  # all units are rated
+    assert are_selected(labelled(scores, order[:200]), (scores > np.median(scores)).astype(float))
+    assert not are_selected(labelled(scores, order[:30]), np.ones(400))
