@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from sqlalchemy import select
 
 from interloq.data.jsonl import write
 from interloq.errors import InputError
+from interloq.pipelines.score_file import score_file
 from interloq.records import Dialogue, Score
 from interloq.web.database import open_database
 from interloq.web.schema import item
@@ -108,6 +110,20 @@ def test_a_refused_file_adds_nothing(tmp_path: Path) -> None:
     write(tmp_path / "scores.jsonl", [Score("1", "bleu", 0.5)], kind="scores")
     with pytest.raises(InputError, match="contains scores"):
         add_to_study(tmp_path / "study.db", tmp_path / "scores.jsonl", settings)
+
+
+def test_scores_of_other_samples_with_the_same_ids_are_refused(tmp_path: Path) -> None:
+    paths = [tmp_path / name for name in ("scored.jsonl", "samples.jsonl", "scores.jsonl")]
+    write(paths[1], replies(3, ["one"]), kind="samples")
+    write(paths[0], [replace(sample, response="something else") for sample in replies(3, ["one"])], kind="samples")
+    score_file(paths[0], ["length"], paths[2], n_bootstrap=0)
+    with pytest.raises(InputError, match="its scores are of other samples"):
+        add_to_study(
+            tmp_path / "study.db",
+            paths[1],
+            read_settings(None, default_name="x", kind="rate"),
+            scores=paths[2],
+        )
 
 
 def test_names_of_tasks_come_from_files() -> None:
