@@ -8,13 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import jinja2
-
 from interloq.errors import InputError
+from interloq.models.chat_template import Message, TemplateRefused, render_chat
 from interloq.play.bot import roles
 from interloq.records import Turn
-
-Message = dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -103,12 +100,16 @@ class Prompts:
         for attempt in ([*system, *messages], [*system, *opened]):
             try:
                 return self._rendered(attempt)
-            except jinja2.TemplateError:
+            except TemplateRefused:
                 continue
-        return self._rendered(merged)
+        try:
+            return self._rendered(merged)
+        except TemplateRefused as error:
+            hint = "write chat=False"
+            raise InputError(f"the chat template refuses {len(merged)} messages: {error}", hint=hint) from error
 
     def _rendered(self, messages: list[Message]) -> str:
-        return str(self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
+        return render_chat(self.tokenizer, messages)
 
 
 def _joined(turns: Sequence[Turn], who: Sequence[str]) -> list[Message]:

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from interloq.errors import InputError
+from interloq.models.chat_template import Message, TemplateRefused, render_chat
 
 Layout = Literal["eos", "lines", "chat"]
 Turns = Sequence[str]
@@ -79,17 +80,19 @@ class TurnTokens:
         messages = [{"role": roles[i % 2], "content": turn} for i, turn in enumerate(reversed(turns))][::-1]
         try:
             text = self._text(messages)
-        except Exception:  # templates raise anything, mostly because the user must speak first
-            text = self._text([{"role": "user", "content": ""}, *messages])
+        except TemplateRefused:  # mostly because the user must speak first
+            text = self._text_after([{"role": "user", "content": ""}, *messages])
         return self.numbers([text])[0] or self.first()
 
-    def _text(self, messages: list[dict[str, str]]) -> str:
+    def _text(self, messages: list[Message]) -> str:
+        return render_chat(self.tokenizer, messages, where=self.where)
+
+    def _text_after(self, messages: list[Message]) -> str:
         try:
-            made: str = self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
-        except Exception as error:
+            return self._text(messages)
+        except TemplateRefused as error:
             raise InputError(
-                f"the chat template refuses a dialogue of {len(messages)} turns: {str(error).strip():.100}",
+                f"the chat template refuses a dialogue of {len(messages)} turns: {error!s:.100}",
                 hint="use layout='eos' or layout='lines'",
                 where=self.where,
             ) from error
-        return made
