@@ -20,7 +20,11 @@ _RATER = "a rater of references, such as gru(model='FOLDER'); make one: interloq
 
 @dataclass(frozen=True)
 class Needs:
-    """What a metric needs; `fields` describes each required field, with a command or tested model that gives it."""
+    """What a metric needs; `fields` describes each required field, with a command or tested model that gives it.
+
+    `extra` lists the extras with its packages, separated by commas; of `ready|encoder` either is enough, and the first
+    is the one to begin with.
+    """
 
     references: bool = False
     context: bool = False
@@ -31,7 +35,8 @@ class Needs:
         """The needs on one short line, for lists."""
         given = [f"{name}: {re.split('[;:]', what)[0]}" for name, what in self.fields.items()]
         parts = ["references"] * self.references + ["a context"] * self.context + given
-        return "; ".join([*parts, *([f"interloq[{self.extra}]"] if self.extra else [])]) or "nothing"
+        extra = self.extra.replace("|", " or ")
+        return "; ".join([*parts, *([f"interloq[{extra}]"] if extra else [])]) or "nothing"
 
 
 def _scorer(part: str, *, extra: str = "encoder", options: str = "", context: bool = True) -> Needs:
@@ -55,10 +60,11 @@ METRICS: dict[str, Needs] = {
         fields={
             "am": f"an adequacy metric, such as deep_am(model='{SENTENCE_ENCODER}')",
             "fm": "a fluency metric, such as deep_fm(model='FOLDER')",
-        }
+        },
+        extra="ready|encoder",
     ),
     "bert_ruber": _scorer("bert-ruber", options=f" --encoder {SENTENCE_ENCODER}"),
-    "bertscore": Needs(references=True, fields={"model": _ENCODER}, extra="encoder"),
+    "bertscore": Needs(references=True, fields={"model": _ENCODER}, extra="ready|encoder"),
     "blend": Needs(
         fields={"metrics": "metrics, such as (chrf,rouge_l); interloq choose RATED -o FILE learns their weights"}
     ),
@@ -66,7 +72,7 @@ METRICS: dict[str, Needs] = {
     "bleu_star": _REFERENCES,
     "chrf": _REFERENCES,
     "dcp": _interlocutor("dcp", "continuity DIALOGUES"),
-    "deep_am": Needs(context=True, fields={"model": _ENCODER}, extra="encoder"),
+    "deep_am": Needs(context=True, fields={"model": _ENCODER}, extra="ready|encoder"),
     "deep_fm": Needs(context=True, fields={"model": _LANGUAGE_MODEL}, extra="encoder"),
     "delta_bleu": _REFERENCES,
     "distinct": Needs(),
@@ -82,7 +88,8 @@ METRICS: dict[str, Needs] = {
     ),
     "length": Needs(),
     "llm_judge": Needs(
-        fields={"model": f"{_LANGUAGE_MODEL}; or, with endpoint='http://…/v1', the model's name there"}, extra="encoder"
+        fields={"model": f"{_LANGUAGE_MODEL}; or, with endpoint='http://…/v1', the model's name there"},
+        extra="endpoint|encoder",
     ),
     "meteor": Needs(references=True, extra="meteor"),
     "mlm": Needs(
@@ -103,14 +110,15 @@ METRICS: dict[str, Needs] = {
     "relevance": Needs(
         context=True,
         fields={"model": f"a trained scorer, or 'ready' with interloq[ready]; {_make('relevance')}"},
-        extra="encoder",
+        extra="ready|encoder",
     ),
     "rouge_l": _REFERENCES,
     "ruber": Needs(
         fields={
             "referenced": "a metric with references, such as delta_bleu",
             "unreferenced": "a metric without references, such as ruber_unreferenced(model='FOLDER')",
-        }
+        },
+        extra="rater",
     ),
     "ruber_referenced": _WITH_VECTORS,
     "ruber_unreferenced": _scorer("ruber", extra="rater"),
@@ -124,7 +132,7 @@ METRICS: dict[str, Needs] = {
     ),
     "valid": _scorer("valid", context=False),
     "vbertscore": Needs(
-        context=True, fields={"index": _INDEX, "rater": _RATER, "model": _ENCODER}, extra="retrieve,rater,encoder"
+        context=True, fields={"index": _INDEX, "rater": _RATER, "model": _ENCODER}, extra="retrieve,rater,ready|encoder"
     ),
     "vbleu": Needs(context=True, fields={"index": _INDEX, "rater": _RATER}, extra="retrieve,rater"),
     "vector_extrema": _WITH_VECTORS,

@@ -32,6 +32,7 @@ SUITES = {  # tests of several modules at once
     "cli/test_train_relevance.py": "train relevance, as a user runs it",
     "cli/test_train_ruber.py": "train ruber, as a user runs it",
     "cli/test_train_valid.py": "train valid, as a user runs it",
+    "cli/test_without_extras.py": "every verb without optional packages",
     "data/corpus/test_build_real.py": "real logs",
     "data/sets/test_loaders_real.py": "real data sets",
     "data/test_datasets.py": "real datasets of Hugging Face",

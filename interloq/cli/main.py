@@ -135,7 +135,14 @@ def _run(verb: str, arguments: Sequence[str]) -> int:
     args = verb_parser(verb, next(iter(arguments), "")).parse_args(arguments)
     check_paths(args)
     with table_format(getattr(args, "table_format", "text")), verb_output(getattr(args, "output", None)):
-        code: int = importlib.import_module(f"interloq.cli.{verb}").run(args)
+        try:
+            code: int = importlib.import_module(f"interloq.cli.{verb}").run(args)
+        except ModuleNotFoundError as error:
+            from interloq.report.installation import missing_dependency
+
+            if missing := missing_dependency(f"interloq {verb}", error):
+                raise missing from error
+            raise
     return code
 
 

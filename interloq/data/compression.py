@@ -9,10 +9,14 @@ import io
 import lzma
 import sys
 import zlib
+from collections.abc import Iterator
 from typing import IO, Any
+
+from interloq.errors import InputError
 
 COMPRESSED = (".gz", ".xz", ".zst")
 WINDOW = 2**27  # the limit of the zstd program
+RATIO, FREE = 1_000, 2**25  # a file may expand this many times, and always to this many bytes
 _STEP = 2**11  # bytes decompressed at a time: a few may expand to many megabytes
 
 
@@ -25,6 +29,17 @@ def decompressed(file: IO[bytes], suffix: str, *, window: int = WINDOW) -> conte
     if suffix == ".zst":
         return io.BufferedReader(_Frames(file, window), 2**17)
     return contextlib.nullcontext(file)
+
+
+@contextlib.contextmanager
+def decompressed_records(file: IO[bytes], suffix: str) -> Iterator[Any]:
+    """The decompressed stream of a file of records, which is read from start to end.
+
+    If it expands far more than records do, reading ends with an error: a few kilobytes may be hours of work.
+    """
+    counted: Any = _Counted(file)
+    with decompressed(counted if suffix in COMPRESSED else file, suffix) as stream:
+        yield io.BufferedReader(_Bounded(stream, counted), 2**17) if suffix in COMPRESSED else stream
 
 
 def compressed(file: IO[bytes], suffix: str) -> contextlib.AbstractContextManager[Any]:
@@ -44,6 +59,39 @@ def damage(*more: type[Exception]) -> tuple[type[Exception], ...]:
     """Errors raised when reading a broken file, and `more`; zstandard's error only if it is loaded."""
     zstandard = sys.modules.get("zstandard")
     return (EOFError, OSError, lzma.LZMAError, zlib.error, *([zstandard.ZstdError] if zstandard else []), *more)
+
+
+class _Counted:
+    """A file that counts the bytes read from it."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file, self.size = file, 0
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._file.read(size)
+        self.size += len(data)
+        return data
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+
+class _Bounded(io.RawIOBase):
+    """A decompressed stream that ends with an error if it is far larger than what it was made from."""
+
+    def __init__(self, stream: Any, source: _Counted) -> None:
+        self._stream, self._source, self._size = stream, source, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        size: int = self._stream.readinto(buffer)
+        self._size += size
+        if self._size > max(FREE, RATIO * self._source.size):
+            what = f"{self._source.size:,} bytes expand to more than {self._size:,}, as no file of records does"
+            raise InputError(what, hint="if it is right, decompress it first", where=getattr(self._source, "name", ""))
+        return size
 
 
 class _Frames(io.RawIOBase):

@@ -12,7 +12,7 @@ from typing import IO, Any
 
 import orjson
 
-from interloq.data.compression import COMPRESSED, compressed, damage, decompressed
+from interloq.data.compression import COMPRESSED, compressed, damage, decompressed_records
 from interloq.data.durable import atomic_file
 from interloq.data.write_errors import one_line, writing
 from interloq.errors import InputError, InterloqError, short_repr
@@ -54,7 +54,7 @@ def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
         file = path.open("rb")
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}", hint="check the path") from error
-    with file, decompressed(file, path.suffix.lower()) as stream:
+    with file, decompressed_records(file, path.suffix.lower()) as stream:
         yield stream
 
 
@@ -65,13 +65,13 @@ def lines(path: str | Path) -> Iterator[tuple[int, bytes]]:
         try:
             while line := stream.readline(MAX_LINE + 1):
                 number += 1
-                while not line.endswith(b"\n") and len(line) > MAX_LINE:
-                    rest = stream.readline(MAX_LINE)  # skip the rest in pieces
-                    if not rest or rest.endswith(b"\n"):
-                        break
+                is_cut = not line.endswith(b"\n") and len(line) > MAX_LINE
                 if number == 1:
                     line = line.removeprefix(b"\xef\xbb\xbf")
                 yield number, line.rstrip(b"\r\n")
+                while is_cut:  # the rest is skipped in pieces, and only if a further line is wanted
+                    rest = stream.readline(MAX_LINE)
+                    is_cut = bool(rest) and not rest.endswith(b"\n")
         except damage() as error:
             raise InputError(
                 f"the file is damaged or truncated: {error}",

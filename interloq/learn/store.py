@@ -22,6 +22,7 @@ from interloq.errors import InputError, short_repr
 from interloq.signature import file_fingerprint
 
 SCHEMA = 1
+MOST = 2**26  # of anything that is counted: more than the words of any vocabulary
 WEIGHTS, FACTS = "model.safetensors", "model.json"
 
 
@@ -55,7 +56,11 @@ def load_model(folder: str | Path, *, kind: str) -> tuple[dict[str, Any], dict[s
 def read_facts(folder: str | Path, *, kind: str) -> dict[str, Any]:
     """Facts saved with a model of this kind."""
     folder = Path(folder)
-    if not (folder / FACTS).is_file():
+    try:
+        exists = (folder / FACTS).is_file()
+    except OSError as error:  # such as a name that is too long, which may come from a file
+        raise InputError(f"cannot read the folder {str(folder)!r:.80}: {error.strerror}") from error
+    if not exists:
         pickled = sorted(path.name for path in folder.glob("*") if path.suffix in (".bin", ".pt", ".pth", ".ckpt"))
         seen = f"only {pickled[0]}, and pickles are not loaded" if pickled else f"no {FACTS}"
         raise InputError(f"no model in the folder: {seen}", hint=f"use the folder of a {kind} model", where=str(folder))
@@ -88,11 +93,18 @@ def check_temperature(facts: Mapping[str, Any]) -> None:
         raise ValueError(f"the temperature is {short_repr(facts['temperature'])}")
 
 
-def check_counts(config: Mapping[str, Any], *names: str, least: int = 1) -> None:
-    """Check settings that are counts: whole numbers, at least `least`."""
+def check_counts(config: Mapping[str, Any], *names: str, least: int = 1, most: int = MOST) -> None:
+    """Check settings that are counts: whole numbers from `least` to `most`."""
     for name in names:
-        if not isinstance(config[name], int) or config[name] < least:
-            raise ValueError(f"{name!r} is {short_repr(config[name])}")
+        if type(config[name]) is not int or not least <= config[name] <= most:
+            raise ValueError(f"{name!r} is {short_repr(config[name])}, not a number from {least} to {most:,}")
+
+
+def check_texts(values: Mapping[str, Any], *names: str) -> None:
+    """Check facts that are texts."""
+    for name in names:
+        if not isinstance(values[name], str):
+            raise ValueError(f"{name!r} is {short_repr(values[name])}, not a text")
 
 
 def restored(

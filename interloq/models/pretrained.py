@@ -61,9 +61,15 @@ def model_folder(name: str | Path, *, download: bool = True) -> Path:
     A name that comes from a file has `download=False`: only the user decides what is downloaded (see trust.py).
     """
     name = str(name)
+    try:
+        is_folder = Path(name).is_dir()
+    except OSError as error:  # such as a name that is too long
+        raise InputError(
+            f"cannot read the model folder {name!r:.80}: {error.strerror}", hint="check the path"
+        ) from error
     if name.startswith(HUB):
         folder = _from_hub(name.removeprefix(HUB), download=download)
-    elif Path(name).is_dir():
+    elif is_folder:
         folder = Path(name)
     elif Path(name).exists() or os.sep in name or name.startswith((".", "~")):
         kind = "is not a folder" if Path(name).exists() else "does not exist"

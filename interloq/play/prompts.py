@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,6 +38,9 @@ class Prompts:
             separator = tokenizer.eos_token or ""
         if not template and not separator:
             raise InputError("the model has no end token", hint="use another separator than 'eos'")
+        if template:
+            with contextlib.suppress(TemplateRefused):  # exceeding the limits is an error now, not in each dialogue
+                render_chat(tokenizer, [{"role": "user", "content": "hello"}])
         return cls(tokenizer, template, system, separator, room, _special(tokenizer))
 
     def tokens(self, dialogues: Sequence[Sequence[Turn]]) -> list[list[int]]:

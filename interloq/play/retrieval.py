@@ -45,6 +45,10 @@ class Retrieval(Component):
         found = self._opened.search(queries, k=self.k + SPARE)
         return [self._reply(*each) for each in zip(dialogues, seeds, found, strict=True)]
 
+    def try_out(self, turns: Sequence[Turn]) -> None:
+        """Search once, so that an index that cannot be searched here is an error before the first dialogue."""
+        self._opened.search([Query(turns[-1].text if turns else "")], k=1)
+
     @property
     def side_effect(self) -> str:
         """Text that names the server it contacts."""

@@ -23,7 +23,7 @@ from scipy import stats
 from interloq.data.files import reading_saved
 from interloq.errors import InputError
 from interloq.learn.start import Start
-from interloq.learn.store import check_counts, load_model, read_facts, restored
+from interloq.learn.store import check_counts, check_texts, load_model, read_facts, restored
 from interloq.metrics.context_reply import NO_CONTEXT
 from interloq.metrics.metric import NO_REFERENCES
 from interloq.models.batches import bucketed
@@ -100,8 +100,12 @@ class Reliability:
         facts, tensors = load_model(folder, kind=KIND)
         with reading_saved(folder):
             config, fine_tuned = facts["config"], facts["encoder"] is None
-            check_counts(config, "turns", "context", "reply", "longest", "dimensions", "hidden", "ensemble")
+            check_counts(config, "turns", "context", "reply", "longest", "dimensions", "hidden")
+            check_counts(config, "ensemble", most=len(tensors))  # each member has weights of its own
             sizes = [config[name] for name in ("dimensions", "hidden", "ensemble")]
+            check_texts(facts["metric"], "spec", "id")
+            check_texts(facts, "subwords")
+            warning(facts["dev"])  # its figures must be numbers
 
         def make() -> PairNetwork:
             own = CrossEncoder.empty(folder, 1) if fine_tuned else None

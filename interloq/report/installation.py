@@ -10,6 +10,7 @@ import os
 import platform
 import re
 import tempfile
+import traceback
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, distributions, requires, version
@@ -18,11 +19,17 @@ from typing import Any
 
 from interloq.data.cache_folder import cache_folder
 from interloq.data.pseudonyms import key_file
+from interloq.errors import MissingDependencyError
 from interloq.learn.ready import READY, READY_FOLDER
 from interloq.models.vector_cache import VARIABLE
 from interloq.needs import METRICS, SENTENCE_ENCODER
 from interloq.version import __version__
 
+MODULES = {"faiss-cpu": "faiss", "lingua-language-detector": "lingua", "mecab-python3": "MeCab"}
+EXTRAS_OF_PARTS = {  # parts of this package whose extra has another name
+    **dict.fromkeys(("models", "learn", "scorers", "metrics", "interlocutor", "reliability", "play"), "encoder"),
+    "rate": "rater",
+}
 PACKAGE, ALL, WEIGHTS = "interloq", "all", ".safetensors"
 _REQUIREMENT = re.compile(
     r"(?P<name>[\w.-]+)(?:\[[^]]*\])?\s*(?P<versions>[^;]*)(?:;.*extra == ['\"](?P<extra>[\w-]+))?"
@@ -138,6 +145,31 @@ def _extras() -> Iterator[Extra]:
         yield Extra(name, tuple(packages))
 
 
+def missing_dependency(needed_by: str, error: ModuleNotFoundError) -> MissingDependencyError | None:
+    """The error that names the extra with a missing package; None if no extra has it.
+
+    Of several, it is the extra of the part of this package that needs it, the outermost one first.
+    """
+    module = str(error.name).split(".")[0]
+    having: dict[str, Requirement] = {}
+    for extra in sorted(_extras(), key=lambda extra: (len(extra.packages), extra.name)):
+        for package in extra.packages:
+            if extra.name not in ("", ALL) and _module(package.name) == module:
+                having[extra.name] = package
+    if not having:
+        return None
+    smallest = next(iter(having))
+    parts = [str(frame.f_globals.get("__name__")).split(".") for frame, _ in traceback.walk_tb(error.__traceback__)]
+    owners = [EXTRAS_OF_PARTS.get(part[1], part[1]) for part in parts if part[0] == PACKAGE and len(part) > 1]
+    name = next((owner for owner in owners if owner in having), smallest)
+    return MissingDependencyError(needed_by, having[name].name, name)
+
+
+def _module(package: str) -> str:
+    """The module that a package installs."""
+    return MODULES.get(package, package.replace("-", "_"))
+
+
 def _installed(name: str) -> str | None:
     try:
         return version(name)
@@ -160,7 +192,11 @@ def _numbers(text: str) -> list[int]:
 
 def _missing(needed: str, extras: dict[str, Extra]) -> str:
     """Extras that a metric needs and that are not complete, as a command."""
-    absent = [name for name in needed.split(",") if name in extras and not extras[name].is_complete]
+    absent = []
+    for alternatives in needed.split(","):
+        known = [name for name in alternatives.split("|") if name in extras]
+        if known and not any(extras[name].is_complete for name in known):
+            absent.append(known[0])
     return f"pip install '{PACKAGE}[{','.join(absent)}]'" if absent else ""
 
 

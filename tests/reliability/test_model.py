@@ -17,7 +17,8 @@ from interloq.learn.start import Start
 from interloq.reliability import model as module
 from interloq.reliability.augment import Request, augment
 from interloq.reliability.features import encoded, frozen_reader
-from interloq.reliability.model import Prediction, Reliability, why_undefined
+from interloq.reliability.model import Prediction, Reliability, saved_signature, why_undefined
+from tests.made_damage import check_damaged_facts
 from tests.reliability.made_model import SMALL, small_model, topic_encoder
 
 QUERY = ("well", "tea ?")
@@ -151,7 +152,10 @@ def test_a_moved_encoder_can_be_named(folder: Path, model: Reliability, tmp_path
     assert moved.signature() == model.signature()
 
 
-@pytest.mark.parametrize("change", [{"hidden": 0}, {"ensemble": "x"}, {"dimensions": 31}, {"hidden": 17}])
+@pytest.mark.parametrize(
+    "change",
+    [{"hidden": 0}, {"ensemble": "x"}, {"ensemble": 2**31}, {"ensemble": True}, {"dimensions": 31}, {"hidden": 17}],
+)
 def test_damaged_facts_are_refused(folder: Path, tmp_path: Path, change: dict[str, Any]) -> None:
     damaged = tmp_path / "damaged"
     shutil.copytree(folder, damaged)
@@ -160,6 +164,25 @@ def test_damaged_facts_are_refused(folder: Path, tmp_path: Path, change: dict[st
     (damaged / "model.json").write_text(json.dumps(facts))
     with pytest.raises(InputError, match="damaged"):
         Reliability.load(damaged, device="cpu")
+
+
+def test_every_damaged_fact_is_refused_or_not_needed(folder: Path, tmp_path: Path) -> None:
+    damaged = shutil.copytree(folder, tmp_path / "damaged")
+
+    def use() -> None:
+        found = Reliability.load(damaged, device="cpu")
+        assert found.metric
+        assert found.signature() == saved_signature(damaged)
+        found.warning()
+        found.predict([QUERY], [REFERENCES])
+
+    unread = ("examples", "best", "job", "source", "signature", "dev")
+    assert check_damaged_facts(damaged / "model.json", use, but=unread) > 20
+    facts = json.loads((folder / "model.json").read_text())
+    for dev in (None, {}, {**facts["dev"], "mse": "x"}, {**facts["dev"], "mse_of_size": None}):
+        (damaged / "model.json").write_text(json.dumps({**facts, "dev": dev}))
+        with pytest.raises(InputError, match="damaged"):
+            Reliability.load(damaged, device="cpu")
 
 
 def test_a_network_that_is_no_better_than_simple_baselines_warns(model: Reliability) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from interloq.needs import SENTENCE_ENCODER
 from interloq.report import installation as module
-from interloq.report.installation import Extra, Installation, Requirement, installation
+from interloq.report.installation import Extra, Installation, Requirement, installation, missing_dependency
 
 LINES = [
     "numpy>=2.0",
@@ -57,8 +57,57 @@ def test_extras_with_the_command_that_completes_them(found: Installation) -> Non
 
 
 def test_metrics_without_their_packages(found: Installation) -> None:
-    assert found.metrics["bertscore"] == "pip install 'interloq[encoder]'"
+    assert found.metrics["perplexity"] == "pip install 'interloq[encoder]'"
     assert found.metrics["bleu"] == ""
+
+
+def test_the_extra_that_a_metric_needs_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the README begins with, `relevance(model='ready')`, needs more than the packages of a network."""
+    lines = [
+        "absent-package; extra == 'ready'",
+        "absent-package; extra == 'encoder'",
+        "absent-one; extra == 'endpoint'",
+    ]
+    monkeypatch.setattr(module, "_gpu", lambda: "none")
+    monkeypatch.setattr(module, "requires", lambda _: [*lines, "absent-one; extra == 'rater'"])
+    found = installation().metrics
+    assert found["relevance"] == found["bertscore"] == found["am_fm"] == "pip install 'interloq[ready]'"
+    assert found["llm_judge"] == "pip install 'interloq[endpoint]'"
+    assert (found["ruber"], found["perplexity"]) == ("pip install 'interloq[rater]'", "pip install 'interloq[encoder]'")
+    monkeypatch.setattr(module, "requires", lambda _: [lines[0], "numpy; extra == 'encoder'", lines[2]])
+    found = installation().metrics
+    assert found["relevance"] == found["llm_judge"] == ""  # a network of one's own, a local model
+
+
+def raised_in(name: str, package: str) -> ModuleNotFoundError:
+    """The error of an import in a module of this name."""
+    try:
+        exec("raise ModuleNotFoundError('none', name=package)", {"__name__": name, "package": package})  # noqa: S102
+    except ModuleNotFoundError as error:
+        return error
+    raise AssertionError
+
+
+@pytest.mark.parametrize(
+    ("where", "package", "extra"),
+    [
+        ("interloq.retrieve.postings", "numba", "retrieve"),
+        ("interloq.vectors.glove.numba_engine", "numba", "vectors"),
+        ("interloq.demo.steps", "numba.core", "demo"),
+        ("interloq.models.encoder", "torch", "encoder"),
+        ("interloq.rate.model", "torch", "rater"),
+        ("interloq.cli.serve", "httpx", "endpoint"),
+        ("interloq.retrieve.lists", "faiss", "retrieve"),
+    ],
+)
+def test_the_extra_of_a_module_that_is_missing(where: str, package: str, extra: str) -> None:
+    found = missing_dependency("interloq verb", raised_in(where, package))
+    assert found is not None
+    assert f"pip install 'interloq[{extra}]'" in str(found)
+
+
+def test_a_module_that_no_extra_has() -> None:
+    assert missing_dependency("interloq verb", raised_in("theirs", "their_package")) is None
 
 
 def test_an_unsuitable_package_is_a_fault_and_a_missing_extra_is_not(

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from interloq.data.files import reading_saved
 from interloq.errors import InputError
 from interloq.learn.ready import READY
-from interloq.learn.store import load_model
+from interloq.learn.store import check_texts, load_model
 from interloq.records import Sample
 from interloq.retrieve.leaks import context_of, normalised
 from interloq.scorers.relevance.model import RelevanceScorer
@@ -50,7 +50,9 @@ class JudgeScorer:
         with reading_saved(folder):
             weights, offsets = (tensors[name].numpy() for name in ("weights", "offsets"))
             pairs = frozenset(tensors["pairs"].tolist())
-            place, aspects = _place(Path(folder), facts), [str(one["aspect"]) for one in facts["aspects"]]
+            for one in facts["aspects"]:
+                check_texts(one, "aspect")
+            place, aspects = _place(Path(folder), facts), [one["aspect"] for one in facts["aspects"]]
             if weights.ndim != 2 or len(weights) != len(aspects) or offsets.shape != (len(aspects),):
                 raise ValueError(f"weights of shape {weights.shape} for {len(aspects)} aspects")
         return cls(Path(folder), facts, weights, offsets, pairs, scorer or place, device)

@@ -13,6 +13,7 @@ import torch
 from interloq import InputError, Sample
 from interloq.learn.store import load_model, save_model
 from interloq.scorers.judge.model import JudgeScorer, pair_hash, texts_of
+from tests.made_damage import check_damaged_facts
 from tests.made_judge import rated
 from tests.made_relevance import small_scorer
 
@@ -83,6 +84,19 @@ def test_damaged_facts(judge: Path, tmp_path: Path, damage: Callable[[dict[str, 
     (folder / "model.json").write_text(json.dumps(facts))
     with pytest.raises(InputError, match=str(folder)):
         JudgeScorer.load(folder)
+
+
+def test_every_damaged_fact_is_refused_or_not_needed(judge: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(judge, tmp_path / "judge")
+
+    def use() -> None:
+        found = JudgeScorer.load(folder, device="cpu")
+        assert found.signature()
+        found.scores([Sample("1", ["hello"], "hi")], "overall")
+        with pytest.raises(InputError, match="no aspect 'none'"):
+            found.row("none")
+
+    assert check_damaged_facts(folder / "model.json", use) > 10
 
 
 def test_damaged_weights(judge: Path, tmp_path: Path) -> None:
