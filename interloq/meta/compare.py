@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,7 @@ class _Column:
     new: Array
     old_clusters: Sequence[str]
     new_clusters: Sequence[str]
+    assumed: bool = False  # whether clusters are runs of neighbours
 
     def means(self) -> tuple[Clustered, Clustered]:
         return cluster_mean(self.old, self.old_clusters), cluster_mean(self.new, self.new_clusters)
@@ -131,7 +132,7 @@ def _columns(
         clusters = (units.pair_clusters,) * 2 if pairs else (units.old_clusters, units.new_clusters)
         for name in shared:
             sides = _values(first, metric, masks, name), _values(second, metric, others, name)
-            column = _column(metric, name, sides, clusters, paired=bool(pairs))
+            column = replace(_column(metric, name, sides, clusters, paired=bool(pairs)), assumed=units.assumed)
             if len(column.old) and len(column.new):
                 columns.append(column)
     if not columns:
@@ -251,6 +252,7 @@ def _changes(
                 freedom=gap.freedom,
                 constant=column.constant(),
                 exploratory=bool(column.slice) and not planned,
+                assumed=column.assumed,
             )
         )
     return found

@@ -38,6 +38,7 @@ class Change:
     freedom: float  # its degrees of freedom
     constant: float | None = None  # the score, if all units of both versions have the same
     exploratory: bool = False  # a slice that nobody named in advance: to be confirmed on new data
+    assumed: bool = False  # whether clusters are runs of neighbours, because nothing tells the dialogues
 
     @property
     def verdict(self) -> str:

@@ -28,7 +28,7 @@ def notes(old: Version, new: Version, units: Matched, by_metric: Mapping[str, Ma
     metrics = list(by_metric)
     yield _pairing(old, new, units)
     if not units.dialogues_known:
-        yield _unknown_dialogues([metric for metric, own in by_metric.items() if own is not units])
+        yield _unknown_dialogues([metric for metric, own in by_metric.items() if own.assumed])
     if same_replies(units):
         yield "both versions have the same replies: a version is compared with itself"
     clusters = len({*units.pair_clusters}) if units.pairs else len({*units.old_clusters, *units.new_clusters})

@@ -113,7 +113,8 @@ def score_gain(
         compared=change.verdict,
         varies=_varies(change.error, change.old.value, change.new.value),
     )
-    gain = replace(gain, doubt=_doubt(comparison, change.freedom + 1, gain.counted))
+    independent = math.inf if change.assumed else change.freedom + 1  # the fewest runs are enough for an assumption
+    gain = replace(gain, doubt=_doubt(comparison, independent, gain.counted))
     if slope is None or change.ci is None:
         return gain
     check_slope(slope, change.metric, lower_is_better=lower)
@@ -148,7 +149,9 @@ def _varies(error: float, old: float, new: float) -> bool:
 def _counted(change: Change, comparison: Comparison) -> str:
     """What the independent units are: samples, dialogues, or clusters of them."""
     units = change.new.n + (change.old.n if comparison.pairing == "none" else 0)
-    return comparison.unit if change.clusters == units else "cluster"
+    if change.clusters == units:
+        return comparison.unit
+    return "assumed cluster" if change.assumed else "cluster"
 
 
 def rating_gain(change: Change, comparison: Comparison, margin: float) -> Gain:

@@ -39,14 +39,14 @@ def with_neighbours(units: Matched, old: Version, new: Version, metric: str = ""
             tuple(cluster_of.get(id(unit), own) for unit, own in zip(version.units, known, strict=True))
             for version, known in ((old, units.old_clusters), (new, units.new_clusters))
         ]
-        return replace(units, pair_clusters=found, old_clusters=sides[0], new_clusters=sides[1])
+        return replace(units, pair_clusters=found, old_clusters=sides[0], new_clusters=sides[1], assumed=True)
     first, second = (
         _widest(np.array([_value(unit, metric) for unit in version.units]), version.units, version, known)
         for version, known in ((old, units.old_clusters), (new, units.new_clusters))
     )
     if first is units.old_clusters and second is units.new_clusters:
         return units
-    return replace(units, old_clusters=first, new_clusters=second)
+    return replace(units, old_clusters=first, new_clusters=second, assumed=True)
 
 
 def _value(unit: Unit, metric: str) -> float:

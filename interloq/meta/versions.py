@@ -80,6 +80,7 @@ class Matched:
     pair_clusters: tuple[str, ...]
     alone: tuple[int, int]  # units of the old and the new version without a partner
     dialogues_known: bool = True  # whether something tells which replies belong to one dialogue
+    assumed: bool = False  # whether clusters are runs of neighbours, because dialogues are unknown
 
 
 def matched(old: Version, new: Version) -> Matched:

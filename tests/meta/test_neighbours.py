@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from interloq.meta.compare import compare
+from interloq.meta.gate import gate
 from interloq.meta.neighbours import with_neighbours
 from interloq.meta.versions import Version, matched
 from tests.meta.made_versions import METRIC, version
@@ -97,3 +98,21 @@ def test_the_note_says_what_is_unknown_and_what_helps() -> None:
     assert "--map dialogue=" in note
     known = compare(*versions(200, 5, 3, dialogue=5), slice_by=[])
     assert not any("nothing tells" in note for note in known.notes)
+
+
+def test_a_gate_is_undecided_if_dialogues_would_change_its_verdict() -> None:
+    outcomes = {}
+    for dialogue in (0, 1):
+        old, new = versions(120, 4, 5, dialogue=dialogue)
+        comparison = compare(old, new, slice_by=[])
+        (change,) = comparison.changes
+        outcomes[dialogue] = change.ci
+        assert change.assumed == (dialogue == 0)
+    unknown, independent = outcomes[0], outcomes[1]
+    assert unknown is not None
+    assert independent is not None
+    between = -(unknown[0] + independent[0]) / 2
+    for dialogue, outcome in ((0, "undecided"), (1, "pass")):
+        old, new = versions(120, 4, 5, dialogue=dialogue)
+        assert gate(compare(old, new, slice_by=[]), between).outcome == outcome
+        assert gate(compare(old, new, slice_by=[]), 5.0).outcome == "pass"  # assuming dialogues changes nothing
