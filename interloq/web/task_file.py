@@ -24,6 +24,7 @@ from interloq.data.parsers import PARSERS
 from interloq.data.pseudonyms import HASHED
 from interloq.errors import InputError, nearest, short_repr
 from interloq.meta.scored_samples import ScoredSamples
+from interloq.metrics.metric_names import direction, unknown_directions
 from interloq.records import Dialogue, Sample
 from interloq.signature import file_fingerprint
 from interloq.trust import Trust
@@ -185,7 +186,21 @@ def prepare_file(
         checked = ScoredSamples(record for record in records if isinstance(record, Sample))
         scored = read(scores, kind="scores", strict=strict, on_reject=on_reject)
         items = with_scores(items, checked.check(scored, scores))
+    if ignored := _metrics_without_direction(settings.task, items):
+        what = "it is unknown whether higher or lower is better, so these scores give no priorities"
+        source["warning"] = f"{', '.join(ignored)}: {what}"
     return Prepared(settings, tuple(items), source, len(records))
+
+
+def _metrics_without_direction(task: Task, items: Sequence[Item]) -> list[str]:
+    """Metrics of unknown direction in the scores of items; refuse a task that could not end without directions."""
+    metrics = sorted({metric for item in items for unit in item.hidden["units"] for metric in unit.get("scores", ())})
+    ordering = [metric for metric in metrics if direction(metric) != "neither"]
+    if task.stop_when_settled and task.settled_by == "metrics" and len(ordering) < 2:
+        what = "settled_by 'metrics' needs scores of two metrics of which higher or lower is known to be better"
+        hint = "give such scores with --scores, or use settled_by 'systems'"
+        raise InputError(f"{what}, got {', '.join(ordering) or 'none'}", hint=hint)
+    return unknown_directions(metrics)
 
 
 def _prepare_references(

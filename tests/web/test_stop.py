@@ -18,7 +18,7 @@ from tests.web.conftest import annotators, likert_task, replies
 SCORES = [
     Score(one.id, metric, float(one.system == winner), system=one.system)
     for one in replies(14)
-    for metric, winner in (("good", "secret-owl"), ("bad", "secret-parrot"))
+    for metric, winner in (("bleu", "secret-owl"), ("chrf", "secret-parrot"))
 ]
 
 

@@ -49,6 +49,23 @@ def test_a_file_and_settings_become_a_task(tmp_path: Path) -> None:
     assert correct == [None, None, None, {"overall": [4.0, 5.0]}, {"overall": [1.0]}]
 
 
+@pytest.mark.parametrize("names", [("toxicity", "error_rate"), ("bleu", "toxicity"), ("bleu", "chrf")])
+def test_scores_whose_direction_is_unknown_are_named_and_end_no_task(tmp_path: Path, names: tuple[str, str]) -> None:
+    write(tmp_path / "samples.jsonl", replies(3), kind="samples")
+    found = [Score(one.id, name, 0.5, system=one.system) for one in replies(3) for name in names]
+    write(tmp_path / "scores.jsonl", found, kind="scores")
+    study, files = tmp_path / "study.db", (tmp_path / "samples.jsonl", tmp_path / "scores.jsonl")
+    facts = add_to_study(study, files[0], read_settings(None, kind="rate", name="watched"), scores=files[1])
+    assert ("toxicity" in facts.get("warning", "")) == ("toxicity" in names)
+    path = settings_file(tmp_path, stop_when_settled=True, settled_by="metrics")
+    settings = read_settings(path, kind="rate", name="ending")
+    if "toxicity" not in names:
+        assert add_to_study(study, files[0], settings, scores=files[1])["items"] == 3
+        return
+    with pytest.raises(InputError, match="settled_by 'metrics' needs scores of two metrics"):
+        add_to_study(study, files[0], settings, scores=files[1])
+
+
 @pytest.mark.parametrize(
     ("kind", "language", "text", "labels"),
     [
