@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import os.path
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -39,11 +40,20 @@ def read_spec(text: str) -> ParsedSpec:
     name = _NAME.match(text)
     rest = text[name.end() :].lstrip() if name else ""
     if not name or (rest and not (rest.startswith("(") and rest.endswith(")"))):
-        raise SpecError(f"cannot read spec {_shown(text)}; write name or name(field=value,…)")
+        raise SpecError(_describe_unreadable(text))
     try:
         return _parsed(name[0], _call(rest or "()", text), text)
     except (RecursionError, MemoryError):
         raise SpecError(f"cannot read spec {_shown(text)}: it is nested too deeply") from None
+
+
+def _describe_unreadable(text: str) -> str:
+    """Return why a text is not a spec; the path of a file is the likeliest mistake."""
+    if os.path.isfile(text):  # noqa: PTH113 - unlike Path, it accepts every text
+        return (
+            f"{_shown(text)} is a file, not a spec such as bleu(order=2); metrics chosen with `choose` are named @FILE"
+        )
+    return f"cannot read spec {_shown(text)}; write name or name(field=value,…)"
 
 
 def straight(text: str) -> str:

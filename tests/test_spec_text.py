@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import warnings
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from interloq import create
-from interloq.errors import InterloqError
-from interloq.spec_text import split_label, split_specs
+from interloq.errors import InterloqError, SpecError
+from interloq.spec_text import read_spec, split_label, split_specs
 
 
 @pytest.mark.parametrize(
@@ -49,3 +50,12 @@ def test_any_text_is_a_spec_or_an_error(text: str, before: str) -> None:
     with contextlib.suppress(InterloqError), warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)
         create(before + text)
+
+
+def test_a_file_in_place_of_a_spec_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "chosen.json"
+    path.write_text("{}")
+    with pytest.raises(SpecError, match=r"is a file, not a spec .*@FILE"):
+        read_spec(str(path))
+    with pytest.raises(SpecError, match="cannot read spec"):
+        read_spec(str(tmp_path / "missing.json"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`interloq cite`: BibTeX of every metric in score files."""
+"""`interloq cite`: BibTeX of every metric in score files, or of metrics by their specs."""
 
 from __future__ import annotations
 
@@ -10,12 +10,17 @@ from interloq.report.console import print_json, print_line
 
 EXAMPLES = """\
   interloq cite scores.jsonl > metrics.bib
-  interloq cite june.jsonl july.jsonl --json"""
+  interloq cite june.jsonl july.jsonl --json
+  interloq cite bleu vbertscore"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "scores", nargs="+", type=InputPath, metavar="SCORES", help="score files written by `interloq score`"
+        "scores",
+        nargs="+",
+        type=InputPath,
+        metavar="SCORES|SPEC",
+        help="score files written by `interloq score`, or metrics",
     )
     parser.add_argument("--json", action="store_true", help="print JSON instead of BibTeX")
 

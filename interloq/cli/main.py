@@ -44,7 +44,7 @@ VERBS = {
     "explain": "show why a reply got its score",
     "probe": "test which changes of replies a metric notices",
     "signature": "show how the scores in a file were computed, or compare two files",
-    "cite": "print BibTeX of every metric in score files",
+    "cite": "print BibTeX of metrics, or of every metric in score files",
     "play": "let systems talk to each other or to a fixed set of partners",
     "rank": "rank systems from the scores of their dialogues",
     "compare": "compare two versions of a system: which is better, and by how much",
@@ -118,10 +118,12 @@ def _main(argv: Sequence[str] | None) -> int:
 
 
 def _dispatch(arguments: list[str]) -> int:
+    if arguments[:1] == ["help"]:  # `interloq help score` is `interloq score --help`
+        arguments = [*arguments[1:], "--help"]
     if not arguments or arguments[0] in ("-h", "--help"):
         print_line(_overview())
         return 0
-    if arguments[0] == "--version":
+    if arguments[0] in ("--version", "version"):
         print_line(f"interloq {__version__}")
         return 0
     verb, *rest = arguments
@@ -194,7 +196,7 @@ def _overview() -> str:
         "  interloq score samples.jsonl -m 'bleu(order=2)' -m distinct -o scores.jsonl\n"
         "  interloq meta scores.jsonl --samples samples.jsonl\n"
         "  interloq report scores.jsonl --samples samples.jsonl -o report.html\n\n"
-        "See `interloq VERB --help` for a verb's options; `interloq --version` prints the version."
+        "See `interloq help VERB` for a verb's options; `interloq version` prints the version."
     )
 
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from interloq.errors import SpecError
+from interloq.errors import InputError, InterloqError, SpecError
 from interloq.meta.signatures import read_signatures
 from interloq.metrics.papers import OURS, PAPERS, RELIABILITY, SACREBLEU, VARIANTS, entries
-from interloq.registry import registered_name
+from interloq.registry import create, registered_name
 from interloq.signature import Signature
 from interloq.spec_text import ParsedSpec, read_spec, split_label
 
@@ -41,13 +41,33 @@ class Citations:
 
 
 def cite_files(paths: Sequence[str | Path]) -> Citations:
-    """Papers of every metric in these score files, also of metrics inside other metrics."""
-    found = {metric: s for path in paths for metric, s in read_signatures(str(path)).items()}
+    """Papers of every metric in these score files, also of metrics inside other metrics.
+
+    Specs of metrics may be given instead of files.
+    """
+    found: dict[str, Signature] = {}
+    for path in paths:
+        found |= read_signatures(str(path)) if Path(path).exists() else {str(path): _sign_spec(str(path))}
     known = {metric: _keys(metric, signature) for metric, signature in found.items()}
     return Citations(
         {metric: keys for metric, keys in known.items() if keys is not None},
         tuple(metric for metric, keys in known.items() if keys is None),
     )
+
+
+def _sign_spec(text: str) -> Signature:
+    """Return a signature with the spec of a metric and, if all its fields have values, its tokenizer."""
+    try:
+        name = registered_name(read_spec(text).name, kind="metric")
+    except SpecError:
+        name = None
+    if name is None:
+        raise InputError(f"{text!r} is neither a score file nor a metric", hint="see: interloq score --list")
+    try:
+        tokenizer = getattr(create(text, kind="metric"), "tokenizer", None)
+    except InterloqError:  # a required field is missing, such as an index: the papers are the same
+        tokenizer = None
+    return Signature.of(text, {"tokenizer": tokenizer.signature()} if tokenizer else {})
 
 
 def _keys(metric: str, signature: Signature) -> tuple[str, ...] | None:

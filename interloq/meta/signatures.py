@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from interloq.errors import InputError
 from interloq.signature import LIBRARIES, VERSION, Signature
 
 WHOLE = "whole signature"  # if a file does not have the metric, or an earlier version wrote its signature as text
+SCORES = "scores"  # the kind of a score file
 AGAIN = "score the samples again with `interloq score`"
 MEANINGS = {
     "line": "written by an earlier version; score again to see its parts",
@@ -62,9 +64,16 @@ def read_signatures(path: str) -> dict[str, Signature]:
         for result in results
         if isinstance(result, dict) and {"metric", "signature"} <= result.keys()
     }
-    if not signatures:
+    if signatures:
+        return signatures
+    if found.get("kind", SCORES) == SCORES:
         raise InputError("the header has no signature", hint=AGAIN, where=path)
-    return signatures
+    hint = (
+        f"make a score file: interloq score {shlex.quote(path)} -o scores.jsonl"
+        if found["kind"] == "samples"
+        else AGAIN
+    )
+    raise InputError(f"this is a file of {found['kind']}, not of scores", hint=hint, where=path)
 
 
 def known_signatures(path: str | Path) -> dict[str, Signature]:

@@ -236,7 +236,7 @@ class Checks:
             counts = Counter({s: facts.samples[s] for s in facts.samples if facts.cases(s) == (replies, references)})
             if counts:
                 statement = f"are {replies}, their references {references}, and {part.name} is case-sensitive"
-                yield self._note("case", counts, f"{statement}: set lowercase=True", metric)
+                yield self._note("case", counts, f"{statement}: {part.case_advice}", metric)
 
     def _length(self, part: Traits, metric: str) -> Iterator[Note]:
         counts = self._short.get(_length_key(part)) if part.tokenizer else None
@@ -260,7 +260,7 @@ def own_note(facts: Facts) -> Note | None:
     """Note on replies that are compared with themselves."""
     if not facts.own.total():
         return None
-    statement = "are among their own references, so they are compared with themselves (drop_own_replies removes them)"
+    statement = "are among their own references, so they are compared with themselves (--drop-own-replies removes them)"
     return note_of("own references", facts.own, facts.samples, statement)
 
 

@@ -85,6 +85,10 @@ def explain_file(
     as dcp, also give the scores of the dialogue's earlier replies; for others only the score is given. `-` is standard
     input. Bad lines and `columns` are handled as in `interloq.read`.
     """
+    if Path(id).is_file() and str(samples) != "-" and not Path(samples).exists():
+        raise InputError(
+            f"{id!r} is a file, and {str(samples)!r} is not", hint="give the sample's id first, then the file"
+        )
     label, written = split_label(metric)
     made = create(written, kind="metric")
     inner = _inner(made)

@@ -57,6 +57,7 @@ VARIANTS = {  # papers of fields: (metric, field) → the value without it, and 
 RELIABILITY = "gao-etal-2021-ream"  # --min-reliability
 SACREBLEU = "post-2018-call"  # tokenizers of sacrebleu
 OURS = "interloq"
+YEAR = "2026"  # of the version
 
 
 @cache
@@ -73,6 +74,11 @@ def _entries(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _software() -> str:
-    return f"@misc{{{OURS},\n  title = {{Interloq: evaluation of open-domain dialogue systems}},\n" + (
-        f"  note = {{Version {__version__}}},\n}}"
-    )
+    fields = {
+        "title": "Interloq: evaluation of open-domain dialogue systems",
+        "author": "{The Interloq authors}",
+        "year": YEAR,
+        "note": f"Python package interloq, version {__version__}",
+    }
+    lines = [f"  {name} = {{{value}}}," for name, value in fields.items()]
+    return "\n".join([f"@misc{{{OURS},", *lines, "}"])

@@ -4,15 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from typing import Any, cast
 
 from interloq.data.tokenize import Tokenizer
 from interloq.errors import InterloqError
 from interloq.metrics.function import FunctionMetric
 from interloq.metrics.metric import NO_REFERENCES
 from interloq.records import Sample
-from interloq.registry import create, name_of
+from interloq.registry import create, name_of, spec
 from interloq.spec_text import split_label
 from interloq.trust import side_effect
 
@@ -30,6 +30,7 @@ class Traits:
     case_sensitive: bool
     tokens_needed: int  # a reply with fewer scores 0 whatever it says
     language: str = ""  # the only one its network knows
+    case_advice: str = ""  # how to ignore case
 
 
 def traits(metric: Any) -> tuple[Traits, ...]:
@@ -73,7 +74,18 @@ def _traits(metric: Any) -> Traits:
         case_sensitive=lowercase is False or (lowercase is None and tokenizer is not None),
         tokens_needed=metric.tokens_needed() if hasattr(metric, "tokens_needed") else 0,
         language=getattr(metric, "language", ""),
+        case_advice=_case_advice(metric, tokenizer),
     )
+
+
+def _case_advice(metric: Any, tokenizer: Tokenizer | None) -> str:
+    """Return which field makes a metric ignore case, and its value."""
+    if hasattr(metric, "lowercase"):
+        return "set lowercase=True"
+    if tokenizer is not None and hasattr(tokenizer, "lowercase"):
+        lowercasing: Any = replace(cast("Any", tokenizer), lowercase=True)
+        return f"set tokenizer={spec(lowercasing)!r}"
+    return "write both in one case first"
 
 
 def _reads_references(metric: Any) -> bool:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The metrics that samples allow, for users who name none, and what to do next.
 
-With references: BLEU-2, chrF, ROUGE-L and BERTScore, and ΔBLEU if references have weights. Without: relevance by the
-scorer that comes with this package, and distinct-n. Length always. Texts written without spaces are compared by
+First relevance by the scorer that comes with this package, which agrees best with people of those that need no set-up.
+With references also BERTScore, chrF, ROUGE-L and BLEU-2, and ΔBLEU if references have weights; without, distinct-n.
+Length always. Texts written without spaces are compared by
 characters, and networks that know only English are left out for other languages.
 """
 
@@ -39,21 +40,22 @@ class Defaults:
 
 
 def default_metrics(samples: Sequence[Sample], *, every: bool = False) -> Defaults:
-    """Metrics for these samples; with `every`, metrics without references also if there are references."""
+    """Metrics for these samples, the most trustworthy first; with `every`, distinct-n also if there are references."""
     n, characters = len(samples), is_unspaced(samples)
     english = not characters and is_english(samples[:READ])
     metrics: list[str] = []
     left_out: list[str] = []
+    if 2 * sum(any(turn.text.strip() for turn in sample.context) for sample in samples) > n:
+        _add_network(RELEVANCE, english, metrics, left_out)
+    else:
+        left_out.append(f"{RELEVANCE}: most samples have no context")
+    if referenced := 2 * sum(bool(sample.references) for sample in samples) > n:
+        _add_network(BERTSCORE, english, metrics, left_out)
     if any(reference.weight != 1 for sample in samples for reference in sample.references):
         metrics.append(_split("delta_bleu(order=2)", characters))
-    if referenced := 2 * sum(bool(sample.references) for sample in samples) > n:
-        metrics += [_split("bleu(order=2)", characters), "chrf", _split("rouge_l", characters)]
-        _add_network(BERTSCORE, english, metrics, left_out)
+    if referenced:
+        metrics += ["chrf", _split("rouge_l", characters), _split("bleu(order=2)", characters)]
     if every or not referenced:
-        if 2 * sum(any(turn.text.strip() for turn in sample.context) for sample in samples) > n:
-            _add_network(RELEVANCE, english, metrics, left_out)
-        else:
-            left_out.append(f"{RELEVANCE}: most samples have no context")
         metrics.append(_split("distinct", characters))
     return Defaults((*metrics, length_metric(samples)), tuple(left_out))
 
@@ -97,9 +99,14 @@ def _add_network(metric: str, english: bool, metrics: list[str], left_out: list[
         metrics.append(metric)
 
 
+def quote_spec(spec: str) -> str:
+    """Return a spec as one word of a shell command; its own quotes become double ones, which need no escapes."""
+    return shlex.quote(spec if '"' in spec else spec.replace("'", '"'))
+
+
 def next_steps(path: str, samples: Sequence[Sample], metric: str) -> Iterator[str]:
     """Commands that these samples allow, with what each is for; `metric` is one that scores them."""
-    path, metric = shlex.quote(path), shlex.quote(metric)
+    path, metric = shlex.quote(path), quote_spec(metric)
     rated = sum(any(rating.value is not None for rating in sample.ratings) for sample in samples)
     if rated >= FEWEST_RATED:
         yield f"which metric agrees with your raters: interloq choose {path}"

@@ -68,11 +68,14 @@ def plan(
         raise InputError(f"unknown scheme {scheme!r}{nearest(scheme, SCHEMES)}")
     if same < 1:
         raise InputError(f"same must be 1 or more, got {same}", hint="it is how often a bot may repeat itself")
-    if bool(partners) != (scheme == "bipartite"):
+    if scheme == "bipartite" and not partners:
+        others = " or ".join(name for name in SCHEMES if name != scheme)
         raise InputError(
-            f"{scheme} {'has no partners' if partners else 'needs partners'}",
-            hint="name partners only for bipartite",
+            "bipartite play needs partners for the targets to talk to",
+            hint=f"name some with --partner NAME=BOT or --partners FILE, or choose --scheme {others}",
         )
+    if partners and scheme != "bipartite":
+        raise InputError(f"{scheme} uses no partners", hint="leave them out, or choose --scheme bipartite")
     for name in targets:
         check_name(name)
     names = apart(partners or {}, targets)

@@ -28,7 +28,9 @@ _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2
 
 
 def print_line(text: str = "") -> None:
-    """Print a line to standard output."""
+    """Print a line to standard output; beside tables in LaTeX as a comment, so that the output compiles."""
+    if text and _format.get() == "latex":
+        text = "\n".join(f"% {line}" for line in text.splitlines())
     sys.stdout.write(plain(text) + "\n")
 
 
@@ -98,7 +100,7 @@ def _print_source(
     else:  # a line feed would end the comment
         title, note = " ".join(title.split()), " ".join(note.split())
         parts = [f"% {title}" if title else "", latex(columns, rows), f"% {note}" if note else ""]
-    print_line("\n\n".join(part for part in parts if part) + "\n")
+    sys.stdout.write(plain("\n\n".join(part for part in parts if part)) + "\n\n")
 
 
 def _width(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> int:

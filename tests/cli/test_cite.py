@@ -23,4 +23,4 @@ def test_bibtex_and_json(folder: Path, samples: list[Sample], capsys: pytest.Cap
     assert main(["cite", "bleu.jsonl", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["metrics"] == {"bleu": ["papineni-etal-2002-bleu", "post-2018-call"]}
     assert main(["cite", "samples.jsonl"]) == 2
-    assert "the header has no signature" in capsys.readouterr().err
+    assert "a file of samples, not of scores" in capsys.readouterr().err

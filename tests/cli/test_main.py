@@ -26,8 +26,11 @@ def path(folder: Path, samples: list[Sample]) -> str:
 def test_help_version_and_typing_mistakes(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
     assert all(f"  {verb}" in capsys.readouterr().out for verb in list(VERBS)[:1])
-    assert main(["--version"]) == 0
-    assert capsys.readouterr().out == f"interloq {__version__}\n"
+    for asked in ("--version", "version"):
+        assert main([asked]) == 0
+        assert capsys.readouterr().out == f"interloq {__version__}\n"
+    assert main(["help"]) == 0
+    assert "verbs:" in capsys.readouterr().out
     assert main(["scor"]) == 2
     assert capsys.readouterr().err == "interloq: unknown verb 'scor'; did you mean 'score'?\n"
 
@@ -35,7 +38,7 @@ def test_help_version_and_typing_mistakes(capsys: pytest.CaptureFixture[str]) ->
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_has_help_with_examples(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
-        main([verb, "--help"])
+        main(["help", verb] if verb == "score" else [verb, "--help"])
     assert stopped.value.code == 0
     assert f"examples:\n  interloq {verb}" in capsys.readouterr().out
 

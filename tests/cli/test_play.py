@@ -246,8 +246,8 @@ def test_a_full_disk_is_said_and_the_run_goes_on(talking: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--target", "a=eliza"], "bipartite needs partners"),
-        (["--scheme", "self-play", "--target", "a=eliza", "--partner", "b=echo"], "self-play has no partners"),
+        (["--target", "a=eliza"], "--partner NAME=BOT"),
+        (["--scheme", "self-play", "--target", "a=eliza", "--partner", "b=echo"], "self-play uses no partners"),
         (["--scheme", "self-play"], "no target is given"),
         (["--scheme", "self-play", "--target", "a=eliza", "--target", "a=echo"], "two targets are called 'a'"),
         (["--scheme", "self-play", "--target", "a=elisa"], "unknown bot 'elisa'; did you mean 'eliza'?"),

@@ -73,4 +73,4 @@ def test_lines_of_an_earlier_version_are_told_and_compared_whole(capsys: Capture
 
 def test_a_file_without_signatures_is_refused(capsys: Captured) -> None:
     assert main(["signature", "samples.jsonl"]) == 2
-    assert "samples.jsonl: the header has no signature; score the samples again" in capsys.readouterr().err
+    assert "samples.jsonl: this is a file of samples, not of scores" in capsys.readouterr().err

@@ -57,3 +57,18 @@ def test_reliability_and_signatures_of_earlier_versions(folder: Path) -> None:
     write("none.jsonl", [], kind="scores")
     with pytest.raises(InputError, match="the header has no signature"):
         cite_files(["none.jsonl"])
+
+
+def test_specs_of_metrics_are_cited_without_a_file(folder: Path) -> None:
+    found = cite_files(["bleu", "vbertscore", "ruber(referenced=rouge_l,unreferenced=length)"])
+    assert found.keys["bleu"] == ("papineni-etal-2002-bleu", "post-2018-call")
+    assert "zhang-etal-2020-bertscore" in found.keys["vbertscore"]  # although it needs an index
+    assert found.keys["ruber(referenced=rouge_l,unreferenced=length)"] == ("tao-etal-2018-ruber", "lin-2004-rouge")
+    with pytest.raises(InputError, match="neither a score file nor a metric"):
+        cite_files(["blue"])
+
+
+def test_a_file_of_samples_is_not_a_score_file(folder: Path) -> None:
+    write("samples.jsonl", SAMPLES, kind="samples")
+    with pytest.raises(InputError, match=r"a file of samples, not of scores; .*interloq score samples.jsonl"):
+        cite_files(["samples.jsonl"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -89,6 +90,10 @@ def test_case_is_told_by_system_and_only_where_it_matters() -> None:
     note = named(samples, "bleu")["case"]
     assert note.by_system == (("b", 2),)
     assert "are lower-case, their references cased, and bleu is case-sensitive" in note.text
+    for metric in ("bleu", "bleu(tokenizer='whitespace')", "chrf"):  # the advice is a field that the metric has
+        field = re.search(r"set (.+)$", named(samples, metric)["case"].text)
+        assert field
+        assert "case" not in named(samples, f"{metric.partition('(')[0]}({field[1]})")
     turned = [(reply, gold.lower()) for reply, gold in cased]
     assert "are cased, their references lower-case" in named(replies(*turned), "chrf")["case"].text
     silent = [("", gold.lower()) for _, gold in cased * 5]

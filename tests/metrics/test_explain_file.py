@@ -32,3 +32,9 @@ def test_the_sample_that_is_meant_must_be_clear(files: Path) -> None:
     found = explain_file("s1", "samples.jsonl", metric="bleu", system="other")
     assert (found.score, found.reason) == (None, "no references")
     assert found.explanation is None
+
+
+def test_id_and_file_in_the_wrong_order_are_named(folder: Path) -> None:
+    write("samples.jsonl", [Sample("1", ["hi"], "yes", ["no"])], kind="samples")
+    with pytest.raises(InputError, match="give the sample's id first"):
+        explain_file("samples.jsonl", "1")

@@ -9,6 +9,7 @@ import pytest
 
 from interloq.metrics.papers import OURS, PAPERS, RELIABILITY, SACREBLEU, VARIANTS, entries
 from interloq.registry import KINDS
+from interloq.version import __version__
 
 CARDS = Path(__file__).parents[2] / "docs" / "metrics"
 
@@ -21,6 +22,13 @@ def test_every_paper_has_an_entry_and_every_entry_is_used() -> None:
     used = {key for keys in PAPERS.values() for key in keys} | {RELIABILITY, SACREBLEU, OURS}
     used |= {paper for _, paper in VARIANTS.values()}
     assert used == entries().keys()
+
+
+def test_our_own_entry_names_authors_year_and_version() -> None:
+    fields = dict(re.findall(r"^  (\w+) = \{(.*)\},$", entries()[OURS], re.MULTILINE))
+    assert fields["author"] == "{The Interloq authors}"
+    assert fields["year"].isdigit()
+    assert __version__ in fields["note"]
 
 
 @pytest.mark.parametrize("key", sorted(entries().keys() - {OURS}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from interloq.pipelines.default_metrics import (
     length_metric,
     next_steps,
 )
+from interloq.registry import create
 
 ENGLISH = ["What do you like to do in your free time?"]
 GERMAN = ["Was machst du gern, wenn du am Wochenende frei hast?"]
@@ -49,10 +51,10 @@ def samples(context: list[str], references: list[str] = []) -> list[Sample]:  # 
 
 def test_with_references_replies_are_compared_with_them() -> None:
     found = default_metrics(samples(ENGLISH, ["I like to read."]))
-    assert found.metrics == ("bleu(order=2)", "chrf", "rouge_l", BERTSCORE, "length")
+    assert found.metrics == (RELEVANCE, BERTSCORE, "chrf", "rouge_l", "bleu(order=2)", "length")
     assert found.left_out == ()
     every = default_metrics(samples(ENGLISH, ["I like to read."]), every=True)
-    assert every.metrics == ("bleu(order=2)", "chrf", "rouge_l", BERTSCORE, RELEVANCE, "distinct", "length")
+    assert every.metrics == (*found.metrics[:-1], "distinct", "length")
 
 
 def test_without_references_the_context_is_read() -> None:
@@ -71,11 +73,11 @@ def test_a_missing_extra_is_named_with_its_command(networks: dict[str, Any]) -> 
 
 def test_other_languages_are_not_read_by_english_networks() -> None:
     german = default_metrics(samples(GERMAN, GERMAN))
-    assert german.metrics == ("bleu(order=2)", "chrf", "rouge_l", "length")
+    assert german.metrics == ("chrf", "rouge_l", "bleu(order=2)", "length")
     assert "it knows English only" in german.left_out[0]
     japanese = default_metrics(samples(JAPANESE, JAPANESE))
     char = "tokenizer='char'"
-    assert japanese.metrics == (f"bleu(order=2,{char})", "chrf", f"rouge_l({char})", f"length({char})")
+    assert japanese.metrics == ("chrf", f"rouge_l({char})", f"bleu(order=2,{char})", f"length({char})")
     assert length_metric(samples(JAPANESE)) == f"length({char})"
 
 
@@ -96,7 +98,10 @@ def test_english_is_told_from_its_neighbours(text: str, english: bool) -> None:
 
 def test_references_with_weights_are_weighed() -> None:
     weighed = [Sample("1", ENGLISH, "yes", [Reference("no", -1.0), Reference("yes")])]
-    assert default_metrics(weighed).metrics[:2] == ("delta_bleu(order=2)", "bleu(order=2)")
+    assert default_metrics(weighed).metrics == (
+        *(RELEVANCE, BERTSCORE, "delta_bleu(order=2)"),
+        *("chrf", "rouge_l", "bleu(order=2)", "length"),
+    )
 
 
 def test_next_steps_are_those_the_samples_allow() -> None:
@@ -108,3 +113,6 @@ def test_next_steps_are_those_the_samples_allow() -> None:
     assert choose.endswith("interloq choose f.jsonl")
     assert compare.endswith("f.jsonl f.jsonl --old-system 'one bot' --new-system two -m 'bleu(order=2)'")
     assert "interloq meta scores.jsonl --samples f.jsonl" in next(next_steps("f.jsonl", rated[:3], "chrf"))
+    *_, compare = next_steps("f.jsonl", rated, RELEVANCE)
+    assert shlex.split(compare)[-1] == 'relevance(model="ready")'
+    assert create(shlex.split(compare)[-1]) == create(RELEVANCE)

@@ -119,7 +119,10 @@ def test_tables_as_markdown_and_latex(capsys: Captured) -> None:
 def test_every_table_of_a_verb_has_the_format(folder: Path, samples: list[Sample], capsys: Captured) -> None:
     write("samples.jsonl", samples, kind="samples")
     assert main(["score", "samples.jsonl", "-m", "bleu", "-o", "scores.jsonl", "--table-format", "latex"]) == 0
-    assert capsys.readouterr().out.startswith(r"\begin{tabular}{lrrrrr}")
+    table, rest = capsys.readouterr().out.split("\\end{tabular}\n")
+    assert table.startswith(r"\begin{tabular}{lrrrrr}")
+    assert "% signature: " in rest
+    assert all(line.startswith("%") for line in rest.splitlines() if line), "only comments beside the table"
     command = ["meta", "scores.jsonl", "--samples", "samples.jsonl", "--bootstrap", "20", "--table-format", "markdown"]
     assert main(command) == 0
     out = capsys.readouterr().out
