@@ -102,6 +102,16 @@ def add_drop_own_replies(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_normalise(parser: argparse.ArgumentParser) -> None:
+    """Add the option `--normalise`."""
+    parser.add_argument(
+        "--normalise",
+        choices=("z", "rank"),
+        default="",
+        help="put each rater's ratings on a common scale: z-scores, or ranks among the rater's own ratings",
+    )
+
+
 def add_without_system(parser: argparse.ArgumentParser) -> None:
     """Add the option `--without-system`."""
     parser.add_argument(

@@ -6,7 +6,14 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from interloq.cli.arguments import add_common, add_drop_own_replies, add_list, add_map, add_without_system
+from interloq.cli.arguments import (
+    add_common,
+    add_drop_own_replies,
+    add_list,
+    add_map,
+    add_normalise,
+    add_without_system,
+)
 from interloq.cli.limits import add_limits, limited
 from interloq.cli.output import BadLines, mark_incomplete
 from interloq.cli.paths import InputPath, OutputFile
@@ -34,8 +41,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", type=OutputFile, metavar="FILE", help="file for the chosen metric: interloq score -m @FILE"
     )
-    parser.add_argument("--aspect", default="overall", help="the rated aspect (default overall)")
+    parser.add_argument(
+        "--aspect", default="", metavar="NAME", help="the rated aspect (default overall, or the only one that is rated)"
+    )
     parser.add_argument("--role", default="", help="use only ratings by people in this role, e.g. interlocutor")
+    add_normalise(parser)
     parser.add_argument("--no-blend", action="store_true", help="choose from single metrics only")
     parser.add_argument(
         "--bootstrap", type=int, default=1000, metavar="N", help="resamples for intervals (default 1000)"
@@ -69,6 +79,7 @@ def run(args: argparse.Namespace) -> int:
             n_bootstrap=args.bootstrap,
             n_permutations=args.permutations,
             seed=args.seed,
+            normalise=args.normalise,
             drop_own_replies=args.drop_own_replies,
             without=args.without_system,
             strict=args.strict,

@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from interloq.cli.arguments import add_common, add_list, add_map, add_trust, filled
+from interloq.cli.arguments import add_common, add_list, add_map, add_normalise, add_trust, filled
 from interloq.cli.limits import add_limits, limited
 from interloq.cli.output import BadLines, mark_incomplete
 from interloq.cli.paths import InputPath, OutputFile
@@ -66,6 +66,7 @@ def add_compare_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--aspect", default="", metavar="NAME", help="rated quality (default overall)")
     parser.add_argument("--role", default="", metavar="NAME", help="only ratings by people in this role")
+    add_normalise(parser)
     parser.add_argument(
         "--slice",
         dest="slice_by",

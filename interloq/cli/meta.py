@@ -9,7 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 
 from interloq.cli import preferences
-from interloq.cli.arguments import add_common, add_drop_own_replies, add_list, add_map, add_without_system
+from interloq.cli.arguments import (
+    add_common,
+    add_drop_own_replies,
+    add_list,
+    add_map,
+    add_normalise,
+    add_without_system,
+)
 from interloq.cli.meta_labels import add_labels, evaluate_labels
 from interloq.cli.output import BadLines
 from interloq.cli.paths import InputPath
@@ -55,6 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=InputPath,
     )
     parser.add_argument("--role", default="", help="use only ratings by people in this role, e.g. interlocutor")
+    add_normalise(parser)
     add_direction(parser)
     _add_statistics(parser)
     add_labels(parser)
@@ -136,6 +144,7 @@ def run(args: argparse.Namespace) -> int:
         adjust=args.adjust,
         system_score=args.system_score,
         lower_is_better=args.lower_is_better,
+        normalise=args.normalise,
         drop_own_replies=args.drop_own_replies,
         without=args.without_system,
         strict=args.strict,

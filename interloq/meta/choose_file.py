@@ -12,10 +12,11 @@ from interloq.data.files import write_json
 from interloq.data.jsonl import Rejected, read
 from interloq.data.overwriting import refuse_overwriting
 from interloq.data.progress import Progress, silent
+from interloq.data.raters import Normalise
 from interloq.errors import InputError
 from interloq.meta.choice import Choice
 from interloq.meta.choose import Column, choose
-from interloq.meta.judgments import Judgments, aspects, collect
+from interloq.meta.judgments import Judgments, aspects, collect, default_aspect
 from interloq.meta.rated_dialogues import rated_dialogues
 from interloq.meta.score_columns import score_columns
 from interloq.metrics import metric_names
@@ -36,12 +37,13 @@ def choose_file(
     metrics: Sequence[str] = (),
     output: str | Path | None = None,
     *,
-    aspect: str = "overall",
+    aspect: str = "",
     role: str = "",
     blend: bool = True,
     n_bootstrap: int = 1000,
     n_permutations: int | None = None,
     seed: int = 0,
+    normalise: Normalise = "",
     drop_own_replies: bool = False,
     without: Sequence[str] = (),
     strict: bool = False,
@@ -51,10 +53,12 @@ def choose_file(
 ) -> Choice:
     """Choose the metric that agrees best with the people who rated the samples or dialogues of a file; see `choose`.
 
-    Without `metrics`, those that the samples allow are compared. The length of replies, and for dialogues the number of
-    turns, are baselines: they are compared with, but never chosen or blended. The chosen metric is written to `output`,
-    which `interloq score -m @FILE` reads. Of samples, `without` names systems to exclude, and `drop_own_replies` drops
-    references identical to the reply being judged. Bad lines and `columns` are handled as in `interloq.read`.
+    Without `metrics`, those that the samples allow are compared. Without `aspect`, it is the only one that is rated, or
+    else `overall`. The length of replies, and for dialogues the number of turns, are baselines: they are compared with,
+    but never chosen or blended. The chosen metric is written to `output`,
+    which `interloq score -m @FILE` reads. `normalise` puts each rater's ratings on a common scale (see `collect`). Of
+    samples, `without` names systems to exclude, and `drop_own_replies` drops references identical to the reply being
+    judged. Bad lines and `columns` are handled as in `interloq.read`.
     """
     refuse_overwriting([output] if output else [], [path])
     _refuse_functions(metrics)
@@ -64,8 +68,9 @@ def choose_file(
         raise InputError("systems and references can be excluded for samples only", hint="give rated samples")
     records = read(path, kind=kind, strict=strict, on_reject=on_reject, columns=columns)
     rated = list(records if kind == "dialogues" else selection.samples(records))
+    aspect = aspect or default_aspect(aspects(rated))
     scored = _scored(rated, metrics, aspect, role, progress)
-    judgments = collect(scored.items, aspect=aspect, role=role)
+    judgments = collect(scored.items, aspect=aspect, role=role, normalise=normalise)
     choice = choose(
         _columns(scored, judgments),
         judgments,
@@ -76,7 +81,7 @@ def choose_file(
         unit=kind.removesuffix("s"),
     )
     notes = (*choice.notes, *(note.text for note in selection.notes()), *scored.notes)
-    signature = choice.signature.with_parts(selection.facts())
+    signature = choice.signature.with_parts({"normalise": normalise, **selection.facts()})
     choice = replace(choice, excluded={**choice.excluded, **scored.excluded}, notes=notes, signature=signature)
     if output:
         write_json(output, choice.to_file())
@@ -107,7 +112,8 @@ def _scored(
     known, records = aspects(records), [record for record in records if _is_rated(record, aspect, role)]
     if not records:
         by = f" by people in role {role!r}" if role else ""
-        raise InputError(f"no ratings of aspect {aspect!r}{by}", hint=f"rated aspects: {', '.join(known) or 'none'}")
+        hint = f"rated aspects: {', '.join(known)}; choose one with --aspect" if known else "add ratings"
+        raise InputError(f"no ratings of aspect {aspect!r}{by}", hint=hint)
     dialogues = [record for record in records if isinstance(record, Dialogue)]
     samples = list(samples_of(dialogues)) if dialogues else [r for r in records if isinstance(r, Sample)]
     defaults = Defaults((*metrics, length_metric(samples))) if metrics else default_metrics(samples, every=True)

@@ -43,5 +43,5 @@ def compare_judged(judged: Judged, options: CompareOptions, *, notes: Sequence[s
         seed=options.seed,
         worst=options.worst,
     )
-    signature = found.signature.with_parts(judged.facts)
+    signature = found.signature.with_parts({"normalise": options.normalise, **judged.facts})
     return replace(found, notes=(*found.notes, *notes, *judged.notes), signature=signature)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from interloq.data.raters import Normalise
 from interloq.errors import InputError
 from interloq.meta.version_units import Ratings
 from interloq.trust import Trust
@@ -29,6 +30,7 @@ class CompareOptions:
     new_system: str = ""
     aspect: str = ""  # rated quality; empty: `overall`, if there are ratings of it
     role: str = ""  # use only ratings by people in this role
+    normalise: Normalise = ""  # put each rater's ratings on a common scale: their z-scores or ranks
     shared_references: bool = False  # score paired samples with the references that both versions have
     slice_by: Sequence[str] | None = None  # fields to slice by; None: all that are known; empty: no slices
     lower_is_better: bool | None = None  # of metrics that do not define it themselves
@@ -44,7 +46,7 @@ class CompareOptions:
     @property
     def ratings(self) -> Ratings:
         """The ratings to use."""
-        return Ratings(self.aspect, self.role)
+        return Ratings(self.aspect, self.role, self.normalise)
 
     @property
     def scoring_metrics(self) -> Sequence[str]:

@@ -15,6 +15,7 @@ from itertools import chain, combinations
 import numpy as np
 import scipy
 
+from interloq.data.raters import Normalise
 from interloq.errors import InputError, count
 from interloq.meta import correlate
 from interloq.meta.agree import agreement, spread
@@ -54,6 +55,7 @@ def meta_evaluate(
     adjust: Adjust = "holm",
     system_score: SystemScore = "value",
     lower_is_better: bool | None = None,
+    normalise: Normalise = "",
     selection: Selection | None = None,
 ) -> MetaTable:
     """Correlations of every metric in `scores` with the ratings of `samples`, and of people with each other.
@@ -64,12 +66,13 @@ def meta_evaluate(
     If people in the dialogues rated the samples, correlations are split into parts between and within users.
     `lower_is_better` is the direction of metrics that do not define one themselves; a metric of unknown direction is
     not compared with others.
+    `normalise` puts the ratings of each rater on a common scale: `z` or `rank`, see `interloq.data.raters`.
     Predicted reliabilities among the scores are not correlated; notes count samples whose references are too weak.
     """
     _check(n_bootstrap, n_permutations, adjust)
     selection, checks, predictions = selection or Selection(), Checks(), Predictions()
     samples = _in_order(checks.watch(selection.samples(samples)), by)
-    judgments = collect(samples, aspect=aspect, role=role)
+    judgments = collect(samples, aspect=aspect, role=role, normalise=normalise)
     points = level(by, judgments, chosen(coefficients))
     plain, stray = score_columns(predictions.without(scores), judgments, selection)
     columns, means = _of_systems(plain, samples, system_score) if by == "system" else (dict(plain), {})
@@ -85,7 +88,7 @@ def meta_evaluate(
     notes = [*split_notes(splits, judgments), *points.notes(), *_mean_notes(means), *direction_notes, *stray]
     facts = {"aspect": aspect, "role": role, "by": by, "resamples": n_bootstrap, "seed": seed, "adjust": adjust}
     facts |= {"system-score": system_score if by == "system" else "", "permutations": permutations if compare else ""}
-    facts |= {"lower-is-better": "" if lower_is_better is None else lower_is_better}
+    facts |= {"normalise": normalise, "lower-is-better": "" if lower_is_better is None else lower_is_better}
     return MetaTable(
         aspect=aspect,
         by=by,

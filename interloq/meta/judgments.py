@@ -16,6 +16,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from interloq.data.raters import Normalise, rater_notes, selected_ratings
+from interloq.data.raters import normalise as normalise_ratings
 from interloq.errors import InputError, count
 from interloq.interlocutor.samples import rated_by
 from interloq.meta.table import Counted
@@ -83,19 +85,29 @@ def means(sample: Index, value: Array, n: int) -> Array:
     return round_mean(mean, size)
 
 
-def collect(samples: Iterable[Sample], *, aspect: str = "overall", role: str = "") -> Judgments:
-    """Judgments of one aspect, only by people in `role` if it is given."""
+def collect(
+    samples: Iterable[Sample], *, aspect: str = "overall", role: str = "", normalise: Normalise = ""
+) -> Judgments:
+    """Judgments of one aspect, only by people in `role` if it is given.
+
+    `normalise` puts the ratings of each rater on a common scale: their z-scores or ranks; see `interloq.data.raters`.
+    """
+    samples = list(samples)
+    notes = rater_notes(samples, aspect=aspect, role=role, normalised=bool(normalise))
+    if normalise:
+        samples, left_out = normalise_ratings(samples, normalise, aspect=aspect, role=role)
+        notes += left_out
     seen: Counter[str] = Counter()
     roles: set[str] = set()
     rows: list[_Row] = []
     for sample in samples:
         seen.update(rating.aspect for rating in sample.ratings)
-        fitting = [r for r in sample.ratings if r.aspect == aspect and role in ("", r.role)]
+        fitting = selected_ratings(sample, aspect, role)
         roles.update(rating.role for rating in fitting)
         rows.append(_row(sample, fitting))
     rows.sort(key=lambda row: row.key)
     _check(rows, aspect, role, seen)
-    return _judgments(rows, aspect, _role_notes(roles))
+    return _judgments(rows, aspect, [*_role_notes(roles), *notes])
 
 
 def aspects(samples: Iterable[Sample | Dialogue]) -> dict[str, tuple[int, int, int]]:
@@ -108,6 +120,12 @@ def aspects(samples: Iterable[Sample | Dialogue]) -> dict[str, tuple[int, int, i
             for i, more in enumerate((1, len(values) - missing, missing)):
                 entry[i] += more
     return {name: (entry[0], entry[1], entry[2]) for name, entry in sorted(found.items())}
+
+
+def default_aspect(rated: Iterable[str]) -> str:
+    """The aspect to use if none is named: the only rated one, or else `overall`."""
+    names = list(rated)
+    return names[0] if len(names) == 1 else "overall"
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +172,8 @@ def _check(rows: Sequence[_Row], aspect: str, role: str, seen: Counter[str]) -> 
             f"no ratings in {count(len(rows), 'sample')}", hint='give samples "ratings": [{"value": 4, …}]'
         )
     if aspect not in seen:
-        raise InputError(f"no ratings of aspect {aspect!r}", hint=f"rated aspects: {', '.join(sorted(seen))}")
+        hint = f"rated aspects: {', '.join(sorted(seen))}; choose one with --aspect"
+        raise InputError(f"no ratings of aspect {aspect!r}", hint=hint)
     by = f" by people in role {role!r}" if role else ""
     missing = sum(row.not_applicable for row in rows)
     raise InputError(

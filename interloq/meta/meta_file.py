@@ -10,6 +10,7 @@ from pathlib import Path
 
 from interloq.data.jsonl import Rejected, read_all
 from interloq.data.progress import Progress, counted, silent
+from interloq.data.raters import Normalise
 from interloq.errors import InputError
 from interloq.meta.coefficients import Coefficients, Correlation
 from interloq.meta.evaluate import meta_evaluate
@@ -43,6 +44,7 @@ def meta_file(
     adjust: Adjust = "holm",
     system_score: SystemScore = "value",
     lower_is_better: bool | None = None,
+    normalise: Normalise = "",
     drop_own_replies: bool = False,
     without: Sequence[str] = (),
     strict: bool = False,
@@ -72,7 +74,7 @@ def meta_file(
         evaluate = partial(meta_evaluate, role=role, by=by, coefficients=coefficients, n_bootstrap=n_bootstrap)
         evaluate = partial(evaluate, seed=seed, compare=compare, n_permutations=n_permutations, adjust=adjust)
         evaluate = partial(evaluate, system_score="mean" if dialogues else system_score)
-        evaluate = partial(evaluate, lower_is_better=lower_is_better)
+        evaluate = partial(evaluate, lower_is_better=lower_is_better, normalise=normalise)
         select = partial(Selection, drop_own_replies=drop_own_replies, without=without)
         tables = {aspect: evaluate(scored, rated, aspect=aspect, selection=select()) for aspect in aspects}
     judges = _judges(scores)

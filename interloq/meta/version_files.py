@@ -23,6 +23,7 @@ from interloq.meta.origin import common_origin
 from interloq.meta.scored_samples import ScoredSamples
 from interloq.meta.signatures import known_signatures
 from interloq.meta.table import UnitKind
+from interloq.meta.version_ratings import common_scale
 from interloq.meta.version_units import dialogue_units, sample_units
 from interloq.meta.versions import Version
 from interloq.metrics.chosen import Chosen, choose
@@ -96,17 +97,20 @@ def _from_scores(
     if len(reading.options.samples) > len(files):
         raise InputError(f"{len(reading.options.samples)} files of samples", hint="give one, or one per version")
     versions = {}
-    notes: list[str] = []
-    for i, (side, path) in enumerate(files.items()):
-        scores = _wanted(reading.read(path, "scores"), reading.options.metrics)
-        system = _one_system({score.system for score in scores}, side, path, reading)
-        records = _records(reading, i, side)
-        scored = [sample for sample in records if sample.system in ("", system)]
-        checked = ScoredSamples(scored)
+    scores = {side: _wanted(reading.read(path, "scores"), reading.options.metrics) for side, path in files.items()}
+    systems = {
+        side: _one_system({score.system for score in own}, side, files[side], reading) for side, own in scores.items()
+    }
+    known = {side: _records(reading, i, side) for i, side in enumerate(files)}
+    scored = {side: [s for s in own if s.system in ("", systems[side])] for side, own in known.items()}
+    rated, notes = common_scale(scored, reading.options.ratings)
+    for side, path in files.items():
+        system, records = systems[side], known[side]
+        checked = ScoredSamples(rated[side])
         units = sample_units(
-            list(checked.check((score for score in scores if score.system == system), path)),
-            scored,
-            ratings=reading.options.ratings,
+            list(checked.check((score for score in scores[side] if score.system == system), path)),
+            rated[side],
+            ratings=replace(reading.options.ratings, normalise=""),
         )
         played = any("occasion" in unit.keys for unit in units)
         noun: UnitKind = "dialogue" if played else "sample"
@@ -153,6 +157,7 @@ def _from_records(
     whole = {side: reading.read(path, kind) for side, path in files.items()}
     systems = {side: _one_system(_systems(whole[side]), side, files[side], reading) for side in files}
     records = {side: list(_records_of(whole[side], systems[side])) for side in files}
+    records, rater_notes = common_scale(records, reading.options.ratings)
     judged = {side: list(_judged(records[side], systems[side])) for side in files}
     dialogues = {side: list(_whole(records[side], systems[side])) for side in files}
     chosen, _ = choose(reading.options.scoring_metrics, trust=reading.options.trust)
@@ -160,7 +165,7 @@ def _from_records(
     scores, judges, notes = score_all(judged, chosen, reading.progress, whole=dialogues)
     versions = {}
     for side, path in files.items():
-        name, ratings = systems[side] or Path(path).name, reading.options.ratings
+        name, ratings = systems[side] or Path(path).name, replace(reading.options.ratings, normalise="")
         if kind == "dialogues":
             units = dialogue_units(scores[side], records[side], ratings=ratings)
         else:
@@ -170,7 +175,7 @@ def _from_records(
         versions[side] = Version(
             name, noun, tuple(units), _other_aspects(records[side], reading), _roles(records[side])
         )
-    return versions, judges, (*reference_notes, *notes)
+    return versions, judges, (*reference_notes, *rater_notes, *notes)
 
 
 def _with_comparable_references(

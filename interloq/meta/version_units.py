@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from interloq.data.dialogue_names import name_dialogues
+from interloq.data.raters import Normalise
 from interloq.errors import InputError
 from interloq.meta.comparison import Pairing
 from interloq.meta.dialogue_scores import DialogueScore, dialogue_scores, metrics_of
@@ -26,6 +27,7 @@ class Ratings:
 
     aspect: str = ""  # empty: `overall`, if there are ratings of it
     role: str = ""
+    normalise: Normalise = ""  # put each rater's ratings on a common scale
 
 
 ALL = Ratings()
@@ -136,7 +138,8 @@ def mean_ratings(samples: Sequence[Sample], ratings: Ratings = ALL) -> dict[tupl
     aspects = {rating.aspect for sample in samples for rating in sample.ratings}
     if not aspects or (not ratings.aspect and "overall" not in aspects):
         return {}
-    judgments = collect(samples, aspect=ratings.aspect or "overall", role=ratings.role)
+    aspect = ratings.aspect or "overall"
+    judgments = collect(samples, aspect=aspect, role=ratings.role, normalise=ratings.normalise)
     pairs = zip(judgments.keys, judgments.mean().tolist(), strict=True)
     return {key: value for key, value in pairs if not math.isnan(value)}
 

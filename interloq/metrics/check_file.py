@@ -10,10 +10,11 @@ from typing import Any
 from interloq.data.convert_file import kind_held
 from interloq.data.jsonl import Rejected, read
 from interloq.data.progress import Progress, counted, silent
+from interloq.data.raters import RaterRanges
 from interloq.data.summary import Summary
 from interloq.metrics.checks import Checks
 from interloq.metrics.chosen import choose
-from interloq.records import Note, Sample
+from interloq.records import Note, Rating, Sample
 from interloq.trust import Trust
 
 
@@ -35,9 +36,12 @@ def check_file(
     """
     chosen, _ = choose(metrics, trust=trust)
     kind, summary, checks = kind or kind_held(path), Summary(), Checks([one.metric for one in chosen])
+    raters = RaterRanges()
     records = read(path, kind=kind, strict=strict, on_reject=on_reject, columns=columns)
     with progress("reading", None) as step:
         for record in summary.watch(counted(records, step)):
             if isinstance(record, Sample):
                 checks.add((record,))
-    return {"kind": kind, **summary.facts()}, list(checks.notes())
+            raters.add([record] if isinstance(record, Rating) else getattr(record, "ratings", ()))
+    notes = [*checks.notes(), *(Note("raters", text, 0, summary.records) for text in raters.notes())]
+    return {"kind": kind, **summary.facts()}, notes

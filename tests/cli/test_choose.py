@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,19 @@ def test_the_table_the_spec_and_the_text(files: Path, capsys: pytest.CaptureFixt
         assert part in out
     assert main(["score", "rated.jsonl", "-m", "@chosen.json", "--bootstrap", "0"]) == 0
     assert "chosen" in capsys.readouterr().out
+
+
+def test_the_only_rated_aspect_is_used(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    renamed = [
+        replace(sample, ratings=[replace(r, aspect="natural") for r in sample.ratings if r.aspect == "overall"])
+        for sample in rated()
+    ]
+    write("rated.jsonl", renamed, kind="samples")
+    assert main(["choose", "rated.jsonl", "-m", "chrf", "--normalise", "z", "--json", *FAST]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["aspect"] == "natural"
+    assert found["signature"]["parts"]["normalise"] == "z"
+    assert "z-scores" in " ".join(found["notes"])
 
 
 def test_json_has_all_numbers(files: Path, capsys: pytest.CaptureFixture[str]) -> None:

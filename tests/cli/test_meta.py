@@ -244,3 +244,19 @@ def test_rated_samples_or_dialogues_are_needed(files: Path, capsys: pytest.Captu
     code, _, err = run(capsys, "one.jsonl")
     assert (code, err.count("\n")) == (2, 1)
     assert "--dialogues FILE" in err
+
+
+def test_raters_on_different_scales_are_noted_and_normalised(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    samples = [
+        Sample(id, "c", "reply", ratings=[Rating(float(first), "ann"), *([Rating(20.0 * second, "dan")] * (id != "2"))])
+        for id, (first, second) in VALUES.items()
+    ]
+    write("samples.jsonl", samples, kind="samples")
+    _, plain, _ = run(capsys, "one.jsonl", "--samples", "samples.jsonl", "--json")
+    _, scaled, _ = run(capsys, "one.jsonl", "--samples", "samples.jsonl", "--json", "--normalise", "rank")
+    found = [json.loads(text) for text in (plain, scaled)]
+    assert "different scales" in " ".join(found[0]["notes"])
+    assert "ranks within each rater" in " ".join(found[1]["notes"])
+    assert [table["signature"]["parts"].get("normalise") for table in found] == [None, "rank"]
+    pearson = [table["rows"][0]["with_mean"]["pearson"]["value"] for table in found]
+    assert pearson[1] > pearson[0]

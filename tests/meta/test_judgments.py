@@ -137,3 +137,14 @@ def test_aspects_are_counted() -> None:
 def test_ratings_that_nobody_gave_are_noted() -> None:
     samples = [rated(id, Rating(value, "ann", role=ILLUSTRATIVE)) for id, value in (("a", 1.0), ("b", 2.0))]
     assert collect(samples).notes == ("ratings are illustrative: no person gave them",)
+
+
+def test_ratings_on_a_common_scale() -> None:
+    values = [1.0, 2, 2, 4, 5, 3]
+    samples = [rated(str(i), Rating(v, "ann"), Rating(20 * v, "dan")) for i, v in enumerate(values)]
+    plain, scaled = collect(samples), collect(samples, normalise="z")
+    assert "different scales" in " ".join(plain.notes)
+    assert "different scales" not in " ".join(scaled.notes)
+    assert "z-scores" in " ".join(scaled.notes)
+    np.testing.assert_allclose(scaled.mean(), (np.array(values) - np.mean(values)) / np.std(values))
+    assert plain.fingerprint != scaled.fingerprint

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from interloq import InputError, Sample, Score, write
+from interloq import InputError, Rating, Sample, Score, write
 from interloq.metrics.check_file import check_file
 
 
@@ -25,3 +25,14 @@ def test_other_kinds_have_no_notes(folder: Path) -> None:
     assert (facts["kind"], facts["metrics"], notes) == ("scores", {"bleu": 1}, [])
     with pytest.raises(InputError):
         check_file("scores.jsonl", kind="samples", strict=True)
+
+
+def test_raters_on_different_scales_are_noted_in_every_kind_of_file(folder: Path) -> None:
+    ratings = [
+        Rating(factor * i, rater, item=str(i)) for rater, factor in (("ann", 1), ("dan", 20)) for i in range(1, 6)
+    ]
+    write("ratings.jsonl", ratings, kind="ratings")
+    samples = [Sample(str(i), [], "reply", ratings=[r for r in ratings if r.item == str(i)]) for i in range(1, 6)]
+    write("samples.jsonl", samples, kind="samples")
+    for name in ("ratings.jsonl", "samples.jsonl"):
+        assert any("different scales" in note.text for note in check_file(name)[1])
