@@ -42,7 +42,7 @@ def test_the_table_the_spec_and_the_text(files: Path, capsys: pytest.CaptureFixt
 
 def test_the_only_rated_aspect_is_used(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     renamed = [
-        replace(sample, ratings=[replace(r, aspect="natural") for r in sample.ratings if r.aspect == "overall"])
+        replace(sample, ratings=tuple(replace(r, aspect="natural") for r in sample.ratings if r.aspect == "overall"))
         for sample in rated()
     ]
     write("rated.jsonl", renamed, kind="samples")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -10,7 +12,7 @@ from interloq import InputError, Rating, Sample
 from interloq.data.raters import Normalise, RaterRanges, normalise, rater_notes
 
 
-def samples_by(**values: list[float]) -> list[Sample]:
+def samples_by(**values: Sequence[float]) -> list[Sample]:
     """Samples with one rating by each rater."""
     n = max(map(len, values.values()))
     return [
@@ -19,7 +21,7 @@ def samples_by(**values: list[float]) -> list[Sample]:
     ]
 
 
-def notes(**values: list[float]) -> str:
+def notes(**values: Sequence[float]) -> str:
     return "; ".join(rater_notes(samples_by(**values), aspect="overall"))
 
 
@@ -31,7 +33,7 @@ def notes(**values: list[float]) -> str:
         ([0, 1, 0, 1, 1], "0 to 1 (dan)"),
     ],
 )
-def test_raters_on_different_scales_are_named(other: list[float], span: str) -> None:
+def test_raters_on_different_scales_are_named(other: Sequence[float], span: str) -> None:
     found = notes(ann=[1, 2, 3, 4, 5], bob=[5, 1, 3, 2, 4], cat=[1, 1, 5, 4, 4], dan=other)
     assert "different scales" in found
     assert span in found
@@ -48,7 +50,7 @@ def test_raters_on_different_scales_are_named(other: list[float], span: str) -> 
         [20, 40, 60],  # too few to know
     ],
 )
-def test_strict_and_lenient_raters_are_not_on_another_scale(other: list[float]) -> None:
+def test_strict_and_lenient_raters_are_not_on_another_scale(other: Sequence[float]) -> None:
     assert notes(ann=[1, 2, 3, 4, 5], bob=[5, 1, 3, 2, 4], dan=other) == ""
 
 
