@@ -20,9 +20,9 @@ from sqlalchemy.exc import IntegrityError
 from interloq.data.batched import batched
 from interloq.data.durable import PRIVATE, atomic_path, sweep
 from interloq.data.files import lines, plain_suffix, replacing
-from interloq.data.write_errors import one_line
+from interloq.data.write_errors import one_line, writing
 from interloq.errors import InputError
-from interloq.web.database import Database, UnusableStudyError, head_revision, is_url, open_database
+from interloq.web.database import Database, UnusableStudyError, head_revision, is_url, naming_study, open_database
 from interloq.web.schema import METADATA
 from interloq.web.tasks import all_tasks
 
@@ -63,12 +63,10 @@ def restore(path: str | Path, place: str | Path) -> dict[str, Any]:
     if copy and is_url(place):
         hint = "make a backup with rows: interloq serve backup STUDY FILE.jsonl"
         raise InputError("a copy of a SQLite file cannot be restored on a server", hint=hint)
-    if is_url(place):
-        return _restore_rows(path, place)
     try:
-        return _restore_file(path, place, copy=copy)
+        return _restore_rows(path, place) if is_url(place) else _restore_file(path, place, copy=copy)
     except UnusableStudyError as error:
-        raise InputError(f"cannot be restored: {error.reason}", hint="name another backup", where=str(path)) from error
+        raise InputError(f"cannot be restored: {error.reason}", where=str(path)) from error
 
 
 def _restore_file(path: str | Path, place: str | Path, *, copy: bool) -> dict[str, Any]:
@@ -132,14 +130,14 @@ def _is_sqlite(path: str | Path) -> bool:
 
 def _copy_pages(source: Path, target: Path) -> None:
     """Copy one state of the source, whoever writes to it meanwhile."""
-    with closing(sqlite3.connect(source)) as old, closing(sqlite3.connect(target)) as new:
-        try:
-            old.backup(new)
-        except sqlite3.OperationalError:  # such as a full disk
-            raise
-        except sqlite3.DatabaseError as error:
-            raise UnusableStudyError(source, str(error)) from error
-    _close_log(target)
+    with (
+        naming_study(source),
+        closing(sqlite3.connect(source)) as old,
+        closing(sqlite3.connect(target)) as new,
+        writing(target, sqlite3.OperationalError),  # such as a full disk
+    ):
+        old.backup(new)
+        new.execute("PRAGMA journal_mode=DELETE")  # one file, without those of a log
 
 
 def _close_log(path: Path) -> None:

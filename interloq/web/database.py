@@ -57,7 +57,7 @@ class Database:
         if self.engine.dialect.name == "postgresql":
             options["isolation_level"] = "REPEATABLE READ"
         with (
-            _naming_study(self.place),
+            naming_study(self.place),
             self.engine.connect().execution_options(**options) as connection,
             connection.begin(),
         ):
@@ -71,7 +71,7 @@ class Database:
         """
         options = {_WAITING: wait_for_disk}
         with (
-            _naming_study(self.place),
+            naming_study(self.place),
             self._turn_to_write(),
             self.engine.connect().execution_options(**options) as connection,
             connection.begin(),
@@ -105,7 +105,7 @@ def open_database(place: str | Path, *, create: bool = True) -> Database:
     """
     engine = _engine(str(place), create=create)
     try:
-        with _naming_study(place):
+        with naming_study(place):
             _check_pages(engine)
             if not _is_current(engine):
                 with engine.begin() as connection:
@@ -118,7 +118,7 @@ def open_database(place: str | Path, *, create: bool = True) -> Database:
 
 
 @contextmanager
-def _naming_study(place: str | Path) -> Iterator[None]:
+def naming_study(place: str | Path) -> Iterator[None]:
     """Report errors of the database in one line with the name of the study; conflicts of rows are errors of callers."""
     try:
         yield

@@ -109,4 +109,7 @@ def _stored(row: Any) -> Stored:
 @lru_cache(maxsize=256)
 def _settings(text: str) -> Task:
     """Settings from their stored text, which every request of an annotator reads."""
-    return questions.from_json(orjson.loads(text))
+    try:
+        return questions.from_json(orjson.loads(text))
+    except orjson.JSONDecodeError as error:
+        raise InputError(f"the stored settings of a task are not JSON: {error.msg}") from error

@@ -96,6 +96,18 @@ def test_rows_that_do_not_fit_the_tables_restore_nothing(row: dict[str, Any], tm
     assert [path.name for path in tmp_path.iterdir()] == ["rows.jsonl"]
 
 
+def test_a_restore_that_failed_on_a_server_can_be_repeated(filled: Path, tmp_path: Path, postgres_server: str) -> None:
+    backup(filled, tmp_path / "a.jsonl")
+    broken = tmp_path / "broken.jsonl"
+    broken.write_text((tmp_path / "a.jsonl").read_text() + json.dumps({"table": "person", "row": {"id": 99}}) + "\n")
+    with made_server_database(postgres_server) as url:
+        with pytest.raises(InputError, match=r"broken\.jsonl: cannot be restored"):
+            restore(broken, url)
+        assert all(not rows for rows in content(url).values())
+        restore(tmp_path / "a.jsonl", url)
+        assert content(url) == content(filled)
+
+
 def test_nothing_is_overwritten(filled: Path, tmp_path: Path) -> None:
     before = content(filled)
     backup(filled, tmp_path / "copy.db")
