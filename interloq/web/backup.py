@@ -20,9 +20,17 @@ from sqlalchemy.exc import IntegrityError
 from interloq.data.batched import batched
 from interloq.data.durable import PRIVATE, atomic_path, sweep
 from interloq.data.files import lines, plain_suffix, replacing
-from interloq.data.write_errors import one_line, writing
+from interloq.data.write_errors import writing
 from interloq.errors import InputError
-from interloq.web.database import Database, UnusableStudyError, head_revision, is_url, naming_study, open_database
+from interloq.web.database import (
+    Database,
+    UnusableStudyError,
+    head_revision,
+    is_url,
+    naming_study,
+    open_database,
+    reason_of,
+)
 from interloq.web.schema import METADATA
 from interloq.web.tasks import all_tasks
 
@@ -91,8 +99,8 @@ def _restore_rows(path: str | Path, place: str | Path) -> dict[str, Any]:
             _refuse_rows(connection)
             _load(connection, _rows(path))
         return {"tasks": _tasks(database), "rows": rows}
-    except IntegrityError as error:
-        raise UnusableStudyError(place, one_line(error)) from error
+    except (IntegrityError, ArithmeticError, TypeError, ValueError) as error:  # values that no column can store
+        raise UnusableStudyError(place, reason_of(error)) from error
     finally:
         database.close()
 

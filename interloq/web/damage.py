@@ -16,11 +16,15 @@ from sqlalchemy import JSON, Column, Connection, select
 
 from interloq.data.files import UNREADABLE
 from interloq.data.parsers import PARSERS
-from interloq.errors import InputError, InterloqError
+from interloq.errors import InputError, InterloqError, short_repr
+from interloq.web.answers import PLACES
 from interloq.web.database import UnusableStudyError, open_database
+from interloq.web.questions import is_number
 from interloq.web.references_task import KIND as REFERENCES
-from interloq.web.schema import METADATA, item
+from interloq.web.schema import METADATA, answer, item
 from interloq.web.tasks import all_tasks
+
+LARGEST = 1e11  # of a rating, a priority, or a time in seconds
 
 
 @contextmanager
@@ -60,8 +64,8 @@ def _damaged_rows(connection: Connection) -> Iterator[str]:
     for table in METADATA.sorted_tables:
         for row in connection.execute(select(table)).mappings():
             for column in table.c:
-                if not _has_type(row[column.name], column):
-                    yield f"{column.name} of a row of {table.name} has the wrong type"
+                if not _is_possible(row[column.name], column):
+                    yield f"{column.name} of a row of {table.name} cannot be {short_repr(row[column.name])}"
     all_tasks(connection)  # refuses settings that are not valid
     for found in connection.execute(select(item.c.id, item.c.hidden)):
         try:
@@ -70,13 +74,16 @@ def _damaged_rows(connection: Connection) -> Iterator[str]:
             yield f"item {found.id} cannot be read"
 
 
-def _has_type(value: object, column: Column[Any]) -> bool:
+def _is_possible(value: Any, column: Column[Any]) -> bool:
     if value is None:
         return bool(column.nullable)
     if isinstance(column.type, JSON):
         return True
-    wanted = column.type.python_type
-    return isinstance(value, (int, float) if wanted is float else wanted)
+    if column is answer.c.choice:
+        return value in (*PLACES, "tie")
+    if column.type.python_type is float:
+        return is_number(value) and abs(value) < LARGEST
+    return isinstance(value, column.type.python_type)
 
 
 def _check_units(hidden: Mapping[str, Any]) -> None:

@@ -22,10 +22,10 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from alembic.util import CommandError
 from sqlalchemy import URL, Connection, CursorResult, Engine, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError, DatabaseError, IntegrityError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, IntegrityError, SQLAlchemyError
 
 from interloq.data.durable import PRIVATE
-from interloq.data.write_errors import one_line, writing
+from interloq.data.write_errors import writing
 from interloq.errors import InputError, MissingDependencyError
 
 WAIT = 30.0  # seconds that a writer waits for another one
@@ -124,13 +124,16 @@ def naming_study(place: str | Path) -> Iterator[None]:
         yield
     except IntegrityError:
         raise
-    except (DatabaseError, sqlite3.DatabaseError) as error:
-        original = getattr(error, "orig", None) or error  # without the statement
-        raise UnusableStudyError(place, str(original).strip().splitlines()[0]) from error
+    except (SQLAlchemyError, sqlite3.DatabaseError, CommandError) as error:
+        raise UnusableStudyError(place, reason_of(error)) from error
     except UnicodeDecodeError as error:  # of the tables' own names
         raise UnusableStudyError(place, "the file is damaged (a name is not valid UTF-8)") from error
-    except (SQLAlchemyError, CommandError) as error:
-        raise UnusableStudyError(place, one_line(error)) from error
+
+
+def reason_of(error: Exception) -> str:
+    """Return what a database says about an error, without the statement and without a link for programmers."""
+    text = str(getattr(error, "orig", None) or error).partition(" (Background on this error")[0]
+    return text.strip().splitlines()[0]
 
 
 def _hint(reason: str) -> str:

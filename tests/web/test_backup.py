@@ -85,6 +85,7 @@ def test_a_server_with_rows_of_its_own_gets_no_others(filled: Path, tmp_path: Pa
         {"table": "task", "row": {"colour": "red"}},
         {"table": "task", "row": {"id": 1}},
         {"table": "person", "row": {"id": 1, "invitation_id": 9, "created": 0}},
+        {"table": "task", "row": {"id": 2**70, "name": "\ud800"}},
         {"table": "draft", "row": {"assignment_id": [1], "revision": {}, "body": 0, "updated": 0}},
     ],
 )

@@ -75,6 +75,7 @@ def test_damaged_pages_are_refused_in_one_line(action: str, damaged: Path, capsy
         "UPDATE item SET hidden = '{\"kind\"'",
         "UPDATE item SET hidden = replace(hidden, 'units', 'unitz')",
         "UPDATE answer SET time = 'noon'",
+        "UPDATE answer SET time = 1e308",
         "UPDATE task SET settings = '{}'",
         "DROP TABLE answer",
     ],
