@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     running.add_argument(
         "--trust-administrators",
         action="store_true",
-        help="as --trust, and let administrators add such bots in the browser: they can then start programs here",
+        help="as --trust, and let owners of the study add such bots in the browser: they can then start programs here",
     )
     running.add_argument(
         "--new", action="store_true", help="make an empty study if there is none; add tasks in the browser"

@@ -50,7 +50,7 @@ def test_add_and_invite(study: str, tmp_path: Path, capsys: pytest.CaptureFixtur
     assert capsys.readouterr().out.rstrip().endswith("?PID={{%PID%}}")
     pairs = ["invite", study, "pairs"]
     refused = (["invite", study], ["invite", study, "nothing"], [*pairs, "--people", "20"], [*pairs, "--role", "lead"])
-    for words in (*refused, ["add", study, samples, "--task", "rate"]):
+    for words in (*refused, ["add", study, samples, "--task", "rate"], ["run", study, "--max-calls", "-1"]):
         assert main(["serve", *words]) == 2
         assert capsys.readouterr().err.count("\n") == 1
 
