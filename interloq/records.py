@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The records that stages exchange: frozen, small, and the same in Python and on disk.
 
-A stage adds to a record with `dataclasses.replace`; it never changes its input.
+A stage adds to a record with `dataclasses.replace`; it never changes its input. Texts are in one Unicode form
+(`unicode_form.py`), so that equal texts are equal everywhere.
 Missing is `None` or NaN, never 0.
 """
 
@@ -15,6 +16,7 @@ from typing import Any
 from interloq.errors import InputError
 from interloq.signature import Signature
 from interloq.tabular import Row, Tabular, bounds
+from interloq.unicode_form import normalise
 
 Key = tuple[str, str]  # what identifies a sample: its id and its system
 Further = Mapping[str, str | int | float]  # further fields of a record by name
@@ -31,6 +33,9 @@ class Turn:
     speaker: str = ""
     time: str = ""
 
+    def __post_init__(self) -> None:
+        _normalise(self, "text")
+
 
 @dataclass(frozen=True, slots=True)
 class Reference:
@@ -41,6 +46,7 @@ class Reference:
     source: str = "gold"  # gold, parrot, human or retrieved:<id>
 
     def __post_init__(self) -> None:
+        _normalise(self, "text")
         if not abs(self.weight) <= 1 + 1e-9:  # beyond rounding; also refuses NaN
             hint = "scale ratings to this range, or let `interloq rate` write weights"
             raise InputError(f"the weight of a reference must be from -1 to 1, got {self.weight}", hint=hint)
@@ -128,7 +134,7 @@ class Sample:
                 raise InputError(f"{name} must be text, got {_shown(value)}")
         object.__setattr__(self, "id", id)
         object.__setattr__(self, "context", tuple(_each(context, Turn, "context")))
-        object.__setattr__(self, "response", response)
+        object.__setattr__(self, "response", normalise(response))
         object.__setattr__(self, "references", tuple(_each(references, Reference, "references")))
         object.__setattr__(self, "system", system)
         object.__setattr__(self, "ratings", tuple(_ratings(ratings)))
@@ -205,6 +211,9 @@ class Pair:
     to: str = ""  # the id of the utterance's post
     thread: str = ""
     time: str = ""
+
+    def __post_init__(self) -> None:
+        _normalise(self, "utterance", "response")
 
 
 @dataclass(frozen=True, slots=True)
@@ -384,6 +393,14 @@ def _further(given: Further | None, kind: type[Any]) -> Further:
     if taken := (given or {}).keys() & kind.__dataclass_fields__.keys():
         raise InputError(f"{min(taken)!r} is a field of its own", hint="give further fields other names")
     return dict(given) if given else {}
+
+
+def _normalise(record: Any, *names: str) -> None:
+    """Bring texts of a record that is being made into the one Unicode form."""
+    for name in names:
+        text = getattr(record, name)
+        if isinstance(text, str) and not text.isascii():
+            object.__setattr__(record, name, normalise(text))
 
 
 def _shown(value: object) -> str:

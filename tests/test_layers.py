@@ -14,7 +14,19 @@ import interloq
 
 ROOT = Path(interloq.__file__).parent
 LAYERS = [  # from the bottom; a folder that is not named belongs to the one above it
-    {"version", "describe", "errors", "needs", "records", "registry", "signature", "spec_text", "tabular", "trust"},
+    {
+        "version",
+        "describe",
+        "errors",
+        "needs",
+        "records",
+        "registry",
+        "signature",
+        "spec_text",
+        "tabular",
+        "trust",
+        "unicode_form",
+    },
     {"data"},
     {"data.corpus"},
     {"data.sets"},

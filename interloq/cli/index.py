@@ -15,6 +15,7 @@ from interloq.cli.paths import InputPath
 from interloq.cli.progress import stage_progress
 from interloq.errors import count
 from interloq.report.console import number, print_json, print_line, print_table
+from interloq.unicode_form import normalise
 
 if TYPE_CHECKING:
     from interloq.retrieve.index import Index
@@ -193,7 +194,8 @@ def _search(args: argparse.Namespace) -> int:
     from interloq.retrieve.index import open_index
     from interloq.retrieve.retriever import Query
 
-    (hits,) = open_index(args.index).search([Query(args.text, args.response)], args.k)
+    query = Query(normalise(args.text), normalise(args.response))
+    (hits,) = open_index(args.index).search([query], args.k)
     if args.json:
         print_json({"hits": [{"score": hit.score, **to_json(hit.pair)} for hit in hits]})
         return 0

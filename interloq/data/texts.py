@@ -12,6 +12,7 @@ from interloq.data.synonyms import FIELDS
 from interloq.data.tables import is_table
 from interloq.errors import InputError
 from interloq.records import Dialogue, Pair, Post, Sample
+from interloq.unicode_form import normalise
 
 TEXT = "text"
 KINDS = (TEXT, "pairs", "dialogues", "samples", "posts")
@@ -72,10 +73,10 @@ def texts_of(record: Sample | Dialogue | Pair | Post) -> Iterator[str]:
 
 
 def text_lines(path: str | Path) -> Iterator[str]:
-    """The lines of a text file in UTF-8."""
+    """Yield the lines of a text file in UTF-8, in the one Unicode form."""
     for number, line in lines(path):
         try:
-            yield line.decode("utf-8")
+            yield normalise(line.decode("utf-8"))
         except UnicodeDecodeError as error:
             what = f"byte {error.start + 1} is not valid UTF-8"
             raise InputError(what, hint="save the file as UTF-8", where=f"{path}:{number}") from error

@@ -2,18 +2,19 @@
 """Slices of a test set: groups of units by topic, language, partner or length of their prompts.
 
 A slice is a property of the prompt, never of the reply: slices of replies would differ between two versions. `language`
-is read from the records or else detected by script, and `length` splits prompts into thirds by their characters.
+is read from the records or else detected (`data/language.py`), and `length` splits prompts into thirds by their
+characters.
 """
 
 from __future__ import annotations
 
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from interloq.data.language import language_name, languages_of
 from interloq.errors import InputError, count, nearest
 from interloq.meta.versions import Unit
 
@@ -22,7 +23,6 @@ LEAST = 10  # units of a slice that is tested
 MOST = 20  # values of one field that are tested
 SHOWN_NAMES = {"length": "prompt length"}  # "length" alone could be that of the reply
 LENGTHS = ("short", "medium", "long")
-LANGUAGES = {"HIRAGANA": "Japanese", "KATAKANA": "Japanese", "CJK": "Chinese", "HANGUL": "Korean"}
 
 Masks = Mapping[str, NDArray[np.bool_]]  # "topic: food" → its units
 
@@ -51,6 +51,9 @@ def slice_values(
     """Each field with the value of each unit, empty if it has none; a named field that no unit has is refused."""
     for name in NAMES if names is None else names:
         values = [_value(unit, name, thirds) for unit in units]
+        if name == "language":
+            detected = languages_of([unit.prompt for unit in units])
+            values = [value or language_name(found) for value, found in zip(values, detected, strict=True)]
         if names is not None and not any(values):
             known = {field for unit in units for field in unit.fields} | {"language", "length"}
             raise InputError(f"no record has a field {name!r} to slice by{nearest(name, known)}")
@@ -70,15 +73,4 @@ def _value(unit: Unit, name: str, thirds: tuple[float, float]) -> str:
         return unit.fields.get(name, "")
     if name == "length":
         return LENGTHS[sum(len(unit.prompt) > limit for limit in thirds)]
-    return language_of(unit.prompt) if name == "language" else ""
-
-
-def language_of(text: str) -> str:
-    """Japanese, Chinese or Korean by script; otherwise the script, such as `Latin script`; empty without letters."""
-    scripts = Counter(unicodedata.name(sign, "?").split()[0] for sign in text if sign.isalpha())
-    if not scripts:
-        return ""
-    if scripts["HIRAGANA"] + scripts["KATAKANA"] and scripts["CJK"] + scripts["HIRAGANA"] > scripts["LATIN"]:
-        return "Japanese"
-    script = scripts.most_common(1)[0][0]
-    return LANGUAGES.get(script, f"{script.capitalize()} script")
+    return ""

@@ -7,7 +7,8 @@ scoring a million samples takes a few seconds longer.
 - `own references`: the reply is among its own references. Such a reply is compared with itself.
 - `parrot`: the reply repeats the last utterance of its context.
 - `weights`: references of weight 0 or below, which a metric that ignores weights counts in full.
-- `language`: text written without spaces, which the tokenizer does not split.
+- `language`: text written without spaces, which the tokenizer does not split; text in a language that the metric's
+  network does not know.
 - `case`: cased references and lower-case replies, or the reverse, if the metric is case-sensitive.
 - `length`: replies with fewer tokens than the metric needs: they score 0 whatever they say.
 - `trained on`: replies whose ratings the metric's network was trained on.
@@ -25,6 +26,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
+from interloq.data.language import language_name, language_of, resolve
 from interloq.data.tokenize import Tokenizer
 from interloq.errors import count
 from interloq.metrics.traits import Traits, parts, traits
@@ -33,9 +35,8 @@ from interloq.records import NO_SYSTEM, Note, Sample
 from interloq.registry import full_spec, name_of, title
 from interloq.retrieve.leaks import is_own, reads_like
 
-_KANA = "\u3040-\u30ff"
-_UNSPACED = re.compile(f"[{_KANA}\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
-_JAPANESE = re.compile(f"[{_KANA}]")
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+RARE = 0.01  # share of samples in a language below which they are not reported: a text is rarely taken for another one
 EXAMPLES = 32  # texts without spaces to test a tokenizer on
 LONGEST = 4  # characters per token, on average: words of such languages have one or two
 LOWER, MIXED, CASED = 0.9, 0.7, 0.5  # shares of texts without capital letters, in lower-case and in cased data
@@ -132,6 +133,8 @@ class Checks:
             [(part, method, Counter[str]()) for part in parts(metric) for method in COUNTED if hasattr(part, method)]
             for metric in metrics
         ]
+        self._looks_at_language = any(part.language for part in chain.from_iterable(self._traits))
+        self._languages: dict[str, Counter[str]] = {}  # system → language → samples
         self._short: dict[tuple[str, int], Counter[str]] = {}
         self._tokenizers: dict[str, Tokenizer] = {}
         for part in chain.from_iterable(self._traits):
@@ -145,6 +148,8 @@ class Checks:
             groups.setdefault(sample.system, []).append(sample)
         for system, group in groups.items():
             self.facts.add(system, group)
+            if self._looks_at_language:
+                self._languages.setdefault(system, Counter()).update(map(_sample_language, group))
             for part, method, found in chain.from_iterable(self._counted):
                 found[system] += getattr(part, method)(group)
             for (name, needed), counts in self._short.items():
@@ -222,11 +227,27 @@ class Checks:
         if part.tokenizer and (advice := self._tokenizer_advice(part.tokenizer)):
             statement = f"are written without spaces, and {part.name}'s tokenizer does not split them: {advice}"
             yield self._note("language", facts.unspaced, statement, metric)
-        if part.language and facts.unspaced.total():
-            statement = f"are written without spaces, and {part.name}'s network knows {part.language} only"
-            yield self._note("language", facts.unspaced, f"{statement}: train one on logs in their language", metric)
+        if part.language:
+            yield from self._foreign(part, metric)
         yield from self._case(part, metric)
         yield from self._length(part, metric)
+
+    def _foreign(self, part: Traits, metric: str) -> Iterator[Note]:
+        """Note samples in other languages than the network's, except languages of so few that they may be mistakes."""
+        total: Counter[str] = sum(self._languages.values(), Counter())
+        resolved, foreign = resolve(total), Counter[str]()
+        by_system: Counter[str] = Counter()
+        for system, languages in self._languages.items():
+            for language, n in languages.items():
+                name = language_name(resolved.get(language, language))
+                if name not in ("", part.language) and total[language] >= RARE * total.total():
+                    foreign[name] += n
+                    by_system[system] += n
+        if foreign:
+            named = ", ".join(f"{name} {n:,}" for name, n in foreign.most_common(SHOWN))
+            statement = f"are not in {part.language}, by script and frequent words ({named}), and {part.name}'s network"
+            advice = "train one on logs in their language"
+            yield self._note("language", by_system, f"{statement} knows {part.language} only: {advice}", metric)
 
     def _case(self, part: Traits, metric: str) -> Iterator[Note]:
         if not (part.case_sensitive and part.reads_references):
@@ -249,7 +270,7 @@ class Checks:
         tokens = sum(len(tokenizer.tokens(text)) for text in texts)
         if not texts or sum(map(len, texts)) <= LONGEST * max(tokens, 1):
             return ""
-        japanese = any(map(_JAPANESE.search, texts))
+        japanese = "ja" in map(language_of, texts)
         return "use tokenizer='char' or 'ja-mecab'" if japanese else "use tokenizer='zh', or 'char' outside Chinese"
 
     def _note(self, name: str, counts: Counter[str], statement: str, metric: str = "") -> Note:
@@ -298,6 +319,11 @@ def _case_of(lower: int, cased: int) -> str:
     if share >= LOWER:
         return "lower-case"
     return "cased" if share <= CASED else ""
+
+
+def _sample_language(sample: Sample) -> str:
+    """Return the language of a reply and the utterance before it, which the network reads together."""
+    return language_of(" ".join([sample.response, *(turn.text for turn in sample.context[-1:])]))
 
 
 def _is_unspaced(text: str) -> bool:

@@ -24,6 +24,7 @@ from interloq.metrics.transposed import LayoutCheck
 from interloq.records import NO_SYSTEM, BySample, Key, Note, Result, Sample, format_key
 from interloq.registry import create, name_of, title
 from interloq.signature import Signature, signature
+from interloq.unicode_form import FORM
 
 CHUNK = 4096  # samples scored at a time: bounds memory, never changes a result
 T = TypeVar("T")
@@ -217,6 +218,7 @@ class _Scoring:
 
     def _signature(self, metric: Any, n_bootstrap: int, seed: int) -> Signature:
         facts: dict[str, object] = {"references": self.fingerprint.references(), "samples": self.fingerprint}
+        facts["unicode"] = "" if self.fingerprint.is_ascii else FORM
         if isinstance(metric, FittedMetric):
             facts["fitted"] = metric.fitted()
         if n_bootstrap:

@@ -27,7 +27,8 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from interloq.data.rubrics import LANGUAGES, Excerpt, Rubric, Unit, dialogue_json, language_of, read_rubric
+from interloq.data.language import supported_language
+from interloq.data.rubrics import LANGUAGES, Excerpt, Rubric, Unit, dialogue_json, read_rubric
 from interloq.errors import MissingDependencyError, SpecError, count
 from interloq.metrics.fed import SCORER, context
 from interloq.metrics.judge_answers import Schema, read_choice, read_object, response_format
@@ -196,7 +197,7 @@ class LlmJudge(Component):
         if self.rubric != AUTO:
             return self._rubrics[0]
         turns = [turn.text for turn in sample.context if self.of == "reply" or turn.speaker != JUDGED]
-        return self._rubrics[LANGUAGES.index(language_of(" ".join(turns)))]
+        return self._rubrics[LANGUAGES.index(supported_language(" ".join(turns), LANGUAGES))]
 
     def excerpt(self, sample: Sample, replies: Mapping[str, str]) -> Excerpt:
         """Context and replies as the judge reads them."""

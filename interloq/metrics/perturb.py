@@ -12,11 +12,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
 from interloq.data.embedded import embedded_paraphrases
+from interloq.data.language import supported_language
 from interloq.records import Sample
 from interloq.signature import fingerprint
 
@@ -73,7 +74,6 @@ CONTRACTIONS: Rules = (
     (r"\b(it|that|he|she|there|what|how)'s\b", r"\1 is"),
 )
 _SENTENCES = re.compile(r"(?<=[.!?。！？])\s*")
-_KANA, _HAN = re.compile("[\u3040-\u30ff]"), re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +104,9 @@ def perturbed(samples: Sequence[Sample], perturbation: Perturbation, *, seed: in
     return [_changed(sample, other, perturbation, seed) for sample, other in zip(samples, others, strict=True)]
 
 
-def language_of(text: str) -> Language:
-    """Japanese if there are kana, Chinese if there are other Chinese characters, else English."""
-    return "ja" if _KANA.search(text) else "zh" if _HAN.search(text) else "en"
-
-
 def _changed(sample: Sample, other: str | None, perturbation: Perturbation, seed: int) -> str | None:
     rng = np.random.default_rng([seed, int(fingerprint(perturbation.name, *sample.key), 16)])
-    changed = perturbation.change(sample, Draw(language_of(sample.response), rng, other))
+    changed = perturbation.change(sample, Draw(supported_language(sample.response, get_args(Language)), rng, other))
     return None if changed == sample.response else changed
 
 

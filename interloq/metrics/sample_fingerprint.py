@@ -100,6 +100,7 @@ class SampleFingerprint:
 
     def __init__(self) -> None:
         self._sum, self._fewest, self._most = 0, None, 0
+        self.is_ascii = True  # of all texts that were added
 
     _fewest: int | None
 
@@ -108,6 +109,7 @@ class SampleFingerprint:
             references = [f"{r.text}\0{r.weight!r}" for r in sample.references]
             parts = ["\0".join([sample.id, sample.response, *references]), sample.system]
             self._sum += int(fingerprint(*filter(None, parts)), 16)
+            self.is_ascii = self.is_ascii and parts[0].isascii() and all(turn.text.isascii() for turn in sample.context)
             count = len(sample.references)
             self._most = max(self._most, count)
             self._fewest = count if self._fewest is None else min(self._fewest, count)

@@ -11,6 +11,7 @@ from interloq.data.tokenize import Tokenizer
 from interloq.errors import InterloqError
 from interloq.metrics.function import FunctionMetric
 from interloq.metrics.metric import NO_REFERENCES
+from interloq.needs import SENTENCE_ENCODER
 from interloq.records import Sample
 from interloq.registry import create, name_of, spec
 from interloq.spec_text import split_label
@@ -73,7 +74,7 @@ def _traits(metric: Any) -> Traits:
         reads_weights=bool(getattr(metric, "reads_weights", False)),
         case_sensitive=lowercase is False or (lowercase is None and tokenizer is not None),
         tokens_needed=metric.tokens_needed() if hasattr(metric, "tokens_needed") else 0,
-        language=getattr(metric, "language", ""),
+        language=_language(metric),
         case_advice=_case_advice(metric, tokenizer),
     )
 
@@ -86,6 +87,13 @@ def _case_advice(metric: Any, tokenizer: Tokenizer | None) -> str:
         lowercasing: Any = replace(cast("Any", tokenizer), lowercase=True)
         return f"set tokenizer={spec(lowercasing)!r}"
     return "write both in one case first"
+
+
+def _language(metric: Any) -> str:
+    """Return the only language that the metric's network knows, as far as that is known."""
+    if language := getattr(metric, "language", ""):
+        return str(language)
+    return "English" if SENTENCE_ENCODER in (getattr(metric, "model", ""), getattr(metric, "encoder", "")) else ""
 
 
 def _reads_references(metric: Any) -> bool:

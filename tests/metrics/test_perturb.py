@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from interloq import Sample
-from interloq.metrics.perturb import PERTURBATIONS, Language, language_of, perturbed
+from interloq.data.language import languages_of
+from interloq.metrics.perturb import DULL, PERTURBATIONS, Language, perturbed
 from interloq.metrics.probe import embedded_replies
 
 BY_NAME = {p.name: p for p in PERTURBATIONS}
@@ -68,7 +69,7 @@ def test_every_embedded_reply_has_a_paraphrase(language: Language) -> None:
     samples = embedded_replies(language)
     found = perturbed(samples, BY_NAME["paraphrase"])
     assert None not in found
-    assert [language_of(str(text)) for text in found] == [language] * len(samples)
+    assert languages_of([str(text) for text in found]) == [language] * len(samples)
 
 
 def test_a_gold_reference_replaces_the_reply() -> None:
@@ -95,4 +96,5 @@ def test_changes_depend_on_the_seed_and_not_on_the_order(name: str) -> None:
 
 
 def test_languages_are_told_by_their_script() -> None:
-    assert [language_of(text) for text in ("Ja", "好き", "喜欢", "")] == ["en", "ja", "zh", "en"]
+    changed = perturbed([Sample(text, ["x"], text) for text in ("Nein", "好き", "喜欢")], BY_NAME["dull"])
+    assert changed == [DULL["en"], DULL["ja"], DULL["zh"]]

@@ -39,7 +39,6 @@ FORM = 'write {"scale": [1, 5], "dimensions": {"overall": "…"}, "single": "…
 SHORTEST = 40  # bytes of a turn that are worth keeping
 _SLOT = re.compile(r"\{(\w+)\}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_KANA, _HAN = re.compile("[\u3040-\u30ff]"), re.compile("[\u3040-\u30ff\u3400-\u9fff]")
 
 
 @dataclass(frozen=True)
@@ -139,13 +138,6 @@ def transcript_json(turns: Sequence[tuple[str, str]]) -> str:
     """A whole dialogue as a JSON object, from speakers and texts."""
     parts = ", ".join(f'{{"speaker": {_quoted(speaker)}, "text": {_quoted(text)}}}' for speaker, text in turns)
     return f'{{"dialogue": [{parts}]}}'
-
-
-def language_of(text: str) -> str:
-    """`ja` or `zh` for text that is mostly in their scripts, otherwise `en`."""
-    if 2 * len(_HAN.findall(text)) <= len("".join(text.split())):
-        return "en"
-    return "ja" if _KANA.search(text) else "zh"
 
 
 def _quoted(text: str) -> str:
