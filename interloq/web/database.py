@@ -133,7 +133,7 @@ def naming_study(place: str | Path) -> Iterator[None]:
 def reason_of(error: Exception) -> str:
     """Return what a database says about an error, without the statement and without a link for programmers."""
     text = str(getattr(error, "orig", None) or error).partition(" (Background on this error")[0]
-    return text.strip().splitlines()[0]
+    return text.strip().partition("\n")[0] or type(error).__name__
 
 
 def _hint(reason: str) -> str:

@@ -76,15 +76,14 @@ def check_content(path: Path) -> None:
     What is kept of a file depends on its texts rather than its bytes: a turn of one letter takes half a kilobyte.
     """
     quotes = texts = 0
-    hint = "add it on the server: interloq serve add STUDY FILE"
     try:
         for piece in pieces(path, limit=LARGEST_UPLOAD):
             quotes += piece.count(b'"')
             texts += sum(piece.count(mark) for mark in _STARTS)
             if quotes // 2 + texts > MOST_TEXTS:
-                raise InputError(f"{path.name} has more than {MOST_TEXTS:,} texts, lines and lists", hint=hint)
-    except InputError as error:
-        raise InputError(error.what, hint=hint) from error
+                raise InputError(f"{path.name} has more than {MOST_TEXTS:,} texts, lines and lists")
+    except InputError as error:  # the page shows no hints
+        raise InputError(f"{error.what}; use interloq serve add STUDY FILE on the server") from error
 
 
 def prepare(given: Upload, trust: Trust = None) -> tuple[Prepared, dict[str, Any]]:
