@@ -8,7 +8,8 @@ has named in INTERLOQ_KEY_VARIABLES (names of environment variables, separated b
 user types on the command line or writes in Python needs neither.
 
 A component says in `side_effect` what it reaches, and in `key_variable` which environment variable it sends. Without
-`side_effect`, the server or hub model that a field names counts; a component of another package may do anything.
+`side_effect`, a server that a field names counts, and always a hub model; a component of another package that does not
+say may do anything.
 """
 
 from __future__ import annotations
@@ -73,19 +74,16 @@ def _with_parts(component: Any) -> Iterator[Any]:
 
 
 def _own_effect(component: Any) -> str:
-    effect = getattr(component, "side_effect", None)
-    if effect is not None:
-        return str(effect)
-    cls = type(component)
-    if not cls.__module__.startswith("interloq."):
+    cls, stated = type(component), getattr(component, "side_effect", None)
+    if stated is None and not cls.__module__.startswith("interloq."):
         return f"runs {cls.__module__}:{cls.__qualname__}"
-    effects = []
+    effects = [str(stated)] if stated else []
     for name, value in _texts(component):
         if value.startswith(HUB):
             effects.append(names_download(value))
-        elif "://" in value and name in getattr(component, "places", ()):
+        elif stated is None and "://" in value and name in getattr(component, "places", ()):
             effects.append(f"contacts {value.rpartition('@')[2]}")
-    return ", ".join(effects)
+    return ", ".join(dict.fromkeys(effects))
 
 
 def _texts(component: Any) -> Iterator[tuple[str, str]]:

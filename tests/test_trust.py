@@ -65,6 +65,10 @@ def test_what_bots_do_beyond_speaking(spec: str, said: str) -> None:
             "sends samples to http://127.0.0.1:9/v1 with the key in MADE_UP_SECRET",
         ),
         ("vbleu(index='folder',rater=gru(model='rater'))", ""),
+        (
+            "vbertscore(index='folder',rater=gru(model='rater'),model='hub:org/name@main')",
+            "downloads hub:org/name@main",
+        ),
         ("bleu(order=2,tokenizer='char')", ""),
     ],
 )
