@@ -14,7 +14,7 @@ from typing import Any
 from interloq.errors import InputError
 from interloq.models.call_log import Call
 from interloq.models.chat_cache import answer_key, cache_answers, cached_answers
-from interloq.models.chat_server import ChatAnswer, RequestFailed, read_answer
+from interloq.models.chat_server import NO_TEXT, ChatAnswer, RequestFailed, read_answer
 from interloq.models.spending import Price, Spending, cost_of, current
 from interloq.play.endpoint import Endpoint
 
@@ -83,7 +83,7 @@ class JudgeServer:
             found = self._send(bodies, spent)
             for key, answer in zip(list(left), found, strict=True):
                 if isinstance(answer, RequestFailed):
-                    self._failed[key] = self._failure(answer)
+                    self._failed[key] = self._failure(answer, left[key])
                     del left[key]
                 elif reason := refusal(answer):
                     self._failed[key] = reason + (f" ({attempts} attempts)" if attempts > 1 else "")
@@ -104,14 +104,14 @@ class JudgeServer:
         ended = partial(self._ended, spent)
         return self.bot.ask(bodies, read_answer, spent.start_call, ended, reasoning_tokens=self.reasoning_tokens)
 
-    def _failure(self, failed: RequestFailed) -> str:
-        if not self.works and failed.refused in ("logprobs", "top_logprobs"):
+    def _failure(self, failed: RequestFailed, body: Body) -> str:
+        if self.works or failed.works:
+            return str(failed)
+        is_cut = str(failed) == NO_TEXT
+        if failed.refused in ("logprobs", "top_logprobs") or (is_cut and "logprobs" in body):
             raise no_log_probabilities(self.bot.url)
-        if not self.works and not failed.works:
-            raise InputError(
-                f"the endpoint does not answer: {failed}", hint="check endpoint, model and key", where=self.bot.url
-            )
-        return str(failed)
+        hint = "raise reasoning_tokens if the server counts reasoning" if is_cut else "check endpoint, model and key"
+        raise InputError(f"the endpoint does not answer: {failed}", hint=hint, where=self.bot.url)
 
     def _ended(self, spent: Spending, found: ChatAnswer | RequestFailed, seconds: float) -> None:
         spent.add(replace(self._call(found), seconds=seconds))

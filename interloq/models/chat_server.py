@@ -25,6 +25,7 @@ from interloq.signature import fingerprint
 LARGEST = 1 << 20  # most bytes read of an answer
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 60.0  # seconds between attempts; each pause is twice the previous one
 RETRYABLE = (408, 409, 425, 429)  # statuses worth retrying, besides 500 and above
+NO_TEXT = "no text before the limit of tokens was reached: raise max_tokens"
 _KEY = re.compile(r"\bsk-[\w*.-]{3,}")
 T = TypeVar("T")
 Candidates = tuple[tuple[str, float], ...]  # tokens with their log-probabilities
@@ -263,7 +264,7 @@ def checked_text(text: str, finish_reason: object) -> str:
     """The answer without its reasoning; one that ended before it had any text is refused."""
     answer = without_reasoning(text)
     if not answer.strip() and finish_reason == "length":
-        raise RequestFailed("no text before the limit of tokens was reached: raise max_tokens", retry=False)
+        raise RequestFailed(NO_TEXT, retry=False)
     if text.strip() and not answer.strip():
         raise RequestFailed("the answer has only reasoning and no text", retry=False, works=True)
     return answer

@@ -246,6 +246,12 @@ def test_reasoning_that_leaves_no_room_for_the_answer(reasoning: JudgeServer) ->
     assert len(reasoning.seen) == 4  # nothing but the first request and its refusals
 
 
+def test_a_model_that_reasons_has_no_probabilities_of_scores(reasoning: JudgeServer) -> None:
+    with pytest.raises(InputError, match="no log-probabilities, which mode='expected' needs; write mode='sampled'"):
+        evaluate(judge(reasoning), replies("a", "b"))
+    assert len(reasoning.seen) == 4  # the first request, and what was refused of it
+
+
 def test_a_model_that_refuses_log_probabilities(server: JudgeServer) -> None:
     server.refuses = ("logprobs",)
     with pytest.raises(InputError, match="no log-probabilities, which mode='expected' needs; write mode='sampled'"):

@@ -102,3 +102,17 @@ def test_pairs_need_the_same_context(server: JudgeServer) -> None:
     with pytest.raises(InputError, match="as many samples on both sides, got 1 and 0"):
         judge_pairs([sample], [], judge)
     assert judge_pairs([], [], judge).flip_rate is None
+
+
+def test_what_was_shortened_and_left_out_is_said_beside_the_preferences(server: JudgeServer) -> None:
+    server.refuses = ("seed",)
+    found = judged(server, ("word " * 200, "fine"), ("a", "bb"), mode="sampled", longest=300)
+    assert [(pair.replies_cut, pair.context_cut) for pair in found.pairs] == [(1, False), (0, False)]
+    assert "1 reply shortened: raise longest=300" in found.remark()
+    assert "the model does not accept seed, so a second run can differ" in found.remark()
+
+
+def test_both_rivals_are_judged_by_the_prompt_of_the_context(server: JudgeServer) -> None:
+    judged(server, ("元気です。ありがとう。", "Fine, thanks."), ("Fine.", "我很好，谢谢你。"))
+    prompts = [body["messages"][0]["content"] for body in server.bodies]
+    assert len({prompt.split("{")[0] for prompt in prompts}) == 1

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from interloq import InputError
 from interloq.play.bot import guarded, roles
 from interloq.play.hugging_face import HuggingFace
 from interloq.records import Turn
-from tests.play.made_writers import DIALOGUES, hf
+from tests.play.made_writers import DIALOGUES, add_template, hf
 
 pytest.importorskip("transformers")
 
@@ -71,3 +73,12 @@ def test_a_turn_that_is_too_long_loses_its_beginning(folders: dict[str, Path], k
     assert len(bot._prompts.tokens([[Turn(text)]])[0]) <= 60
     assert text[-3:] in prompt(bot, [Turn(text)])
     assert len(bot.replies([[Turn(text)]], [0])) == 1
+
+
+def test_a_template_that_takes_all_memory_is_refused_before_the_first_dialogue(
+    folders: dict[str, Path], tmp_path: Path
+) -> None:
+    folder = shutil.copytree(folders["chat"], tmp_path / "model")
+    add_template(folder, "{{ 'x' * 3000000000 }}")
+    with pytest.raises(InputError, match="the chat template cannot be used: it takes more than 512 MiB"):
+        hf(folder).signature()
