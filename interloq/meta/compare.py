@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compare two versions of a system: means, differences with intervals, tests, slices, and people's mean rating.
 
-Intervals are t intervals over clusters (`interloq.statistics.clustered`): dialogues if units are replies in dialogues,
-otherwise the units. If units are paired, only pairs with both scores count, and the test randomly swaps the two
-versions within each cluster; otherwise it randomly reassigns clusters to the versions. The tests of all metrics over
-all units are one family, those of slices another: each has its own permutations and is adjusted by Holm's method, so
-that looking at slices never changes what is said of the whole.
+Intervals are t intervals over clusters, longer where values are skewed (`interloq.statistics.clustered`): dialogues if
+units are replies in dialogues, otherwise the units. If units are paired, only pairs with both scores count, and the
+test randomly swaps the two versions within each cluster; otherwise it randomly reassigns clusters to the versions. The
+tests of all metrics over all units are one family, those of slices another: each has its own permutations and is
+adjusted by Holm's method, so that looking at slices never changes what is said of the whole. No p-value is below that
+of the interval, so that no difference is shown whose interval contains 0.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ from interloq.meta.versions import Matched, Unit, Version, matched, unscored
 from interloq.metrics.metric import Array
 from interloq.metrics.metric_names import about_sets, direction, direction_note, unknown_directions
 from interloq.signature import Signature, fingerprint
-from interloq.statistics.clustered import Clustered, cluster_mean, difference
+from interloq.statistics.clustered import Clustered, cluster_mean, difference, pooled_skewness
 from interloq.statistics.correlation import constant
-from interloq.statistics.rounding import typical_size
+from interloq.statistics.rounding import RELATIVE, typical_size
 
 EVERYTHING = ""  # the name of the slice with all units
 
@@ -51,6 +52,13 @@ class _Column:
 
     def means(self) -> tuple[Clustered, Clustered]:
         return cluster_mean(self.old, self.old_clusters), cluster_mean(self.new, self.new_clusters)
+
+    def gap(self) -> tuple[Clustered, float]:
+        """New minus old, and the skewness of this estimate."""
+        old, new = self.means()
+        gap = difference(new, old)
+        shared = not set(old.influence).isdisjoint(new.influence)
+        return gap, gap.skewness if shared else pooled_skewness(new, old)
 
     def constant(self) -> float | None:
         """The score that all units have; None if they differ."""
@@ -178,11 +186,21 @@ def _tests(columns: Sequence[_Column], n_permutations: int, seed: int, *, paired
         return [None] * len(columns)
     drawn = _swapped if paired else _reassigned
     differences = np.concatenate(list(drawn(columns, n_permutations, seed)))
-    few = [len({*c.old_clusters, *c.new_clusters}) < 3 for c in columns]
-    return [
-        None if few[i] else permutation_p(differences[:, i], size=typical_size(columns[i].old, columns[i].new))
-        for i in range(len(columns))
-    ]
+    found = []
+    for column, drawn_differences in zip(columns, differences.T, strict=True):
+        p = permutation_p(drawn_differences, size=typical_size(column.old, column.new))
+        if len({*column.old_clusters, *column.new_clusters}) < 3:
+            p = None
+        found.append(p if p is None else _at_least(p, column))
+    return found
+
+
+def _at_least(p: float, column: _Column) -> float:
+    """The p-value, or that of the interval if it is larger: no difference is shown whose interval contains 0."""
+    gap, skewness = column.gap()
+    if not gap.error > RELATIVE * typical_size(column.old, column.new):  # nothing varies, so the interval shows nothing
+        return p
+    return max(p, gap.skewed_p(skewness))
 
 
 def _swapped(columns: Sequence[_Column], n_permutations: int, seed: int) -> Iterator[Array]:
@@ -234,7 +252,7 @@ def _changes(
     for column in columns:
         p, p_adjusted = tests[column.metric, column.slice]
         old, new = column.means()
-        gap = difference(new, old)
+        gap, skewness = column.gap()
         found.append(
             Change(
                 metric=column.metric,
@@ -243,7 +261,7 @@ def _changes(
                 old=Estimate(old.value, old.n, old.ci),
                 new=Estimate(new.value, new.n, new.ci),
                 difference=gap.value,
-                ci=gap.ci,
+                ci=gap.skewed_ci(skewness),
                 p=p,
                 p_adjusted=p_adjusted,
                 detectable=gap.detectable,

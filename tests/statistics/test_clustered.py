@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from interloq.statistics.clustered import cluster_mean, difference, total
+from interloq.statistics.clustered import Clustered, cluster_mean, difference, pooled_skewness, total
 
 RNG = np.random.default_rng(7)
 FIRST, SECOND = RNG.normal(1.0, 1.0, 12), RNG.normal(0.4, 2.0, 12)
@@ -81,3 +81,58 @@ def test_constant_values_have_an_interval_of_width_0_and_no_detectable_differenc
     assert same.ci == (1.0, 1.0)
     assert math.isnan(same.detectable)
     assert difference(same, cluster_mean(np.ones(3), names(3, "x"))).ci == (0.0, 0.0)
+
+
+def test_skewed_values_have_longer_intervals_on_the_side_of_the_tail() -> None:
+    values = np.random.default_rng(1).exponential(size=30)
+    found = cluster_mean(values, names(30))
+    assert found.skewness == pytest.approx(stats.skew(values) / math.sqrt(30), rel=0.01)
+    plain, skewed = found.ci, found.skewed_ci(found.skewness)
+    assert plain
+    assert skewed
+    assert skewed[0] == plain[0]
+    assert skewed[1] > plain[1]
+    mirrored = cluster_mean(-values, names(30))
+    assert mirrored.skewed_ci(mirrored.skewness) == pytest.approx((-skewed[1], -skewed[0]))
+    assert found.skewed_ci(0.0) == plain
+
+
+@pytest.mark.parametrize("skewness", [-0.8, -0.1, 0.0, 0.3, 1.5])
+def test_the_p_value_is_below_5_percent_if_and_only_if_the_interval_excludes_0(skewness: float) -> None:
+    seen = set()
+    for value in np.linspace(-4, 4, 81):
+        found = Clustered(float(value), 20, 19, {"a": 0.6, "b": 0.8})
+        ci = found.skewed_ci(skewness)
+        assert ci
+        excludes = ci[0] > 0 or ci[1] < 0
+        assert excludes == (found.skewed_p(skewness) < 0.05)
+        seen.add(excludes)
+    assert seen == {True, False}
+
+
+def test_a_small_group_is_as_skewed_as_a_large_one() -> None:
+    """Intervals of t miss the truth too often, because a small group may have no extreme value yet."""
+    rng, plain, corrected = np.random.default_rng(0), 0, 0
+    for _ in range(400):
+        first = cluster_mean(rng.exponential(size=120), names(120, "a"))
+        second = cluster_mean(rng.exponential(size=15), names(15, "b"))
+        gap = difference(first, second)
+        plain_ci, skewed_ci = gap.ci, gap.skewed_ci(pooled_skewness(first, second))
+        assert plain_ci
+        assert skewed_ci
+        plain += plain_ci[0] <= 0 <= plain_ci[1]
+        corrected += skewed_ci[0] <= 0 <= skewed_ci[1]
+    assert plain < 0.94 * 400 < corrected
+
+
+@pytest.mark.parametrize("scale", [1e-90, 1.0, 1e99])
+def test_skewness_does_not_depend_on_the_scale_and_needs_values_that_vary(scale: float) -> None:
+    first, second = cluster_mean(FIRST * scale, names(12, "a")), cluster_mean(SECOND * scale, names(12, "b"))
+    usual = pooled_skewness(cluster_mean(FIRST, names(12, "a")), cluster_mean(SECOND[:6], names(6, "b")))
+    scaled = pooled_skewness(first, cluster_mean(SECOND[:6] * scale, names(6, "b")))
+    assert scaled == pytest.approx(usual)
+    assert pooled_skewness(first, second) == pytest.approx(0)  # groups of one size balance each other
+    constant = cluster_mean(np.ones(5), names(5))
+    assert (constant.skewness, pooled_skewness(constant, constant)) == (0.0, 0.0)
+    assert math.isnan(constant.skewed_p(0.0))
+    assert cluster_mean(np.ones(1), ["a"]).skewed_ci(0.0) is None
