@@ -119,7 +119,7 @@ def pooled_skewness(first: Clustered, second: Clustered) -> float:
     square, cube = (math.fsum((x / largest) ** power for x in residuals) / len(residuals) for power in (2, 3))
     variance = sum(len(mean.influence) * square / mean.n**2 for mean in means)
     third = sum(sign * len(mean.influence) * cube / mean.n**3 for sign, mean in zip((1, -1), means, strict=True))
-    return third / variance**1.5
+    return float(third / variance**1.5)
 
 
 def t_quantile(probability: float, freedom: float) -> float:
