@@ -17,7 +17,8 @@ _LATEX = str.maketrans(
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
     | {"<": r"\textless{}", ">": r"\textgreater{}", "'": r"\textquotesingle{}"}
 )
-_MARKS = re.compile(r"([\\`*_{}\[\]<>|#!&~])")
+# a bracket has a meaning only before "(", "[" or ":", as in a link: intervals such as [0.1, 0.2] stay readable
+_MARKS = re.compile(r"([\\`*_{}<>|#!&~]|\](?=[(\[:]))")
 Row = Mapping[str, object]  # column → value, the same columns in every row
 
 

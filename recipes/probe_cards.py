@@ -147,7 +147,8 @@ def with_verdicts(page: str) -> str:
     """docs/probe.md with the verdicts on all metrics without a model, one column each."""
     metrics = [name for name in PLAIN if direction(name) != "neither"]
     rows = [[p.name, *(probed(name).rows[i].verdict for name in metrics)] for i, p in enumerate(PERTURBATIONS)]
-    table = markdown(["reply", *(f"`{name}`" for name in metrics)], rows)
+    names = " | ".join(f"`{name}`" for name in metrics)  # as code, which `markdown` would escape
+    table = "\n".join([f"| reply | {names} |", *markdown(["reply", *metrics], rows).splitlines()[1:]])
     return _ALL.sub(lambda _: f"<!-- probe of all -->\n\n{table}\n", page)
 
 

@@ -27,7 +27,11 @@ def tables() -> list[Tabular]:
         Dialogue(f"{i}", [Turn("hi", "user"), Turn("yes", "bot")], {"bot": name}) for i, name in enumerate("aabb")
     ]
     scores = [Score(f"{i}#2", "m", float(i), system=name) for i, name in enumerate("aabb")]
-    return [result, meta_evaluate(result.scores(), SAMPLES), rank(dialogue_scores(scores, dialogues))]
+    return [
+        result,
+        meta_evaluate(result.scores(), SAMPLES),
+        rank(dialogue_scores(scores, dialogues), lower_is_better=False),
+    ]
 
 
 def test_a_result_is_told_in_a_few_lines() -> None:
@@ -83,7 +87,7 @@ def test_markdown() -> None:
 def test_markup_in_cells_of_markdown_is_escaped() -> None:
     cells = ["<script>x</script>", "![i](http://x)", "a\\|b", "&lt;", "~~*_`"]
     row = markdown(list("abcde"), [cells]).splitlines()[2]
-    assert row == r"| \<script\>x\</script\> | \!\[i\](http://x) | a\\\|b | \&lt; | \~\~\*\_\` |"
+    assert row == r"| \<script\>x\</script\> | \![i\](http://x) | a\\\|b | \&lt; | \~\~\*\_\` |"
 
 
 def test_latex() -> None:

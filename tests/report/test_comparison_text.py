@@ -46,4 +46,4 @@ def test_markdown_has_the_same_numbers_and_no_markup_of_others() -> None:
     assert next(iter(comparison_tables(FOUND))).rows[0][3] in text
     assert "- note: 40 samples paired by id" in text
     assert text.endswith(f"signature: `{FOUND.signature.short}`\n")
-    assert escaped("a\nb `c`\x1b[2J") == r"a b \`c\`\\x1b\[2J"
+    assert escaped("a\nb `c`\x1b[2J") == r"a b \`c\`\\x1b[2J"
