@@ -72,7 +72,7 @@ def test_a_preview_shows_pages_without_systems_and_counts_bad_lines(tmp_path: Pa
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b'{"response": "' + b"a" * 2**26 + b'"}', "more than 64 MiB"),
+        (b'{"response": "' + b"a" * 2**26 + b'"}', "more than"),
         (b'{"response": "a", "context": [' + b'"a",' * 10**6 + b'"b"]}', "more than 500,000 texts"),
         (b"{\n" * 10**6, "more than 500,000 texts"),
         (b'{"ratings": ' + b"[" * 10**6, "more than 500,000 texts"),
@@ -87,6 +87,11 @@ def test_a_small_file_cannot_fill_the_memory(content: bytes, message: str, suffi
     assert len(packed.getvalue()) < 2**20
     with pytest.raises(InputError, match=f"{message}.*interloq serve add"):
         prepare(received(tmp_path, packed.getvalue(), f"bomb.jsonl{suffix}", kind="rate", name="t"))
+
+
+def test_a_large_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"more than 64 MiB.*interloq serve add"):
+        prepare(received(tmp_path, b'{"response": "' + b"a" * 2**26 + b'"}', kind="rate", name="t"))
 
 
 def test_scores_are_limited_as_well(tmp_path: Path) -> None:
