@@ -88,7 +88,10 @@ def _replies(side: Side) -> list[Sample]:
     places = [i for i, turn in enumerate(turns) if i and turn.speaker == speaker]
     chosen = np.unique(np.linspace(0, len(places) - 1, REPLIES).round().astype(int)) if places else ()
     ratings = [Rating(rating, aspect="overall")]
-    return [Sample(f"{id}#{places[k]}", turns[: places[k]], turns[places[k]].text, ratings=ratings) for k in chosen]
+    return [
+        Sample(f"{id}#{places[k]}", turns[: places[k]], turns[places[k]].text, ratings=ratings, dialogue=id)
+        for k in chosen
+    ]
 
 
 def _of(groups: Sequence[Sequence[Sample]]) -> RatedSet:

@@ -112,7 +112,7 @@ def _turns(dialogue: Dialogue) -> list[Sample]:
     """One sample for each turn of the system that answers something."""
     turns = [turn for turn in dialogue.turns if turn.text.strip()]
     return [
-        Sample(f"{dialogue.id}#{i}", turns[:i], turn.text)
+        Sample(f"{dialogue.id}#{i}", turns[:i], turn.text, dialogue=dialogue.id)
         for i, turn in enumerate(turns)
         if i and turn.speaker == SYSTEM
     ]

@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from interloq.records import Sample
 
@@ -33,79 +32,80 @@ def natural(id: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"([0-9]{1,18})", id)]
 
 
-@dataclass(slots=True)
-class _Seen:
-    """What is kept of a sample: hashes instead of texts."""
-
-    id: str
-    system: str
-    dialogue: str
-    starts: array[int]  # hash of the first 1, 2, … turns of its context
-    answered: int  # hash of its context and reply
-
-
 class DialogueFinder:
-    """Finds the dialogues of samples that are added in parts, without keeping their texts."""
+    """Finds the dialogues of samples that are added in parts; of their texts, only hashes are kept."""
 
     def __init__(self) -> None:
-        self._seen: list[_Seen] = []
+        self._ids: list[str] = []
+        self._systems: list[str] = []
+        self._names: list[str] = []  # dialogues that samples name
+        self._starts = array("q")  # hashes of the first 1, 2, … turns of each context, one context after the other
+        self._ends = array("q", [0])  # where the hashes of each context end
+        self._answered = array("q")  # hash of each context with its reply
 
     def add(self, samples: Iterable[Sample]) -> None:
         """Add further samples."""
         for sample in samples:
-            starts, last = array("q"), 0
+            last = 0
             for turn in sample.context:
                 last = hash((last, turn.text))
-                starts.append(last)
-            answered = hash((last, sample.response))
-            self._seen.append(_Seen(sample.id, sample.system, sample.dialogue, starts, answered))
+                self._starts.append(last)
+            self._ends.append(len(self._starts))
+            self._answered.append(hash((last, sample.response)))
+            self._ids.append(sample.id)
+            self._systems.append(sample.system)
+            self._names.append(sample.dialogue)
 
     def names(self) -> list[str]:
         """The dialogue of each sample in the order of adding; empty if nothing tells it."""
         unnamed: dict[str, list[int]] = {}
-        for i, seen in enumerate(self._seen):
-            if not seen.dialogue:
-                unnamed.setdefault(seen.system, []).append(i)
-        names = [seen.dialogue for seen in self._seen]
+        for i, name in enumerate(self._names):
+            if not name:
+                unnamed.setdefault(self._systems[i], []).append(i)
+        names = list(self._names)
         for group in unnamed.values():
+            if all(self._length(i) == 1 for i in group):
+                continue  # no context can continue another
             for dialogue in self._chains(group):
                 if len(dialogue) > 1:
                     for i in dialogue:
-                        names[i] = self._seen[dialogue[0]].id
+                        names[i] = self._ids[dialogue[0]]
         return names
+
+    def _length(self, i: int) -> int:
+        return self._ends[i + 1] - self._ends[i]
 
     def _chains(self, group: Sequence[int]) -> list[list[int]]:
         """Samples of one system, by dialogue; those with short contexts come first."""
-        order = sorted(group, key=lambda i: (len(self._seen[i].starts), natural(self._seen[i].id)))
-        after_reply: dict[int, deque[int]] = {}  # hash of context and reply → samples that none continues so far
-        after_context: dict[int, deque[int]] = {}
+        after_reply: dict[int, list[int]] = {}  # hash of context and reply → samples that none continues so far
+        after_context: dict[int, list[int]] = {}
         same_context: dict[int | None, int] = {}
         dialogue_of: dict[int, list[int]] = {}
         continued: set[int] = set()
-        for i in order:
-            seen = self._seen[i]
-            context = seen.starts[-1] if seen.starts else None
+        for i in sorted(group, key=lambda i: (self._length(i), self._ids[i])):
+            starts = self._starts[self._ends[i] : self._ends[i + 1]]
+            context = starts[-1] if starts else None
             previous = same_context.get(context)
             if previous is None:
-                previous = _take(seen.starts, after_reply, continued)
+                previous = _take(starts, after_reply, continued)
             if previous is None:
-                previous = _take(seen.starts[:-1], after_context, continued)
+                previous = _take(starts[:-1], after_context, continued)
             dialogue_of[i] = [] if previous is None else dialogue_of[previous]
             dialogue_of[i].append(i)
-            after_reply.setdefault(seen.answered, deque()).append(i)
+            after_reply.setdefault(self._answered[i], []).append(i)
             if context is not None:
-                after_context.setdefault(context, deque()).append(i)
-            if len(seen.starts) >= LONG:
+                after_context.setdefault(context, []).append(i)
+            if len(starts) >= LONG:
                 same_context.setdefault(context, i)
         return list({id(dialogue): dialogue for dialogue in dialogue_of.values()}.values())
 
 
-def _take(starts: Sequence[int], waiting: dict[int, deque[int]], continued: set[int]) -> int | None:
+def _take(starts: Sequence[int], waiting: dict[int, list[int]], continued: set[int]) -> int | None:
     """The sample that a context with these starts continues, the longest match first; it is continued only once."""
     for start in reversed(starts):
-        candidates = waiting.get(start, ())
+        candidates = waiting.get(start, [])
         while candidates:
-            found = candidates.popleft()
+            found = candidates.pop(0)
             if found not in continued:
                 continued.add(found)
                 return found

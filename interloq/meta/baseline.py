@@ -23,6 +23,7 @@ from interloq.meta.version_files import Versions
 from interloq.meta.versions import PAIRINGS, Unit, Version
 
 KIND = "baseline"
+NAMED = "dialogues_named"  # in the header; baselines of earlier builds have dialogues that were read from ids
 AGAIN = "make it again: interloq gate NEW -m METRIC --bless --baseline FILE"
 
 
@@ -30,6 +31,7 @@ def write_baseline(path: str | Path, version: Version, found: Versions) -> None:
     """Write a version as the baseline."""
     results = [{"metric": name, "signature": asdict(judge)} for name, judge in found.judges.items()]
     facts: dict[str, Any] = {**found.origin, "name": version.name, "unit": version.unit, "results": results}
+    facts[NAMED] = True
     write(path, [replace(unit, turns=()) for unit in version.units], kind=KIND, **facts)
 
 
@@ -39,19 +41,20 @@ def read_baseline(path: str | Path) -> Versions:
     if facts.get("kind") != KIND or facts.get("schema") != SCHEMA:
         raise InputError("not a baseline file", hint=AGAIN, where=str(path))
     with reading_saved(path, "the baseline cannot be read", hint=AGAIN):
-        units = tuple(_unit(orjson.loads(line)) for number, line in lines(path) if number > 1)
+        units = tuple(_unit(orjson.loads(line), NAMED in facts) for number, line in lines(path) if number > 1)
         version = Version(str(facts["name"]), facts["unit"], units)
     if not units or version.unit not in ("sample", "dialogue"):
         raise InputError("the baseline has no units", hint=AGAIN, where=str(path))
     return Versions({"old": version}, read_signatures(str(path)), origin(facts))
 
 
-def _unit(value: Any) -> Unit:
+def _unit(value: Any, named: bool) -> Unit:
+    dialogue = str(value.get("dialogue", ""))
     return Unit(
         id=str(value["id"]),
         values={str(metric): _number(score) for metric, score in value["values"].items()},
         keys={pairing: str(value["keys"][pairing]) for pairing in PAIRINGS if pairing in value["keys"]},
-        dialogue=str(value.get("dialogue", "")),
+        dialogue=dialogue if named else "",
         rating=_number(value.get("rating")),
         fields={str(name): str(text) for name, text in value.get("fields", {}).items()},
         prompt=str(value.get("prompt", "")),

@@ -193,3 +193,11 @@ def test_columns_of_a_frame_can_be_mapped() -> None:
         from_columns(frame, columns={"reply": "Text"})
     with pytest.raises(InputError, match="without a table"):
         from_columns(REPLIES, columns={"response": "Text"})
+
+
+def test_dialogues_are_a_column() -> None:
+    assert [s.dialogue for s in from_columns(REPLIES, dialogues=np.array([1.0, 1.0, 2.0]))] == ["1", "1", "2"]
+    frame = pd.DataFrame({"response": REPLIES, "conversation_id": [1, 1, None], "topic": ["a", None, "b"]})
+    with pytest.warns(ReadWarning, match="'conversation_id' is read as 'dialogue'"):
+        samples = from_columns(frame)
+    assert [(s.dialogue, s.fields) for s in samples] == [("1", {"topic": "a"}), ("1", {}), ("", {"topic": "b"})]

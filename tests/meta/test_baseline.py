@@ -48,3 +48,10 @@ def test_a_version_without_units_is_no_baseline(tmp_path: Path) -> None:
     write_baseline(tmp_path / "b.jsonl", made, Versions({"new": made}, JUDGES, {}))
     with pytest.raises(InputError, match="no units"):
         read_baseline(tmp_path / "b.jsonl")
+
+
+def test_dialogues_of_earlier_baselines_were_read_from_ids_and_are_not_used(tmp_path: Path) -> None:
+    header = '{"kind": "baseline", "schema": 1, "name": "x", "unit": "sample"}'
+    unit = '{"id": "ticket#1", "values": {"chrf": 1}, "keys": {"id": "ticket#1"}, "dialogue": "ticket"}'
+    (tmp_path / "b.jsonl").write_text(f"{header}\n{unit}\n")
+    assert read_baseline(tmp_path / "b.jsonl").versions["old"].units[0].dialogue == ""
