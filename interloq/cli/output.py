@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
 
 from interloq.data.durable import make_folder
 from interloq.data.jsonl import SHOWN, Rejected, rejected_path
@@ -15,17 +17,38 @@ from interloq.data.write_errors import writing
 from interloq.errors import InputError, count
 from interloq.report.console import print_stderr
 
-_output: ContextVar[str] = ContextVar("_output", default="-")
+
+@dataclass
+class _BadLineFile:
+    """The file for bad lines beside the verb's output; None without one."""
+
+    path: Path | None = None
+    is_written: bool = False
+
+    def add(self, rejected: Rejected) -> None:
+        if self.path:
+            with writing(self.path):
+                make_folder(self.path.parent)
+                with self.path.open("ab" if self.is_written else "wb") as file:
+                    file.write(rejected.as_json())
+            self.is_written = True
+
+
+_bad_line_file: ContextVar[_BadLineFile | None] = ContextVar("_bad_line_file", default=None)
 
 
 @contextmanager
 def verb_output(path: str | None) -> Iterator[None]:
-    """Name the verb's output, beside which its bad lines are written."""
-    token = _output.set(path or "-")
+    """Name the verb's output, beside which its bad lines are written; those of an earlier run are removed."""
+    file = _BadLineFile(rejected_path(path or "-"))
+    token = _bad_line_file.set(file)
     try:
         yield
     finally:
-        _output.reset(token)
+        _bad_line_file.reset(token)
+    if file.path and not file.is_written:
+        with writing(file.path):
+            file.path.unlink(missing_ok=True)
 
 
 class BadLines:
@@ -36,7 +59,7 @@ class BadLines:
 
     def __init__(self) -> None:
         self.files: Counter[str] = Counter()
-        self._target = rejected_path(_output.get())
+        self._file = _bad_line_file.get() or _BadLineFile()
 
     @property
     def count(self) -> int:
@@ -48,17 +71,13 @@ class BadLines:
         mark_incomplete()
         if self.files[rejected.path] <= SHOWN:
             print_stderr(f"interloq: bad line: {rejected}")
-        if self._target:
-            with writing(self._target):
-                make_folder(self._target.parent)
-                with self._target.open("wb" if self.count == 1 else "ab") as file:
-                    file.write(rejected.as_json())
+        self._file.add(rejected)
 
     def close(self) -> None:
         """Report how many lines of each file were bad, and where they were written."""
         for path, bad in self.files.items():
-            if self._target:
-                what = f"written to {self._target}"
+            if self._file.path:
+                what = f"written to {self._file.path}"
             elif bad > SHOWN:
                 what = f"not used; to see them all: interloq data convert {path} -o FILE"
             else:

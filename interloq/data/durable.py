@@ -36,7 +36,7 @@ def atomic_file(path: str | Path, *, mode: int = 0o666) -> Iterator[IO[bytes]]:
     with writing(path):
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-        if _is_device(path):
+        if is_device(path):
             with path.open("wb") as file:
                 yield file
             return
@@ -131,7 +131,7 @@ def _new_folder(part: Path, mode: int = 0o777) -> int:
     return os.open(part, os.O_RDONLY)
 
 
-def _is_device(path: Path) -> bool:
+def is_device(path: Path) -> bool:
     """Whether a path is written directly: a device, a pipe, or a name such as /dev/stdout, even if it leads to a file.
 
     Folders below /dev, such as /dev/shm, hold ordinary files; /dev/fd leads to /proc.

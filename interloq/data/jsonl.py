@@ -17,6 +17,7 @@ from typing import Any
 
 import orjson
 
+from interloq.data.durable import is_device
 from interloq.data.files import MAX_LINE, as_line, lines, replacing
 from interloq.data.layouts import Layout
 from interloq.data.tables import Reject, is_table, rows
@@ -277,10 +278,10 @@ class _Rejects:
 def rejected_path(output: str | Path) -> Path | None:
     """Return the file for bad lines of all inputs of an output: `scores.jsonl` → `scores.jsonl.rejected.jsonl`.
 
-    It is beside the output; None for a pipe, or for the address of a server.
+    It is beside the output; None for a pipe, a device or the address of a server.
     """
     path = Path(output)
-    if str(output) == "-" or "://" in str(output) or path.name in ("", ".."):
+    if str(output) == "-" or "://" in str(output) or path.name in ("", "..") or is_device(path):
         return None
     return path.with_name(f"{path.name}{REJECTED}")
 

@@ -43,10 +43,13 @@ def test_bad_lines_of_all_inputs_are_written_beside_the_output(
         (tmp_path / name / "in.jsonl").write_text(f'{{broken {name}\n{{"id": "{name}", "response": "x"}}\n')
     with verb_output(str(tmp_path / "out" / "o.jsonl")):
         bad = BadLines()
-    records = list(read_all([tmp_path / "a" / "in.jsonl", tmp_path / "b" / "in.jsonl"], on_reject=bad))
-    bad.close()
+        records = list(read_all([tmp_path / "a" / "in.jsonl", tmp_path / "b" / "in.jsonl"], on_reject=bad))
+        bad.close()
     written = tmp_path / "out" / "o.jsonl.rejected.jsonl"
     assert [record.id for record in records] == ["a", "b"]
     assert [json.loads(line)["line"] for line in written.read_text().splitlines()] == ["{broken a", "{broken b"]
     assert f"written to {written}" in capsys.readouterr().err
     assert not list((tmp_path / "a").glob("*.rejected*"))
+    with verb_output(str(tmp_path / "out" / "o.jsonl")):
+        BadLines().close()
+    assert not written.exists(), "a run without bad lines leaves none of an earlier one"

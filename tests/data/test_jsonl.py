@@ -183,7 +183,7 @@ def test_a_clean_file_gives_no_warning(tmp_path: Path) -> None:
 def test_bad_lines_go_beside_the_output() -> None:
     assert rejected_path("folder/scores.jsonl.gz") == Path("folder/scores.jsonl.gz.rejected.jsonl")
     assert rejected_path("model-1.2") == Path("model-1.2.rejected.jsonl")
-    for output in ("-", "postgresql://host/pairs", "."):
+    for output in ("-", "postgresql://host/pairs", ".", "/dev/null", "/dev/stdout"):
         assert rejected_path(output) is None
 
 
