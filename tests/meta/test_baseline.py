@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from interloq import InputError
-from interloq.meta.baseline import read_baseline, write_baseline
+from interloq.meta.baseline import NAMED, read_baseline, write_baseline
 from interloq.meta.version_files import Versions
 from interloq.signature import Signature
 from tests.meta.made_versions import METRIC, drawn, version
@@ -51,7 +51,8 @@ def test_a_version_without_units_is_no_baseline(tmp_path: Path) -> None:
 
 
 def test_dialogues_of_earlier_baselines_were_read_from_ids_and_are_not_used(tmp_path: Path) -> None:
-    header = '{"kind": "baseline", "schema": 1, "name": "x", "unit": "sample"}'
-    unit = '{"id": "ticket#1", "values": {"chrf": 1}, "keys": {"id": "ticket#1"}, "dialogue": "ticket"}'
-    (tmp_path / "b.jsonl").write_text(f"{header}\n{unit}\n")
-    assert read_baseline(tmp_path / "b.jsonl").versions["old"].units[0].dialogue == ""
+    made, path = version("june", [1.0, 2.0], dialogue=2), tmp_path / "b.jsonl"
+    write_baseline(path, made, Versions({"new": made}, JUDGES, {}))
+    assert {unit.dialogue for unit in read_baseline(path).versions["old"].units} == {"d0"}
+    path.write_text(path.read_text().replace(f',"{NAMED}":true', ""))
+    assert {unit.dialogue for unit in read_baseline(path).versions["old"].units} == {""}
