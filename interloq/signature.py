@@ -96,6 +96,11 @@ def signature(component: Any, **facts: object) -> Signature:
     return Signature.of(full_spec(component, places="blank"), {**parts, **facts, **_versions(component)})
 
 
+def runs_network(component: Any) -> bool:
+    """Whether a component, or one in its fields, runs a network in this process."""
+    return "torch" in getattr(component, "libraries", ()) or any(map(runs_network, parts_of(component)))
+
+
 def _versions(component: Any) -> dict[str, str]:
     """Installed versions of the `libraries` of a component and of the components in its fields."""
     libraries = ((name, _version(name)) for name in getattr(component, "libraries", ()))

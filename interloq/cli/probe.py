@@ -10,6 +10,7 @@ from interloq.cli.arguments import add_common, add_map, add_trust
 from interloq.cli.limits import add_limits, limited
 from interloq.cli.output import BadLines, mark_incomplete
 from interloq.cli.paths import InputPath
+from interloq.cli.progress import stage_progress
 from interloq.errors import count
 from interloq.report.console import print_json, print_line, print_notes, print_signatures, print_table
 
@@ -59,6 +60,7 @@ def run(args: argparse.Namespace) -> int:
             strict=args.strict,
             on_reject=bad,
             columns=args.columns,
+            progress=stage_progress(quiet=args.quiet),
         )
     bad.close()
     mark_incomplete(not any(row.n for row in probed.rows))

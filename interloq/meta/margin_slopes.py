@@ -160,7 +160,9 @@ def _scored(
 ) -> tuple[Mapping[Key, Score], Signature]:
     """Scores of samples from a file, or made here; and the signature of the metric."""
     if path is None:
-        result = evaluate_all([_built(metric, reading.options)], samples, n_bootstrap=0)[0][""]
+        with reading.progress("scoring rated samples", len(samples)) as step:
+            built = _built(metric, reading.options)
+            result = evaluate_all([built], samples, n_bootstrap=0, progress=step)[0][""]
         return {score.key: score for score in result.scores(metric)}, result.signature
     known, judge = SampleKeys(sample.key for sample in samples), read_signatures(str(path)).get(metric)
     if judge is None:

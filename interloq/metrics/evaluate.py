@@ -23,10 +23,11 @@ from interloq.metrics.sample_fingerprint import SampleFingerprint, SamplePrints
 from interloq.metrics.transposed import LayoutCheck
 from interloq.records import NO_SYSTEM, BySample, Key, Note, Result, Sample, format_key
 from interloq.registry import create, name_of, title
-from interloq.signature import Signature, signature
+from interloq.signature import Signature, runs_network, signature
 from interloq.unicode_form import FORM
 
 CHUNK = 4096  # samples scored at a time: bounds memory, never changes a result
+NETWORK_CHUNK = 256  # samples that a network scores between two reports of progress
 T = TypeVar("T")
 TAIL = 2.5  # percent outside the 95 % interval on either side
 
@@ -146,10 +147,7 @@ class _Scoring:
             layout.add(chunk)
             checks.add(chunk)
             given = unscorable(chunk) if unscorable else [""] * len(chunk)
-            for metric, parts, reasons in zip(metrics, rows, self.reasons, strict=True):
-                parts.append(_scored(metric, chunk, given, reasons))
-            if progress:
-                progress(len(chunk))
+            self._score(chunk, given, rows, progress or (lambda _: None))
         layout.finish()
         for metric, reasons in zip(metrics, self.reasons, strict=True):
             _warn_of_failures(metric, reasons, len(self.ids))
@@ -159,6 +157,28 @@ class _Scoring:
         if by_system:
             self.notes = [(*checks.of_systems(i), *notes) for i, notes in enumerate(self.notes)]
         self._sort([np.concatenate(parts or [m.stats([])]) for m, parts in zip(metrics, rows, strict=True)])
+
+    def _score(
+        self, chunk: list[Sample], given: Sequence[str], rows: list[list[Array]], progress: Callable[[int], None]
+    ) -> None:
+        """Add the rows of a chunk. Networks score parts of it, so that progress shows within minutes, not hours."""
+        networks = [i for i, metric in enumerate(self.metrics) if runs_network(metric)]
+        for i, metric in enumerate(self.metrics):
+            if i not in networks:
+                rows[i].append(_scored(metric, chunk, given, self.reasons[i]))
+        if not networks:
+            progress(len(chunk))
+            return
+        # samples with the same context, and usually the same references, stay together: networks read each text once
+        order = sorted(range(len(chunk)), key=lambda place: [turn.text for turn in chunk[place].context])
+        found: dict[int, list[Array]] = {i: [] for i in networks}
+        for places in batched(order, NETWORK_CHUNK):
+            for i in networks:
+                part, reasons = [chunk[place] for place in places], [given[place] for place in places]
+                found[i].append(_scored(self.metrics[i], part, reasons, self.reasons[i]))
+            progress(len(places))
+        for i, parts in found.items():
+            rows[i].append(np.concatenate(parts)[np.argsort(order)])
 
     def _sort(self, rows: list[Array]) -> None:
         order = sorted(range(len(self.ids)), key=lambda i: (self.ids[i], self.system_of[i]))

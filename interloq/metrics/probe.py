@@ -24,10 +24,11 @@ from numpy.typing import NDArray
 from interloq.data.columns import Rows, as_samples
 from interloq.data.embedded import embedded_path
 from interloq.data.jsonl import Rejected, load, read
+from interloq.data.progress import Progress, Step, silent
 from interloq.errors import InputError
 from interloq.metrics.checks import Checks
 from interloq.metrics.chosen import choose
-from interloq.metrics.evaluate import cluster_counts, evaluate, half_counts, half_interval, percentile_interval
+from interloq.metrics.evaluate import cluster_counts, evaluate_all, half_counts, half_interval, percentile_interval
 from interloq.metrics.metric import Array, Direction, Metric, SetMetric
 from interloq.metrics.perturb import PERTURBATIONS, Expected, Language, Perturbation, perturbed
 from interloq.records import NO_SYSTEM, Note, Result, Sample
@@ -120,8 +121,12 @@ def probe(
     language: Language = "en",
     n_bootstrap: int = 1000,
     seed: int = 0,
+    step: Step = lambda _: None,
 ) -> Probe:
-    """Probe a metric on good replies: samples, or the embedded ones in this language."""
+    """Probe a metric on good replies: samples, or the embedded ones in this language.
+
+    `step` is called with the number of replies just scored.
+    """
     made: Any = create(metric, kind="metric") if isinstance(metric, str) else metric
     base = embedded_replies(language) if samples is None else list(as_samples(samples))
     if not base:
@@ -130,7 +135,7 @@ def probe(
     changed = {p.name: _changed(base, p, seed) for p in PERTURBATIONS}
     pool = [_named(ORIGINAL, sample) for sample in base]
     pool += [_named(name, sample) for name, each in changed.items() for sample in each if sample]
-    result = evaluate(made, pool, n_bootstrap=0)
+    result = evaluate_all([made], pool, n_bootstrap=0, progress=step)[0][""]
     probing = _Probing(made, base, result, n_bootstrap, seed)
     checks = Checks([made])
     checks.add(base)
@@ -156,6 +161,7 @@ def probe_file(
     strict: bool = False,
     on_reject: Callable[[Rejected], None] | None = None,
     columns: Mapping[str, str] | None = None,
+    progress: Progress = silent,
 ) -> Probe:
     """Probe a metric on the replies of a file, or of one system in it; without a file, on embedded English replies.
 
@@ -172,7 +178,10 @@ def probe_file(
     found = None
     if samples is not None:
         found = _of_system(read(samples, strict=strict, on_reject=on_reject, columns=columns), system, str(samples))
-    probed = probe(chosen[0].metric, found, language=language or "en", n_bootstrap=n_bootstrap, seed=seed)
+    with progress("scoring changed replies", None) as step:
+        probed = probe(
+            chosen[0].metric, found, language=language or "en", n_bootstrap=n_bootstrap, seed=seed, step=step
+        )
     return replace(probed, metric=chosen[0].name)
 
 

@@ -104,6 +104,27 @@ def test_results_depend_on_neither_order_nor_chunks(samples: list[Sample], monke
     assert dict(first.by_sample) == dict(second.by_sample)
 
 
+def test_networks_score_in_parts_that_keep_contexts_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[list[str]] = []
+
+    @dataclass(frozen=True)
+    class Network(Given):
+        libraries = ("torch",)
+
+        def stats(self, samples: Sequence[Sample]) -> Array:
+            seen.append([sample.context[0].text for sample in samples])
+            return super().stats(samples)
+
+    monkeypatch.setattr(module, "NETWORK_CHUNK", 2)
+    samples = [Sample(f"{i}", [f"context {i % 3}"], str(float(i))) for i in range(6)]
+    steps: list[int] = []
+    (found,) = evaluate_all([Network()], samples, n_bootstrap=0, progress=steps.append)
+    assert steps == [2, 2, 2]
+    assert [texts for texts in seen if texts] == [[f"context {i}"] * 2 for i in range(3)]
+    (whole,) = evaluate_all([Given()], samples, n_bootstrap=0)
+    assert dict(found[""].by_sample) == dict(whole[""].by_sample)
+
+
 def test_seed_and_resamples_are_signed_and_matter(samples: list[Sample]) -> None:
     one, two = (evaluate("bleu", samples, n_bootstrap=50, seed=seed) for seed in (1, 2))
     assert one.ci != two.ci

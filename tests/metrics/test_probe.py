@@ -136,3 +136,9 @@ def test_replies_of_a_file(folder: Path) -> None:
 def test_a_probe_is_shown_as_a_table() -> None:
     assert "verdict" in repr(probe("chrf", n_bootstrap=0))
     assert len(probe("chrf", n_bootstrap=0).to_frame()) == len(PERTURBATIONS)
+
+
+def test_progress_counts_original_and_changed_replies() -> None:
+    steps: list[int] = []
+    found = probe("chrf", n_bootstrap=0, step=steps.append)
+    assert sum(steps) >= found.n * 2

@@ -191,3 +191,11 @@ def test_sizes_must_be_positive(sizes: tuple[int, ...]) -> None:
 def test_no_queries() -> None:
     found = labels(score(group([]), create("bleu_star")))
     assert (len(found.values), found.members.shape) == (0, (0, 10))
+
+
+def test_progress_counts_scored_replies(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("interloq.reliability.labels.REPLIES", 10)
+    queries, steps = group(rated_samples(4)), list[int]()
+    score(queries, "bleu_star", step=steps.append)
+    assert len(steps) > 1
+    assert sum(steps) == sum(len(query.replies) for query in queries)
