@@ -292,12 +292,15 @@ def _worse(pairs: Sequence[tuple[Unit, Unit]], change: Change, worst: int) -> It
         yield Worse(new.id, metric, old.values[metric], new.values[metric], new.prompt, old.text, new.text)
 
 
+def _describe_unit(unit: Unit, metrics: Sequence[str]) -> str:
+    """Return what of a unit decides a comparison; its dialogue does, because intervals are of dialogues."""
+    values = [unit.values.get(metric, math.nan) for metric in metrics]
+    return "\0".join([unit.id, repr(values), repr(unit.rating), *([unit.dialogue] if unit.dialogue else [])])
+
+
 def _signature(
     versions: tuple[Version, Version], metrics: Sequence[str], units: Matched, permutations: int, seed: int
 ) -> Signature:
-    prints = [
-        fingerprint(*sorted(f"{u.id}\0{[u.values.get(m, math.nan) for m in metrics]!r}\0{u.rating!r}" for u in v.units))
-        for v in versions
-    ]
+    prints = [fingerprint(*sorted(_describe_unit(unit, metrics) for unit in version.units)) for version in versions]
     facts = {"metrics": ",".join(metrics), "old": prints[0], "new": prints[1], "paired-by": units.pairing}
     return Signature.of("compare", {**facts, "permutations": permutations, "seed": seed})

@@ -130,6 +130,8 @@ def test_the_signature_depends_on_the_scores_and_not_on_their_order() -> None:
     turned = replace(new, units=new.units[::-1])
     assert compare(old, turned, n_permutations=0).signature == first.signature
     assert compare(new, old, n_permutations=0).signature != first.signature
+    clustered = replace(old, units=tuple(replace(unit, dialogue="d") for unit in old.units))
+    assert compare(clustered, new, n_permutations=0).signature != first.signature
 
 
 def test_the_direction_of_an_unknown_metric_is_asked_for() -> None:
