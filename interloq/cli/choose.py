@@ -65,6 +65,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from interloq.metrics.chosen import refuse_functions
+
+    refuse_functions(args.metric)  # before scipy is imported, which takes seconds from a cold disk
     from interloq.meta.choose_file import choose_file
 
     bad = BadLines()

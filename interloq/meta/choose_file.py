@@ -21,7 +21,7 @@ from interloq.meta.rated_dialogues import rated_dialogues
 from interloq.meta.score_columns import score_columns
 from interloq.metrics import metric_names
 from interloq.metrics.chosen import choose as chosen_metrics
-from interloq.metrics.chosen import file_metrics
+from interloq.metrics.chosen import refuse_functions
 from interloq.metrics.evaluate import evaluate_all
 from interloq.metrics.metric import Array, Metric, SetMetric
 from interloq.metrics.selection import Selection
@@ -61,7 +61,7 @@ def choose_file(
     judged. Bad lines and `columns` are handled as in `interloq.read`.
     """
     refuse_overwriting([output] if output else [], [path])
-    _refuse_functions(metrics)
+    refuse_functions(metrics)
     kind = "dialogues" if str(path) != "-" and kind_held(path) == "dialogues" else "samples"
     selection = Selection(drop_own_replies=drop_own_replies, without=without)
     if selection.facts() and kind == "dialogues":
@@ -86,12 +86,6 @@ def choose_file(
     if output:
         write_json(output, choice.to_file())
     return choice
-
-
-def _refuse_functions(metrics: Sequence[str]) -> None:
-    if functions := file_metrics(metrics):
-        what = f"{functions[0]} cannot be chosen: a function of a file has no spec to store"
-        raise InputError(what, hint="score the samples with it and compare the scores: interloq meta")
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,6 +67,13 @@ def file_metrics(given: Iterable[str | Metric]) -> list[str]:
     return [part for part in parts if is_file_metric(split_label(part)[1])]
 
 
+def refuse_functions(given: Iterable[str | Metric]) -> None:
+    """Refuse functions of files where the chosen metric is stored: they have no spec."""
+    if functions := file_metrics(given):
+        what = f"{functions[0]} cannot be chosen: a function of a file has no spec to store"
+        raise InputError(what, hint="score the samples with it and compare the scores: interloq meta")
+
+
 def _with_sources(given: Iterable[str | Metric], where: str) -> Iterator[tuple[str | Metric, str]]:
     """Each spec or metric with the file it comes from; `@FILE` stands for the specs that `interloq choose` wrote."""
     for one in given:

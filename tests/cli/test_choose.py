@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -51,6 +52,14 @@ def test_the_only_rated_aspect_is_used(files: Path, capsys: pytest.CaptureFixtur
     assert found["aspect"] == "natural"
     assert found["signature"]["parts"]["normalise"] == "z"
     assert "z-scores" in " ".join(found["notes"])
+
+
+def test_functions_of_files_are_refused_before_anything_heavy_is_imported(
+    files: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "interloq.meta.choose_file", None)
+    assert main(["choose", "rated.jsonl", "-m", "chrf,mine.py:f"]) == 2
+    assert "mine.py:f cannot be chosen" in capsys.readouterr().err
 
 
 def test_json_has_all_numbers(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
