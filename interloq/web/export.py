@@ -53,6 +53,12 @@ class Answer:
     reason: str
     time: float
 
+    @property
+    def rated_system(self) -> str:
+        """The system that the answer is about; empty if it is about a dialogue of several systems as a whole."""
+        several = len(set(self.unit["record"].get("systems", {}).values())) > 1
+        return self.system or ("" if several else str(self.unit["system"]))
+
 
 def answers(connection: Connection, task: int) -> Iterator[Answer]:
     """All answers to a task in the order of its items, without attention checks; guesses as in `guesses.exported`."""
@@ -90,7 +96,7 @@ def rated_records(connection: Connection, task: int, name: Pseudonyms) -> list[S
 def ratings(connection: Connection, task: int, name: Pseudonyms) -> Iterator[Rating]:
     """Ratings on their own, one per answer."""
     for one in answers(connection, task):
-        yield Rating(one.value, name(one.rater), one.aspect, OUTSIDER, one.unit["id"], one.system or one.unit["system"])
+        yield Rating(one.value, name(one.rater), one.aspect, OUTSIDER, one.unit["id"], one.rated_system)
 
 
 def preferences(connection: Connection, task: int, name: Pseudonyms) -> Iterator[Preference]:
@@ -178,8 +184,8 @@ def _export_table(connection: Connection, stored: Stored, output: str | Path, na
     rows = []
     for one in answers(connection, stored.id):
         time = datetime.fromtimestamp(one.time, UTC).isoformat(timespec="seconds")
-        system = one.system or one.unit["system"]
-        rows.append((one.unit["id"], system, name(one.rater), one.aspect, OUTSIDER, one.value, time, one.reason))
+        rater = name(one.rater)
+        rows.append((one.unit["id"], one.rated_system, rater, one.aspect, OUTSIDER, one.value, time, one.reason))
     write_table(output, columns, rows)
     return {"kind": "ratings", "records": len(rows)}
 

@@ -10,7 +10,7 @@ import pytest
 
 from interloq import load
 from interloq.data.pseudonyms import Pseudonyms
-from interloq.records import OUTSIDER, Dialogue, Sample
+from interloq.records import OUTSIDER, Dialogue, Rating, Sample, Turn
 from interloq.web import answers, assign, joining, people, tasks
 from interloq.web.database import Database
 from interloq.web.export import export_task
@@ -76,6 +76,15 @@ def test_ratings_alone_name_the_reply(study: Database, tmp_path: Path) -> None:
         ("secret-id-0", "secret-parrot", 2.0),
         ("secret-id-0", "secret-owl", 5.0),
     }
+
+
+def test_a_rating_of_a_dialogue_names_a_system_only_if_there_is_one(study: Database, tmp_path: Path) -> None:
+    turns = [Turn("hi", "a"), Turn("hello", "b")]
+    dialogues = [Dialogue("both", turns, {"a": "x", "b": "y"}), Dialogue("one", turns, {"b": "y"})]
+    stored = stored_task(study, likert_task(), dialogues)
+    answer_all(study, stored, *annotators(study, stored, 1))
+    found = exported(study, stored, tmp_path / "ratings.jsonl", alone=True)
+    assert {(one.item, one.system) for one in found if isinstance(one, Rating)} == {("both", ""), ("one", "y")}
 
 
 def test_a_long_table_is_read_again_and_contains_no_formula(study: Database, tmp_path: Path) -> None:
