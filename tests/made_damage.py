@@ -10,7 +10,7 @@ from typing import Any
 
 from interloq.errors import InterloqError
 
-VALUES: tuple[Any, ...] = (None, 10**400, "a" * 1000)
+VALUES: tuple[Any, ...] = (None, 2**31, "a" * 1000)
 Place = tuple[str | int, ...]
 
 

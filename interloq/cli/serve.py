@@ -126,7 +126,9 @@ def _add_adding(adding: argparse.ArgumentParser) -> None:
 
 
 def _add_trust(parser: argparse.ArgumentParser) -> None:
-    add_trust(parser, "allow bots of chats that start programs, import modules or contact servers; they are printed")
+    add_trust(
+        parser, "allow bots, indexes and encoders in settings that start programs, import modules or contact servers"
+    )
 
 
 def _add_address(parser: argparse.ArgumentParser, what: str = "to listen on") -> None:

@@ -60,12 +60,11 @@ class _Worker:
     def ask(self, request: str) -> dict[str, str]:
         with self._lock:
             process = self._started()
-            answer = ""
-            if process.stdin and process.stdout:
-                with contextlib.suppress(BrokenPipeError):
-                    process.stdin.write(request + "\n")
-                    process.stdin.flush()
-                answer = process.stdout.readline()
+            try:
+                answer = _answer(process, request)
+            except BaseException:  # interrupted: the answer would be taken for that of the next request
+                self._stop()
+                raise
             if not answer:
                 code = process.wait()
                 self._stop()
@@ -96,6 +95,16 @@ class _Worker:
             self._process.kill()
             with self._process, contextlib.suppress(BrokenPipeError):  # closes its pipes and waits
                 self._process = None
+
+
+def _answer(process: subprocess.Popen[str], request: str) -> str:
+    """The answer to a request; '' if the process has ended."""
+    if process.stdin is None or process.stdout is None:
+        return ""
+    with contextlib.suppress(BrokenPipeError):
+        process.stdin.write(request + "\n")
+        process.stdin.flush()
+    return process.stdout.readline()
 
 
 _WORKER = _Worker()

@@ -116,6 +116,7 @@ class RaterModel:
             check_counts(facts, "longest")
             pieces = Pieces(folder / PIECES, longest=facts["longest"])
             config, shape = facts["config"], Shape(**facts["config"]["shape"])
+            check_counts({"layers": shape.layers}, "layers", most=len(tensors))  # each has weights of its own
             check_temperature(facts)
         network = restored(lambda: RaterNetwork(config["vocabulary"], shape), tensors, folder)
         return cls(network, pieces, facts, device)

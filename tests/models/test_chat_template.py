@@ -62,6 +62,21 @@ def test_a_template_cannot_run_without_end(tokenizer: Any, monkeypatch: pytest.M
     worker.close()
 
 
+def test_an_interrupted_request_is_not_answered_later(tokenizer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(process: Any, request: str) -> str:
+        process.stdin.write(request + "\\n")
+        process.stdin.flush()
+        raise KeyboardInterrupt
+
+    tokenizer.chat_template = PLAIN
+    with monkeypatch.context() as patch:
+        patch.setattr(chat_template, "_answer", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            render_chat(tokenizer, HI)
+    other = [{"role": "user", "content": "something else"}]
+    assert render_chat(tokenizer, other).startswith("[user]something else")
+
+
 def test_what_a_template_refuses(tokenizer: Any) -> None:
     for template, why in (("{{ raise_exception('user first') }}", "user first"), ("{{ a.b.c }}", "undefined")):
         tokenizer.chat_template = template

@@ -22,6 +22,7 @@ from interloq.learn.settings import Training
 from interloq.rate.model import PIECES, RaterModel
 from interloq.rate.settings import Shape
 from interloq.records import Pair
+from tests.made_damage import check_damaged_facts
 from tests.made_rater import TOPICS, rater_job, said, small_rater
 from tests.rate.made_gru_rater import literal
 
@@ -136,6 +137,15 @@ def test_a_config_that_does_not_fit_is_refused(copied: Path, change: dict[str, A
     path.write_bytes(orjson.dumps(facts | {"config": facts["config"] | change}))
     with pytest.raises(InputError, match="the weights are of another model"):
         RaterModel.load(copied)
+
+
+def test_every_damaged_fact_is_refused_or_not_needed(copied: Path) -> None:
+    def use() -> None:
+        found = RaterModel.load(copied, device="cpu")
+        assert found.fingerprint
+        found.chances([("a", "b", "c")])
+
+    assert check_damaged_facts(copied / "model.json", use, but=("examples",)) > 20
 
 
 def test_shapes_beside_the_defaults_are_kept(tmp_path: Path) -> None:

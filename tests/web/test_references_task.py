@@ -65,6 +65,22 @@ def test_questions_are_refused() -> None:
         references_options(Task("references", "x", (Question(),), options={"model": "m"}))
 
 
+@pytest.mark.parametrize(
+    ("options", "effect"),
+    [
+        ({"index": "qdrant://127.0.0.1:9/x"}, "sends contexts to qdrant://127.0.0.1:9/x"),
+        ({"encoder": "hub:org/name@main"}, "downloads hub:org/name@main"),
+    ],
+)
+def test_settings_that_reach_outside_need_trust(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, str], effect: str
+) -> None:
+    use(monkeypatch)
+    task = references_task(tmp_path, options={"log": [], **options})
+    with pytest.raises(InputError, match=f"its specs reach outside the program: 'references' {effect}"):
+        prepare_references(SAMPLES, task)
+
+
 def test_missing_files_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     task = references_task(tmp_path)
     with pytest.raises(InputError, match="no model in the folder") as error:
