@@ -14,6 +14,7 @@ import pytest
 from hypothesis import settings
 
 from interloq import Rating, Reference, Sample, metric
+from interloq.metrics.function import UNREGISTERED
 from interloq.records import Key
 
 if TYPE_CHECKING:
@@ -37,6 +38,15 @@ os.environ["INTERLOQ_DEBUG"] = "1"  # a bug is to be seen here with its tracebac
 signal.signal(signal.SIGINT, signal.default_int_handler)
 metric(lambda _: 0.0, name="made")  # so that the direction of made-up scores with this name is known: higher is better
 gc.disable()  # until all tests are collected: imported modules are not garbage, and looking for some takes seconds
+
+
+@pytest.fixture(autouse=True)
+def _forget_metrics() -> Iterator[None]:
+    """Let no test know the direction of a metric that another test has made."""
+    known = dict(UNREGISTERED)
+    yield
+    UNREGISTERED.clear()
+    UNREGISTERED.update(known)
 
 
 def missing(component: str) -> None:

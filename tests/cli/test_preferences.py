@@ -18,7 +18,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = [Preference(str(i), ("old", "new"), "new" if i else "old", f"r{i}") for i in range(4)]
     write("preferences.jsonl", found, kind="preferences")
     Path("plain.jsonl").write_text("".join(Path("preferences.jsonl").read_text().splitlines(keepends=True)[1:]))
-    scores = [Score(str(i), "mine", float(s == "new"), system=s) for i in range(4) for s in ("old", "new")]
+    scores = [Score(str(i), "chrf", float(s == "new"), system=s) for i in range(4) for s in ("old", "new")]
     write("scores.jsonl", scores, kind="scores")
 
 

@@ -57,7 +57,7 @@ def test_preferences_for_one_item_are_one_unit() -> None:
 
 
 def test_scores_are_matched_by_the_ids_of_the_replies_if_they_differ_from_the_item() -> None:
-    scores = [Score("0/a", "mine", 0.9, system="a"), Score("0/b", "mine", 0.1, system="b")]
+    scores = [Score("0/a", "chrf", 0.9, system="a"), Score("0/b", "chrf", 0.1, system="b")]
     (found,) = preference_agreement([Preference("0", ("a", "b"), "b", ids=("0/a", "0/b"))], scores)
     assert (found.n, found.share) == (1, 0)
 
