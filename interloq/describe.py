@@ -15,9 +15,9 @@ from interloq.errors import SpecError, nearest
 from interloq.needs import METRICS
 from interloq.registry import KINDS, named_class, names, registered_name
 from interloq.spec_text import read_spec
-from interloq.tabular import markdown
 
 REQUIRED = "required"
+BAR = "\\|"  # in a cell of a Markdown table
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +44,12 @@ class Description:
     settings: tuple[Setting, ...]
 
     def table(self) -> str:
-        """The settings as a Markdown table."""
-        rows = [[f"`{s.name}`", s.type, _code(s.default), s.help] for s in self.settings]
-        return markdown(["field", "type", "default", "meaning"], rows)
+        """The settings as a Markdown table; helps are Markdown themselves."""
+        lines = ["| field | type | default | meaning |", "|---|---|---|---|"]
+        for one in self.settings:
+            cells = (f"`{one.name}`", one.type, _code(one.default), one.help)
+            lines.append(f"| {' | '.join(cell.replace('|', BAR) for cell in cells)} |")
+        return "\n".join(lines)
 
 
 def describe(name: str) -> Description:
