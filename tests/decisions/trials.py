@@ -37,7 +37,7 @@ class Orders:
     together: float  # rankings in which the ranges of all systems contain their true ranks
     disjoint: float  # rankings of equal systems in which two ranges do not overlap
     covered: float  # intervals of differences that contain the true one
-    separated: float  # pairs of different systems whose ranges do not overlap
+    width: float  # mean number of ranks in a range
 
 
 def try_decisions(world: World, repeats: int, *, n_permutations: int = PERMUTATIONS) -> Decisions:
@@ -105,20 +105,19 @@ def try_contest(contest: Contest, repeats: int) -> Orders:
     """Rank the systems of a contest again and again."""
     counts: Counter[str] = Counter()
     truth = contest.true_ranks()
-    different = [(i, j) for i, a in enumerate(contest.means) for j, b in enumerate(contest.means) if a > b]
+    equal = len(set(contest.means)) == 1
     for seed in range(repeats):
         found = contest.rank(np.random.default_rng([seed, 2]), contest.means, seed)
         ranges = [ranks or (1, len(truth)) for ranks in found.ranges]
         counts["together"] += all(low <= rank <= high for (low, high), rank in zip(ranges, truth, strict=True))
-        apart = [(i, j) for i, (_, high) in enumerate(ranges) for j, (low, _) in enumerate(ranges) if high < low]
-        counts["disjoint"] += bool(apart) and not different
-        counts["separated"] += len(set(apart) & set(different))
+        counts["disjoint"] += min(high for _, high in ranges) < max(low for low, _ in ranges)
+        counts["width"] += sum(high - low + 1 for low, high in ranges)
         counts["intervals"] += len(found.covered)
         counts["covered"] += sum(found.covered)
     nan = float("nan")
     return Orders(
         counts["together"] / repeats,
-        nan if different else counts["disjoint"] / repeats,
+        counts["disjoint"] / repeats if equal else nan,
         counts["covered"] / counts["intervals"] if counts["intervals"] else nan,
-        counts["separated"] / (repeats * len(different)) if different else nan,
+        counts["width"] / (repeats * len(truth)),
     )
