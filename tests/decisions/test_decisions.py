@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +11,7 @@ from tests.decisions.rankings import CONTESTS, Contest
 from tests.decisions.trials import try_contest, try_decisions
 from tests.decisions.worlds import LABELLED, WORLDS, World
 
+PAGE = Path(__file__).parents[2] / "docs" / "compare.md"
 REPEATS, PERMUTATIONS = 24, 200
 MOST_FALSE = 6 / REPEATS  # 5 % are 1.2
 LEAST_COVERED = 0.85  # of intervals of 95 %
@@ -34,3 +36,8 @@ def test_all_ranges_hold_together(contest: Contest) -> None:
     assert found.together >= 0.5
     assert math.isnan(found.covered) or found.covered >= LEAST_COVERED
     assert math.isnan(found.disjoint) or found.disjoint <= 0.5
+
+
+def test_the_documentation_shows_every_setting() -> None:
+    rows = {line.split(" | ")[0].removeprefix("| ") for line in PAGE.read_text("utf-8").splitlines()}
+    assert {setting.name for setting in (*WORLDS, *LABELLED, *CONTESTS)} <= rows

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from interloq import InputError
+from interloq import InputError, Rating
 from interloq.meta.rank_file import rank_file, read_scored
 from tests.made_dialogues import PARTNER_SET, made_dialogues, write_dialogues
 
@@ -28,6 +29,16 @@ def test_systems_are_ranked_and_agreement_is_told(paths: list[str], folder: Path
     assert [standing.system for standing in ranking.standings] == ["high", "low"]
     assert ranking.human
     assert not found.unranked
+
+
+def test_ratings_in_the_dialogues_are_compared_with_the_ranking(folder: Path) -> None:
+    dialogues, scores = made_dialogues({"low": 0.0, "high": 3.0})
+    rated = [replace(d, ratings=(Rating(5.0 if "high" in d.systems.values() else 1.0),)) for d in dialogues]
+    paths = write_dialogues(folder, rated, scores)
+    (ranking,) = rank_file(paths[:1], paths[1:2], n_bootstrap=20, lower_is_better=False).rankings
+    assert ranking.order
+    assert (ranking.order.value, ranking.order.n) == (1, 1)
+    assert any("as people do in 1.00" in note for note in ranking.notes)
 
 
 def test_pipes_and_repeated_files_are_refused(paths: list[str]) -> None:
