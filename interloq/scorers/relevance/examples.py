@@ -19,9 +19,11 @@ import orjson
 from numpy.typing import NDArray
 
 from interloq.data.batched import batched
+from interloq.data.durable import locked, make_folder
 from interloq.data.files import read_json, reading_saved, replacing
 from interloq.data.token_texts import Texts
 from interloq.data.unseen_texts import Distinct
+from interloq.data.write_errors import writing
 from interloq.errors import InputError, MissingDependencyError
 from interloq.models.subwords import Subwords
 from interloq.registry import full_spec
@@ -35,6 +37,7 @@ FACTS = "examples.json"
 ARRAYS = ("tokens", "lengths", "forms", "contexts", "replies", "talks", "origins", "similar", "wrong_ends", "wrong")
 BATCH = 10_000  # exchanges tokenised at a time
 NEAR, KEPT = 16, 4  # similar replies considered, and kept
+LOCK = "lock"
 LEAST = 2  # dialogues per part
 NONE = -1
 MIX = np.uint64(0x9E3779B97F4A7C15)
@@ -118,8 +121,29 @@ def write_exchanges(
 ) -> Exchanges:
     """Tokenise a stream of exchanges. The file that marks the folder complete comes last.
 
-    `similar`: whether similar replies are searched, which wrong replies of the kind `retrieved` are drawn from.
+    `similar`: whether similar replies are searched, which wrong replies of the kind `retrieved` are drawn from. Jobs
+    may share the folder; a second one is refused while the first writes it.
     """
+    with writing(folder):
+        make_folder(folder)
+    with locked(folder / LOCK):
+        stored = _stored(exchanges, subwords, reading, source, similar, step)
+        for name in ARRAYS:
+            np.save(folder / f"{name}.npy", getattr(stored, name), allow_pickle=False)
+        with replacing(folder / FACTS) as file:
+            file.write(orjson.dumps(stored.facts))
+        (folder / LOCK).unlink()
+    return stored
+
+
+def _stored(
+    exchanges: Iterable[Exchange],
+    subwords: Subwords,
+    reading: Reading,
+    source: str,
+    similar: bool,
+    step: Callable[[int], None],
+) -> Exchanges:
     texts, found = _streamed(exchanges, subwords, reading, step)
     arrays = texts | _placed(found, texts.pop("hashes"), reading)
     dev = int(arrays.pop("dev"))
@@ -128,11 +152,6 @@ def write_exchanges(
     stored = Exchanges(**arrays, facts={**facts, "dev": dev, "exchanges": len(arrays["replies"])})
     if similar:
         _find_similar(stored, reading.seed)
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in ARRAYS:
-        np.save(folder / f"{name}.npy", getattr(stored, name), allow_pickle=False)
-    with replacing(folder / FACTS) as file:
-        file.write(orjson.dumps(stored.facts))
     return stored
 
 

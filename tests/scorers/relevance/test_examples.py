@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -68,3 +69,16 @@ def test_examples_of_other_settings_are_refused(tmp_path: Path) -> None:
         train(replace(scorer_job(tmp_path), source="other"), tmp_path / "out", device="cpu")
     with pytest.raises(InputError, match="give logs"):
         train(replace(scorer_job(tmp_path), examples=tmp_path / "nothing"), tmp_path / "out", device="cpu")
+
+
+def test_a_folder_that_another_job_is_writing_is_refused(made: tuple[Exchanges, Subwords], tmp_path: Path) -> None:
+    reading = Reading(turns=3, dev=30)
+
+    def exchanges_during_which_another_starts() -> Iterator[Exchange]:
+        with pytest.raises(InputError, match="another process"):
+            write_exchanges([], tmp_path / "kept", made[1], reading)
+        yield from exchanges(talks(40))
+
+    written = write_exchanges(exchanges_during_which_another_starts(), tmp_path / "kept", made[1], reading)
+    assert Exchanges.load(tmp_path / "kept").facts == written.facts
+    assert not (tmp_path / "kept" / "lock").exists()
