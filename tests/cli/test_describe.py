@@ -19,7 +19,7 @@ def test_a_metric_tells_its_paper_formula_needs_and_fields(capsys: pytest.Captur
     lines = [line.split(maxsplit=1) for line in out.splitlines() if line]
     told = {line[0]: line[1] for line in lines if len(line) > 1}
     assert told["better:"] == "higher"
-    assert told["needs:"] == "references; model: an encoder; interloq[encoder]"
+    assert told["needs:"] == "references; model: an encoder; interloq[ready or encoder]"
     assert told["spec:"] == "bertscore(model=…)"
     assert told["part"].split()[:5] == ["'p',", "'r'", "or", "'f'", "'f'"]
     assert "required" in told["model"]

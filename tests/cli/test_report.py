@@ -32,7 +32,7 @@ def _report(*options: str) -> int:
 def test_one_line_says_what_was_written(scored: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert _report() == 0
     said = capsys.readouterr()
-    assert said.out == ("r.html: 6 samples, 2 systems, 1 metric, 18 judgments by people, aspect overall; 1 warning\n")
+    assert said.out == ("r.html: 6 samples, 2 systems, 1 metric, 18 judgments by people, aspect overall; 2 warnings\n")
     assert said.err == ""
     assert (scored / "r.html").read_text(encoding="utf-8").startswith("<!doctype html>")
 
@@ -42,7 +42,10 @@ def test_json_names_the_report_and_its_warnings(scored: Path, capsys: pytest.Cap
     said = json.loads(capsys.readouterr().out)
     assert said["report"] == "r.html"
     assert (said["samples"], said["metrics"], said["judgments"]) == (6, 1, 18)
-    assert [warning.split(":")[0] for warning in said["warnings"]] == ["Only 6 samples"]
+    assert [warning.split(":")[0] for warning in said["warnings"]] == [
+        "Only 6 samples",
+        "Systems have different samples (bad 3, good 3), so their scores are not comparable.",
+    ]
 
 
 def test_the_command_in_the_report_makes_it_again(scored: Path) -> None:

@@ -8,7 +8,7 @@ from tests.made_job import PLUGIN
 
 def test_options_are_the_fields_with_a_help_text() -> None:
     names = [name for _, name in PLUGIN.options()]
-    loop = ["epochs", "learning_rate", "patience", "checkpoint_minutes", "seed"]
+    loop = ["epochs", "learning_rate", "patience", "threads", "checkpoint_minutes", "seed"]
     assert names == ["width", "how", "rate", "more", "loud", *loop]
 
 
