@@ -4,7 +4,7 @@
 # make check       run ruff and mypy
 # make check-fast  run ruff, mypy and the quick tests (under a minute)
 # make soak        kill every verb that writes with kill -9 at random moments (TRIALS=200)
-# make fuzz        feed a million malformed files to all readers (INPUTS=1000000, about 20 minutes)
+# make fuzz        feed a million malformed files to all readers and verbs (INPUTS=1000000, about 30 minutes)
 # make decisions   simulate decisions whose truth is known, and print how often they are wrong (REPEATS=1000, half an hour)
 # make bench       run all benchmarks (minutes) and list those that failed
 PYTHON ?= python3

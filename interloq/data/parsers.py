@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import difflib
-import sys
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields
 from types import UnionType
@@ -15,7 +14,7 @@ from interloq.errors import InputError
 from interloq.records import Dialogue, Pair, Post, Preference, Rating, Reference, Sample, Score, Turn
 
 SHOWN_NAMES = 8
-LARGEST = sys.float_info.max
+LARGEST = 1e50  # of ratings, scores and weights: fourth powers, as in degrees of freedom, must fit into a float
 EARLIER_FAILURE = "trouble"  # the name in earlier files
 _SAMPLE_FIELDS = {"rater", *(field.name for field in fields(Sample))}
 _DIALOGUE_FIELDS = {EARLIER_FAILURE, *(field.name for field in fields(Dialogue))}
@@ -62,7 +61,7 @@ def _score(value: Mapping[str, Any], _: str) -> Score:
     return Score(
         id=_get(value, "id", str, required=True),
         metric=_get(value, "metric", str, required=True),
-        value=_number(value.get("value"), "value"),
+        value=parse_number(value.get("value"), "value"),
         reason=_get(value, "reason", str, ""),
         system=_get(value, "system", str, ""),
         details=_get(value, "details", dict, {}),
@@ -136,7 +135,7 @@ def _reference(value: Any, name: str) -> Reference:
     if isinstance(value, str):
         return Reference(value)
     entry = _entry(value, name)
-    weight = _number(entry.get("weight", 1.0), f"{name}.weight")
+    weight = parse_number(entry.get("weight", 1.0), f"{name}.weight")
     return Reference(
         _get(entry, "text", str, required=True, of=name),
         1.0 if weight is None else weight,
@@ -153,7 +152,7 @@ def _rating(value: Any, name: str, index: int, rater: str = "") -> Rating:
     if isinstance(value, str) and is_not_applicable(value):
         value = None
     if value is None or isinstance(value, int | float):
-        return Rating(_number(value, name), rater=rater or str(index + 1))
+        return Rating(parse_number(value, name), rater=rater or str(index + 1))
     if isinstance(value, str):
         hint = "write it without quotes, or null for 'not applicable'"
         raise InputError(f"{name} must be a number or an object, got text {value!r:.60}", hint=hint)
@@ -165,7 +164,7 @@ def _rating(value: Any, name: str, index: int, rater: str = "") -> Rating:
     number = entry["value"]
     if isinstance(number, str) and is_not_applicable(number):
         number = None
-    return Rating(_number(number, f"{name}.value"), **texts)
+    return Rating(parse_number(number, f"{name}.value"), **texts)
 
 
 _NOT_APPLICABLE = {"", "n/a", "na", "n.a.", "#n/a", "not applicable", "none", "null", "nan", "-", "–", "—"}
@@ -234,13 +233,15 @@ def _nested(name: str, value: Mapping[str, Any]) -> list[str]:
     return [f"{key}.{inner}" for key, item in objects.items() for inner in item if inner in names]
 
 
-def _number(value: Any, name: str) -> float | None:
+def parse_number(value: Any, name: str) -> float | None:
+    """A rating, score or weight in JSON as a number; null is None."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InputError(f"{name} must be a number, got {_kind(value)} {value!r:.60}", hint="write it without quotes")
     if not -LARGEST <= value <= LARGEST:  # a whole number may be too large for a float
-        raise InputError(f"{name} must be finite, got {value!r:.60}", hint="write null for 'not applicable'")
+        what = f"{name} must be finite and between -{LARGEST:g} and {LARGEST:g}, got {value!r:.60}"
+        raise InputError(what, hint="write null for 'not applicable'")
     return float(value)
 
 

@@ -23,7 +23,7 @@ import orjson
 
 from interloq.data.corpus.split import PARTS
 from interloq.data.durable import sweep
-from interloq.data.files import json_bytes, lines, plain_suffix, read_json, replacing
+from interloq.data.files import json_bytes, lines, plain_suffix, read_json, reading_saved, replacing
 from interloq.data.folders import confined, contents
 from interloq.data.jsonl import REJECTED, header, is_header, rejected_path
 from interloq.data.profiles import MAX_BYTES, NAME
@@ -179,13 +179,20 @@ def _record(line: bytes, where: str) -> dict[str, Any]:
     return {} if is_header(value) else value
 
 
-def _names(value: Any, users: frozenset[str], *, text: bool = False) -> bool:
-    """Whether an id of the user is anywhere in a record; texts are not searched."""
-    if isinstance(value, dict):
-        return any(key in users or _names(each, users, text=key in TEXTS) for key, each in value.items())
-    if isinstance(value, list):
-        return any(_names(each, users, text=text) for each in value)
-    return isinstance(value, str) and not text and (value in users or not users.isdisjoint(_PARTS.split(value)))
+def _names(record: Any, users: frozenset[str]) -> bool:
+    """Whether an id of the user is anywhere in a record, however deep; texts are not searched."""
+    waiting = [(record, False)]
+    while waiting:
+        value, is_text = waiting.pop()
+        if isinstance(value, dict):
+            if not users.isdisjoint(value):
+                return True
+            waiting += [(inner, key in TEXTS) for key, inner in value.items()]
+        elif isinstance(value, list):
+            waiting += [(inner, is_text) for inner in value]
+        elif isinstance(value, str) and not is_text and not users.isdisjoint([value, *_PARTS.split(value)]):
+            return True
+    return False
 
 
 def _counts(path: Path, users: frozenset[str], threads: frozenset[str]) -> tuple[int, int]:
@@ -209,10 +216,13 @@ def _changed_json(folder: Path, found: Forgetting) -> Iterator[tuple[Path, Any]]
         if len(kept) < len(known):
             yield profiles, kept if known is whole else whole | {"profiles": kept}
     if facts.exists() and changed:
-        yield facts, _sample_facts(read_json(facts), found, kept)
+        with reading_saved(facts):
+            left = _sample_facts(read_json(facts), found, kept)
+        yield facts, left
     if built.exists():
         old = read_json(built)
-        new = _corpus_facts(old, folder, found)
+        with reading_saved(built):
+            new = _corpus_facts(old, folder, found)
         if changed or new != old:
             yield built, new | {"forgotten": True}
 

@@ -16,6 +16,7 @@ import orjson
 
 from interloq.data.files import lines, reading_saved
 from interloq.data.jsonl import SCHEMA, header, write
+from interloq.data.parsers import parse_number
 from interloq.errors import InputError
 from interloq.meta.origin import origin
 from interloq.meta.signatures import read_signatures
@@ -52,10 +53,10 @@ def _unit(value: Any, named: bool) -> Unit:
     dialogue = str(value.get("dialogue", ""))
     return Unit(
         id=str(value["id"]),
-        values={str(metric): _number(score) for metric, score in value["values"].items()},
+        values={str(metric): _number(score, "value") for metric, score in value["values"].items()},
         keys={pairing: str(value["keys"][pairing]) for pairing in PAIRINGS if pairing in value["keys"]},
         dialogue=dialogue if named else "",
-        rating=_number(value.get("rating")),
+        rating=_number(value.get("rating"), "rating"),
         fields={str(name): str(text) for name, text in value.get("fields", {}).items()},
         prompt=str(value.get("prompt", "")),
         text=str(value.get("text", "")),
@@ -64,5 +65,6 @@ def _unit(value: Any, named: bool) -> Unit:
     )
 
 
-def _number(value: Any) -> float:
-    return math.nan if value is None else float(value)
+def _number(value: Any, name: str) -> float:
+    number = parse_number(value, name)
+    return math.nan if number is None else number

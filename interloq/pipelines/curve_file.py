@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,11 @@ from interloq.data.files import lines, reading_saved
 from interloq.data.jsonl import Rejected, header, read, write
 from interloq.data.overwriting import refuse_overwriting
 from interloq.data.progress import Progress, silent
-from interloq.errors import InputError
+from interloq.errors import InputError, short_repr
 from interloq.reliability.curve import DRAWS, OWN, SIZES, Curve, Point, curve
 from interloq.reliability.labels import Coefficient, group
+
+TYPES: Mapping[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "bool": (bool,), "str": (str,)}
 
 
 def curve_file(
@@ -77,7 +79,30 @@ def read_curves(path: str | Path) -> list[Curve]:
 
 def _curve(value: Mapping[str, Any]) -> Curve:
     points = [Point(**{name: _known(part) for name, part in point.items()}) for point in value["points"]]
-    return Curve(**{"skipped": {}, **value, "points": points})
+    curve = Curve(**{"skipped": {}, **value, "points": points})
+    for point in points:
+        _check_types(point)
+    _check_types(curve)
+    for reason, queries in curve.skipped.items():
+        _check_type(f"skipped.{reason}", queries, "int")
+    return curve
+
+
+def _check_types(record: Curve | Point) -> None:
+    """Raise a TypeError if a field is not of its type, because JSON may have any."""
+    for field in fields(record):
+        value = getattr(record, field.name)
+        if field.type == "tuple[float, float]":
+            for bound in value:
+                _check_type(field.name, bound, "float")
+        else:
+            _check_type(field.name, value, str(field.type))
+
+
+def _check_type(name: str, value: object, type_name: str) -> None:
+    expected = TYPES.get(type_name)
+    if expected and (not isinstance(value, expected) or (isinstance(value, bool) and bool not in expected)):
+        raise TypeError(f"{name} is {short_repr(value)}")
 
 
 def _known(value: Any) -> Any:

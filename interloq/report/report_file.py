@@ -78,4 +78,4 @@ def report_file(
 def _date() -> str:
     """The date, only if SOURCE_DATE_EPOCH is set, so that the same input gives the same bytes."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
-    return datetime.fromtimestamp(int(epoch), UTC).strftime("%Y-%m-%d") if epoch.isdigit() else ""
+    return datetime.fromtimestamp(int(epoch), UTC).strftime("%Y-%m-%d") if epoch.isascii() and epoch.isdigit() else ""

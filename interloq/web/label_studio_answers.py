@@ -255,7 +255,14 @@ def _hidden(path: str | Path) -> tuple[str, dict[str, Any]]:
 def _stored(hidden: Mapping[str, Any], where: str) -> dict[str, Sample | Dialogue]:
     """The records of a key file by task key."""
     with reading_saved(where):
-        return {key: PARSERS[one["kind"]](one["units"][0]["record"], "") for key, one in hidden.items()}
+        records = {key: PARSERS[one["kind"]](one["units"][0]["record"], "") for key, one in hidden.items()}
+    first: dict[Any, str] = {}
+    for key, record in records.items():
+        name = record.key if isinstance(record, Sample) else record.id
+        if first.setdefault(name, key) != key:
+            what = f"the tasks {first[name]!r} and {key!r} are of the same record {name!r}"
+            raise InputError(what, hint="give the key file that was written with the tasks", where=where)
+    return records
 
 
 def _key_of(task: _Task, known: Mapping[str, Any]) -> str:

@@ -81,7 +81,7 @@ class Protected:
             return
         limit = LARGEST_UPLOAD if path == UPLOADS else LARGEST_BODY
         length = headers.get("content-length", "0")
-        if not length.isdigit() or int(length) > limit:
+        if not (length.isascii() and length.isdigit() and len(length) < 20) or int(length) > limit:
             await JSONResponse({"error": "too_large"}, 413)(scope, receive, guarded)
             return
         await self.app(scope, _limited(receive, limit), guarded)

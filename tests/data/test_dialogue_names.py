@@ -16,6 +16,10 @@ def test_numbers_in_ids_are_read_as_numbers() -> None:
     assert sorted(["o-10", "o-9", "o-1/r-2", "o-1/r-10"], key=natural) == ["o-1/r-2", "o-1/r-10", "o-9", "o-10"]
 
 
+def test_other_digits_are_text() -> None:
+    assert sorted(["c²", "c10", "c9", "²", "٣"], key=natural) == ["c9", "c10", "c²", "²", "٣"]
+
+
 def test_a_context_that_contains_the_reply_of_another_continues_it() -> None:
     talk = [
         Sample("b", ["tea ?", "yes", "milk ?"], "no"),

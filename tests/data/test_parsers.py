@@ -64,3 +64,11 @@ def test_a_field_within_an_object_is_proposed(tmp_path: Path) -> None:
     path.write_text('{"outputs": {"answer": "fine"}, "meta": {"model": "x"}}\n')
     with pytest.raises(InputError, match=r"--map response=outputs\.answer"):
         load(path)
+
+
+@pytest.mark.parametrize("value", [1e308, -1e51, 10**400])
+def test_numbers_whose_squares_no_float_can_hold_are_refused(value: float) -> None:
+    with pytest.raises(InputError, match="between -1e\\+50 and 1e\\+50"):
+        PARSERS["scores"]({"id": "1", "metric": "mine", "value": value}, "1")
+    with pytest.raises(InputError, match="between"):
+        PARSERS["samples"]({"id": "1", "context": ["hi"], "response": "yes", "ratings": [value]}, "1")

@@ -70,6 +70,7 @@ class Case:
     files: Files
     read: Callable[[Path], object]
     cost: int = 1  # how many times as long as others it takes: it gets as many times fewer inputs
+    on_disk: bool = False  # most of its inputs lie outside /dev/shm, where files of users are
 
 
 def cases() -> list[Case]:

@@ -196,3 +196,16 @@ def test_bad_lines_of_somebody_unknown_stay(corpus: Path) -> None:
     assert "an unfinished build" not in " ".join(find({"zoe"}, corpus).notes)
     (corpus / ".work").mkdir()
     assert "an unfinished build" in " ".join(find({"zoe"}, corpus).notes)
+
+
+def test_records_may_be_nested_deeply(tmp_path: Path) -> None:
+    deep = "[" * 900 + '"bob"' + "]" * 900
+    (tmp_path / "log.jsonl").write_text(f'{{"id": "1", "more": {deep}}}\n{{"id": "2"}}\n')
+    assert find(BOB, tmp_path / "log.jsonl").found == 1
+
+
+@pytest.mark.parametrize("facts", ["{}", '{"posts": {"dropped": 1}}', '{"posts": {"dropped": {}}, "parts": [1]}'])
+def test_damaged_facts_of_a_corpus_are_named(corpus: Path, facts: str) -> None:
+    (corpus / "corpus.json").write_text(facts)
+    with pytest.raises(InputError, match=r"corpus\.json: the saved files are damaged"):
+        find(BOB, corpus)

@@ -27,6 +27,9 @@ def test_a_baseline_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert found.origin == {"partners": "p"}
 
 
+FIRST = '{"kind": "baseline", "schema": 1, "name": "x", "unit": "sample"}'
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -35,6 +38,8 @@ def test_a_baseline_is_read_as_it_was_written(tmp_path: Path) -> None:
         ('{"kind": "baseline", "schema": 1, "name": "x", "unit": "sample"}\n{"id', "cannot be read"),
         ('{"kind": "baseline", "schema": 1, "name": "x", "unit": "sample"}', "no units"),
         ('{"kind": "baseline", "schema": 1}\n', "'name' is missing"),
+        (f'{FIRST}\n{{"id": "1", "values": {{}}, "keys": {{}}, "rating": 1e308}}', "rating must be finite"),
+        (f'{FIRST}\n{{"id": "1", "values": {{"m": "nan"}}, "keys": {{}}}}', "value must be a number"),
     ],
 )
 def test_damaged_files_are_refused(tmp_path: Path, text: str, message: str) -> None:

@@ -164,3 +164,14 @@ def test_wrong_key_files_and_contradicting_tasks_are_refused(folder: Path) -> No
     task = {"id": 5, "data": {"response": "yes"}, "annotations": []}
     with pytest.raises(InputError, match="task 2: another task has a different sample '5'"):
         label_studio_answers(export([task, {**task, "data": {"response": "no"}}]), "rated.jsonl")
+
+
+def test_a_key_file_with_the_same_record_twice_is_refused(folder: Path) -> None:
+    write("samples.jsonl", [Sample(str(i), ["hi"], "yes") for i in range(2)], kind="samples")
+    label_studio_file("samples.jsonl", "tasks.json")
+    key = json.loads(Path("tasks.key.json").read_text())
+    first, second = key["tasks"]
+    key["tasks"][second] = key["tasks"][first]
+    Path("tasks.key.json").write_text(json.dumps(key))
+    with pytest.raises(InputError, match="are of the same record"):
+        label_studio_answers(one(), "rated.jsonl", key="tasks.key.json")
