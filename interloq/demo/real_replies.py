@@ -66,4 +66,5 @@ def _sample(number: str, system: str, reply: str, gold: Pair) -> Sample:
         [Reference(gold.response)],
         system=system,
         ratings=[rating],
+        dialogue=gold.thread,
     )

@@ -21,6 +21,7 @@ def test_replies_are_of_different_people_to_one_question() -> None:
         "person": "It is so warm",
         "parrot": question,
     }
+    assert {sample.dialogue for sample in found.values()} == {"a"}, "the conversation of the question"
     assert found["random"].response in ("I am good", "Not bad at all")
     assert {system: sample.ratings[0].value for system, sample in found.items()} == {
         "person": 1,

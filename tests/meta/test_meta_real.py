@@ -18,7 +18,8 @@ pytestmark = pytest.mark.skipif(
 def test_stored_scores_have_their_published_correlations() -> None:
     """Ghazarian et al.'s 600 pairs: unreferenced RUBER .237 and .302, BERT .540 and .547 (Pearson, Spearman)."""
     path = Path(os.environ["INTERLOQ_DATA"]) / "predictive_engagement.csv"
-    table = meta_evaluate(predictive_engagement.scores(path), predictive_engagement.samples(path), n_permutations=200)
+    scores, samples = predictive_engagement.scores(path), predictive_engagement.samples(path)
+    table = meta_evaluate(scores, samples, n_permutations=200, lower_is_better=False)
     rows = {row.metric: row for row in table.rows}
     found = {
         name: [round(rows[f"stored:{name}"].with_mean[c].value, 3) for c in ("pearson", "spearman")]
