@@ -148,7 +148,7 @@ class Lexicon:
 
     def _table(self, used: Ints) -> NDArray[np.float32]:
         own = used[used < len(self.vectors)]
-        rows = np.asarray(self.vectors.matrix[own])
+        rows = self.vectors.rows(own)
         return rows if len(own) == len(used) else np.concatenate([rows, self.vectors.mean()])
 
 

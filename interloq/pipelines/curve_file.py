@@ -19,7 +19,14 @@ from interloq.errors import InputError, short_repr
 from interloq.reliability.curve import DRAWS, OWN, SIZES, Curve, Point, curve
 from interloq.reliability.labels import Coefficient, group
 
-TYPES: Mapping[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "bool": (bool,), "str": (str,)}
+TYPES: Mapping[str, tuple[type, ...]] = {
+    "int": (int,),
+    "float": (int, float),
+    "bool": (bool,),
+    "str": (str,),
+    "Coefficient": (str,),
+    "Level": (str,),
+}
 
 
 def curve_file(

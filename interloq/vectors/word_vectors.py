@@ -172,6 +172,16 @@ class WordVectors:
 
     # ---- sentences ----
 
+    def rows(self, places: NDArray[np.int32] | NDArray[np.int64]) -> Floats:
+        """Vectors of words by their places; they are checked here, because a folder is not read as a whole."""
+        rows = np.asarray(self.matrix[places])
+        with np.errstate(all="ignore"):
+            squares = np.einsum("ij,ij->i", rows, rows)
+        if not np.isfinite(squares).all():
+            word = self.words[int(places[np.flatnonzero(~np.isfinite(squares))[0]])]
+            raise InputError(f"the vector of {word!r} is not finite", hint="copy or train the vectors again")
+        return rows
+
     def sentences(
         self,
         texts: Iterable[str],
@@ -209,7 +219,7 @@ class WordVectors:
         numbered, extra = self._replaced(numbered, unknown)
         used, places = distinct(numbered.tokens, len(self.words) + 1)
         own = used < len(self.words)
-        table = _scaled(np.concatenate([self.matrix[used[own]], extra[: int((~own).sum())]]), zero=0)
+        table = _scaled(np.concatenate([self.rows(used[own]), extra[: int((~own).sum())]]), zero=0)
         ones = np.ones(len(places), dtype=np.float32)
         sums = csr_array((ones, places, numbered.ends), shape=(len(nothing_known), len(used))) @ table
         with np.errstate(invalid="ignore", divide="ignore"):

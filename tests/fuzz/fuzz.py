@@ -16,7 +16,6 @@ from math import ceil
 from pathlib import Path
 
 from tests.fuzz.fuzz_cases import Case, cases
-from tests.fuzz.fuzz_project import make_project
 from tests.fuzz.fuzz_run import lay_out, peak_mebibytes, try_seed
 from tests.fuzz.fuzz_verbs import verb_cases
 
@@ -32,12 +31,15 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as project:
-        make_project(Path(project))
-        chosen = [case for case in [*cases(), *verb_cases(Path(project))] if args.only in case.name]
-    each = ceil(args.inputs / sum(1 / case.cost for case in chosen))
+        readers = [case for case in cases() if args.only in case.name]
+        return _fuzz_all([*readers, *verb_cases(Path(project), args.only)], args.inputs, args.seed)
+
+
+def _fuzz_all(chosen: list[Case], inputs: int, seed: int) -> int:
+    each = ceil(inputs / sum(1 / case.cost for case in chosen))
     began, before, failures = time.monotonic(), peak_mebibytes(), 0
     for case in chosen:
-        failures += _fuzzed(case, range(args.seed, args.seed + ceil(each / case.cost)))
+        failures += _fuzzed(case, range(seed, seed + ceil(each / case.cost)))
     seconds, taken = time.monotonic() - began, peak_mebibytes() - before
     total = sum(ceil(each / case.cost) for case in chosen)
     print(

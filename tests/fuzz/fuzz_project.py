@@ -60,6 +60,21 @@ def make_project(folder: Path) -> None:
         Path("meta.json").write_text(run_command("meta scores.jsonl --samples samples.jsonl --bootstrap 20 --json"))
 
 
+def make_models(folder: Path) -> None:
+    """Write a folder of every kind of trained model; it takes a moment longer."""
+    from tests.made_judge import small_judge
+    from tests.made_rater import small_rater
+    from tests.made_relevance import small_scorer
+    from tests.reliability.made_model import small_model
+
+    small_rater(folder / "gru")
+    scorer = small_scorer(folder / "scorer")
+    small_judge(folder / "judged", scorer)
+    small_model(folder / "sets")
+    with inside(folder):
+        run_command("train vectors pairs.jsonl -o vectors --dimensions 4 --min-count 1 --epochs 1 --quiet")
+
+
 @contextlib.contextmanager
 def inside(folder: Path) -> Iterator[None]:
     before = Path.cwd()

@@ -52,7 +52,7 @@ def test_any_bytes_give_project_errors_only(arranged: tuple[Case, Path], data: b
 # ---- verbs -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module", params=VERBS, ids=lambda verb: verb.name or verb.command.split(" -")[0])
+@pytest.fixture(scope="module", params=VERBS, ids=lambda verb: verb.title)
 def verb(
     request: pytest.FixtureRequest,
     made_once: Callable[[str, Callable[[Path], object]], Path],

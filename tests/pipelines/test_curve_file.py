@@ -54,7 +54,15 @@ def test_an_undefined_correlation_is_missing_in_the_file_too(folder: Path) -> No
 
 
 @pytest.mark.parametrize(
-    "change", [{"queries": "7"}, {"replies": None}, {"undefined": [1]}, {"skipped": {"x": "1"}}, {"without_copies": 1}]
+    "change",
+    [
+        {"coefficient": ["x"]},
+        {"queries": "7"},
+        {"replies": None},
+        {"undefined": [1]},
+        {"skipped": {"x": "1"}},
+        {"without_copies": 1},
+    ],
 )
 def test_fields_of_other_types_are_refused(folder: Path, change: dict[str, object]) -> None:
     write("samples.jsonl", rated_samples(6, references=2), kind="samples")

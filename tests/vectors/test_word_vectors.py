@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from interloq import Sample, evaluate
 from interloq.errors import InputError
 from interloq.vectors import word_vectors as module
 from interloq.vectors.word_vectors import Coverage, WordVectors
@@ -155,3 +156,16 @@ def test_settings_that_make_no_sense(some: WordVectors, tmp_path: Path, facts: d
 def test_words_are_checked(words: list[str], said: str) -> None:
     with pytest.raises(InputError, match=said):
         WordVectors.of(words, np.ones((2, 3), dtype=np.float32))
+
+
+def test_a_damaged_vector_is_named(tmp_path: Path) -> None:
+    WordVectors.of(["a", "b"], np.ones((2, 3), np.float32), tokenizer="whitespace").save(tmp_path)
+    matrix = np.ones((2, 3), np.float32)
+    matrix[1, 2] = np.nan
+    np.save(tmp_path / "vectors.npy", matrix)
+    vectors = WordVectors.load(tmp_path)
+    assert np.isfinite(vectors.sentences(["a"])).all()
+    with pytest.raises(InputError, match="the vector of 'b' is not finite"):
+        vectors.sentences(["a b"])
+    with pytest.raises(InputError, match="the vector of 'b' is not finite"):
+        evaluate(f"embedding_average(vectors='{tmp_path}')", [Sample("1", ["hi"], "b", ["a"])])
