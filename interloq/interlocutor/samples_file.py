@@ -19,7 +19,7 @@ from interloq.data.jsonl import Rejected, header, read, write
 from interloq.data.overwriting import refuse_overwriting
 from interloq.data.profiles import NAME, read_profiles, write_profiles
 from interloq.data.pseudonyms import HASHED, KEPT, Pseudonyms
-from interloq.errors import InputError
+from interloq.errors import InputError, count
 from interloq.interlocutor.figures import figures
 from interloq.interlocutor.parts import along, conversations_by_user, limited, split
 from interloq.interlocutor.ratings import rated_dialogues, rated_replies
@@ -126,7 +126,9 @@ def _enough(source: Source, judged: Sequence[Judged], selection: Selection, drop
     if not kept:
         most = max(map(len, conversations_by_user(judged).values()), default=0)
         hint = f"the most active user has {most}; lower min_conversations (--min-conversations)"
-        raise InputError(f"no user has {selection.min_conversations} conversations", hint=hint, where=str(source.path))
+        raise InputError(
+            f"no user has {count(selection.min_conversations, 'conversation')}", hint=hint, where=str(source.path)
+        )
     return kept
 
 

@@ -28,6 +28,7 @@ from interloq.meta.gains import ALPHA, Gain, Scale, rating_gain, score_gain
 from interloq.meta.margins import Margins, metric_margins
 from interloq.meta.repeats import Noise
 from interloq.meta.significance import adjusted
+from interloq.meta.slices import LEAST
 from interloq.meta.table import Estimate, UnitKind
 from interloq.statistics.clustered import Clustered
 
@@ -179,7 +180,8 @@ def _gated(comparison: Comparison, slices: Slices) -> list[Change]:
         return found
     sliced = [change for change in comparison.changes if change.slice]
     if not sliced:
-        raise InputError("no slices to gate", hint="name a field with --slice, or omit --slices and --no-slices")
+        hint = f"name a field with --slice that has several values of at least {LEAST} units each, or omit --slices"
+        raise InputError("no slices to gate", hint=hint)
     return found + sliced
 
 
