@@ -19,7 +19,7 @@ from typing import Any
 from playwright.sync_api import Page, ViewportSize, sync_playwright
 from sqlalchemy import Connection, select
 
-from interloq.web import people
+from interloq.web import joining, people
 from interloq.web.answers import submit
 from interloq.web.assign import Assigned, next_item
 from interloq.web.database import open_database
@@ -79,8 +79,8 @@ def _rate(study: Path) -> None:
     with database.writing() as connection:
         stored = find_task(connection, "rate")
         for _ in range(PEOPLE):
-            cookie = people.accept(connection, people.invite(connection, stored.id), {})
-            visitor = people.visitor(connection, cookie or "")
+            entry = joining.join(connection, people.invite(connection, stored.id), {})
+            visitor = people.visitor(connection, entry.secret if entry else "")
             assert visitor is not None
             for _ in range(PAGES):
                 given = next_item(connection, stored, visitor.person, now=time.time() - SECONDS)

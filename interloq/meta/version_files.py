@@ -106,6 +106,7 @@ def _from_scores(
     rated, notes = common_scale(scored, reading.options.ratings)
     for side, path in files.items():
         system, records = systems[side], known[side]
+        _check_joined(scores[side], rated[side], path)
         checked = ScoredSamples(rated[side])
         units = sample_units(
             list(checked.check((score for score in scores[side] if score.system == system), path)),
@@ -123,6 +124,14 @@ def _from_scores(
     for other in others:
         notes += check_references(first, other, reads)
     return versions, _common_judges(files.values()), tuple(dict.fromkeys(notes))
+
+
+def _check_joined(scores: Iterable[Score], samples: Sequence[Sample], path: str | Path) -> None:
+    """Refuse samples of which none was scored: they would add nothing, without a word."""
+    ids = {sample.id for sample in samples}
+    if ids and not any(score.id in ids for score in scores):
+        what = "its scores are of other samples: no id occurs in both files"
+        raise InputError(what, hint="give the samples that were scored", where=str(path))
 
 
 def _common_judges(paths: Iterable[str | Path]) -> dict[str, Signature]:

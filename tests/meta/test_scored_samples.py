@@ -46,6 +46,12 @@ def test_other_samples_with_the_same_ids_are_refused(scores: str) -> None:
             compare_file(scores, scores, CompareOptions(metrics=["chrf"], samples=["samples.jsonl", "other.jsonl"]))
 
 
+def test_samples_of_which_none_was_scored_are_refused(scores: str) -> None:
+    write("other.jsonl", [replace(sample, id=f"other {sample.id}") for sample in rated()], kind="samples")
+    with pytest.raises(InputError, match=f"{OTHER}: no id"):
+        compare_file(scores, scores, CompareOptions(metrics=["chrf"], samples=["other.jsonl"]))
+
+
 def test_samples_may_be_fewer_and_have_gained_references_and_ratings(scores: str) -> None:
     more = [replace(s, references=(*s.references, *Sample("", references="no").references)) for s in rated()[:8]]
     spaced = [replace(s, response=f" {s.response.strip()}\n") for s in more]
