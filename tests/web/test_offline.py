@@ -120,6 +120,8 @@ def test_the_worker_is_removed_at_withdrawal_and_at_the_end(served: Served, pers
     one.submit()
     page.get_by_text("You finished 1 item.").wait_for()
     _wait_for(one, GONE)
+    page.evaluate("async () => (await fetch('/static/icon.svg')).text()")  # as the browser does, some time later
+    assert page.evaluate(GONE)
     one.open(served.invite(served.add(likert_task("again"), replies(1))))
     _wait_for(one, KEPT)
     page.get_by_role("button", name="Withdraw and delete my answers").click()

@@ -28,11 +28,20 @@ export async function dropPage() {
   } catch { /* nothing is kept */ }
 }
 
-/** Remove the worker and everything that it keeps; files that are still being loaded would be kept afterwards. */
+/** Let the worker keep nothing more. One of an earlier version does not answer. */
+function stopWorker(worker) {
+  const { port1, port2 } = new MessageChannel();
+  const answered = new Promise((resolve) => { port1.onmessage = resolve; });
+  worker.postMessage('stop', [port2]);
+  return Promise.race([answered, new Promise((resolve) => { setTimeout(resolve, 1000); })]);
+}
+
+/** Remove the worker and everything that it keeps; it must stop first, or files still being loaded are kept afterwards. */
 export async function stopKeeping() {
   try {
     if (document.readyState !== 'complete') await new Promise((resolve) => { addEventListener('load', resolve, { once: true }); });
     const found = await navigator.serviceWorker.getRegistration();
+    if (found?.active) await stopWorker(found.active);
     await found?.unregister();
     await Promise.all([PAGE, FILES].map((name) => caches.delete(name)));
   } catch { /* nothing is kept */ }

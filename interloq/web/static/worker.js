@@ -6,6 +6,7 @@ const FILES = 'interloq-files';
 const ROOT = new URL('./', location).pathname;
 const OFFLINE = `${ROOT}offline`;
 let changes = 0; // of the person, or of what they may see
+let isStopped = false; // the page is removing this worker, but the browser still asks for files, such as the icon
 
 async function forget() {
   changes += 1;
@@ -42,7 +43,7 @@ async function keep(response, before) {
   const html = await response.text();
   const marked = html.replace(' data-keep>', ' data-kept>');
   if (marked === html) await forget();
-  else if (before === changes) {
+  else if (before === changes && !isStopped) {
     const headers = new Headers(response.headers); // with its Content-Security-Policy
     ['Content-Encoding', 'Content-Length'].forEach((name) => headers.delete(name));
     await (await caches.open(PAGE)).put(ROOT, new Response(marked, { headers }));
@@ -62,15 +63,16 @@ async function join(request) {
 // ---- scripts and styles ---------------------------------------------------------------------------------------------
 
 async function file(request) {
-  const cache = await caches.open(FILES);
+  const response = await fetch(request).catch(() => null);
+  if (!response || isDown(response)) return (await caches.match(request, { cacheName: FILES })) ?? Response.error();
+  if (response.status === 200 && !isStopped) await keepFile(request, response.clone());
+  return response;
+}
+
+async function keepFile(request, response) {
   try {
-    const response = await fetch(request);
-    if (isDown(response)) throw new TypeError(`status ${response.status}`);
-    if (response.status === 200) await cache.put(request, response.clone()).catch(() => {}); // the disk may be full
-    return response;
-  } catch {
-    return (await cache.match(request)) ?? Response.error();
-  }
+    await (await caches.open(FILES)).put(request, response);
+  } catch { /* the disk may be full */ }
 }
 
 // ---- events ---------------------------------------------------------------------------------------------------------
@@ -83,6 +85,10 @@ async function start() {
 
 addEventListener('install', (event) => event.waitUntil(start()));
 addEventListener('activate', (event) => event.waitUntil(clients.claim()));
+addEventListener('message', ({ ports: [port] }) => { // from stopKeeping
+  isStopped = true;
+  port.postMessage('stopped');
+});
 addEventListener('fetch', (event) => {
   const { origin, pathname } = new URL(event.request.url);
   if (origin !== location.origin || event.request.method !== 'GET') return;
