@@ -6,6 +6,7 @@
 # make soak        kill every verb that writes with kill -9 at random moments (TRIALS=200)
 # make fuzz        feed a million malformed files to all readers and verbs (INPUTS=1000000, about 30 minutes)
 # make decisions   simulate decisions whose truth is known, and print how often they are wrong (REPEATS=1000, half an hour)
+# make mutants     put small faults into 30 modules, and print which share their tests notice (MUTANTS=12)
 # make bench       run all benchmarks (minutes) and list those that failed
 PYTHON ?= python3
 BIN := .venv/bin
@@ -21,7 +22,7 @@ PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -n $
 # Every process would compile the package again if its bytecode were not kept.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test docs check check-fast compiled soak fuzz decisions bench clean
+.PHONY: demo test docs check check-fast compiled soak fuzz decisions mutants bench clean
 demo: .venv/runtime
 	$(BIN)/interloq demo -o out/demo
 
@@ -56,6 +57,10 @@ fuzz: .venv/development
 REPEATS ?= 1000
 decisions: .venv/development
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.decisions --repeats $(REPEATS)
+
+MUTANTS ?= 12
+mutants: .venv/development
+	$(BIN)/python -m tests.mutation --mutants $(MUTANTS)
 
 bench: .venv/development
 	$(BIN)/python benchmarks

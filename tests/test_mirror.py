@@ -43,6 +43,7 @@ SUITES = {  # tests of several modules at once
     "kill/test_kill.py": "kills of every verb",
     "learn/test_jobs_contract.py": "one contract for all jobs",
     "meta/test_meta_real.py": "real ratings",
+    "mutation/test_mutants.py": "faults that `make mutants` puts into modules",
     "meta/test_units_of_scores.py": "scores in other units, for every verb that decides",
     "models/test_damaged_models.py": "damaged folders in every loader",
     "pipelines/test_stage_files.py": "stages as functions and as verbs",

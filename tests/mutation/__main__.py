@@ -1,0 +1,111 @@
+"""`make mutants`: which share of small faults in 30 modules do their tests notice?
+
+    python -m tests.mutation --mutants 12 --only statistics
+
+Each fault is put into a copy of the package in a temporary folder, and the module's own tests are run on it: those of
+the file that mirrors the module, or of its package if there is none. A fault is noticed if a test fails or takes too
+long. Some faults change nothing that can be seen (a limit of 1,000 that becomes 1,001), so the share never reaches
+100 %. It is for comparing two states of the tree with the same seed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from queue import SimpleQueue
+
+from tests.mutation.mutants import Mutant, draw_mutants
+
+ROOT = Path(__file__).parents[2]
+MODULES = (
+    *("statistics/clustered", "statistics/correlation", "statistics/proportion", "statistics/rounding"),
+    *("meta/significance", "meta/exchange", "meta/pair_tests", "meta/alpha", "meta/bradley_terry", "meta/survival"),
+    *("meta/few_labels", "meta/correlate", "meta/levels", "meta/rank", "meta/compare", "meta/versions", "meta/slices"),
+    *("meta/gate", "meta/gains", "meta/human_means", "meta/judgments", "metrics/evaluate", "metrics/checks"),
+    *("metrics/selection", "metrics/bleu", "metrics/delta_bleu", "metrics/rouge_l", "metrics/distinct"),
+    *("metrics/ngrams", "data/dialogue_names"),
+)
+SECONDS = 120  # for the tests of one module, which take a few
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--mutants", type=int, default=12, help="faults per module (default 12)")
+    parser.add_argument("--only", default="", help="modules whose path contains this")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--json", metavar="FILE", help="write every fault and whether it was noticed")
+    args = parser.parse_args()
+    modules = [module for module in MODULES if args.only in module]
+    jobs = []
+    for module in modules:
+        source = (ROOT / "interloq" / f"{module}.py").read_text("utf-8")
+        jobs += [(module, mutant) for mutant in draw_mutants(source, args.mutants, args.seed)]
+    noticed = _try_all(jobs)
+    for module in modules:
+        own = [found for (name, _), found in zip(jobs, noticed, strict=True) if name == module]
+        print(f"{module:<28} {sum(own):>3} of {len(own)}")
+    print(f"{'all':<28} {sum(noticed):>3} of {len(noticed)}: {sum(noticed) / max(1, len(noticed)):.1%}")
+    if args.json:
+        rows = [
+            {"module": module, "line": mutant.line, "fault": mutant.fault, "noticed": found}
+            for (module, mutant), found in zip(jobs, noticed, strict=True)
+        ]
+        Path(args.json).write_text(json.dumps(rows, indent=1), "utf-8")
+    return 0
+
+
+def _try_all(jobs: list[tuple[str, Mutant]]) -> list[bool]:
+    """Try the mutants on all cores, each in a copy of the tree that one worker at a time has."""
+    copies: SimpleQueue[Path] = SimpleQueue()
+    workers = os.cpu_count() or 1
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(workers) as pool:
+        for i in range(workers):
+            for part in ("interloq", "tests", "recipes", "benchmarks", "docs", "pyproject.toml"):
+                _copy(ROOT / part, Path(folder) / str(i) / part)
+            copies.put(Path(folder) / str(i))
+        return list(pool.map(lambda job: _try_in_a_copy(job[0], job[1], copies), jobs))
+
+
+def _copy(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if source.is_dir():
+        shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+    else:
+        shutil.copy(source, target)
+
+
+def _try_in_a_copy(module: str, mutant: Mutant, copies: SimpleQueue[Path]) -> bool:
+    tree = copies.get()
+    path = tree / "interloq" / f"{module}.py"
+    original = path.read_text("utf-8")
+    try:
+        path.write_text(mutant.source, "utf-8")
+        return not _pass(tree, module)
+    finally:
+        path.write_text(original, "utf-8")
+        copies.put(tree)
+
+
+def _pass(tree: Path, module: str) -> bool:
+    """Whether the tests of a module pass."""
+    mirror = tree / "tests" / Path(module).parent / f"test_{Path(module).name}.py"
+    tests = mirror if mirror.exists() else mirror.parent
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", str(tests)]
+    environment = {**os.environ, "PYTHONPATH": str(tree), "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    try:
+        return subprocess.run(
+            command, cwd=tree, env=environment, capture_output=True, timeout=SECONDS, check=False
+        ).returncode == 0  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return False
+
+
+if __name__ == "__main__":
+    sys.exit(main())
