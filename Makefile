@@ -40,7 +40,7 @@ compiled: .venv/development
 	-@$(BIN)/python -m pytest --collect-only -qq > /dev/null
 
 check-fast: check
-	$(PYTEST) -m 'not slow' tests/data tests/meta tests/metrics tests/report tests/test_*.py
+	$(PYTEST) -m 'not slow' tests/data tests/statistics tests/metrics tests/score tests/agree tests/compare tests/rank tests/report tests/test_*.py
 
 check: .venv/development
 	$(BIN)/ruff check .

@@ -62,7 +62,7 @@ def made(replies: int, references: int, repeated: float) -> list[tuple[str, list
 
 def ours(args: argparse.Namespace) -> Any:
     from interloq import Sample
-    from interloq.metrics.bertscore import BertScore
+    from interloq.metrics.contextual.bertscore import BertScore
 
     metric = BertScore(args.model, layer=args.layer, precision=args.type)
 
@@ -171,8 +171,8 @@ def precision(args: argparse.Namespace) -> dict[str, float]:
     """float32 against bfloat16 on the same texts."""
     import torch
 
-    from interloq.metrics.bertscore import LONGEST
-    from interloq.metrics.matching import f_measure, match
+    from interloq.metrics.contextual.bertscore import LONGEST
+    from interloq.metrics.contextual.token_matching import f_measure, match
     from interloq.models.encoder import Encoder, Precision
 
     if args.device == "cpu":

@@ -26,9 +26,9 @@ from nltk.translate.bleu_score import sentence_bleu
 from sacrebleu.metrics.bleu import BLEU
 
 from interloq import Reference, Sample, create, evaluate
-from interloq.metrics import ngrams
-from interloq.metrics.bleu import bleu_value
-from interloq.metrics.delta_bleu import delta_bleu_rows
+from interloq.metrics.overlap import ngrams
+from interloq.metrics.overlap.bleu import bleu_value
+from interloq.metrics.overlap.delta_bleu import delta_bleu_rows
 
 N_REPLIES, N_REFERENCES, ORDER = 10_000, 17, 2
 

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from interloq import Sample
-from interloq.metrics.distinct import Distinct
-from interloq.metrics.evaluate import bootstrap_counts, half_counts, percentile_interval
+from interloq.metrics.overlap.distinct import Distinct
+from interloq.statistics.resampling import bootstrap_counts, half_counts, percentile_interval
 
 N_SETS, N_FRESH, N_DRAWS, POOL = 200, 400, 300, 20_000
 Draw = Callable[[int, int, int], Iterator[np.ndarray]]

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from interloq import Sample, create, evaluate
-from interloq.metrics import word_vectors
+from interloq.metrics.word_vectors import bags_of_vectors as word_vectors
 from interloq.vectors.word_vectors import WordVectors
 
 WORDS = [f"word{i}" for i in range(5_000)]

@@ -85,7 +85,7 @@ def dimensions() -> list[Any]:
 
 def ours(args: argparse.Namespace) -> Callable[[Sequence[Turns]], Floats]:
     from interloq import Sample
-    from interloq.metrics.fed import Fed
+    from interloq.metrics.likelihood.fed import Fed
     from interloq.models.lm.dialogue_scorer import DialogueScorer
 
     scorer = DialogueScorer(args.model, device=args.device, precision=args.type)

@@ -29,7 +29,7 @@ from interloq.registry import create
 from interloq.vectors.glove import cooccur, shuffle
 from interloq.vectors.glove.numba_engine import NumbaEngine
 from interloq.vectors.glove.numbered_corpus import Corpus, write_corpus
-from interloq.vectors.glove.parameters import Parameters
+from interloq.vectors.glove.parameters import GloveParameters
 from interloq.vectors.glove.settings import Glove
 from interloq.vectors.word_vectors import WordVectors
 
@@ -84,7 +84,7 @@ def corpus_of(texts: Sequence[str], folder: Path) -> Corpus:
 # ---- training --------------------------------------------------------------------------------------------------------
 
 
-def train_ours(settings: Glove, chunks: shuffle.Chunks, start: Parameters, threads: int) -> float:
+def train_ours(settings: Glove, chunks: shuffle.Chunks, start: GloveParameters, threads: int) -> float:
     engine = NumbaEngine(settings, _copied(start), threads=threads)
     return engine.epoch((chunks.chunk(i) for i in range(chunks.chunks)), np.random.default_rng(0), nothing)
 
@@ -100,11 +100,11 @@ def trained_entries(chunks: shuffle.Chunks) -> Entries:
     return rows, columns, values.astype(np.float64)
 
 
-def _copied(start: Parameters) -> Parameters:
-    return Parameters(*(array.copy() for array in start.arrays()))
+def _copied(start: GloveParameters) -> GloveParameters:
+    return GloveParameters(*(array.copy() for array in start.arrays()))
 
 
-def train_literal(settings: Glove, entries: Entries, start: Parameters) -> float:
+def train_literal(settings: Glove, entries: Entries, start: GloveParameters) -> float:
     """Train one entry at a time in numpy float64."""
     (w, c), (bw, bc) = start.vectors.astype(np.float64), start.biases.astype(np.float64)
     gw, gc, gbw, gbc = (np.ones_like(array) for array in (w, c, bw, bc))
@@ -120,7 +120,7 @@ def train_literal(settings: Glove, entries: Entries, start: Parameters) -> float
     return total
 
 
-def train_peer(settings: Glove, entries: Entries, start: Parameters) -> float:
+def train_peer(settings: Glove, entries: Entries, start: GloveParameters) -> float:
     """Call the package's compiled loop once on all entries."""
     train_glove = importlib.import_module("glove.glove_inner").train_glove
     error = np.zeros(1)
@@ -132,7 +132,7 @@ def train_peer(settings: Glove, entries: Entries, start: Parameters) -> float:
 class _PeerModel:
     """The attributes that the package's loop reads from its model."""
 
-    def __init__(self, settings: Glove, start: Parameters) -> None:
+    def __init__(self, settings: Glove, start: GloveParameters) -> None:
         self.d, self.x_max, self.alpha = settings.dimensions, settings.x_max, settings.alpha
         self.W, self.ContextW = (np.ascontiguousarray(side, dtype=np.float64) for side in start.vectors)
         self.b, self.ContextB = (side.astype(np.float64)[:, None] for side in start.biases)
@@ -173,7 +173,7 @@ def measure(args: argparse.Namespace, settings: Glove, folder: Path) -> dict[str
     few = [part.tokens[part.ends[i] : part.ends[i + 1]].tolist() for i in range(args.peer_texts)]
     literal_counting, _ = timed(lambda: literal_counts(few, settings.window))
     chunks = shuffle.shuffle(counted, folder, seed=0, step=nothing)
-    start = Parameters.start(len(corpus.words), settings.dimensions, seed=0)
+    start = GloveParameters.start(len(corpus.words), settings.dimensions, seed=0)
     vectors = WordVectors.of(corpus.words, start.vectors[0], tokenizer=SPACES)
     half = len(texts) // 2
     vectors.sentences(texts[:half])  # words are looked up at first use
@@ -193,7 +193,7 @@ def measure(args: argparse.Namespace, settings: Glove, folder: Path) -> dict[str
 
 
 def training(args: argparse.Namespace, settings: Glove, chunks: shuffle.Chunks, words: int) -> dict[str, Any]:
-    start, entries = Parameters.start(words, settings.dimensions, seed=0), trained_entries(chunks)
+    start, entries = GloveParameters.start(words, settings.dimensions, seed=0), trained_entries(chunks)
     few = tuple(array[: args.peer_entries] for array in entries)
     train_ours(settings, chunks, start, 1)  # compiles
     one, loss = timed(lambda: train_ours(settings, chunks, start, 1))

@@ -25,20 +25,20 @@ import transformers
 from training import attempted, peer
 from training_checks import MINILM, SMALL, VOCABULARY, made_encoder
 
-from interloq.data.token_texts import Texts
-from interloq.interlocutor.examples import Examples
-from interloq.interlocutor.network import SpeakerEncoder
-from interloq.interlocutor.reader import REPLIER, USERS
-from interloq.interlocutor.samples import CONTINUED
-from interloq.interlocutor.settings import Target
-from interloq.interlocutor.task import InterlocutorTask
+from interloq.data.text.token_texts import Texts
 from interloq.learn.start import Start
 from interloq.models.subwords import Subwords
+from interloq.scorers.interlocutor.examples import InterlocutorExamples
+from interloq.scorers.interlocutor.network import SpeakerEncoder
+from interloq.scorers.interlocutor.reader import REPLIER, USERS
+from interloq.scorers.interlocutor.samples import CONTINUED
+from interloq.scorers.interlocutor.settings import Target
+from interloq.scorers.interlocutor.task import InterlocutorTask
 
 PEOPLE, TURNS, TOKENS = 40, 20, 512
 
 
-def made_examples(n: int, seed: int = 0) -> Examples:
+def made_examples(n: int, seed: int = 0) -> InterlocutorExamples:
     """Turns of median 13 tokens with a long tail; 40 users are judges, and every fifth reply is not answered."""
     rng = np.random.default_rng(seed)
     texts: list[Any] = []
@@ -50,7 +50,7 @@ def made_examples(n: int, seed: int = 0) -> Examples:
         last = [token for turn in context for token in turn][-(TOKENS - 4 - len(reply)) :]
         texts += [[VOCABULARY + USERS + user, *last], reply]
     values, dev = (np.arange(n) % 5 > 0).astype(float), np.arange(n) < max(16, n // 200)
-    return Examples(Texts.of(texts), values, dev, np.arange(n), {})
+    return InterlocutorExamples(Texts.of(texts), values, dev, np.arange(n), {})
 
 
 class Limited(InterlocutorTask):

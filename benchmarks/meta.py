@@ -23,10 +23,10 @@ import numpy as np
 import scipy
 from scipy import stats
 
-from interloq.meta.correlate import resampled
-from interloq.meta.table import COEFFICIENTS
-from interloq.metrics.evaluate import bootstrap_counts
 from interloq.metrics.metric import Array
+from interloq.statistics.correlate import resampled
+from interloq.statistics.estimate import COEFFICIENTS
+from interloq.statistics.resampling import bootstrap_counts
 
 N_SAMPLES, N_BOOTSTRAP = 1_000, 1_000
 

@@ -18,8 +18,8 @@ from nltk.translate.meteor_score import align_words
 
 from interloq import load
 from interloq.data.embedded import embedded_path
-from interloq.metrics.align import Word, align
-from interloq.metrics.meteor import Meteor
+from interloq.metrics.overlap.meteor import Meteor
+from interloq.metrics.overlap.word_alignment import Word, align
 
 METRIC = Meteor(tokenizer="whitespace")  # type: ignore[arg-type]
 SHORT = 7

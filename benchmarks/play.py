@@ -23,9 +23,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from interloq.play.hugging_face import HuggingFace
+from interloq.play.bots.hugging_face import HuggingFace
 from interloq.play.openings import read_openings
-from interloq.play.schedule import Match, self_play
+from interloq.play.schedule import BotMatch, self_play
 from interloq.play.talk import talk
 from interloq.records import Dialogue, Turn
 
@@ -68,7 +68,7 @@ def made_model(folder: Path, args: argparse.Namespace) -> str:
     return str(folder)
 
 
-def matches(n: int, exchanges: int) -> list[Match]:
+def matches(n: int, exchanges: int) -> list[BotMatch]:
     openings = read_openings("embedded:en")
     return self_play(["bot"], openings, exchanges=exchanges, repeats=-(-n // len(openings)))[:n]
 

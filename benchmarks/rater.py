@@ -27,7 +27,7 @@ import torch
 from numpy.typing import NDArray
 from torch.nn.utils.rnn import pack_padded_sequence, pad_sequence
 
-from interloq.data.tokenize import train_sentencepiece
+from interloq.data.text.tokenize import train_sentencepiece
 from interloq.learn.fit import Part, fit
 from interloq.learn.pieces import Pieces
 from interloq.learn.settings import Training

@@ -24,7 +24,7 @@ import torch
 from interloq import InterloqError, Sample, load
 from interloq.data.embedded import embedded_log_path
 from interloq.learn.ready import READY
-from interloq.metrics.relevance import Relevance
+from interloq.metrics.trained.relevance import Relevance
 from interloq.models.pretrained import load_tokenizer
 from interloq.scorers.relevance.model import RelevanceScorer
 

@@ -41,9 +41,9 @@ from interloq.learn.start import Start
 from interloq.registry import create
 from interloq.reliability.augment import LEAST, Request, augment
 from interloq.reliability.features import frozen_reader
-from interloq.reliability.labels import NONE, Labels, Query, QueryScores, labels, score
+from interloq.reliability.labels import NONE, Labels, QueryScores, RatedQuery, labels, score
 from interloq.reliability.model import Reliability
-from interloq.reliability.network import PairNetwork, ReliabilityNetwork
+from interloq.reliability.network import ReliabilityNetwork, TunedReliabilityNetwork
 from interloq.reliability.sets import make_sets
 from interloq.reliability.settings import ReliabilitySettings
 from interloq.reliability.task import ReliabilityTask
@@ -56,12 +56,12 @@ def clock() -> float:
     return time.perf_counter() if torch.cuda.is_available() else time.process_time()
 
 
-def made_queries(n: int) -> list[Query]:
+def made_queries(n: int) -> list[RatedQuery]:
     """Queries with random texts and ratings."""
     step = REPLIES + REFERENCES
     texts, ratings = made_texts(n * step, 0.0), np.random.default_rng(0).integers(1, 6, size=(n, REPLIES))
     return [
-        Query((f"query {i}",), tuple(own[:REPLIES]), ratings[i].astype(float), tuple(own[REPLIES:]))
+        RatedQuery((f"query {i}",), tuple(own[:REPLIES]), ratings[i].astype(float), tuple(own[REPLIES:]))
         for i in range(n)
         for own in [texts[i * step : (i + 1) * step]]
     ]
@@ -84,7 +84,7 @@ def measured_labels(args: argparse.Namespace) -> dict[str, Any]:
     return {"sets": len(found.values), "seconds": ours, "loop": loop, "ratio": loop / ours}
 
 
-def looped_label(query: Query, found: Labels, i: int, metric: Any) -> float:
+def looped_label(query: RatedQuery, found: Labels, i: int, metric: Any) -> float:
     """One label, with the replies scored against the set."""
     references = tuple(Reference(query.references[m]) for m in found.members[i] if m != NONE)
     samples = [Sample(f"{n:02}", query.turns, reply, references) for n, reply in enumerate(query.replies)]
@@ -102,7 +102,7 @@ def measured_training(args: argparse.Namespace) -> dict[str, Any]:
     scored = [QueryScores(q, rng.random((REPLIES, REFERENCES)), "max") for q in made_queries(args.trained)]
     sets = make_sets(scored, settings)
     vectors = torch.from_numpy(rng.standard_normal((len(sets.pairs), DIMENSIONS)).astype(np.float16))
-    network = PairNetwork(ReliabilityNetwork(DIMENSIONS, settings.hidden, settings.ensemble))
+    network = TunedReliabilityNetwork(ReliabilityNetwork(DIMENSIONS, settings.hidden, settings.ensemble))
     task = ReliabilityTask(network, sets, lambda which: vectors[which], settings)
     passes = Training(epochs=2, learning_rate=5e-4, amp="off")  # the first one warms up
     seconds: list[float] = [clock()]

@@ -16,8 +16,8 @@ import numpy as np
 
 from interloq import Sample, Score
 from interloq.report.build import Evidence, build
-from interloq.report.console import print_table
 from interloq.report.render import render
+from interloq.terminal.console import print_table
 
 RUNS = 5
 OPENED = "() => performance.getEntriesByType('navigation')[0].loadEventEnd"

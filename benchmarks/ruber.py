@@ -22,7 +22,7 @@ import torch
 from metric_costs import made_samples
 
 from interloq import Sample, create, evaluate
-from interloq.data.tokenize import train_sentencepiece
+from interloq.data.text.tokenize import train_sentencepiece
 from interloq.learn.pair_tokens import write_pair_tokens
 from interloq.learn.pieces import Pieces
 from interloq.learn.store import save_model

@@ -1,6 +1,6 @@
 """Build and search an index of many pairs with 384-d vectors on one small machine.
 
-The figures in docs/speed.md are of `--pairs 16000000`: half an hour without generating, and 9 GB of disk.
+The figures in docs/measured/speed.md are of `--pairs 16000000`: half an hour without generating, and 9 GB of disk.
 
 Texts and clustered vectors are generated batch by batch and never held together. Reports build time, disk, peak memory,
 queries per second and recall@15 against exact search (measured while building, on vectors before they are encoded).
@@ -23,7 +23,7 @@ import numpy as np
 
 from interloq.records import Pair
 from interloq.registry import create
-from interloq.retrieve.embedded import Embedded
+from interloq.retrieve.folder.folder_store import Embedded
 from interloq.retrieve.retriever import Floats
 
 DIMENSIONS, A_CLUSTER, NOISE, SEGMENT = 384, 80, 1.5, 1_000_000

@@ -23,8 +23,8 @@ import numpy as np
 
 from interloq import create
 from interloq.records import Pair
-from interloq.retrieve import lists
-from interloq.retrieve.embedded import Embedded
+from interloq.retrieve.folder import vector_lists as lists
+from interloq.retrieve.folder.folder_store import Embedded
 from interloq.retrieve.retriever import Floats
 
 K, N_QUERIES, DIMENSIONS, WORD = 15, 1000, 384, r"\S+"

@@ -16,9 +16,9 @@ from statistics import median
 
 import numpy as np
 
-from interloq.arena.settle import ALPHA, Look, t_interval, watch
-from interloq.meta.dialogue_scores import DialogueScore
-from interloq.report.console import print_table
+from interloq.agree.dialogue_scores import DialogueScore
+from interloq.rank.settle import ALPHA, Look, t_interval, watch
+from interloq.terminal.console import print_table
 
 SYSTEMS, PARTNERS = 3, 4
 GAPS = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0)

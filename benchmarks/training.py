@@ -48,7 +48,7 @@ from training_checks import (
 )
 
 from interloq.learn import fit as loop
-from interloq.models.token_rows import Rows
+from interloq.models.token_rows import TokenRows
 from interloq.scorers.relevance.examples import Exchanges
 from interloq.scorers.relevance.settings import TRAINING
 
@@ -126,7 +126,7 @@ class Watch:
 
     def count(self, rows: Any) -> None:
         self.places += rows.ids.numel()
-        self.tokens += int(rows.mask.sum()) if isinstance(rows, Rows) else int(rows.ends[rows.rows])
+        self.tokens += int(rows.mask.sum()) if isinstance(rows, TokenRows) else int(rows.ends[rows.rows])
 
     def sync(self) -> None:
         if self.device == "cuda":

@@ -33,13 +33,14 @@ from _web_others import label_studio, potato
 from sqlalchemy import func, select
 
 from interloq import Sample
-from interloq.report.console import print_table
-from interloq.web import people, tasks
+from interloq.terminal.console import print_table
+from interloq.web.access import people
+from interloq.web.access.security import CSRF_HEADER
 from interloq.web.database import Database, open_database
-from interloq.web.items import rate_items
-from interloq.web.questions import Question, Task
 from interloq.web.schema import answer, assignment
-from interloq.web.security import CSRF_HEADER
+from interloq.web.studies import tasks
+from interloq.web.studies.items import rate_items
+from interloq.web.studies.questions import Question, StudyTask
 
 ITEMS = 5_000  # more than can be answered
 CSRF = re.compile(r'data-csrf="([\w-]{20,})"')
@@ -84,7 +85,7 @@ def made_samples(contexts: int) -> list[Sample]:
 
 def made_study(place: Path, annotators: int) -> tuple[Database, list[str]]:
     """A study with more items than can be answered, and invitations."""
-    settings = Task("rate", "load", tuple(Question(aspect, f"How {aspect}?") for aspect in ASPECTS), per_item=3)
+    settings = StudyTask("rate", "load", tuple(Question(aspect, f"How {aspect}?") for aspect in ASPECTS), per_item=3)
     database = open_database(place)
     with database.writing() as connection:
         number = tasks.add_task(connection, settings, rate_items(made_samples(ITEMS)), {"kind": "samples"})

@@ -19,14 +19,14 @@ from typing import Any
 from playwright.sync_api import Page, ViewportSize, sync_playwright
 from sqlalchemy import Connection, select
 
-from interloq.web import joining, people
-from interloq.web.answers import submit
-from interloq.web.assign import Assigned, next_item
+from interloq.web.access import joining, people
 from interloq.web.database import open_database
 from interloq.web.demo import make_study
 from interloq.web.schema import item
-from interloq.web.serve import Address, invitation_links
-from interloq.web.tasks import Stored, find_task
+from interloq.web.serve import ServerAddress, invitation_links
+from interloq.web.studies.tasks import Stored, find_task
+from interloq.web.work.answers import submit
+from interloq.web.work.assign import Assigned, next_item
 
 IMAGES = Path(__file__).with_name("images")
 WINDOW: ViewportSize = {"width": 880, "height": 640}
@@ -61,7 +61,7 @@ def main() -> None:
             port = int(admin.split("/")[2].split(":")[1])
             server.stdout.readline()  # it serves
             try:
-                _take(study, admin, Address(port=port))
+                _take(study, admin, ServerAddress(port=port))
             finally:
                 server.terminate()
 
@@ -102,7 +102,7 @@ def _answers(connection: Connection, stored: Stored, given: Assigned) -> list[di
     return found
 
 
-def _take(study: Path, admin: str, address: Address) -> None:
+def _take(study: Path, admin: str, address: ServerAddress) -> None:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         shown = {"rate": _rated, "compare": _compared, "chat": _chatted, "references": _written, "admin": _watched}

@@ -56,8 +56,8 @@ def describe(name: str) -> Description:
     """Describe the component with this name or spec."""
     asked = read_spec(name).name
     for kind in KINDS:
-        if found := registered_name(asked, kind=kind):
-            return _description(kind, found)
+        if registered := registered_name(asked, kind=kind):
+            return _description(kind, registered)
     known = [known for kind in KINDS for known in names(kind)]
     raise SpecError(f"unknown component {asked!r}{nearest(asked, known)}")
 
@@ -121,7 +121,11 @@ def _type(hint: Any, kind: str | None) -> str:
         return _alternatives([_code(repr(part)) for part in parts])
     if origin in (Union, types.UnionType):
         return _alternatives([_type(part, None) for part in parts])
-    return "None" if hint is type(None) else str(hint) if origin else hint.__name__
+    if hint is type(None):
+        return "None"
+    if origin:
+        return str(hint)
+    return str(hint.__name__)
 
 
 def _alternatives(parts: list[str]) -> str:

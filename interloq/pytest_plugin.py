@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from interloq.meta.compare_options import GateOptions
-    from interloq.meta.gate import Gate
-    from interloq.meta.margins import Margins
+    from interloq.compare.compare_options import GateOptions
+    from interloq.compare.gate.gate import Gate
+    from interloq.compare.gate.margins import Margins
 
 
 class Quality:
@@ -34,13 +34,13 @@ class Quality:
         metrics: Sequence[str] = (),
         rated: str | Path | None = None,
     ) -> Gate:
-        """Fail the test unless the new version passes; see `interloq.meta.gate_file.gate_file`.
+        """Fail the test unless the new version passes; see `interloq.compare.gate.gate_file.gate_file`.
 
         `metrics` and `rated` override those of `options`.
         """
+        from interloq.compare.compare_options import GATE_DEFAULTS
+        from interloq.compare.gate.gate_file import gate_file
         from interloq.errors import InterloqError
-        from interloq.meta.compare_options import GATE_DEFAULTS
-        from interloq.meta.gate_file import gate_file
 
         options = options or GATE_DEFAULTS
         chosen = replace(options, metrics=metrics or options.metrics, rated=rated or options.rated)

@@ -42,12 +42,9 @@ from bipartite_making import prepare, train, trained
 from bipartite_tables import show
 
 from interloq import Dialogue, InputError, InterloqError, Score, load, write
+from interloq.agree.dialogue_scores import DialogueScore, dialogue_scores
 from interloq.data.follow_ups import read_follow_ups
-from interloq.data.jsonl import header
-from interloq.meta.dialogue_scores import DialogueScore, dialogue_scores
-from interloq.meta.rank import rank
-from interloq.meta.ranking import Standing
-from interloq.metrics.evaluate import bootstrap_counts, evaluate_all, percentile_interval
+from interloq.data.records.jsonl import header
 from interloq.metrics.metric import Array
 from interloq.play.bot import Bot
 from interloq.play.openings import Opening, read_openings
@@ -56,8 +53,12 @@ from interloq.play.run import plan, play
 from interloq.play.samples import samples
 from interloq.play.schedule import SCHEMES
 from interloq.play.talk import close_all, failures, kind_of
-from interloq.report.console import print_json
+from interloq.rank.rank import rank
+from interloq.rank.ranking import Standing
+from interloq.score.evaluate import evaluate_all
 from interloq.signature import file_fingerprint
+from interloq.statistics.resampling import bootstrap_counts, percentile_interval
+from interloq.terminal.console import print_json
 
 STAGES = ("prepare", "train", "play", "score")
 DIMENSIONS = ("specificity", "sensibleness", "overall")

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from interloq import Turn
-from interloq.models.replies import Reply
 from interloq.play.bot import Bot, generator
 from interloq.registry import Component, create
+from interloq.servers.replies import Reply
 from interloq.signature import Signature, fingerprint, signature
 
 HOT, MIXED, RETRIEVAL, CHAT, CHAT_HOT, TUNED = "lm hot", "lm mixed up", "retrieval", "chat", "chat hot", "tuned"

@@ -13,8 +13,8 @@ from typing import Any
 from bipartite_bots import JUDGE, OTHER, TUNED, Job, known_order, other_models, partners, report, start, targets
 
 from interloq import Dialogue, InputError, Turn, load, read, write
-from interloq.data.archives import read_files, text_lines
-from interloq.data.files import write_json
+from interloq.data.files.archives import read_files, text_lines
+from interloq.data.files.opening import write_json
 from interloq.records import Pair
 from interloq.signature import file_fingerprint, fingerprint
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from interloq.report.console import interval, number, print_table
+from interloq.terminal.console import interval, number, print_table
 
 
 def show(found: Mapping[str, Any]) -> None:

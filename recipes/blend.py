@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rated_sets import KNOWN
 from scipy.stats import spearmanr
 
-from interloq.scorers.judge.ridge import ranks
+from interloq.statistics.ridge import ranks
 
 Floats = NDArray[np.float64]
 STRENGTHS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)

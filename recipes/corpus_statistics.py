@@ -21,22 +21,24 @@ from pathlib import Path
 from typing import Any
 
 from interloq import InterloqError
-from interloq.data.archives import ARCHIVES
 from interloq.data.corpus.build import build
 from interloq.data.corpus.clean import Cleaning
-from interloq.data.corpus.dialogues import Shape
-from interloq.data.corpus.settings import Settings
+from interloq.data.corpus.dialogues import DialogueShape
+from interloq.data.corpus.settings import CorpusSettings
 from interloq.data.corpus.threads import Joining
+from interloq.data.files.archives import ARCHIVES
 from interloq.errors import InputError
 
-LOGS: Mapping[str, tuple[tuple[str, ...], Settings]] = {
+LOGS: Mapping[str, tuple[tuple[str, ...], CorpusSettings]] = {
     "reddit_posts": (
         ("reddit_posts.jsonl.gz", "reddit_posts.jsonl"),
-        Settings(Cleaning(lang="en", markdown=True), joining=Joining(orphans=True), shape=Shape(pairs="all")),
+        CorpusSettings(
+            Cleaning(lang="en", markdown=True), joining=Joining(orphans=True), shape=DialogueShape(pairs="all")
+        ),
     ),
     "ubuntu_irc": (
         ("ubuntu_irc", *(f"ubuntu_irc{suffix}" for suffix in ARCHIVES)),
-        Settings(Cleaning(lang="en"), shape=Shape(pairs="all")),
+        CorpusSettings(Cleaning(lang="en"), shape=DialogueShape(pairs="all")),
     ),
 }
 

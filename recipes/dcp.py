@@ -33,14 +33,14 @@ from interlocutor_figures import Claim, Ints, above, dialogue_of, numbered, prin
 from rated_sets import data_folder
 
 from interloq import Sample, Score
-from interloq.data.files import read_json, write_json
-from interloq.interlocutor.baselines import BASELINES
-from interloq.interlocutor.samples import CONTINUED
-from interloq.interlocutor.samples_file import FACTS
-from interloq.interlocutor.settings import ENCODER, TRAINING, Reading, Target
-from interloq.meta.continuity import evaluate_continuity
-from interloq.meta.continuity_table import ContinuityRow, ContinuityTable, UserGroup
-from interloq.report.console import print_line, print_table
+from interloq.agree.labels.continuity import evaluate_continuity
+from interloq.agree.labels.continuity_table import ContinuityRow, ContinuityTable, UserGroup
+from interloq.data.files.opening import read_json, write_json
+from interloq.scorers.interlocutor.baselines import BASELINES
+from interloq.scorers.interlocutor.samples import CONTINUED
+from interloq.scorers.interlocutor.samples_file import FACTS
+from interloq.scorers.interlocutor.settings import ENCODER, TRAINING, Reading, Target
+from interloq.terminal.console import print_line, print_table
 
 TOKENS = {"byu": 256, "irc": 128, "reddit": 256}
 PERSONAL = {"none": "DCP", "token": "DCP + user token", "profile": "DCP + profile", "both": "DCP + both"}

@@ -23,17 +23,17 @@ from interlocutor_arms import DATA, MODELS, Floats, samples_of
 from safetensors.numpy import load_file, save_file
 
 from interloq import Sample
-from interloq.data.durable import atomic_folder, atomic_path
-from interloq.data.files import write_json
+from interloq.data.files.durable import atomic_folder, atomic_path
+from interloq.data.files.opening import write_json
 from interloq.data.follow_ups import read_follow_ups
 from interloq.learn.job import train
 from interloq.learn.store import FACTS as STORED
-from interloq.metrics.am_fm import SHARE, normalise
-from interloq.metrics.evaluate import evaluate_all
-from interloq.report.console import print_stderr
+from interloq.metrics.combined.am_fm import SHARE, normalise
 from interloq.retrieve.training_log import TrainingLog
+from interloq.score.evaluate import evaluate_all
 from interloq.scorers.bert_ruber.job import from_log
-from interloq.scorers.bert_ruber.settings import TRAINING, BertRuberSettings, Pretrained
+from interloq.scorers.bert_ruber.settings import TRAINING, BertRuberEncoder, BertRuberSettings
+from interloq.terminal.console import print_stderr
 
 BASELINES, FAREWELL = "baselines", "farewell words"
 _FAREWELL = re.compile(
@@ -135,7 +135,9 @@ def _follow_ups(path: Path, language: str) -> Path:
 
 def _train_ruber(name: str, out: Path, encoder: str) -> None:
     pairs = TrainingLog([str(out / DATA / name / "pairs.jsonl.zst")])
-    train(from_log(pairs, Pretrained(encoder), BertRuberSettings(), TRAINING), out / MODELS / f"bert-ruber-{name}")
+    train(
+        from_log(pairs, BertRuberEncoder(encoder), BertRuberSettings(), TRAINING), out / MODELS / f"bert-ruber-{name}"
+    )
 
 
 def _write(path: Path, spec: str, samples: Mapping[str, Sequence[Sample]]) -> None:

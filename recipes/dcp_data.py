@@ -24,14 +24,19 @@ from corpus_statistics import LOGS, find
 from interloq import Dialogue, Sample
 from interloq.data.corpus.build import build
 from interloq.data.corpus.split import Split
-from interloq.data.files import write_json
-from interloq.data.jsonl import read, write
-from interloq.data.profiles import NAME, write_profiles
+from interloq.data.files.opening import write_json
+from interloq.data.records.jsonl import read, write
+from interloq.data.records.profiles import NAME, write_profiles
 from interloq.data.sets.registry import corpus, locate, read_parts
-from interloq.interlocutor.ratings import rated_dialogues
-from interloq.interlocutor.samples import CONTINUED, Selection, judge_of
-from interloq.interlocutor.samples_file import FACTS, Source, continuity_file, ratings_file
 from interloq.records import Pair
+from interloq.scorers.interlocutor.samples import CONTINUED, SampleSelection, judge_of
+from interloq.scorers.interlocutor.samples_file import (
+    FACTS,
+    SampleSource,
+    continuity_file,
+    rated_dialogues,
+    ratings_file,
+)
 from interloq.signature import fingerprint
 
 ANSWERED = 0.58  # of the paper's samples
@@ -48,7 +53,7 @@ class Log:
     """A log with continuity labels."""
 
     title: str
-    selection: Selection
+    selection: SampleSelection
     dialogues: Callable[[Path, Path], list[Dialogue]]  # from the data folder, with a folder for work
     draw: bool = False  # whether inner replies are drawn
     deviation: str = ""
@@ -76,20 +81,20 @@ SHARES = {"dev": 0.1, "test": 0.2, "context": 30}
 CONTINUITY: Mapping[str, Log] = {
     "byu": Log(
         "BYU chit-chat",
-        Selection(by="own-time", **SHARES),  # type: ignore[arg-type]
+        SampleSelection(by="own-time", **SHARES),  # type: ignore[arg-type]
         byu,
         draw=True,
         deviation=f"English; inner replies drawn so that {ANSWERED:.0%} were answered; profiles made from own turns",
     ),
     "irc": Log(
         "#ubuntu",
-        Selection(min_conversations=5, by="own-time", **SHARES),  # type: ignore[arg-type]
+        SampleSelection(min_conversations=5, by="own-time", **SHARES),  # type: ignore[arg-type]
         _built("ubuntu_irc"),
         deviation="English; users with 5 conversations instead of 30; profiles made from own turns",
     ),
     "reddit": Log(
         "Reddit, Change My View",
-        Selection(min_conversations=3, by="own-time", cut_ends=True, **SHARES),  # type: ignore[arg-type]
+        SampleSelection(min_conversations=3, by="own-time", cut_ends=True, **SHARES),  # type: ignore[arg-type]
         _built("reddit_posts"),
         deviation="English; users with 3 conversations instead of 30; ends were cut by the collector, so labels are "
         "not valid; profiles made from own turns",
@@ -108,7 +113,7 @@ def prepare_continuity(name: str, data: Path, folder: Path, *, quick: bool = Fal
         if quick:
             dialogues, selection = busiest(dialogues), replace(selection, min_conversations=2)
         write(work / "dialogues.jsonl", dialogues, kind="dialogues", users="kept")
-        facts = continuity_file(Source(work / "dialogues.jsonl"), work / "all", selection, compress="none")
+        facts = continuity_file(SampleSource(work / "dialogues.jsonl"), work / "all", selection, compress="none")
         parts = {part: list(read(work / "all" / f"{part}.jsonl")) for part in facts["parts"]}
     drawn = {part: drawn_to(samples, ANSWERED) if log.draw else samples for part, samples in parts.items()}
     for part, samples in drawn.items():
@@ -184,8 +189,8 @@ def prepare_rated(data: Path, folder: Path, *, quick: bool = False) -> None:
         work = Path(place)
         write(work / "human.jsonl", people, kind="dialogues", users="kept")
         write_profiles(work / NAME, corpus(name).module().profiles(path), users="kept")
-        selection = Selection(min_conversations=0, max_conversations=CONVERSATIONS, by="own-time", context=30)
-        ratings_file(Source(work / "human.jsonl", work / NAME), work / RATED, selection)
+        selection = SampleSelection(min_conversations=0, max_conversations=CONVERSATIONS, by="own-time", context=30)
+        ratings_file(SampleSource(work / "human.jsonl", work / NAME), work / RATED, selection)
         samples = [each.sample(30) for each in rated_dialogues(by_part[SYSTEMS], Counter())]
         write(work / RATED / f"{SYSTEMS}.jsonl.zst", samples, kind="samples", part=SYSTEMS, users="kept")
         train = read(work / RATED / "train.jsonl.zst")

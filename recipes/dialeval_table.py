@@ -30,11 +30,12 @@ from itertools import product
 from pathlib import Path
 
 from interloq import InterloqError, Sample, evaluate_all
-from interloq.data.jsonl import to_json
+from interloq.agree.agreement import meta_evaluate
+from interloq.agree.table import By
+from interloq.data.records.jsonl import to_json
 from interloq.data.sets.registry import locate, read_dataset
 from interloq.data.sets.usr import GROUND_TRUTH
-from interloq.meta.evaluate import meta_evaluate
-from interloq.meta.table import By, Estimate
+from interloq.statistics.estimate import Estimate
 
 METRICS = {
     "BLEU-4": "bleu(order=4,smoothing='tiny',tokenizer='whitespace')",

@@ -23,12 +23,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from interloq import InterloqError, Sample, evaluate_all
+from interloq.agree.agreement import meta_evaluate
 from interloq.data.follow_ups import Dimension, read_follow_ups
 from interloq.data.sets.registry import locate, read_dataset
-from interloq.meta.evaluate import meta_evaluate
 from interloq.records import Dialogue
 from interloq.registry import create, spec, title
-from interloq.report.console import print_json
+from interloq.terminal.console import print_json
 
 # level and dimension → Spearman of HF DialoGPT-large; `overall`: from the 2021 assessment of FED
 PUBLISHED: Mapping[tuple[str, str], float] = {

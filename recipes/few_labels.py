@@ -21,10 +21,10 @@ import numpy as np
 from rated_sets import Floats, RatedSet, data_folder, rated_sets
 
 from interloq import InterloqError
-from interloq.meta.few_labels import prediction_powered
-from interloq.metrics.chosen import choose
-from interloq.metrics.evaluate import evaluate_all
-from interloq.report.console import number, print_json, print_table
+from interloq.score.evaluate import evaluate_all
+from interloq.score.parse_metrics import choose
+from interloq.statistics.prediction_powered import prediction_powered
+from interloq.terminal.console import number, print_json, print_table
 
 METRICS = ("relevance(model='ready')", "chrf", "length")
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from interloq import InputError, InterloqError
-from interloq.data.durable import atomic_folder
+from interloq.data.files.durable import atomic_folder
 
 MAGIC = b"GGUF"
 PACKAGES = ("torch", "transformers", "gguf", "accelerate")

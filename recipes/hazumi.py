@@ -32,13 +32,13 @@ from interlocutor_figures import Claim, Figure, above, numbered, print_claims, p
 from rated_sets import data_folder
 
 from interloq import Sample
-from interloq.data.files import write_json
-from interloq.data.jsonl import write
+from interloq.data.files.opening import write_json
+from interloq.data.records.jsonl import write
 from interloq.data.sets.registry import locate, read_dataset
-from interloq.interlocutor.samples import Selection, judge_of
-from interloq.interlocutor.samples_file import Source, ratings_file
-from interloq.interlocutor.settings import SCORE_TRAINING, Reading, Target
 from interloq.records import INTERLOCUTOR, OUTSIDER
+from interloq.scorers.interlocutor.samples import SampleSelection, judge_of
+from interloq.scorers.interlocutor.samples_file import SampleSource, ratings_file
+from interloq.scorers.interlocutor.settings import SCORE_TRAINING, Reading, Target
 
 ASPECT = "impression"
 CONTEXT, TOKENS = 30, 256  # turns stored, and tokens read
@@ -62,7 +62,7 @@ def prepare(args: argparse.Namespace) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "hazumi.jsonl"
     write(path, _rated(args), kind="samples", users="kept")
-    ratings_file(Source(path), folder / "hazumi", Selection(min_conversations=0, max_conversations=0))
+    ratings_file(SampleSource(path), folder / "hazumi", SampleSelection(min_conversations=0, max_conversations=0))
     path.unlink()
 
 

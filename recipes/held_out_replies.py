@@ -23,7 +23,7 @@ import numpy as np
 import orjson
 from ja_zh_logs import Talk
 
-from interloq.data.files import lines
+from interloq.data.files.opening import lines
 from interloq.models.subwords import Subwords
 from interloq.retrieve.leaks import normalised
 

@@ -23,10 +23,10 @@ from interlocutor_arms import Arm, Floats, Plan
 from interlocutor_figures import Claim, Figure, above, numbered, pearson, print_claims, turn_of, user_parts
 
 from interloq import Sample
-from interloq.interlocutor.samples import judge_of
-from interloq.interlocutor.settings import SCORE_TRAINING, Reading, Target
 from interloq.records import INTERLOCUTOR
-from interloq.report.console import print_line, print_table
+from interloq.scorers.interlocutor.samples import judge_of
+from interloq.scorers.interlocutor.settings import SCORE_TRAINING, Reading, Target
+from interloq.terminal.console import print_line, print_table
 
 TOKENS, USER_SAMPLES = 512, 5
 TRAINING = replace(SCORE_TRAINING, epochs=3, patience=3)

@@ -18,15 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interloq import InputError, InterloqError, Sample, read
-from interloq.data.durable import atomic_path
-from interloq.data.folders import matching
-from interloq.interlocutor.job import InterlocutorJob, from_log
-from interloq.interlocutor.model import InterlocutorModel
-from interloq.interlocutor.settings import Reading, Sources, Target
+from interloq.data.files.durable import atomic_path
+from interloq.data.files.folders import matching
 from interloq.learn.job import train
 from interloq.learn.settings import LowRank, Training
-from interloq.report.console import print_stderr
 from interloq.retrieve.training_log import TrainingLog
+from interloq.scorers.interlocutor.job import InterlocutorJob, from_log
+from interloq.scorers.interlocutor.model import InterlocutorModel
+from interloq.scorers.interlocutor.settings import InterlocutorSources, Reading, Target
+from interloq.terminal.console import print_stderr
 
 Floats = NDArray[np.float64]
 DATA, MODELS, PREDICTIONS = "data", "models", "predictions"
@@ -132,7 +132,7 @@ class Plan:
         epochs = self.epochs or arm.training.epochs
         loop = replace(arm.training, learning_rate=rate, seed=seed, epochs=epochs, checkpoint_minutes=float("inf"))
         files = TrainingLog([str(part_file(self.out / DATA / arm.samples, "train"))])
-        given = Sources(encoder=self.ja_encoder if arm.japanese else self.encoder)
+        given = InterlocutorSources(encoder=self.ja_encoder if arm.japanese else self.encoder)
         return from_log(files, given, arm.reading, replace(arm.target, seed=seed), loop, LowRank())
 
 

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interloq import Sample
-from interloq.meta.correlate import resampled
-from interloq.metrics.evaluate import cluster_counts, percentile_interval
-from interloq.report.console import print_line, print_table
+from interloq.statistics.correlate import resampled
 from interloq.statistics.correlation import pearson_rows
+from interloq.statistics.resampling import cluster_counts, percentile_interval
+from interloq.terminal.console import print_line, print_table
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -20,7 +20,7 @@ from pathlib import Path
 import orjson
 
 from interloq import Dialogue, InputError, Turn
-from interloq.data.files import lines
+from interloq.data.files.opening import lines
 from interloq.data.sets.registry import DATASETS, locate, read_parts
 from interloq.retrieve.leaks import normalised
 from interloq.signature import fingerprint

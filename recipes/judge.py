@@ -2,7 +2,7 @@
 
     python recipes/judge.py --data FOLDER --scorer ready=ready -m cosine --keep FOLDER
 
-For each of the eight sets of `rated_sets.py` a judge (see `interloq.scorers.judge.ridge`) learns from the others: from
+For each of the eight sets of `rated_sets.py` a judge (see `interloq.statistics.ridge`) learns from the others: from
 none with ratings of the same dialogues as the tested one, and from no reply to a context that occurs in it. A FED
 dialogue has the mean state of the system's turns in it, and the context of the first. λ is chosen by holding out, in
 turn, each of the learned sets. `NAME` is the relevance network itself, `judge NAME` the judge on its states.
@@ -47,9 +47,9 @@ from interloq.learn.ready import scorer_folder
 from interloq.learn.store import FACTS
 from interloq.retrieve.leaks import context_of
 from interloq.scorers.judge.model import texts_of
-from interloq.scorers.judge.ridge import STRENGTHS, Head, Ints, RatedStates, heads, ranks, spearman
 from interloq.scorers.relevance.model import RelevanceScorer
 from interloq.signature import file_fingerprint, fingerprint
+from interloq.statistics.ridge import STRENGTHS, Head, Ints, RatedStates, heads, ranks, spearman
 
 Floats = NDArray[np.float64]
 READY, VBERTSCORE = "ready", "vbertscore"

@@ -31,14 +31,14 @@ from interlocutor_figures import Claim, Figure, above, numbered, print_claims, p
 from rated_sets import data_folder
 
 from interloq import Dialogue
-from interloq.data.files import write_json
-from interloq.data.jsonl import write
+from interloq.data.files.opening import write_json
+from interloq.data.records.jsonl import write
 from interloq.data.sets.registry import locate, read_parts
-from interloq.interlocutor.samples import Selection, judge_of
-from interloq.interlocutor.samples_file import Source, ratings_file
-from interloq.interlocutor.settings import SCORE_TRAINING, Reading, Target
 from interloq.records import INTERLOCUTOR
-from interloq.report.console import print_line
+from interloq.scorers.interlocutor.samples import SampleSelection, judge_of
+from interloq.scorers.interlocutor.samples_file import SampleSource, ratings_file
+from interloq.scorers.interlocutor.settings import SCORE_TRAINING, Reading, Target
+from interloq.terminal.console import print_line
 
 ASPECT = "score"
 SPLITS = {"known clients": "own-time", "new clients": "user"}
@@ -71,8 +71,8 @@ def prepare(args: argparse.Namespace) -> None:
     path = place / "sessions.jsonl"
     write(path, sessions(args), kind="dialogues", users="kept")
     for split, by in SPLITS.items():
-        selection = Selection(min_conversations=0, max_conversations=0, context=CONTEXT, by=by)  # type: ignore[arg-type]
-        ratings_file(Source(path), place / folder(split), selection)
+        selection = SampleSelection(min_conversations=0, max_conversations=0, context=CONTEXT, by=by)  # type: ignore[arg-type]
+        ratings_file(SampleSource(path), place / folder(split), selection)
     path.unlink()
 
 

@@ -15,8 +15,8 @@ from time import perf_counter
 
 from interloq import Result, Sample, create, evaluate, load
 from interloq.data.embedded import embedded_path
-from interloq.pipelines.judge_pairs import Preferences, judge_pairs
-from interloq.report.console import number, print_line, print_table
+from interloq.metrics.llm_judge.judge_pairs import Preferences, judge_pairs
+from interloq.terminal.console import number, print_line, print_table
 
 FIRST, SECOND = "attentive", "generic"
 

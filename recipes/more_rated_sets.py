@@ -21,7 +21,7 @@ from rated_sets import RatedSet
 from spot_the_bot import objects, read_dialogues
 
 from interloq import InputError, Rating, Sample, Turn
-from interloq.data.files import lines
+from interloq.data.files.opening import lines
 from interloq.data.sets.registry import locate, read_dataset
 from interloq.retrieve.leaks import normalised
 

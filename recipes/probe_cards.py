@@ -38,14 +38,14 @@ from functools import cache
 from pathlib import Path
 from textwrap import fill
 
-from interloq.data.files import write_text
+from interloq.data.files.opening import write_text
 from interloq.metrics.metric_names import direction
-from interloq.metrics.perturb import PERTURBATIONS, Language
-from interloq.metrics.probe import Probe, probe
 from interloq.needs import METRICS
-from interloq.report.console import print_line
-from interloq.report.probe_text import probe_table
+from interloq.score.perturb import PERTURBATIONS, Language
+from interloq.score.probe import Probe, probe
 from interloq.tabular import markdown
+from interloq.terminal.console import print_line
+from interloq.terminal.probe_text import probe_table
 
 DOCS = Path(__file__).parents[1] / "docs"
 PLAIN = tuple(name for name, needs in METRICS.items() if not needs.fields)
@@ -85,6 +85,9 @@ SPECS = {
     **{m: f"{m}(vectors='vectors')" for m in ("embedding_average", "greedy_matching", "ruber_referenced")},
     "vector_extrema": "vector_extrema(vectors='vectors')",
 }
+SHARED_CARDS = dict.fromkeys(
+    ("embedding_average", "greedy_matching", "ruber_referenced", "vector_extrema"), "word_vectors"
+)
 LANGUAGES: Mapping[str, Language] = {"interlocutor_score": "ja"}
 NO_FIGURES = "No figures can be given"
 WITHOUT = {  # why a card has no figures
@@ -103,7 +106,7 @@ class Card:
 
     @property
     def path(self) -> Path:
-        return DOCS / "metrics" / f"{self.name}.md"
+        return DOCS / "metrics" / f"{SHARED_CARDS.get(self.name, self.name)}.md"
 
     @property
     def spec(self) -> str:
@@ -125,8 +128,19 @@ class Card:
         text = f"How scores of good replies change with the reply, from `{command}`"
         text += " on a CPU" if self.spec != self.name else ""
         text += f" ([explained here](../probe.md)){f'; {made}' if made else ''}:"
+        return f"## Probe\n\n{_wrapped(text)}\n\n{self.table(language)}"
+
+    def table(self, language: Language = "en") -> str:
+        """The table of figures, below the comment that names the metric."""
         table = markdown(*probe_table(probed(self.spec, language)))
-        return f"## Probe\n\n{_wrapped(text)}\n\n<!-- probe of {self.spec} -->\n\n{table}\n"
+        return f"<!-- probe of {self.spec} -->\n\n{table}\n"
+
+    def rewritten(self, page: str) -> str:
+        """The card with new figures: its section, or only the metric's own table if it shares the card."""
+        if self.name not in SHARED_CARDS:
+            return with_section(page, self.section())
+        marker = re.escape(f"<!-- probe of {self.spec} -->")
+        return re.sub(rf"{marker}\n\n(?:\|.*\n)+", lambda _: self.table(), page)
 
 
 @cache
@@ -168,7 +182,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         absent = [name for name in card.models if not Path(name).is_dir()]
         missing += bool(absent)
         if not absent:
-            write_text(card.path, with_section(card.path.read_text(), card.section()))
+            write_text(card.path, card.rewritten(card.path.read_text()))
         print_line(f"{card.name}: {f'left as it is, no {absent[0]} here' if absent else card.spec}")
     if set(PLAIN) <= set(names):
         write_text(DOCS / "probe.md", with_verdicts((DOCS / "probe.md").read_text()))

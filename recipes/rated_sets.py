@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interloq import InputError, Sample
-from interloq.data.archives import DataFile, read_files
+from interloq.data.files.archives import DataFile, read_files
 from interloq.data.sets.registry import VARIABLE, locate, read_dataset
 from interloq.data.sets.usr import GROUND_TRUTH
 from interloq.records import Dialogue

@@ -20,7 +20,7 @@ from rated_sets import PLUSPLUS, data_folder
 from ready_logs import ENGLISH, training_logs, write_objects, write_samples
 
 from interloq import InterloqError
-from interloq.data.files import lines
+from interloq.data.files.opening import lines
 
 
 def rater_logs(data: Path, work: Path) -> list[str]:

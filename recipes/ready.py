@@ -31,8 +31,8 @@ import numpy as np
 from rated_sets import data_folder
 
 from interloq import InputError, InterloqError
-from interloq.data.durable import write_atomically
-from interloq.data.files import write_json
+from interloq.data.files.durable import write_atomically
+from interloq.data.files.opening import write_json
 from interloq.learn.calibrate import CALIBRATION
 from interloq.learn.job import train
 from interloq.learn.learning_curve import CURVE
@@ -41,12 +41,12 @@ from interloq.learn.settings import LowRank
 from interloq.learn.start import Start
 from interloq.learn.store import FACTS, WEIGHTS, load_model
 from interloq.models.subwords import Subwords
-from interloq.report.console import print_stderr
 from interloq.retrieve.training_log import TrainingLog
 from interloq.scorers.relevance.examples import Exchanges, write_exchanges
 from interloq.scorers.relevance.job import from_log
 from interloq.scorers.relevance.log import ExchangeLog
-from interloq.scorers.relevance.settings import ENCODER, TRAINING, Reading, Relevance, Sources
+from interloq.scorers.relevance.settings import ENCODER, TRAINING, Reading, Relevance, RelevanceSources
+from interloq.terminal.console import print_stderr
 
 READING = Reading()
 SETTINGS = Relevance(loss="listwise", batch=128)
@@ -89,7 +89,7 @@ def counts(log: ExchangeLog, stored: Exchanges) -> dict[str, int]:
 
 def trained(args: argparse.Namespace) -> None:
     """Train like `interloq train relevance --examples … --low-rank …`, with the settings of the ready weights."""
-    given = Sources(encoder=args.encoder, examples=args.examples)
+    given = RelevanceSources(encoder=args.encoder, examples=args.examples)
     loop = replace(LOOP, epochs=args.epochs, learning_rate=args.learning_rate, seed=args.seed)
     settings = replace(SETTINGS, seed=args.seed)
     job = from_log(TrainingLog([]), given, READING, settings, loop, replace(RANK, low_rank=args.low_rank))

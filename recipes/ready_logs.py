@@ -18,15 +18,15 @@ from rated_sets import PLUSPLUS, plusplus_files
 from spot_the_bot import read_dialogues
 
 from interloq import Dialogue, InputError, Reference, Sample
-from interloq.data.archives import text_lines
 from interloq.data.corpus.build import build
 from interloq.data.corpus.clean import Cleaning
-from interloq.data.corpus.dialogues import Shape
-from interloq.data.corpus.settings import Settings
+from interloq.data.corpus.dialogues import DialogueShape
+from interloq.data.corpus.settings import CorpusSettings
 from interloq.data.corpus.split import Split
 from interloq.data.corpus.threads import Joining
-from interloq.data.files import lines, replacing
-from interloq.data.jsonl import read
+from interloq.data.files.archives import text_lines
+from interloq.data.files.opening import lines, replacing
+from interloq.data.records.jsonl import read
 from interloq.data.sets.registry import locate, read_dataset
 
 REDDIT_POSTS, REDDIT_PAIRS, DAILYDIALOG = "reddit_posts", "reddit_pairs", "dailydialog"
@@ -76,10 +76,10 @@ def training_logs(data: Path, names: Sequence[str], work: Path) -> Logs:
 
 def _reddit_posts(data: Path, work: Path) -> Iterator[Path]:
     """One dialogue per thread, its longest path; most threads begin with a reply to a post that is not in the file."""
-    settings = Settings(
+    settings = CorpusSettings(
         cleaning=Cleaning(markdown=True),
         joining=Joining(orphans=True),
-        shape=Shape(users=0, min_posts=2, branches="longest"),
+        shape=DialogueShape(users=0, min_posts=2, branches="longest"),
         split=Split(shares=()),
     )
     folder = work / f"{REDDIT_POSTS}_corpus"

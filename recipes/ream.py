@@ -45,11 +45,11 @@ from reference_pool import pool, pool_index
 
 from interloq import InputError, InterloqError
 from interloq.models.vector_cache import VARIABLE as VECTORS
-from interloq.reliability.curve import Curve, curve
-from interloq.reliability.labels import Query, QueryScores, score
+from interloq.reliability.curve import AgreementCurve, curve
+from interloq.reliability.labels import QueryScores, RatedQuery, score
 from interloq.reliability.settings import TRAINING, ReliabilitySettings
-from interloq.report.console import print_json
 from interloq.retrieve.index import open_index
+from interloq.terminal.console import print_json
 
 TOKENIZER = "tokenizer='13a(lowercase=True)'"  # the sources differ in case
 BLEU, BLEU_STAR, BERTSCORE, PRECISION, BLEU_4 = "BLEU", "BLEU*", "BERTScore", "BERTScore precision", "BLEU-4"
@@ -95,7 +95,7 @@ class Recipe:
         settings = replace(SETTINGS[name], residual=self.residual)
         return Plan(spec, self.encoder, self.sentences, settings, training, folder, self.device)
 
-    def queries(self, name: str) -> list[Query]:
+    def queries(self, name: str) -> list[RatedQuery]:
         """Queries of one set with references of people and SCARCE; of DailyDialog++, those that Gupta has not."""
         known = [replace(one.query, references=_own(one)) for one in gupta(self.data)]
         if name == GUPTA:
@@ -123,7 +123,7 @@ def labels_part(recipe: Recipe) -> dict[str, Any]:
     }
 
 
-def curves_part(recipe: Recipe) -> dict[str, Curve]:
+def curves_part(recipe: Recipe) -> dict[str, AgreementCurve]:
     """Curves of BLEU, BLEU* and BERTScore."""
     metrics = {BLEU: f"bleu(smoothing='add-k',k=1,{TOKENIZER})"} | recipe.metrics()
     options: dict[str, Any] = {"n_bootstrap": recipe.resamples, "draws": 5}

@@ -16,12 +16,12 @@ from rated_sets import Floats
 from ream_sets import GOLD, LOGS, PEOPLE, SCARCE, Sourced
 
 from interloq import Reference, Sample
-from interloq.metrics.evaluate import percentile_interval
 from interloq.registry import create
 from interloq.reliability.augment import Request, augment
 from interloq.reliability.labels import QueryScores, score
 from interloq.reliability.model import Reliability
 from interloq.statistics.correlation import kendall_rows, pearson_rows, spearman_rows
+from interloq.statistics.resampling import percentile_interval
 
 Arm = list[tuple[str, ...]]  # references of each query
 Models = Sequence[tuple[Reliability, NDArray[np.int64]]]  # each with the queries that it never saw

@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from rated_sets import Floats
 
-from interloq.metrics.evaluate import percentile_interval
 from interloq.reliability.labels import NONE, QueryScores, set_labels
 from interloq.statistics.correlation import pearson_rows
+from interloq.statistics.resampling import percentile_interval
 
 SIMULATED = 20_000
 SPLITS = 20

@@ -18,14 +18,14 @@ from ream_sets import as_samples
 
 from interloq.learn.job import train
 from interloq.learn.settings import Training
-from interloq.metrics.evaluate import percentile_interval
 from interloq.models.encoder import Encoder
 from interloq.registry import create
 from interloq.reliability.job import ReliabilityJob
-from interloq.reliability.labels import NONE, Labels, Query, QueryScores, labels
+from interloq.reliability.labels import NONE, Labels, QueryScores, RatedQuery, labels
 from interloq.reliability.model import Reliability
 from interloq.reliability.settings import ReliabilitySettings
 from interloq.signature import fingerprint
+from interloq.statistics.resampling import percentile_interval
 
 MODEL, MEAN, SIZE, SIMILARITY = "REAM#", "mean", "size", "similarity"
 NAIVE = (MEAN, SIZE, SIMILARITY)
@@ -43,7 +43,7 @@ class Plan:
     work: Path
     device: str = "cpu"
 
-    def network(self, queries: Sequence[Query]) -> Reliability:
+    def network(self, queries: Sequence[RatedQuery]) -> Reliability:
         """A network trained on these queries, or the one that an earlier run trained on them."""
         source = fingerprint(*(query.id for query in queries), self.metric)
         name = fingerprint(source, self.encoder, repr(self.settings), repr(self.training))
@@ -108,7 +108,7 @@ def predicted(
     return Predicted(numbers[new.query], new.sizes, new.values, found)
 
 
-def predict_members(model: Reliability, queries: Sequence[Query], sets: Labels) -> Floats:
+def predict_members(model: Reliability, queries: Sequence[RatedQuery], sets: Labels) -> Floats:
     """The network's predictions for sets of these queries."""
     starts = np.cumsum([0, *(len(query.references) for query in queries)])
     vectors = model.encode([(query.turns, text) for query in queries for text in query.references])

@@ -19,9 +19,9 @@ from reference_pool import with_scarce
 from retrieval import clean, cleaned
 
 from interloq import InputError, Rating, Reference, Sample
-from interloq.data.archives import read_files, text_lines
+from interloq.data.files.archives import read_files, text_lines
 from interloq.data.sets.registry import locate, read_dataset
-from interloq.reliability.labels import Query, distinct_texts, group
+from interloq.reliability.labels import RatedQuery, distinct_texts, group
 from interloq.retrieve.extend import extend
 from interloq.retrieve.index import Index
 from interloq.signature import fingerprint
@@ -36,7 +36,7 @@ WRONG = ("adversarial_negative_responses", "random_negative_responses")
 class Sourced:
     """A query with all its references, and which texts come from which source."""
 
-    query: Query
+    query: RatedQuery
     texts: Mapping[str, tuple[str, ...]]
 
     def columns(self, texts: Sequence[str]) -> NDArray[np.int64]:
@@ -83,7 +83,7 @@ def _singles(samples: Sequence[Sample]) -> list[Sample]:
     return list({_turns(sample): sample for sample in samples}.values())
 
 
-def _sourced(query: Query, gold: str, people: _Texts, scarce: _Texts, logs: _Texts) -> Sourced:
+def _sourced(query: RatedQuery, gold: str, people: _Texts, scarce: _Texts, logs: _Texts) -> Sourced:
     by_people = tuple(dict.fromkeys(text.strip() for text in people[query.turns]))
     found = {
         GOLD: (gold.strip(),),
@@ -110,7 +110,7 @@ def _turns(sample: Sample) -> tuple[str, ...]:
     return tuple(turn.text for turn in sample.context)
 
 
-def as_samples(queries: Sequence[Query]) -> list[Sample]:
+def as_samples(queries: Sequence[RatedQuery]) -> list[Sample]:
     """Queries as the samples that a network is trained on."""
     return [
         Sample(query.id, query.turns, reply, query.references, str(i), [Rating(float(rating), aspect="overall")])
@@ -122,7 +122,7 @@ def as_samples(queries: Sequence[Query]) -> list[Sample]:
 # ---- DailyDialog++ ---------------------------------------------------------------------------------------------------
 
 
-def plusplus_queries(data: Path, part: str, without: Sequence[Query] = ()) -> list[Query]:
+def plusplus_queries(data: Path, part: str, without: Sequence[RatedQuery] = ()) -> list[RatedQuery]:
     """Contexts of one part, without those of some other queries."""
     (file,) = plusplus_files(data, f"{part}.json")
     gone = {_last(query.turns) for query in without}
@@ -133,14 +133,14 @@ def plusplus_queries(data: Path, part: str, without: Sequence[Query] = ()) -> li
     return [query for query in found if _last(query.turns) not in gone]
 
 
-def _plusplus(item: Mapping[str, Sequence[str]]) -> Query:
+def _plusplus(item: Mapping[str, Sequence[str]]) -> RatedQuery:
     turns = tuple(clean(turn) for turn in item["context"])
     good = distinct_texts(map(clean, item["positive_responses"]))
     order = np.random.default_rng(int(fingerprint(*turns), 16)).permutation(len(good))
     scored = [good[i] for i in order[:HELD_OUT]]
     wrong = [clean(text) for kind in WRONG for text in item[kind]]
     ratings = np.array([1.0] * len(scored) + [0.0] * len(wrong))
-    return Query(turns, (*scored, *wrong), ratings, tuple(good[i] for i in sorted(order[HELD_OUT:])))
+    return RatedQuery(turns, (*scored, *wrong), ratings, tuple(good[i] for i in sorted(order[HELD_OUT:])))
 
 
 def _last(turns: Sequence[str]) -> str:

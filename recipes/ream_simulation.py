@@ -33,9 +33,9 @@ from interloq.learn.fit import fit
 from interloq.learn.settings import Training
 from interloq.records import Reference
 from interloq.reliability.augment import Request, augment
-from interloq.reliability.labels import NONE, Labels, Query, QueryScores, labels
+from interloq.reliability.labels import NONE, Labels, QueryScores, RatedQuery, labels
 from interloq.reliability.model import Prediction
-from interloq.reliability.network import PairNetwork, ReliabilityNetwork
+from interloq.reliability.network import ReliabilityNetwork, TunedReliabilityNetwork
 from interloq.reliability.sets import LabelledSets, make_sets
 from interloq.reliability.settings import ReliabilitySettings
 from interloq.reliability.task import ReliabilityTask
@@ -101,7 +101,7 @@ class World:
         scores = self.similarity[replies[:, :, None], self.references[:, None]] + noise[:, :, None]
         texts = [tuple(f"{q} {r}" for r in range(REFERENCES)) for q in range(self.queries)]
         return [
-            QueryScores(Query((str(q),), tuple(map(str, range(REPLIES))), ratings[q], texts[q]), scores[q], "max")
+            QueryScores(RatedQuery((str(q),), tuple(map(str, range(REPLIES))), ratings[q], texts[q]), scores[q], "max")
             for q in range(self.queries)
         ]
 
@@ -172,7 +172,7 @@ def trained(
     vectors = torch.from_numpy(world.encoded(query, clusters[sets.pairs[:, 1]]))
     torch.manual_seed(settings.seed)
     network = ReliabilityNetwork(FEATURES, settings.hidden, settings.ensemble, residual=settings.residual)
-    task = ReliabilityTask(PairNetwork(network), sets, lambda which: vectors[which], settings)
+    task = ReliabilityTask(TunedReliabilityNetwork(network), sets, lambda which: vectors[which], settings)
     with tempfile.TemporaryDirectory() as folder:
         fit(task, training, Path(folder), job="simulation", device=device, report=lambda t: print(t, file=sys.stderr))
     network.cpu().eval()

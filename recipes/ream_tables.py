@@ -9,7 +9,7 @@ from ream_augment import Agreement, Comparison
 from ream_models import Errors
 from ream_simulation import Simulated
 
-from interloq.reliability.curve import Curve
+from interloq.reliability.curve import AgreementCurve
 
 
 def _print_table(title: str, columns: Sequence[str], rows: Mapping[str, Sequence[str]]) -> None:
@@ -38,7 +38,7 @@ def print_labels(found: Mapping[str, Any]) -> None:
     _print_table("Labels: Pearson over the replies to a query, with all references", columns, rows)
 
 
-def print_curves(found: Mapping[str, Curve]) -> None:
+def print_curves(found: Mapping[str, AgreementCurve]) -> None:
     for name, one in found.items():
         rows = {
             f"{p.references - p.foreign} own" + (f", {p.foreign} foreign" if p.foreign else ""): [
@@ -50,7 +50,7 @@ def print_curves(found: Mapping[str, Curve]) -> None:
         _print_table(f"{name} ({one.queries} queries): Pearson with people", columns, rows)
 
 
-def _level(one: Curve, level: str) -> list[Any]:
+def _level(one: AgreementCurve, level: str) -> list[Any]:
     return [p for p in one.points if p.level == level]
 
 

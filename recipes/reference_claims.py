@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from rated_sets import Floats, RatedSet
 
-from interloq.meta.correlate import complete, resampled, values
-from interloq.metrics.evaluate import percentile_interval
+from interloq.statistics.correlate import complete, resampled, values
+from interloq.statistics.resampling import percentile_interval
 
 MEAN = "mean"  # of all sets
 SPEARMAN = {"spearman": "spearman"}

@@ -16,9 +16,9 @@ from ready_logs import ENGLISH, training_logs, write_samples
 from retrieval import K, clean, cleaned, drawn
 
 from interloq import InputError, Reference, Sample, load, write
-from interloq.data.archives import read_files, text
-from interloq.data.jsonl import read
-from interloq.pipelines.stages import cached
+from interloq.data.files.archives import read_files, text
+from interloq.data.records.jsonl import read
+from interloq.metrics.combined.stage_cache import cached
 from interloq.records import Pair
 from interloq.registry import create
 from interloq.retrieve.extend import extend

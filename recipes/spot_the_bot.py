@@ -27,15 +27,15 @@ from pathlib import Path
 from typing import Any
 
 from interloq import Dialogue, InputError, InterloqError, Score, Turn
-from interloq.data.files import lines
-from interloq.meta.dialogue_scores import dialogue_scores
-from interloq.meta.rank import rank
-from interloq.meta.ranking import Method, Ranking
-from interloq.meta.table import COEFFICIENTS
+from interloq.agree.dialogue_scores import dialogue_scores
+from interloq.data.files.opening import lines
 from interloq.metrics import metric_names
-from interloq.metrics.evaluate import evaluate_all
 from interloq.play.samples import samples
-from interloq.report.console import interval, number, p_value, print_json, print_table
+from interloq.rank.rank import rank
+from interloq.rank.ranking import Method, Ranking
+from interloq.score.evaluate import evaluate_all
+from interloq.statistics.estimate import COEFFICIENTS
+from interloq.terminal.console import interval, number, p_value, print_json, print_table
 
 NAME = "spot_the_bot_convai2"
 HUMAN = "human"

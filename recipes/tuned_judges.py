@@ -31,13 +31,13 @@ from interloq.learn.store import FACTS
 from interloq.registry import full_spec
 from interloq.retrieve.leaks import context_of
 from interloq.scorers.judge.model import texts_of
-from interloq.scorers.judge.rated import Rated
+from interloq.scorers.judge.rated import RatedSets
 from interloq.scorers.judge.replies import RatedReplies
-from interloq.scorers.judge.ridge import spearman
 from interloq.scorers.judge.settings import TUNING, TuneSettings
 from interloq.scorers.judge.task import TuneTask
 from interloq.scorers.relevance.model import RelevanceScorer
 from interloq.signature import file_fingerprint, fingerprint
+from interloq.statistics.ridge import spearman
 
 Floats = NDArray[np.float64]
 SETTINGS = TuneSettings()
@@ -164,7 +164,7 @@ class TunedJudges:
 
     def _task(self, fold: Sequence[str], seed: int) -> TuneTask:
         tested = {context_of(sample) for name in fold for sample in self.sets[name].samples}
-        rated = Rated.of_sets([(name, _without(self.sets[name].samples, tested)) for name in self._learned(fold)])
+        rated = RatedSets.of_sets([(name, _without(self.sets[name].samples, tested)) for name in self._learned(fold)])
         settings = replace(SETTINGS, seed=seed)
         replies = RatedReplies.of(rated, self.scorer, settings, lambda line: print(line, file=sys.stderr))
         return TuneTask(self.scorer.network, replies, settings, self.scorer.subwords)

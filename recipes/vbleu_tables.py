@@ -50,12 +50,12 @@ from reference_pool import GUPTA, pool, pool_index, rated_references, sets_with_
 from relevance import ENCODER, KINDS, Floats, Row, auc_of, cell, correlations, plusplus, scorers
 
 from interloq import InterloqError, Reference, Sample
-from interloq.metrics.ruber import normalise
+from interloq.metrics.combined.ruber import normalise
 from interloq.models.vector_cache import VARIABLE as VECTORS
 from interloq.rate.selection import select
 from interloq.registry import create
-from interloq.report.console import print_json
 from interloq.signature import file_fingerprint, fingerprint
+from interloq.terminal.console import print_json
 
 BLEU, BERTSCORE = "BLEU-2", "BERTScore"
 BLEU_4, PRECISION = "BLEU-4", "BERTScore precision"  # as SCARCE is measured

@@ -6,9 +6,9 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from interloq.models.replies import Reply
 from interloq.records import Turn
 from interloq.registry import Component
+from interloq.servers.replies import Reply
 from interloq.signature import fingerprint
 
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, TypeVar
 
-from interloq.models import chat_parameters
+from interloq.servers import chat_parameters
 
 KEY = "sk-abcdefghijklmnop0123456789"
 

@@ -12,7 +12,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from interloq import Rating, Reference, Sample, write
-from interloq.data.files import write_json
+from interloq.data.files.opening import write_json
 from interloq.learn.job import train
 from interloq.learn.settings import Training
 from interloq.models.mlm import BOUNDS
@@ -22,11 +22,11 @@ from interloq.scorers.bert_ruber.job import BertRuberJob
 from interloq.scorers.bert_ruber.settings import BertRuberSettings
 from interloq.scorers.relevance.settings import VALID
 from interloq.vectors.word_vectors import WordVectors
-from tests.interlocutor.made_models import small_model
 from tests.made_judge import small_judge
 from tests.made_lm import tiny_bert, tiny_lm
 from tests.made_relevance import small_scorer
 from tests.made_ruber import random_scorer, topic_pairs
+from tests.scorers.interlocutor.made_models import small_model
 
 UNIT, POSITIVE, COSINE = (0.0, 1.0), (0.0, math.inf), (-1.0, 1.0)
 # name → the range of its values, and specs beside the defaults

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from interloq.data.tokenize import train_sentencepiece
+from interloq.data.text.tokenize import train_sentencepiece
 from interloq.learn.pieces import Pieces
 from interloq.learn.store import save_model
 from interloq.records import Pair

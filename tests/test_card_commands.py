@@ -15,10 +15,10 @@ import torch
 from interloq import write
 from interloq.cli.main import main
 from interloq.data.embedded import embedded_log_path, embedded_path
-from interloq.data.jsonl import read
+from interloq.data.records.jsonl import read
 from interloq.records import Pair
-from tests.interlocutor.made_logs import log
-from tests.interlocutor.made_models import judged
+from tests.scorers.interlocutor.made_logs import log
+from tests.scorers.interlocutor.made_models import judged
 
 CARDS = Path(__file__).parents[1] / "docs" / "metrics"
 

@@ -21,12 +21,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from interloq import Reference, Result, Sample, create, evaluate, registry, spec
-from interloq.metrics import evaluate as evaluating
 from interloq.metrics.context_reply import NO_CONTEXT
 from interloq.metrics.metric import NO_REFERENCES, FittedMetric, SetMetric, best_reference, is_mean
 from interloq.models import loaded
 from interloq.needs import METRICS as NEEDS
 from interloq.registry import full_spec
+from interloq.score import evaluate as evaluating
 from interloq.version import __version__
 from tests.conftest import by_id
 from tests.made_metrics import (
@@ -41,6 +41,7 @@ from tests.made_metrics import (
     plain_samples,
     write_files,
 )
+from tests.test_cards import card_of
 
 REFERENCED = [text for text in SPECS if text.split("(")[0] not in FREE or "referenced'" in text]
 BEST_REFERENCE = [
@@ -104,8 +105,8 @@ def test_every_registered_metric_is_listed_here_and_has_a_card() -> None:
     assert sorted(METRICS) == registry.names("metric")
     index = (CARDS / "README.md").read_text("utf-8")
     for name in METRICS:
-        assert f"[{name}.md]({name}.md)" in index
-        card = (CARDS / f"{name}.md").read_text("utf-8")
+        assert f"[{card_of(name)}]({card_of(name)})" in index
+        card = (CARDS / card_of(name)).read_text("utf-8")
         for field in dataclasses.fields(create(DEFAULTS[name])):
             assert not field.init or f"`{field.name}`" in card, f"{name}.md does not explain {field.name}"
 

@@ -16,7 +16,7 @@ import pytest
 
 from interloq import load, write
 from interloq.cli.main import main
-from interloq.data.jsonl import header
+from interloq.data.records.jsonl import header
 from interloq.signature import Signature
 
 EARLIER = Path(__file__).parent / "golden" / "earlier"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import venv
 import zipfile
 from pathlib import Path
 
@@ -39,3 +40,26 @@ def test_the_wheel_gives_the_command_and_the_version(wheel: zipfile.ZipFile) -> 
     assert {f"{info}/licenses/LICENSE", f"{info}/licenses/NOTICE"} <= set(wheel.namelist())
     core = [line for line in metadata.splitlines() if line.startswith("Requires-Dist") and "extra ==" not in line]
     assert not [line for line in core if "torch" in line or "nltk" in line or "transformers" in line]
+
+
+def test_type_checkers_see_the_types_of_an_installed_wheel(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
+    venv.create(tmp_path / "venv", with_pip=False, symlinks=True)
+    packages = next((tmp_path / "venv").glob("lib/python3*/site-packages"))
+    wheel.extractall(packages)
+    program = "from interloq import Sample, load\nreveal_type(Sample('1', [], 'hi').response)\nreveal_type(load)\n"
+    (tmp_path / "program.py").write_text(program)
+    options = ["--config-file=", f"--cache-dir={tmp_path / 'cache'}", "--ignore-missing-imports"]
+    options += ["--python-executable", str(tmp_path / "venv" / "bin" / "python")]
+    checked = subprocess.run(
+        [sys.executable, "-m", "mypy", *options, "program.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert 'Revealed type is "str"' in checked.stdout.replace("builtins.", "")
+    assert "kind" in checked.stdout, "the arguments of functions are known"
+
+
+def test_the_citation_names_this_version() -> None:
+    assert f"\nversion: {__version__}\n" in (ROOT / "CITATION.cff").read_text()

@@ -12,8 +12,8 @@ from pathlib import Path
 from interloq import Sample, write
 
 TEST = """\
-from interloq.meta.compare_options import GateOptions
-from interloq.meta.gate_file import gate_file
+from interloq.compare.compare_options import GateOptions
+from interloq.compare.gate.gate_file import gate_file
 
 def test_passes(interloq):
     assert interloq.gate("fine.jsonl", old="old.jsonl", metrics=["chrf"], margin=0.5).outcome == "pass"

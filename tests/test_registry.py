@@ -8,7 +8,7 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from interloq import SpecError, create, registry, spec
-from interloq.metrics.bleu import Bleu
+from interloq.metrics.overlap.bleu import Bleu
 from interloq.registry import Component, component, full_spec
 
 

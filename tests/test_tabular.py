@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from interloq import MissingDependencyError, Rating, Result, Sample, evaluate
-from interloq.meta.dialogue_scores import dialogue_scores
-from interloq.meta.evaluate import meta_evaluate
-from interloq.meta.rank import rank
+from interloq.agree.agreement import meta_evaluate
+from interloq.agree.dialogue_scores import dialogue_scores
+from interloq.rank.rank import rank
 from interloq.records import Dialogue, Note, Score, Turn
 from interloq.signature import Signature
 from interloq.tabular import Tabular, latex, markdown

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from interloq import create, registry, spec
-from interloq.data.tokenize import Tokenizer, train_sentencepiece
+from interloq.data.text.tokenize import Tokenizer, train_sentencepiece
 from tests.made_metrics import DEFAULTS, FOREIGN, REPLY, REQUIRED, plain_samples
 
 TOKENIZERS = registry.names("tokenizer")

@@ -16,8 +16,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from interloq.report import installation
-from interloq.report.installation import Extra, _extras, _module
+from interloq.cli.shared import installation
+from interloq.cli.shared.installation import Extra, _extras, _module
 
 
 class Blocker(importlib.abc.MetaPathFinder):

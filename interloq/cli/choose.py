@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from interloq.cli.arguments import (
+from interloq.cli.shared.arguments import (
     add_common,
     add_drop_own_replies,
     add_list,
@@ -14,15 +14,15 @@ from interloq.cli.arguments import (
     add_normalise,
     add_without_system,
 )
-from interloq.cli.limits import add_limits, limited
-from interloq.cli.output import BadLines, mark_incomplete
-from interloq.cli.paths import InputPath, OutputFile
-from interloq.cli.progress import stage_progress
+from interloq.cli.shared.limits import add_limits, limited
+from interloq.cli.shared.output import BadLineReporter, mark_incomplete
+from interloq.cli.shared.paths import InputPath, OutputFile
+from interloq.cli.shared.progress import stage_progress
 from interloq.errors import count
-from interloq.report.console import interval, number, p_value, print_json, print_line, print_signatures, print_table
+from interloq.terminal.console import interval, number, p_value, print_json, print_line, print_signatures, print_table
 
 if TYPE_CHECKING:
-    from interloq.meta.choice import Candidate, Choice
+    from interloq.choose.choice import Candidate, Choice
 
 EXAMPLES = """\
   interloq choose rated.jsonl
@@ -65,12 +65,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from interloq.metrics.chosen import refuse_functions
+    from interloq.score.parse_metrics import refuse_functions
 
     refuse_functions(args.metric)  # before scipy is imported, which takes seconds from a cold disk
-    from interloq.meta.choose_file import choose_file
+    from interloq.choose.choose_file import choose_file
 
-    bad = BadLines()
+    bad = BadLineReporter()
     with limited(args):
         choice = choose_file(
             args.rated,
@@ -95,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         from dataclasses import asdict
 
-        from interloq.meta.choice import paper
+        from interloq.choose.choice import paper
 
         print_json({**asdict(choice), "text": paper(choice)})
     elif args.output != "-":
@@ -105,7 +105,7 @@ def run(args: argparse.Namespace) -> int:
 
 def print_choice(choice: Choice, output: str | None) -> None:
     """Print the candidates, what choosing is expected to give, notes and a text for a paper."""
-    from interloq.meta.choice import paper
+    from interloq.choose.choice import paper
 
     baselines = list(choice.best.over)
     tests = ["ρ over systems", "p", f"{choice.unit}s to tell"]
@@ -128,12 +128,21 @@ def print_choice(choice: Choice, output: str | None) -> None:
 
 
 def _row(row: Candidate, choice: Choice, baselines: list[str]) -> list[str]:
-    from interloq.meta.choice import FAR
+    from interloq.choose.choice import FAR
 
-    mark = "chosen: " if row.name == choice.chosen else "baseline: " if row.kind == "baseline" else ""
-    mark = mark or ("as good: " if row.as_good else "")
+    mark = ""
+    if row.name == choice.chosen:
+        mark = "chosen: "
+    elif row.kind == "baseline":
+        mark = "baseline: "
+    elif row.as_good:
+        mark = "as good: "
     margins = [row.over.get(name) for name in baselines]
-    needed = f"{row.needed:,}" if row.needed else f"> {FAR * choice.samples:,}" if row.as_good and row.p else ""
+    needed = ""
+    if row.needed:
+        needed = f"{row.needed:,}"
+    elif row.as_good and row.p:
+        needed = f"> {FAR * choice.samples:,}"
     return [
         mark + row.name,
         f"{number(row.agreement.value)} {interval(row.agreement.ci)}".strip(),

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import argparse
 
-from interloq.cli.paths import InputPath
-from interloq.report.console import print_json, print_line
+from interloq.cli.shared.paths import InputPath
+from interloq.terminal.console import print_json, print_line
 
 EXAMPLES = """\
   interloq cite scores.jsonl > metrics.bib
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from interloq.meta.cite import cite_files
+    from interloq.score.cite import cite_files
 
     cited = cite_files(args.scores)
     print_json(cited.facts()) if args.json else print_line(cited.text())

@@ -6,17 +6,17 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from interloq.cli.arguments import add_common, add_list, add_map, add_normalise, add_trust, filled
-from interloq.cli.limits import add_limits, limited
-from interloq.cli.output import BadLines, mark_incomplete
-from interloq.cli.paths import InputPath, OutputFile
-from interloq.cli.progress import stage_progress
 from interloq.cli.rank import add_direction
+from interloq.cli.shared.arguments import add_common, add_list, add_map, add_normalise, add_trust, filled
+from interloq.cli.shared.limits import add_limits, limited
+from interloq.cli.shared.output import BadLineReporter, mark_incomplete
+from interloq.cli.shared.paths import InputPath, OutputFile
+from interloq.cli.shared.progress import stage_progress
 from interloq.errors import count
-from interloq.report.console import print_json, print_line, print_signatures, print_stderr, print_table
+from interloq.terminal.console import print_json, print_line, print_signatures, print_stderr, print_table
 
 if TYPE_CHECKING:
-    from interloq.meta.comparison import Comparison
+    from interloq.compare.comparison import Comparison
 
 EXAMPLES = """\
   interloq compare old.jsonl new.jsonl -m "relevance(model='ready')" -m length
@@ -101,14 +101,14 @@ def _add_outputs(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from interloq.data.files import write_json, write_text
-    from interloq.meta.compare_file import compare_file
-    from interloq.meta.compare_options import CompareOptions
-    from interloq.report.comparison_text import comparison_markdown
+    from interloq.compare.compare_file import compare_file
+    from interloq.compare.compare_options import CompareOptions
+    from interloq.data.files.opening import write_json, write_text
+    from interloq.terminal.comparison_text import comparison_markdown
 
-    options, bad = filled(CompareOptions, args), BadLines()
+    options, bad = filled(CompareOptions, args), BadLineReporter()
     with limited(args):
-        found = compare_file(
+        comparison = compare_file(
             args.old,
             args.new,
             options,
@@ -117,24 +117,24 @@ def run(args: argparse.Namespace) -> int:
             progress=stage_progress(quiet=args.quiet),
         )
     bad.close()
-    for side, n in found.unpaired.items():
+    for side, n in comparison.unpaired.items():
         if n:
             mark_incomplete()
-            print_stderr(f"interloq: not used: {count(n, found.unit)} only in the {side} version")
+            print_stderr(f"interloq: not used: {count(n, comparison.unit)} only in the {side} version")
     if args.output:
-        write_json(args.output, found.facts())
+        write_json(args.output, comparison.facts())
     if args.markdown:
-        write_text(args.markdown, comparison_markdown(found))
+        write_text(args.markdown, comparison_markdown(comparison))
     if args.json:
-        print_json(found.facts())
+        print_json(comparison.facts())
     elif "-" not in (args.output, args.markdown):
-        print_comparison(found)
+        print_comparison(comparison)
     return 0
 
 
 def print_comparison(comparison: Comparison) -> None:
     """Print tables, the units that got worse, and notes."""
-    from interloq.report.comparison_text import comparison_tables, worse_lines
+    from interloq.terminal.comparison_text import comparison_tables, worse_lines
 
     for table in comparison_tables(comparison):
         print_table(table.title, table.columns, table.rows)

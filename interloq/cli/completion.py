@@ -6,8 +6,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from interloq.report.completion import Command, Option, completion
-from interloq.report.console import print_line
+from interloq.cli.shared.completion_scripts import Command, Option, completion
+from interloq.terminal.console import print_line
 
 EXAMPLES = """\
   interloq completion bash > ~/.local/share/bash-completion/completions/interloq

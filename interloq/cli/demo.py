@@ -9,13 +9,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from interloq.cli.arguments import add_common
-from interloq.cli.paths import OutputPath
-from interloq.cli.progress import stage_progress
-from interloq.report.console import print_line
+from interloq.cli.shared.arguments import add_common
+from interloq.cli.shared.paths import OutputPath
+from interloq.cli.shared.progress import stage_progress
+from interloq.terminal.console import print_line
 
 if TYPE_CHECKING:
-    from interloq.demo.step import Step
+    from interloq.demo.step import DemoStep
 
 EXAMPLES = """\
   interloq demo
@@ -48,15 +48,17 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _run(step: Step, *, quiet: bool) -> None:
+def _run(step: DemoStep, *, quiet: bool) -> None:
     print_line(f"\n# {step.why}\n$ {shlex.join(['interloq', *step.command])}")
     sys.stdout.flush()
     _show(step, step.run(stage_progress(quiet=quiet)))
 
 
-def _show(step: Step, result: Any) -> None:
+def _show(step: DemoStep, result: Any) -> None:
     """Print what the step's command prints."""
-    from interloq.cli import compare, explain, extend, index, meta, rate, reliability_curve, report, score, train_job
+    from interloq.cli import compare, explain, extend, index, meta, rate, report, score
+    from interloq.cli.reliability import curve as reliability_curve
+    from interloq.cli.train import job as train_job
     from interloq.demo.logs import K
     from interloq.rate.settings import TRAINABLE
 

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from interloq.report.console import print_json, print_line
+from interloq.terminal.console import print_json, print_line
 
 if TYPE_CHECKING:
     from interloq.describe import Description
@@ -28,29 +28,29 @@ def run(args: argparse.Namespace) -> int:
     from interloq.describe import describe, describe_all
 
     if args.name:
-        found = describe(args.name)
-        print_json(asdict(found)) if args.json else _print(found)
+        description = describe(args.name)
+        print_json(asdict(description)) if args.json else _print(description)
         return 0
     every = describe_all()
     if args.json:
-        print_json([asdict(found) for found in every])
+        print_json([asdict(description) for description in every])
         return 0
-    for kind, group in groupby(every, key=lambda found: found.kind):
+    for kind, group in groupby(every, key=lambda description: description.kind):
         print_line(f"{kind}s:")
-        _print_columns([["  " + found.name, found.summary] for found in group])
+        _print_columns([["  " + description.name, description.summary] for description in group])
     print_line("See `interloq describe NAME` for details.")
     return 0
 
 
-def _print(found: Description) -> None:
-    print_line(f"{found.name} ({found.kind}): {found.summary}\n")
-    if found.text:
-        print_line(f"{found.text.strip()}\n")
-    facts = {"better": found.better, "needs": found.needs, "spec": found.example}
+def _print(description: Description) -> None:
+    print_line(f"{description.name} ({description.kind}): {description.summary}\n")
+    if description.text:
+        print_line(f"{description.text.strip()}\n")
+    facts = {"better": description.better, "needs": description.needs, "spec": description.example}
     _print_columns([[f"{name}:", value] for name, value in facts.items() if value])
-    if found.settings:
+    if description.settings:
         print_line("")
-        rows = [[s.name, s.type.replace("`", ""), s.default, s.help] for s in found.settings]
+        rows = [[s.name, s.type.replace("`", ""), s.default, s.help] for s in description.settings]
         _print_columns([["field", "type", "default", "meaning"], *rows])
 
 

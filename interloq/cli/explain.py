@@ -6,15 +6,15 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from interloq.cli.arguments import add_common, add_map, add_samples
-from interloq.cli.output import BadLines
+from interloq.cli.shared.arguments import add_common, add_map, add_samples
+from interloq.cli.shared.output import BadLineReporter
 from interloq.errors import count
 from interloq.metrics.course import largest_fall
-from interloq.metrics.explain_file import METRIC, Explained, explain_file
-from interloq.report.console import number, print_json, print_line, print_table
+from interloq.score.explain_file import METRIC, Explained, explain_file
+from interloq.terminal.console import number, print_json, print_line, print_table
 
 if TYPE_CHECKING:
-    from interloq.metrics.explain import Explanation, Order
+    from interloq.score.explain import Explanation, Order
 
 EXAMPLES = """\
   interloq explain c17 rated.jsonl --system mine
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    bad = BadLines()
+    bad = BadLineReporter()
     explained = explain_file(
         args.id,
         args.samples,

@@ -6,12 +6,12 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from interloq.cli.arguments import add_common, add_drop_own_replies, add_map, add_output, add_samples
-from interloq.cli.output import BadLines
-from interloq.cli.paths import InputPath
-from interloq.cli.progress import stage_progress
+from interloq.cli.shared.arguments import add_common, add_drop_own_replies, add_map, add_output, add_samples
+from interloq.cli.shared.output import BadLineReporter
+from interloq.cli.shared.paths import InputPath
+from interloq.cli.shared.progress import stage_progress
 from interloq.errors import count
-from interloq.report.console import print_json, print_line, print_table
+from interloq.terminal.console import print_json, print_line, print_table
 
 EXAMPLES = """\
   interloq extend samples.jsonl --index index -o extended.jsonl
@@ -59,9 +59,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from interloq.pipelines.extend_file import extend_file
+    from interloq.retrieve.extend_file import extend_file
 
-    bad = BadLines()
+    bad = BadLineReporter()
     facts = extend_file(
         args.samples,
         args.output,

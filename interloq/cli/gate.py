@@ -10,16 +10,16 @@ import argparse
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from interloq.cli.arguments import add_list, filled
 from interloq.cli.compare import add_compare_options, print_comparison
-from interloq.cli.limits import limited
-from interloq.cli.paths import InputPath, OutputFile
-from interloq.cli.progress import stage_progress
+from interloq.cli.shared.arguments import add_list, filled
+from interloq.cli.shared.limits import limited
+from interloq.cli.shared.paths import InputPath, OutputFile
+from interloq.cli.shared.progress import stage_progress
 from interloq.errors import InputError, count
-from interloq.report.console import print_json, print_line, print_table
+from interloq.terminal.console import print_json, print_line, print_table
 
 if TYPE_CHECKING:
-    from interloq.meta.gate import Gate
+    from interloq.compare.gate.gate import Gate
 
 EXAMPLES = """\
   interloq gate old.jsonl new.jsonl -m "relevance(model='ready')" --margin 0.02
@@ -108,8 +108,8 @@ def run(args: argparse.Namespace) -> int:
     if args.bless:
         with limited(args, may_be_incomplete=False):
             return _bless(args)
-    from interloq.data.files import replacing, write_json, write_text
-    from interloq.report.gate_text import gate_junit, gate_markdown
+    from interloq.data.files.opening import replacing, write_json, write_text
+    from interloq.terminal.gate_text import gate_junit, gate_markdown
 
     found = _gate(args)
     if args.junit:
@@ -126,9 +126,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _gate(args: argparse.Namespace) -> Gate:
-    from interloq.meta.compare_options import GateOptions
-    from interloq.meta.gate_file import gate_file
-    from interloq.meta.margins import read_margins
+    from interloq.compare.compare_options import GateOptions
+    from interloq.compare.gate.gate_file import gate_file
+    from interloq.compare.gate.margins import read_margins
 
     if len(args.files) > 2:
         raise InputError(f"{len(args.files)} files", hint="give OLD NEW, or NEW with --baseline")
@@ -146,8 +146,8 @@ def _gate(args: argparse.Namespace) -> Gate:
 
 
 def _bless(args: argparse.Namespace) -> int:
-    from interloq.meta.compare_options import CompareOptions
-    from interloq.meta.gate_file import bless_file
+    from interloq.compare.compare_options import CompareOptions
+    from interloq.compare.gate.gate_file import bless_file
 
     if len(args.files) != 1 or not args.baseline:
         raise InputError("--bless takes one file and --baseline", hint="interloq gate NEW --bless --baseline FILE")
@@ -159,7 +159,7 @@ def _bless(args: argparse.Namespace) -> int:
 
 
 def _print(found: Gate, *, json: bool) -> None:
-    from interloq.report.gate_text import noise_table, reason_lines, verdict_table
+    from interloq.terminal.gate_text import noise_table, reason_lines, verdict_table
 
     if json:
         print_json(found.facts())

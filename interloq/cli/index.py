@@ -9,17 +9,17 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from interloq.cli.arguments import add_common, add_list, add_output
-from interloq.cli.output import BadLines
-from interloq.cli.paths import InputPath
-from interloq.cli.progress import stage_progress
+from interloq.cli.shared.arguments import add_common, add_list, add_output
+from interloq.cli.shared.output import BadLineReporter
+from interloq.cli.shared.paths import InputPath
+from interloq.cli.shared.progress import stage_progress
 from interloq.errors import count
-from interloq.report.console import number, print_json, print_line, print_table
+from interloq.terminal.console import number, print_json, print_line, print_table
 from interloq.unicode_form import normalise
 
 if TYPE_CHECKING:
+    from interloq.retrieve.folder.index_files import AddedFile
     from interloq.retrieve.index import Index
-    from interloq.retrieve.index_files import Added
 
 EXAMPLES = """\
   interloq index build pairs.jsonl.gz -o index --retriever bm25
@@ -89,9 +89,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _build(args: argparse.Namespace) -> int:
-    from interloq.retrieve.index_files import index_files
+    from interloq.retrieve.folder.index_files import index_files
 
-    bad = BadLines()
+    bad = BadLineReporter()
     index, added = index_files(
         args.pairs,
         args.output,
@@ -105,14 +105,14 @@ def _build(args: argparse.Namespace) -> int:
 
 
 def _add(args: argparse.Namespace) -> int:
+    from interloq.retrieve.folder.index_files import add_files
     from interloq.retrieve.index import open_index
-    from interloq.retrieve.index_files import add_files
 
-    bad, index = BadLines(), open_index(args.index)
+    bad, index = BadLineReporter(), open_index(args.index)
     return _show(args, index, add_files(index, args.pairs, **_adding(args, bad)), bad)
 
 
-def _adding(args: argparse.Namespace, bad: BadLines) -> dict[str, Any]:
+def _adding(args: argparse.Namespace, bad: BadLineReporter) -> dict[str, Any]:
     """Arguments that `build` and `add` share."""
     return {
         "segment": args.segment,
@@ -123,7 +123,7 @@ def _adding(args: argparse.Namespace, bad: BadLines) -> dict[str, Any]:
     }
 
 
-def _show(args: argparse.Namespace, index: Index, added: Sequence[Added], bad: BadLines) -> int:
+def _show(args: argparse.Namespace, index: Index, added: Sequence[AddedFile], bad: BadLineReporter) -> int:
     bad.close()
     if args.json:
         files = [{**asdict(facts), "bad_lines": bad.files[facts.file]} for facts in added]
@@ -133,14 +133,14 @@ def _show(args: argparse.Namespace, index: Index, added: Sequence[Added], bad: B
     return 0
 
 
-def print_added(index: Index, added: Sequence[Added]) -> None:
+def print_added(index: Index, added: Sequence[AddedFile]) -> None:
     """Print what was added to an index, and how many pairs it has now."""
     for facts in added:
         print_line(_format_added(facts))
     print_line(f"{index.store.where}: {count(len(index.store), 'pair')}")
 
 
-def _format_added(facts: Added) -> str:
+def _format_added(facts: AddedFile) -> str:
     if facts.before and not facts.added:
         text = f"{facts.file}: already in the index ({count(facts.before, 'pair')}); nothing added"
     elif facts.before:
@@ -190,7 +190,7 @@ def _size(address: str) -> int:
 
 
 def _search(args: argparse.Namespace) -> int:
-    from interloq.data.jsonl import to_json
+    from interloq.data.records.jsonl import to_json
     from interloq.retrieve.index import open_index
     from interloq.retrieve.retriever import Query
 

@@ -24,11 +24,11 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
-from interloq.cli.output import exit_code, mark_incomplete, verb_output
-from interloq.cli.paths import check_paths
-from interloq.data.write_errors import hint, is_of_files, one_line
+from interloq.cli.shared.output import exit_code, mark_incomplete, verb_output
+from interloq.cli.shared.paths import check_paths
+from interloq.data.files.write_errors import hint, is_of_files, one_line
 from interloq.errors import InputError, InterloqError, RejectedWarning, nearest
-from interloq.report.console import print_line, print_stderr, table_format
+from interloq.terminal.console import print_line, print_stderr, table_format
 from interloq.version import __version__
 
 VERBS = {
@@ -140,7 +140,7 @@ def _run(verb: str, arguments: Sequence[str]) -> int:
         try:
             code: int = importlib.import_module(f"interloq.cli.{verb}").run(args)
         except ModuleNotFoundError as error:
-            from interloq.report.installation import missing_dependency
+            from interloq.cli.shared.installation import missing_dependency
 
             if missing := missing_dependency(f"interloq {verb}", error):
                 raise missing from error

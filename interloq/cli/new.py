@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import argparse
 
-from interloq.cli.paths import OutputPath
-from interloq.report.console import print_line
+from interloq.cli.shared.paths import OutputPath
+from interloq.terminal.console import print_line
 
 EXAMPLES = """\
   interloq new evaluation

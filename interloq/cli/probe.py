@@ -6,16 +6,16 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from interloq.cli.arguments import add_common, add_map, add_trust
-from interloq.cli.limits import add_limits, limited
-from interloq.cli.output import BadLines, mark_incomplete
-from interloq.cli.paths import InputPath
-from interloq.cli.progress import stage_progress
+from interloq.cli.shared.arguments import add_common, add_map, add_trust
+from interloq.cli.shared.limits import add_limits, limited
+from interloq.cli.shared.output import BadLineReporter, mark_incomplete
+from interloq.cli.shared.paths import InputPath
+from interloq.cli.shared.progress import stage_progress
 from interloq.errors import count
-from interloq.report.console import print_json, print_line, print_notes, print_signatures, print_table
+from interloq.terminal.console import print_json, print_line, print_notes, print_signatures, print_table
 
 if TYPE_CHECKING:
-    from interloq.metrics.probe import Probe
+    from interloq.score.probe import Probe
 
 EXAMPLES = """\
   interloq probe chrf
@@ -45,9 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from interloq.metrics.probe import probe_file
+    from interloq.score.probe import probe_file
 
-    bad = BadLines()
+    bad = BadLineReporter()
     with limited(args):
         probed = probe_file(
             args.metric,
@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
 
 def print_probe(probed: Probe) -> None:
     """Print the effect of each perturbation, notes and the signature."""
-    from interloq.report.probe_text import probe_table
+    from interloq.terminal.probe_text import probe_table
 
     title = f"{probed.metric}: {count(probed.n, 'reply', 'replies')}, each changed in {len(probed.rows)} ways"
     print_table(title, *probe_table(probed))

@@ -8,17 +8,17 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from interloq.cli import preferences
-from interloq.cli.arguments import add_common
-from interloq.cli.output import BadLines
-from interloq.cli.paths import InputPath
-from interloq.cli.progress import stage_progress
+from interloq.cli.shared import preferences
+from interloq.cli.shared.arguments import add_common
+from interloq.cli.shared.output import BadLineReporter
+from interloq.cli.shared.paths import InputPath
+from interloq.cli.shared.progress import stage_progress
 from interloq.errors import InputError, count
-from interloq.report.console import interval, number, p_value, print_json, print_line, print_signatures, print_table
+from interloq.terminal.console import interval, number, p_value, print_json, print_line, print_signatures, print_table
 
 if TYPE_CHECKING:
-    from interloq.meta.ranking import Difference, Ranking, Standing
-    from interloq.meta.survival import Survival
+    from interloq.rank.ranking import Difference, Ranking, Standing
+    from interloq.rank.survival import Survival
 
 SHOWN_TURNS = (1, 2, 5, 10, 20, 50)  # of survival curves
 EXAMPLES = """\
@@ -32,7 +32,7 @@ EXAMPLES = """\
 
 
 def add_score_files(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
-    """Add the arguments for the files that `interloq.meta.rank_file` reads."""
+    """Add the arguments for the files that `interloq.rank.rank_file` reads."""
     parser.add_argument(
         "scores",
         nargs="+",
@@ -132,10 +132,10 @@ def run(args: argparse.Namespace) -> int:
         return preferences.rank(args)
     if not args.dialogues:
         raise InputError("no dialogues given", hint="add --dialogues FILE, or rank a file of preferences")
-    from interloq.meta.rank_file import rank_file
+    from interloq.rank.rank_file import rank_file
 
-    bad = BadLines()
-    found = rank_file(
+    bad = BadLineReporter()
+    ranked = rank_file(
         args.scores,
         args.dialogues,
         metric=args.metric,
@@ -156,11 +156,11 @@ def run(args: argparse.Namespace) -> int:
     )
     bad.close()
     if args.json:
-        print_json(asdict(found))
+        print_json(asdict(ranked))
     else:
-        for metric, why in found.unranked.items():
+        for metric, why in ranked.unranked.items():
             print_line(f"not ranked by {metric}: {why}")
-        for ranking in found.rankings:
+        for ranking in ranked.rankings:
             print_ranking(ranking)
     return 0
 
@@ -190,7 +190,7 @@ def print_ranking(ranking: Ranking) -> None:
 
 
 def _row(standing: Standing) -> list[str]:
-    from interloq.meta.ranking import format_range
+    from interloq.rank.ranking import format_range
 
     ranks = format_range(standing.rank_range)
     best = "" if standing.best is None else f"{standing.best:.2f}"
@@ -235,9 +235,9 @@ def _agreement(estimate: Any) -> list[str]:
 
 def _reasons(standings: Sequence[Standing]) -> list[str]:
     """Why dialogues have no score, and what went wrong in others."""
-    found = []
+    reasons = []
     for standing in standings:
-        found += [f"{standing.system}: unscored, {reason} ({n})" for reason, n in standing.reasons.items()]
+        reasons += [f"{standing.system}: unscored, {reason} ({n})" for reason, n in standing.reasons.items()]
         rest = {what: n - standing.reasons.get(what, 0) for what, n in standing.failures.items()}
-        found += [f"{standing.system}: failure in a scored dialogue, {what} ({n})" for what, n in rest.items() if n]
-    return found
+        reasons += [f"{standing.system}: failure in a scored dialogue, {what} ({n})" for what, n in rest.items() if n]
+    return reasons

@@ -6,14 +6,14 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from interloq.cli.arguments import add_common, add_map, add_output, add_samples
-from interloq.cli.limits import add_limits, limited
-from interloq.cli.output import BadLines, mark_incomplete
-from interloq.cli.progress import stage_progress
+from interloq.cli.shared.arguments import add_common, add_map, add_output, add_samples
+from interloq.cli.shared.limits import add_limits, limited
+from interloq.cli.shared.output import BadLineReporter, mark_incomplete
+from interloq.cli.shared.progress import stage_progress
 from interloq.errors import count
 from interloq.rate.rater import BATCH
-from interloq.report.console import MISSING, number, print_json, print_line, print_signatures, print_table
 from interloq.signature import Signature
+from interloq.terminal.console import MISSING, number, print_json, print_line, print_signatures, print_table
 
 EXAMPLES = """\
   interloq rate extended.jsonl --rater "gru(model='rater')" -o rated.jsonl
@@ -44,9 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from interloq.pipelines.rate_file import rate_file
+    from interloq.rate.rate_file import rate_file
 
-    bad = BadLines()
+    bad = BadLineReporter()
     with limited(args):
         facts = rate_file(
             args.samples,

@@ -6,14 +6,14 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from interloq.cli.arguments import add_common, add_list, add_map, add_output
-from interloq.cli.output import BadLines
-from interloq.cli.paths import InputPath
-from interloq.cli.progress import progress
 from interloq.cli.rank import add_direction
+from interloq.cli.shared.arguments import add_common, add_list, add_map, add_output
+from interloq.cli.shared.output import BadLineReporter
+from interloq.cli.shared.paths import InputPath
+from interloq.cli.shared.progress import progress
 from interloq.errors import count
-from interloq.report.console import print_json, print_line
 from interloq.report.page import TITLE
+from interloq.terminal.console import print_json, print_line
 
 if TYPE_CHECKING:
     from interloq.report.report_file import Report
@@ -94,7 +94,7 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from interloq.report.report_file import report_file
 
-    bad = BadLines()
+    bad = BadLineReporter()
     with progress("report", quiet=args.quiet):
         report = report_file(
             args.scores,

@@ -7,14 +7,14 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from interloq.cli.arguments import add_common, add_drop_own_replies, add_map, add_trust, add_without_system
-from interloq.cli.limits import add_limits, announcer
-from interloq.cli.output import BadLines, mark_incomplete
-from interloq.cli.paths import InputPath, OutputFile
-from interloq.cli.progress import stage_progress
+from interloq.cli.shared.arguments import add_common, add_drop_own_replies, add_map, add_trust, add_without_system
+from interloq.cli.shared.limits import add_limits, announcer
+from interloq.cli.shared.output import BadLineReporter, mark_incomplete
+from interloq.cli.shared.paths import InputPath, OutputFile
+from interloq.cli.shared.progress import stage_progress
 from interloq.errors import InputError, count
 from interloq.records import Result
-from interloq.report.console import (
+from interloq.terminal.console import (
     interval,
     number,
     print_json,
@@ -26,7 +26,7 @@ from interloq.report.console import (
 )
 
 if TYPE_CHECKING:
-    from interloq.pipelines.score_file import Scored
+    from interloq.score.score_file import Scored
 
 EXAMPLES = """\
   interloq score replies.jsonl
@@ -92,11 +92,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.list:
         return _list(args)
-    from interloq.pipelines.score_file import score_file
+    from interloq.score.score_file import score_file
 
     if not args.samples:
         raise InputError("no file of samples given", hint="try: interloq score samples.jsonl")
-    bad = BadLines()
+    bad = BadLineReporter()
     scored = score_file(
         args.samples,
         args.metric,

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from interloq.cli.paths import InputPath
-from interloq.report.console import MISSING, print_json, print_line
+from interloq.cli.shared.paths import InputPath
+from interloq.terminal.console import MISSING, print_json, print_line
 
 if TYPE_CHECKING:
-    from interloq.meta.signatures import Difference
+    from interloq.score.signatures import SignatureDifference
     from interloq.signature import Signature
 
 EXAMPLES = """\
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from interloq.meta.signatures import differences, read_signatures
+    from interloq.score.signatures import differences, read_signatures
 
     first = read_signatures(args.scores)
     if not args.other:
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _explain(signatures: dict[str, Signature], *, json: bool) -> None:
-    from interloq.meta.signatures import explained
+    from interloq.score.signatures import explained
 
     if json:
         print_json({metric: {"short": s.short, **asdict(s)} for metric, s in signatures.items()})
@@ -61,7 +61,7 @@ def _explain(signatures: dict[str, Signature], *, json: bool) -> None:
         print_line()
 
 
-def _compare(first: str, second: str, found: Sequence[Difference]) -> None:
+def _compare(first: str, second: str, found: Sequence[SignatureDifference]) -> None:
     """Print differences one below the other, because values are too long for columns."""
     if not found:
         print_line(f"{first} and {second} have the same signatures")

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TypeVar
 
-from interloq.data.files import lines
+from interloq.data.files.opening import lines
 
 T = TypeVar("T")
 Step = Callable[[int], None]
@@ -21,19 +21,25 @@ def silent(label: str, total: int | None = None) -> AbstractContextManager[Step]
 
 
 def counted(records: Iterable[T], step: Step) -> Iterator[T]:
-    """The records; `step` is called for each of them."""
+    """Yield the records; `step` is called for each of them."""
     for record in records:
         step(1)
         yield record
 
 
 def lines_ahead(path: str | Path, progress: Progress) -> int | None:
-    """Number of lines to read, if progress is shown; None for a pipe."""
-    return None if progress is silent or str(path) == "-" else sum(1 for _ in lines(path))
+    """Return the number of lines to read, if progress is shown; None for a pipe."""
+    if progress is silent or str(path) == "-":
+        return None
+    return sum(1 for _ in lines(path))
 
 
 def format_duration(seconds: float) -> str:
-    """A duration for people: `2 h 5 min`, `3 min 20 s`, `4 s`."""
+    """Return a duration for people: `2 h 5 min`, `3 min 20 s`, `4 s`."""
     minutes, seconds = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
+    if hours:
+        return f"{hours} h {minutes} min"
+    if minutes:
+        return f"{minutes} min {seconds} s"
+    return f"{seconds} s"

@@ -15,9 +15,9 @@ from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 
-from interloq.data.durable import make_folder
-from interloq.data.files import read_small
-from interloq.data.write_errors import writing
+from interloq.data.files.durable import make_folder
+from interloq.data.files.opening import read_small
+from interloq.data.files.write_errors import writing
 from interloq.errors import InputError
 from interloq.records import Dialogue, Rating, Sample, Turn
 
@@ -44,7 +44,7 @@ class Pseudonyms:
         return self._known[user]
 
     def dialogue(self, dialogue: Dialogue) -> Dialogue:
-        """A dialogue with pseudonyms for speakers, raters and for ids of speakers within its id and occasion."""
+        """Return a dialogue with pseudonyms for speakers, raters and for ids of speakers within its id and occasion."""
         name = self._unless(dialogue.systems)
         users = {turn.speaker for turn in dialogue.turns} - dialogue.systems.keys()
         return replace(
@@ -57,7 +57,7 @@ class Pseudonyms:
         )
 
     def sample(self, sample: Sample) -> Sample:
-        """A sample with pseudonyms for speakers, raters and for ids of both within its id and dialogue."""
+        """Return a sample with pseudonyms for speakers, raters and for ids of both within its id and dialogue."""
         name = self._unless({sample.system: ""})
         users = {turn.speaker for turn in sample.context} | {rating.rater for rating in sample.ratings}
         users -= {sample.system, ""}
@@ -77,17 +77,19 @@ class Pseudonyms:
 
 
 def pseudonyms(key: str | Path | None = None, *, keep: bool = False) -> Pseudonyms | None:
-    """Pseudonyms with this key (see `read_key`); None to keep ids as they are."""
-    return None if keep else Pseudonyms(read_key(key))
+    """Return pseudonyms with this key (see `read_key`); None to keep ids as they are."""
+    if keep:
+        return None
+    return Pseudonyms(read_key(key))
 
 
 def is_pseudonym(user: str) -> bool:
-    """Whether an id looks like a pseudonym."""
+    """Return whether an id looks like a pseudonym."""
     return bool(_PSEUDONYM.fullmatch(user))
 
 
 def names_of(user: str, key: str | Path | None = None) -> frozenset[str]:
-    """All ids of one user: the given one and its pseudonym, unless it is a pseudonym or there is no key yet."""
+    """Return all ids of one user: the given one and its pseudonym, unless it is a pseudonym or there is no key yet."""
     if is_pseudonym(user):
         return frozenset({user})
     if key is None and not key_file().exists():  # a key made now could not have hashed anything
@@ -98,7 +100,7 @@ def names_of(user: str, key: str | Path | None = None) -> frozenset[str]:
 
 
 def read_key(source: str | Path | None = None) -> str:
-    """The key in a file, or in the environment variable NAME for `env:NAME`. A file that is missing is made.
+    """Return the key in a file, or in the environment variable NAME for `env:NAME`. A file that is missing is made.
 
     The default is the file `interloq/user.key` in the folder for settings ($XDG_CONFIG_HOME or ~/.config).
     """
@@ -112,7 +114,7 @@ def read_key(source: str | Path | None = None) -> str:
 
 
 def key_file() -> Path:
-    """The file with the key unless another one is named."""
+    """Return the file with the key unless another one is named."""
     base = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
     return base / "interloq" / "user.key"
 

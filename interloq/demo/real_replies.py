@@ -28,12 +28,12 @@ _GREETING = re.compile(
 def real_replies(pairs: Sequence[Pair]) -> list[Sample]:
     """One sample per question and system, in the order of the questions."""
     rng = np.random.default_rng(SEED)
-    found: list[Sample] = []
+    samples: list[Sample] = []
     for gold, other in _answered_twice(pairs):
         replies = {"person": other.response, "random": _elsewhere(pairs, gold, rng), "parrot": gold.utterance}
-        number = f"{len(found) // len(replies) + 1:03d}"
-        found += [_sample(number, system, reply, gold) for system, reply in replies.items()]
-    return found
+        number = f"{len(samples) // len(replies) + 1:03d}"
+        samples += [_sample(number, system, reply, gold) for system, reply in replies.items()]
+    return samples
 
 
 def _answered_twice(pairs: Sequence[Pair]) -> Iterator[tuple[Pair, Pair]]:

@@ -14,7 +14,7 @@ TOKENIZERS = {"en": "13a", "ja": "char", "zh": "zh"}
 
 
 @dataclass(frozen=True)
-class Step:
+class DemoStep:
     """One step of the demo: its purpose, its command, and the function that does the same."""
 
     why: str

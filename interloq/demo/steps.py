@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from interloq.compare.compare_options import CompareOptions
 from interloq.demo import folder as files
 from interloq.demo.logs import (
     COMPARISON,
@@ -22,17 +23,16 @@ from interloq.demo.logs import (
     reading_steps,
     report_step,
 )
-from interloq.demo.step import TOKENIZERS, Step, quoted
-from interloq.meta.compare_options import CompareOptions
-from interloq.pipelines.curve_file import curve_file
-from interloq.pipelines.score_file import score_file
+from interloq.demo.step import TOKENIZERS, DemoStep, quoted
+from interloq.reliability.curve_file import curve_file
+from interloq.score.score_file import score_file
 
 VERSIONS = "generic", "attentive"  # systems that are compared as the old and the new version of one
 WRITTEN = """
 These samples and their ratings were written for this demo; nobody gave the ratings."""
 
 
-def demo_steps(folder: Path, language: str) -> Iterator[Step | str]:
+def demo_steps(folder: Path, language: str) -> Iterator[DemoStep | str]:
     """The steps in order, with texts to print between them. Each step must be run before the next is asked for."""
     files.prepare(folder, language)
     yield from (_first_table(folder), _comparison(folder), WRITTEN)
@@ -59,16 +59,16 @@ def _skipped(what: str, modules: tuple[str, ...], extra: str) -> str:
     return f"\n{what}: not installed: {', '.join(missing(modules))}; run: pip install 'interloq[{extra}]'"
 
 
-def _first_table(folder: Path) -> Step:
+def _first_table(folder: Path) -> DemoStep:
     samples = str(folder / "samples.jsonl")
-    return Step(
+    return DemoStep(
         "Score the replies of four systems, each with one reference.",
         ["score", samples],
         lambda progress: score_file(samples, progress=progress),
     )
 
 
-def _comparison(folder: Path) -> Step:
+def _comparison(folder: Path) -> DemoStep:
     old, new = VERSIONS
     return comparison_step(
         f"Is {new} better than {old}? Compare their replies to the same utterances.",
@@ -78,7 +78,7 @@ def _comparison(folder: Path) -> Step:
     )
 
 
-def _reference_sets(folder: Path, language: str) -> list[Step]:
+def _reference_sets(folder: Path, language: str) -> list[DemoStep]:
     """Steps that show how the same metric agrees with the ratings with a strong and with a weak reference set."""
     metric, sizes = f"bleu_star(tokenizer={quoted(TOKENIZERS[language])})", [1, 2]
     reasons = {
@@ -86,9 +86,9 @@ def _reference_sets(folder: Path, language: str) -> list[Step]:
         "weak": "A weak one: with a wrong reply and the utterance itself as references, the same metric misleads.",
     }
 
-    def step(name: str, why: str) -> Step:
+    def step(name: str, why: str) -> DemoStep:
         samples = str(folder / f"{name}.jsonl")
-        return Step(
+        return DemoStep(
             why,
             ["reliability", "curve", samples, "-m", metric, "--sizes", "1,2"],
             lambda progress: curve_file(samples, [metric], sizes=sizes, progress=progress),

@@ -28,7 +28,7 @@ LARGEST = 100.0  # temperature: above it every probability is near one half; its
 
 
 @dataclass(frozen=True, slots=True)
-class Bin:
+class CalibrationBin:
     """Probabilities from `low` to `high`; confidence and share are None for an empty bin."""
 
     low: float
@@ -38,7 +38,7 @@ class Bin:
     positive: float | None  # share of valid replies
 
 
-def reliability(probabilities: ArrayLike, labels: ArrayLike, *, bins: int = 10) -> list[Bin]:
+def reliability(probabilities: ArrayLike, labels: ArrayLike, *, bins: int = 10) -> list[CalibrationBin]:
     """Reliability table. A probability on the edge of two bins counts in the upper one."""
     p, y = _checked(probabilities, labels, probabilities=True)
     if bins < 1:
@@ -47,18 +47,20 @@ def reliability(probabilities: ArrayLike, labels: ArrayLike, *, bins: int = 10) 
     return [_bin(b / bins, (b + 1) / bins, p[which == b], y[which == b]) for b in range(bins)]
 
 
-def _bin(low: float, high: float, p: Array, y: Array) -> Bin:
-    return Bin(low, high, len(p), float(p.mean()), float(y.mean())) if len(p) else Bin(low, high, 0, None, None)
+def _bin(low: float, high: float, p: Array, y: Array) -> CalibrationBin:
+    if not len(p):
+        return CalibrationBin(low, high, 0, None, None)
+    return CalibrationBin(low, high, len(p), float(p.mean()), float(y.mean()))
 
 
-def calibration_error(table: Sequence[Bin]) -> float:
+def calibration_error(table: Sequence[CalibrationBin]) -> float:
     """ECE of a reliability table."""
     known = [(row.count, row.confidence or 0.0, row.positive or 0.0) for row in table if row.count]
     return sum(n * abs(positive - confidence) for n, confidence, positive in known) / sum(n for n, *_ in known)
 
 
 def brier_score(probabilities: ArrayLike, labels: ArrayLike) -> float:
-    """Mean squared difference between probabilities and labels."""
+    """Return the mean squared difference between probabilities and labels."""
     p, y = _checked(probabilities, labels, probabilities=True)
     return float(np.mean((p - y) ** 2))
 
@@ -76,7 +78,7 @@ def probabilities(logits: ArrayLike, temperature: float = 1.0) -> Array:
 
 
 def fit_temperature(logits: ArrayLike, labels: ArrayLike) -> float:
-    """The T from 1/100 to 100 that makes the labels most likely; 1 if no other T is better.
+    """Return the T from 1/100 to 100 that makes the labels most likely; 1 if no other T is better.
 
     In 1/T the NLL is convex and its slope Σ z·(P(z/T) − y) increases: bisection finds its zero to the last bit.
     """
@@ -89,13 +91,15 @@ def fit_temperature(logits: ArrayLike, labels: ArrayLike) -> float:
             low = middle
         else:
             high = middle
-    found = 1 / low
-    before, after = negative_log_likelihood(z, y), negative_log_likelihood(z / found, y)
-    return found if after < before * (1 - ROUNDING) else 1.0
+    temperature = 1 / low
+    before, after = negative_log_likelihood(z, y), negative_log_likelihood(z / temperature, y)
+    if after < before * (1 - ROUNDING):
+        return temperature
+    return 1.0
 
 
 def calibration(logits: ArrayLike, labels: ArrayLike, *, bins: int = 10) -> dict[str, Any]:
-    """All of these values before and after scaling: the content of `calibration.json`."""
+    """Return all of these values before and after scaling: the content of `calibration.json`."""
     temperature = fit_temperature(logits, labels)
     scaled = np.asarray(logits, dtype=np.float64) / temperature
     return {**_facts(logits, labels, bins), "temperature": temperature, "scaled": _facts(scaled, labels, bins)}

@@ -15,9 +15,9 @@ from typing import Any
 
 import torch
 
-from interloq.data.durable import atomic_folder, remove
-from interloq.data.files import read_json, reading_saved, write_json
-from interloq.data.folders import inside
+from interloq.data.files.durable import atomic_folder, remove
+from interloq.data.files.folders import inside
+from interloq.data.files.opening import read_json, reading_saved, write_json
 from interloq.errors import InputError
 from interloq.learn.store import read_tensors, write_tensors
 

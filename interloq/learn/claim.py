@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from interloq.data.durable import discard, locked, make_folder
-from interloq.data.files import read_json, write_json
-from interloq.data.folders import contents, inside, is_free
-from interloq.data.write_errors import writing
+from interloq.data.files.durable import discard, locked, make_folder
+from interloq.data.files.folders import contents, inside, is_free
+from interloq.data.files.opening import read_json, write_json
+from interloq.data.files.write_errors import writing
 from interloq.errors import InputError
 
 JOB, LOCK, WORK = "job.json", "lock", "work"

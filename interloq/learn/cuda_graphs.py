@@ -22,7 +22,7 @@ SEEN = 1  # batches of a shape computed without a graph first, so that torch loa
 
 
 def mapped(batch: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
-    """The same batch with each of its tensors changed; batches are dataclasses of tensors, plain values and others."""
+    """Return the batch with each of its tensors changed; batches are dataclasses of tensors and other values."""
     if isinstance(batch, torch.Tensor):
         return change(batch)
     if not is_dataclass(batch) or isinstance(batch, type):
@@ -31,10 +31,15 @@ def mapped(batch: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
 
 
 def tensors(batch: Any) -> list[torch.Tensor]:
-    """All tensors of a batch, in order."""
-    found: list[torch.Tensor] = []
-    mapped(batch, lambda tensor: found.append(tensor) or tensor)  # type: ignore[func-returns-value]
-    return found
+    """Return all tensors of a batch, in order."""
+    if isinstance(batch, torch.Tensor):
+        return [batch]
+    if not is_dataclass(batch) or isinstance(batch, type):
+        return []
+    tensors_of_batch: list[torch.Tensor] = []
+    for item in fields(batch):
+        tensors_of_batch += tensors(getattr(batch, item.name))
+    return tensors_of_batch
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +119,7 @@ def _replayed(recorded: Recorded, batch: Any, examples: int) -> torch.Tensor:
 
 
 def _shape(batch: Any) -> Any:
-    """Key of a batch's graph: shapes and types of its tensors, and all other values."""
+    """Return the key of a batch's graph: shapes and types of its tensors, and all other values."""
     if isinstance(batch, torch.Tensor):
         return tuple(batch.shape), batch.dtype
     if not is_dataclass(batch):

@@ -50,7 +50,7 @@ def compile_layers(network: torch.nn.Module) -> None:
 
 
 def mixed_precision(training: Training, device: torch.device) -> bool:
-    """Whether matrix products are computed in bf16."""
+    """Return whether matrix products are computed in bf16."""
     return training.amp == "bf16" or (training.amp == "auto" and device.type == "cuda")
 
 

@@ -43,13 +43,13 @@ class Task(Protocol):
     network: torch.nn.Module
 
     def batches(self, part: Part, epoch: int) -> Sequence[Examples]:
-        """Examples of each batch, in order; the same for the same part and epoch. Dev has one order."""
+        """Return examples of each batch, in order; the same for the same part and epoch. Dev has one order."""
 
     def prepare(self, part: Part, examples: Examples) -> Any:
         """Input of `loss`, on the CPU. Called in advance in another thread, so it must not touch the network."""
 
     def loss(self, prepared: Any) -> torch.Tensor:
-        """Sum of the losses of a batch's examples."""
+        """Return the sum of the losses of a batch's examples."""
 
 
 def fit(
@@ -199,16 +199,18 @@ class _Fit:
             return self.task.loss(prepared)
 
     def _rate(self) -> float:
-        """Factor of the learning rate at the next step."""
+        """Return the factor of the learning rate at the next step."""
         total = self.training.epochs * self.steps_per_epoch
         step = self.state.epoch * self.steps_per_epoch + self.state.batches // self.training.accumulate
         warm = self.training.warmup * total
         if step < warm:
-            return (step + 1) / warm if warm > 1 else 1.0
-        return 1.0 if self.training.schedule == "constant" else (total - step) / max(1.0, total - warm)
+            return (step + 1) / max(1.0, warm)
+        if self.training.schedule == "constant":
+            return 1.0
+        return (total - step) / max(1.0, total - warm)
 
     def dev_loss(self) -> float:
-        """Mean loss of the dev part."""
+        """Return the mean loss of the dev part."""
         batches = self.task.batches("dev", 0)
         if not len(batches):
             raise InputError("the dev part is empty", hint="use more data, or a larger dev part")
@@ -223,8 +225,8 @@ class _Fit:
         waiting: list[tuple[int, Any]] = []
         with ThreadPoolExecutor(max_workers=1) as pool:
             for batch in batches:
-                own = self.processes.share(batch)
-                waiting.append((len(batch), pool.submit(self._ready, part, own) if len(own) else None))
+                share = self.processes.share(batch)
+                waiting.append((len(batch), pool.submit(self._ready, part, share) if len(share) else None))
                 if len(waiting) > AHEAD:
                     n, ready = waiting.pop(0)
                     yield n, ready.result() if ready else None
@@ -232,9 +234,11 @@ class _Fit:
                 yield n, ready.result() if ready else None
 
     def _ready(self, part: Part, examples: Examples) -> Any:
-        """A batch on the CPU; if it goes to a GPU, in memory that the GPU reads while it computes."""
+        """Return a batch on the CPU; if it goes to a GPU, in memory that the GPU reads while it computes."""
         prepared = self.task.prepare(part, examples)
-        return mapped(prepared, torch.Tensor.pin_memory) if self.processes.device.type == "cuda" else prepared
+        if self.processes.device.type != "cuda":
+            return prepared
+        return mapped(prepared, torch.Tensor.pin_memory)
 
     # ---- checkpoints -------------------------------------------------------------------------------------------------
 

@@ -4,6 +4,17 @@
 A job provides settings, examples and a task; `train` does the rest. It claims the folder, lets the first process
 prepare the examples in `<folder>/work`, trains, saves the model and removes the temporary files. If run again, it
 resumes after the last completed stage or checkpoint. The facts file is written last: it marks the model as complete.
+
+The calls of a run, in order:
+
+1. `train(job, folder)`: `Processes.joined` joins the processes of the run, `fixed_threads` fixes the number of threads.
+2. `claim` (first process): lock the folder; refuse it if it belongs to another job, stop if this one is done.
+3. `job.prepare(run)` (first process): write the examples to `<folder>/work`.
+4. `job.fit_task(run)`: `job.task(run)` builds the network and opens the examples, `job.fit` calls `fit.fit`, the loop:
+   per epoch `task.batches`, per batch `task.prepare` and `task.loss`, then the dev loss and a checkpoint.
+5. `job.facts(task, run, curve)` (first process): measure the trained network; its calibration goes to its own file.
+6. `job.save(...)` (first process): extra files, learning curve, weights, and the facts last.
+7. `clear_work` removes `<folder>/work`; `job.verdict(facts)` is reported; `job.read(folder)` returns the facts.
 """
 
 from __future__ import annotations
@@ -17,7 +28,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import torch
 
-from interloq.data.files import write_json
+from interloq.data.files.opening import write_json
 from interloq.data.progress import Progress, silent
 from interloq.errors import InputError
 from interloq.learn.calibrate import CALIBRATION
@@ -76,22 +87,22 @@ class Job(ABC, Generic[AnyTask]):
 
     @abstractmethod
     def task(self, run: Run) -> AnyTask:
-        """The untrained network with its examples."""
+        """Return the untrained network with its examples."""
 
     @abstractmethod
     def facts(self, task: AnyTask, run: Run, curve: Curve) -> dict[str, Any]:
-        """Facts about the trained network; a "calibration" among them is saved in its own file."""
+        """Return facts about the trained network; a "calibration" among them is saved in its own file."""
 
     def dependencies(self) -> Sequence[str]:
-        """Ids of what affects the result besides settings and source: models, tokenizers."""
+        """Return ids of what affects the result besides settings and source: models, tokenizers."""
         return ()
 
     def started(self, work: Path) -> bool:
-        """Whether the work is worth keeping if another job wants the folder."""
+        """Return whether the work is worth keeping if another job wants the folder."""
         return Checkpoint(work, "").found() is not None
 
     def matches(self, facts: dict[str, Any]) -> bool:
-        """Whether the facts of a trained folder are from this job."""
+        """Return whether the facts of a trained folder are from this job."""
         return facts.get("job") == self.name
 
     def fit_task(self, run: Run) -> tuple[AnyTask, Curve]:
@@ -118,7 +129,7 @@ class Job(ABC, Generic[AnyTask]):
         return ""
 
     def read(self, folder: Path) -> dict[str, Any]:
-        """Facts of a trained folder."""
+        """Return facts of a trained folder."""
         return read_facts(folder, kind=self.kind)
 
     # ---- what all jobs share -----------------------------------------------------------------------------------------
@@ -149,10 +160,14 @@ class Job(ABC, Generic[AnyTask]):
         return curve
 
     def base_facts(self, curve: Curve, **dependencies: str) -> dict[str, Any]:
-        """Kind, signature and best epoch."""
+        """Return the kind, signature and best epoch."""
         devices = "+".join(dict.fromkeys(epoch["device"] for epoch in curve))
         parts = {"training": full_spec(self.training), **dependencies, "source": self.source, "device": devices}
         return {"kind": self.kind, "signature": str(signed(self.settings, **parts)), "best": best_epoch(curve)}
+
+
+def _report_nothing(_: str) -> None:
+    pass
 
 
 def train(
@@ -161,12 +176,13 @@ def train(
     *,
     device: str = "auto",
     progress: Progress = silent,
-    report: Report = lambda _: None,
+    report: Report = _report_nothing,
 ) -> dict[str, Any]:
     """Train and save to `folder`; an interrupted job resumes. Returns the facts."""
     folder = Path(folder).resolve()
     with Processes.joined(device) as processes, fixed_threads(job.training.threads, processes.device):
-        report = report if processes.first else lambda _: None
+        if not processes.first:
+            report = _report_nothing
         run = Run(job.name, folder / WORK, processes, device, progress, report)
         with _claim(job, folder, run) if processes.first else nullcontext(True) as done:
             if not done:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from interloq.data.files import read_json, reading_saved, write_json
+from interloq.data.files.opening import read_json, reading_saved, write_json
 
 CURVE, TIMES = "learning_curve.json", "training_times.json"
 Epoch = Mapping[str, Any]
@@ -18,22 +18,23 @@ Epoch = Mapping[str, Any]
 
 def write_curve(folder: Path, signature: str, epochs: Sequence[Epoch]) -> None:
     """Write the losses of every epoch, and their times to a separate file."""
-    write_json(folder / CURVE, {"signature": signature, "epochs": [untimed(epoch) for epoch in epochs]})
-    write_json(folder / TIMES, {"epochs": [{name: epoch[name] for name in ("epoch", "seconds")} for epoch in epochs]})
+    times = [{"epoch": epoch["epoch"], "seconds": epoch["seconds"]} for epoch in epochs]
+    write_json(folder / CURVE, {"signature": signature, "epochs": list(map(untimed, epochs))})
+    write_json(folder / TIMES, {"epochs": times})
 
 
 def read_curve(folder: str | Path) -> list[dict[str, Any]]:
-    """Epochs of a trained model; none if it was not trained in epochs."""
+    """Return epochs of a trained model; none if it was not trained in epochs."""
     path = Path(folder) / CURVE
     with reading_saved(folder):
         return list(read_json(path)["epochs"]) if path.exists() else []
 
 
 def best_epoch(epochs: Sequence[Epoch]) -> dict[str, Any]:
-    """The epoch whose weights were kept, without its time, so that a model's facts do not depend on the machine."""
+    """Return the epoch whose weights were kept, without its time, which depends on the machine."""
     return untimed(min(epochs, key=lambda epoch: float(epoch["dev_loss"])))
 
 
 def untimed(epoch: Epoch) -> dict[str, Any]:
-    """An epoch without its time."""
+    """Return an epoch without its time."""
     return {name: value for name, value in epoch.items() if name != "seconds"}

@@ -41,7 +41,7 @@ class Update(torch.nn.Module):  # type: ignore[misc]
         self.scale = settings.low_rank_scale
 
     def forward(self, weight: torch.Tensor) -> torch.Tensor:
-        """The weights with the update."""
+        """Return the weights with the update."""
         return weight + self.scale * (self.b @ self.a)
 
 
@@ -71,7 +71,7 @@ def merge(network: CrossEncoder) -> None:
 
 
 def stored_tensors(network: torch.nn.Module) -> dict[str, torch.Tensor]:
-    """All weights of a network; if it has updates, only those that were trained, in half precision."""
+    """Return all weights of a network; if it has updates, only those that were trained, in half precision."""
     if not has_updates(network):
         return dict(network.state_dict())
     return {name: parameter.detach().to(STORED) for name, parameter in _trained(network)}
@@ -97,7 +97,7 @@ def add_stored(network: CrossEncoder, settings: LowRank, tensors: Mapping[str, t
 
 
 def has_updates(network: torch.nn.Module) -> bool:
-    """Whether a network has low-rank updates that are not merged."""
+    """Return whether a network has low-rank updates that are not merged."""
     return any(isinstance(module, Update) for module in network.modules())
 
 
@@ -109,7 +109,7 @@ def _trained(network: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Parameter
 
 
 def _layers(network: CrossEncoder) -> Iterator[tuple[str, torch.nn.Module]]:
-    """The linear layers of the encoder; GPT-2's are Conv1D."""
+    """Yield the linear layers of the encoder; GPT-2's are Conv1D."""
     from transformers.pytorch_utils import Conv1D
 
     for name, module in network.encoder.named_modules():

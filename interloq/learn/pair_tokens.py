@@ -17,9 +17,9 @@ import orjson
 from numpy.typing import NDArray
 
 from interloq.data.batched import batched
-from interloq.data.files import read_json, reading_saved, replacing
-from interloq.data.token_texts import Texts
-from interloq.data.unseen_texts import Distinct
+from interloq.data.files.opening import read_json, reading_saved, replacing
+from interloq.data.text.token_texts import Texts
+from interloq.data.text.unseen_texts import UnseenTexts
 from interloq.errors import InputError, count
 from interloq.records import Pair
 from interloq.signature import fingerprint
@@ -35,7 +35,7 @@ class TextTokenizer(Protocol):
     """Turns texts into token ids: `Pieces`, `Subwords`."""
 
     def texts(self, texts: Sequence[str]) -> Texts:
-        """Texts as token ids."""
+        """Return texts as token ids."""
 
 
 class SplitPairs:
@@ -48,11 +48,11 @@ class SplitPairs:
 
     @staticmethod
     def written(folder: Path) -> bool:
-        """Whether a folder is complete: the facts are written last."""
+        """Return whether a folder is complete: the facts are written last."""
         return (folder / FACTS).exists()
 
     def rows(self, part: Part) -> NDArray[np.int32]:
-        """Pairs of a part."""
+        """Return pairs of a part."""
         return self.pairs[: self.dev] if part == "dev" else self.pairs[self.dev :]
 
     @property
@@ -88,7 +88,7 @@ class PairTokens(SplitPairs):
             return cls(tokens, starts, lengths, pairs, **read_json(folder / FACTS))
 
     def texts(self, which: NDArray[np.integer]) -> tuple[NDArray[np.int32], Numbers]:
-        """Concatenated tokens of the chosen texts, and the texts' lengths."""
+        """Return concatenated tokens of the chosen texts, and the texts' lengths."""
         lengths = self.lengths[which].astype(np.int64)
         ends = np.cumsum(lengths)
         places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(self.starts[which] - ends + lengths, lengths)
@@ -100,7 +100,7 @@ class NumberedPairs:
 
     def __init__(self) -> None:
         self.blank = 0  # pairs omitted because one side has no text
-        self._seen, self._hashes, self._both = Distinct(), [_hashes([])], [_hashes([])]
+        self._seen, self._hashes, self._both = UnseenTexts(), [_hashes([])], [_hashes([])]
 
     def new_texts(self, pairs: Iterable[Pair], size: int, step: Callable[[int], None]) -> Iterator[list[str]]:
         """For each batch of `size` pairs, the texts that no earlier batch had."""
@@ -114,7 +114,7 @@ class NumberedPairs:
             step(len(batch))
 
     def numbered(self) -> tuple[Numbers, NDArray[np.int32]]:
-        """The order of the texts by their hashes, and the pairs as places in this order, sorted."""
+        """Return the order of the texts by their hashes, and the pairs as places in this order, sorted."""
         hashes = np.concatenate(self._hashes)
         order = np.argsort(hashes)
         pairs = np.searchsorted(hashes, np.concatenate(self._both).reshape(-1, 2), sorter=order).astype(np.int32)
@@ -156,7 +156,7 @@ def save_pairs(
 
 
 def split(pairs: NDArray[np.int32], dev: int) -> int:
-    """Number of sorted pairs in the dev part: about `dev`, at most about a tenth, without splitting an utterance."""
+    """Return how many sorted pairs are for dev: about `dev`, at most about a tenth, without splitting an utterance."""
     utterances, starts = np.unique(pairs[:, 0], return_index=True)
     if len(utterances) < 2 * LEAST:
         raise InputError(
@@ -169,10 +169,10 @@ def split(pairs: NDArray[np.int32], dev: int) -> int:
 
 
 def _has_text(pair: Pair) -> bool:
-    """Whether both texts of a pair are more than white space."""
+    """Return whether both texts of a pair are more than white space."""
     return bool(pair.utterance.strip() and pair.response.strip())
 
 
 def _hashes(texts: Sequence[str]) -> NDArray[np.uint64]:
-    """A 64-bit hash of each text."""
+    """Return a 64-bit hash of each text."""
     return np.array([int(fingerprint(text), 16) for text in texts], dtype=np.uint64)

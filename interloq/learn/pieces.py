@@ -8,9 +8,9 @@ from itertools import islice
 from pathlib import Path
 
 from interloq.data.batched import batched
-from interloq.data.token_texts import Texts
-from interloq.data.tokenize import sentencepiece_processor, train_sentencepiece
-from interloq.data.unseen_texts import Distinct
+from interloq.data.text.token_texts import Texts
+from interloq.data.text.tokenize import sentencepiece_processor, train_sentencepiece
+from interloq.data.text.unseen_texts import UnseenTexts
 from interloq.errors import InputError
 from interloq.records import Pair
 from interloq.signature import file_fingerprint
@@ -31,7 +31,7 @@ class Pieces:
         self.size: int = self._processor.get_piece_size()
 
     def texts(self, texts: Sequence[str]) -> Texts:
-        """Texts as piece ids."""
+        """Return texts as piece ids."""
         unknown = [self._processor.unk_id()]
         rows = [row[: self.longest] or unknown for row in self._processor.encode(list(texts), out_type=int)]
         return Texts.of(rows)
@@ -49,7 +49,7 @@ def train_pieces(
 
 
 def _distinct(pairs: Iterable[Pair], step: Callable[[int], None]) -> Iterator[str]:
-    seen, texts = Distinct(), (text for pair in pairs for text in (pair.utterance, pair.response) if text.strip())
+    seen, texts = UnseenTexts(), (text for pair in pairs for text in (pair.utterance, pair.response) if text.strip())
     for batch in batched(texts, BATCH):
         yield from seen.new(batch)
         step(len(batch))

@@ -13,7 +13,7 @@ READY_FOLDER = Path(str(files("interloq"))) / "scorers" / "relevance" / READY
 
 
 def ready_folder() -> Path:
-    """The folder of the scorer's weights."""
+    """Return the folder of the scorer's weights."""
     if not (READY_FOLDER / "model.json").is_file():
         raise InputError(
             "this copy of interloq comes without ready weights",
@@ -24,15 +24,19 @@ def ready_folder() -> Path:
 
 
 def scorer_folder(name: str | Path) -> Path:
-    """The folder of a trained scorer. The name `ready` is never a folder of the user's; that is written `./ready`."""
-    return ready_folder() if str(name) == READY else Path(name)
+    """Return the folder of a trained scorer. `ready` is the packaged scorer; a folder of this name is `./ready`."""
+    if str(name) == READY:
+        return ready_folder()
+    return Path(name)
 
 
 def language_of(name: str | Path) -> str:
-    """The only language that a scorer knows: that of `ready`; empty for others, whose logs are the user's."""
-    return "English" if str(name) == READY else ""
+    """Return the only language that the scorer `ready` knows; empty for other scorers, trained on the user's logs."""
+    if str(name) == READY:
+        return "English"
+    return ""
 
 
 def is_ready(folder: Path) -> bool:
-    """Whether a folder is that of the scorer that comes with this package."""
+    """Return whether a folder is the scorer that comes with this package."""
     return folder.resolve() == READY_FOLDER.resolve()

@@ -11,7 +11,7 @@ from interloq.registry import Component, full_spec
 
 
 def option(default: Any, what: str, **more: Any) -> Any:
-    """A field that becomes a command-line option with the help text `what`.
+    """Return a field that becomes a command-line option with the help text `what`.
 
     `more` may be: `metavar`; `path=True`, a file or folder to read; `required=True`; `repeat=True`, a tuple with one
     value each time the option is given; `shown`, the default as printed in the help (by default, its value).
@@ -74,4 +74,6 @@ class LowRank(Component):
     @property
     def parts(self) -> dict[str, str]:
         """What names of jobs and signatures contain: nothing if all weights learn."""
-        return {"low_rank": full_spec(self)} if self.low_rank else {}
+        if not self.low_rank:
+            return {}
+        return {"low_rank": full_spec(self)}

@@ -19,8 +19,8 @@ from typing import Any
 
 import torch
 
-from interloq.data.durable import write_atomically
-from interloq.data.files import read_json, reading_saved
+from interloq.data.files.durable import write_atomically
+from interloq.data.files.opening import read_json, reading_saved
 from interloq.errors import InputError, MissingDependencyError
 from interloq.learn.low_rank import add_stored
 from interloq.learn.ready import READY, is_ready, ready_folder
@@ -50,7 +50,9 @@ class Start:
 
         `download` is False for a name that comes from a file, as in `model_folder`.
         """
-        return cls(str(name), ready_folder() if str(name) == READY else model_folder(name, download=download))
+        if str(name) == READY:
+            return cls(READY, ready_folder())
+        return cls(str(name), model_folder(name, download=download))
 
     @cached_property
     def scorer(self) -> Facts | None:
@@ -80,27 +82,31 @@ class Start:
             return weights_of(self.scorer)
 
     def network(self, outputs: int, *, seed: int) -> CrossEncoder:
-        """The network with a new head; a scorer keeps its head if it has this number of outputs."""
+        """Return the network with a new head; a scorer keeps its head if it has this number of outputs."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             if self.scorer is None:
                 return CrossEncoder.pretrained(self.folder, outputs)
             facts, tensors = load_model(self.folder, kind=self.scorer["kind"])
             with reading_saved(self.folder):
-                own = len(tensors["head.weight"])
-            network = trained_network(self.folder, facts, tensors, outputs=own)
-            return network if own == outputs else CrossEncoder(network.encoder, outputs)
+                trained_outputs = len(tensors["head.weight"])
+            network = trained_network(self.folder, facts, tensors, outputs=trained_outputs)
+            if trained_outputs != outputs:
+                return CrossEncoder(network.encoder, outputs)
+            return network
 
     def described(self) -> dict[str, str]:
-        """Facts about the network, stored with low-rank updates to it."""
+        """Return facts about the network, stored with low-rank updates to it."""
         place = str(Path(self.name).resolve()) if self.name != READY and Path(self.name).is_dir() else self.name
         config = file_fingerprint(self.files / CONFIG)
         return {"name": place, "version": _version(place), "weights": self.fingerprint, "config": config}
 
 
 def low_rank_facts(settings: LowRank, start: Start) -> dict[str, Any]:
-    """Facts about a scorer's updates and their base; empty if all its weights are stored."""
-    return {"low_rank": asdict(settings), "base": start.described()} if settings.low_rank else {}
+    """Return facts about a scorer's updates and their base; empty if all its weights are stored."""
+    if not settings.low_rank:
+        return {}
+    return {"low_rank": asdict(settings), "base": start.described()}
 
 
 def keep_files(folder: Path, subwords: Subwords, settings: LowRank) -> None:
@@ -111,20 +117,22 @@ def keep_files(folder: Path, subwords: Subwords, settings: LowRank) -> None:
 
 
 def weights_of(facts: Facts) -> str:
-    """Fingerprint of a scorer's weights: its own, or those of its updates with their scale and base."""
+    """Return the fingerprint of a scorer's weights: its own, or its updates with their scale and base."""
     if "base" not in facts:
         return str(facts["weights"])
     return fingerprint(str(facts["weights"]), str(facts["base"]["weights"]), full_spec(_settings(facts)))
 
 
 def files_of(folder: Path, facts: Facts) -> Path:
-    """The folder with the configuration and the tokenizer of a scorer: its own, or that of its base."""
+    """Return the folder with the configuration and the tokenizer of a scorer: its own, or its base's."""
     base = _base(folder, facts)
-    return base.files if base else folder
+    if base is None:
+        return folder
+    return base.files
 
 
 def trained_network(folder: Path, facts: Facts, tensors: Mapping[str, torch.Tensor], *, outputs: int) -> CrossEncoder:
-    """The network of a trained scorer, from its own weights or from those of its base and the updates."""
+    """Return the network of a trained scorer, from its own weights or from its base and the updates."""
     base = _base(folder, facts)
     if base is None:
         whole: CrossEncoder = restored(lambda: CrossEncoder.empty(folder, outputs), tensors, folder)
@@ -140,7 +148,7 @@ def _settings(facts: Facts) -> LowRank:
 
 
 def _base(folder: Path, facts: Facts) -> Start | None:
-    """The base of a scorer's updates, or None without updates; refused if its weights or configuration differ."""
+    """Return the base of a scorer's updates, None without updates; refuse other weights or another configuration."""
     if "base" not in facts:
         return None
     with reading_saved(folder):
@@ -185,7 +193,7 @@ def _other_base(found: str, part: str, seen: str, wanted: Mapping[str, str], fol
 
 
 def _version(name: str) -> str:
-    """The version of an installed package; empty for a folder or a name on the hub."""
+    """Return the version of an installed package; empty for a folder or a name on the hub."""
     with suppress(PackageNotFoundError, ValueError):
         return version(name)
     return ""

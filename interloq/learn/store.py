@@ -15,9 +15,9 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
-from interloq.data.durable import atomic_file, atomic_path
-from interloq.data.files import json_bytes, read_json, reading_saved
-from interloq.data.files import write_json as write_json
+from interloq.data.files.durable import atomic_file, atomic_path
+from interloq.data.files.opening import json_bytes, read_json, reading_saved
+from interloq.data.files.opening import write_json as write_json
 from interloq.errors import InputError, short_repr
 from interloq.signature import file_fingerprint
 
@@ -37,7 +37,7 @@ def save_model(folder: str | Path, tensors: Mapping[str, torch.Tensor], facts: M
 
 
 def load_model(folder: str | Path, *, kind: str) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
-    """Facts and weights of a model of this kind."""
+    """Return facts and weights of a model of this kind."""
     folder = Path(folder)
     facts = read_facts(folder, kind=kind)
     if not (folder / WEIGHTS).exists() or file_fingerprint(folder / WEIGHTS) != facts.get("weights"):
@@ -54,7 +54,7 @@ def load_model(folder: str | Path, *, kind: str) -> tuple[dict[str, Any], dict[s
 
 
 def read_facts(folder: str | Path, *, kind: str) -> dict[str, Any]:
-    """Facts saved with a model of this kind."""
+    """Return facts saved with a model of this kind."""
     folder = Path(folder)
     try:
         exists = (folder / FACTS).is_file()
@@ -62,7 +62,9 @@ def read_facts(folder: str | Path, *, kind: str) -> dict[str, Any]:
         raise InputError(f"cannot read the folder {str(folder)!r:.80}: {error.strerror}") from error
     if not exists:
         pickled = sorted(path.name for path in folder.glob("*") if path.suffix in (".bin", ".pt", ".pth", ".ckpt"))
-        seen = f"only {pickled[0]}, and pickles are not loaded" if pickled else f"no {FACTS}"
+        seen = f"no {FACTS}"
+        if pickled:
+            seen = f"only {pickled[0]}, and pickles are not loaded"
         raise InputError(f"no model in the folder: {seen}", hint=f"use the folder of a {kind} model", where=str(folder))
     facts = read_json(folder / FACTS, hint="copy the folder again")
     if facts.get("kind") != kind:
@@ -79,7 +81,7 @@ def read_facts(folder: str | Path, *, kind: str) -> dict[str, Any]:
 
 
 def foreign(what: str, folder: str | Path, owner: str) -> InputError:
-    """The error for a part of a folder that does not belong to the model in it."""
+    """Return the error for a part of a folder that does not belong to the model in it."""
     return InputError(
         f"{what} is missing or not the one the {owner} was trained with",
         hint="copy the complete folder, or train it again",
@@ -110,7 +112,7 @@ def check_texts(values: Mapping[str, Any], *names: str) -> None:
 def restored(
     make: Callable[[], torch.nn.Module], tensors: Mapping[str, torch.Tensor], where: str | Path
 ) -> torch.nn.Module:
-    """The network made by `make`, with these weights.
+    """Return the network made by `make`, with these weights.
 
     Shapes are checked first, on the meta device: settings with wrong sizes allocate no memory.
     """

@@ -24,9 +24,9 @@ Facts = dict[str, Any]
 JOBS = {
     "adapt": "interloq.learn.adapt.settings:ADAPT_TRAINABLE",
     "bert-ruber": "interloq.scorers.bert_ruber.settings:TRAINABLE",
-    "dcp": "interloq.interlocutor.settings:DCP_TRAINABLE",
+    "dcp": "interloq.scorers.interlocutor.settings:DCP_TRAINABLE",
     "encoder": "interloq.learn.adapt.settings:ENCODER_TRAINABLE",
-    "interlocutor": "interloq.interlocutor.settings:SCORE_TRAINABLE",
+    "interlocutor": "interloq.scorers.interlocutor.settings:SCORE_TRAINABLE",
     "judge": "interloq.scorers.judge.settings:TRAINABLE",
     "rater": "interloq.rate.settings:TRAINABLE",
     "relevance": "interloq.scorers.relevance.settings:RELEVANCE_TRAINABLE",
@@ -36,7 +36,7 @@ JOBS = {
 }
 
 
-class Log(Protocol):
+class PairLog(Protocol):
     """Files of pairs or dialogues, excluding what overlaps with test samples."""
 
     files: Sequence[str]
@@ -47,10 +47,10 @@ class Log(Protocol):
         """Short hash of the files and of what was excluded."""
 
     def pairs(self) -> Iterable[Pair]:
-        """Pairs of all files."""
+        """Return pairs of all files."""
 
     def logs(self) -> Sequence[Iterable[Pair]]:
-        """Pairs of each file."""
+        """Return pairs of each file."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Trainable:
     instead: tuple[str, Trainable] | None = None  # an option, and what is trained if it is given
 
     def options(self) -> Iterator[tuple[Any, str]]:
-        """Pairs of a settings object and the name of a field that is an option; every name once."""
+        """Yield pairs of a settings object and the name of a field that is an option; every name once."""
         seen = set(self.hidden)
         for part in self.settings:
             for field in fields(part):
@@ -84,7 +84,7 @@ class Trainable:
                     seen.add(field.name)
                     yield part, field.name
 
-    def make(self, log: Log, settings: Iterable[Any]) -> Job[Any]:
+    def make(self, log: PairLog, settings: Iterable[Any]) -> Job[Any]:
         """Make the job; imports everything that it needs."""
         made: Job[Any] = _imported(self.job)(log, *settings)
         return made
@@ -99,9 +99,9 @@ def job_names() -> dict[str, str]:
 
 
 def trainable(name: str) -> Trainable:
-    """The trainable registered under a name."""
-    found: Trainable = _imported(job_names()[name])
-    return found
+    """Return the trainable registered under a name."""
+    registered: Trainable = _imported(job_names()[name])
+    return registered
 
 
 def _imported(target: str) -> Any:
@@ -113,7 +113,7 @@ LOOP = ("epochs", "patience", "learning_rate", "threads", "checkpoint_minutes", 
 
 
 def scorer_result(facts: Facts, _: list[Facts]) -> str:
-    """Message about a trained scorer that tells true replies from random ones."""
+    """Return the message about a trained scorer that tells true replies from random ones."""
     best = facts["best"]
     return (
         f"best dev loss {best['dev_loss']:.4f} after epoch {best['epoch']}; "

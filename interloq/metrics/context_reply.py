@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from interloq.metrics.metric import Array, mean_value, score_rows
+from interloq.metrics.metric import Array, mean_value, replies, score_rows
 from interloq.records import Sample
 from interloq.registry import Component
 from interloq.signature import NETWORK
@@ -31,10 +31,10 @@ class ContextReply(Component):
         """The network; it has a signature."""
         raise NotImplementedError
 
-    def asked(self, samples: Sequence[Sample]) -> Array:
+    def network_scores(self, samples: Sequence[Sample]) -> Array:
         """The network's scores of samples whose replies have text, given the last turn of the context."""
-        found: Array = self.network().scores([s.context[-1].text for s in samples], [s.response for s in samples])
-        return found
+        scores: Array = self.network().scores([sample.context[-1].text for sample in samples], replies(samples))
+        return scores
 
     def built_with(self) -> str:
         return str(self.network().signature())
@@ -45,7 +45,7 @@ class ContextReply(Component):
     def stats(self, samples: Sequence[Sample]) -> Array:
         scores = np.array([np.nan if self.unscorable(sample) else self.lowest for sample in samples])
         filled = [i for i, sample in enumerate(samples) if scores[i] == self.lowest and sample.response.strip()]
-        scores[filled] = self.asked([samples[i] for i in filled])
+        scores[filled] = self.network_scores([samples[i] for i in filled])
         return score_rows(scores)
 
     def value(self, total: Array) -> Array:
@@ -59,4 +59,7 @@ def needs_context(sample: Sample) -> str | None:
 
 def needs_turns(sample: Sample) -> str | None:
     """Reason why a sample without any turn that has text is unscored, or None."""
-    return None if any(turn.text.strip() for turn in sample.context) else NO_CONTEXT
+    for turn in sample.context:
+        if turn.text.strip():
+            return None
+    return NO_CONTEXT

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +18,12 @@ class TurnScore:
 
 def largest_fall(course: Sequence[TurnScore]) -> tuple[TurnScore, float] | None:
     """The reply that scored furthest below the one before it, and by how much; None if no score fell."""
-    scored = [(each, each.score) for each in course if each.score is not None]
-    falls = [(later[0], earlier[1] - later[1]) for earlier, later in pairwise(scored)]
-    found = max(falls, key=lambda fall: fall[1], default=None)
-    return found if found and found[1] > 0 else None
+    largest: tuple[TurnScore, float] | None = None
+    before = None
+    for reply in course:
+        if reply.score is None:
+            continue
+        if before is not None and before - reply.score > (largest[1] if largest else 0):
+            largest = (reply, before - reply.score)
+        before = reply.score
+    return largest

@@ -106,21 +106,21 @@ def metric(
 ) -> MadeMetric | Callable[[Callable[..., Any]], MadeMetric]:
     """A metric from a function; also a decorator, `@metric` or `@metric(direction="lower")`."""
     if function is None:
-        return lambda given: metric(given, name=name, direction=direction, batch=batch)
+        return lambda decorated: metric(decorated, name=name, direction=direction, batch=batch)
     return _metric(function, name=name, direction=direction, batch=batch, source=_source(function))
 
 
 def load_metric(text: str, *, trust: bool) -> Metric:
     """The metric `FILE.py:NAME`: a function, or a metric or its class; the file is executed only if it is trusted."""
-    found = FILE.fullmatch(text)
-    if not found:
+    place = FILE.fullmatch(text)
+    if not place:
         raise InputError(f"{text!r} does not name a function of a file", hint="write FILE.py:NAME")
-    path = Path(found["path"])
+    path = Path(place["path"])
     if not path.is_file():
         raise InputError(f"there is no file {str(path)!r}", hint="write FILE.py:NAME")
     if not trust:
         raise InputError(f"{text} would execute the file as Python code", hint="if you trust its author, add --trust")
-    return _as_metric(_attribute(path, found["name"]), text, file_fingerprint(path))
+    return _as_metric(_attribute(path, place["name"]), text, file_fingerprint(path))
 
 
 def remember(metric: Any) -> None:
@@ -136,9 +136,11 @@ def is_file_metric(text: str) -> bool:
 
 def failed_line(error: BaseException) -> str:
     """File and line in code given as FILE.py:NAME that raised the error or called what did; empty if none did."""
-    frames = traceback.walk_tb(error.__traceback__)
-    own = [(frame.f_code.co_filename, line) for frame, line in frames if _is_of_file(frame.f_globals)]
-    return "{}:{}".format(*own[-1]) if own else ""
+    last = ""
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        if _is_of_file(frame.f_globals):
+            last = f"{frame.f_code.co_filename}:{line}"
+    return last
 
 
 def _is_of_file(names: Mapping[str, Any]) -> bool:
@@ -152,37 +154,37 @@ def _metric(function: Callable[..., Any], *, name: str, direction: Direction, ba
     if registered_name(name, kind="metric"):
         raise InputError(f"there is already a metric called {name!r}", hint="rename the function, or give a name")
     facts = {"source": source, "direction": direction, "__module__": __name__, "__doc__": inspect.getdoc(function)}
-    one = lru_cache(REMEMBERED)(lambda sample: _called(function, sample))
-    many = lru_cache(1)(lambda samples: _called_with(function, name, samples))
+    one = lru_cache(REMEMBERED)(lambda sample: _call(function, sample))
+    many = lru_cache(1)(lambda samples: _call_batch(function, name, samples))
     base, scored = (BatchFunction, many) if batch else (SampleFunction, one)
     made: MadeMetric = type(name, (base,), {**facts, "scored": staticmethod(scored)})()
     remember(made)
     return made
 
 
-def _called(function: Callable[[Sample], Any], sample: Sample) -> Scored:
+def _call(function: Callable[[Sample], Any], sample: Sample) -> Scored:
     try:
-        return _scored(function(sample))
+        return _read_score(function(sample))
     except (Exception, SystemExit) as error:
         return math.nan, f"{FAILED}{_in_one_line(error)}"
 
 
-def _called_with(function: Callable[[list[Sample]], Any], name: str, samples: tuple[Sample, ...]) -> list[Scored]:
+def _call_batch(function: Callable[[list[Sample]], Any], name: str, samples: tuple[Sample, ...]) -> list[Scored]:
     try:
-        found = list(function(list(samples))) if samples else []
+        values = list(function(list(samples))) if samples else []
     except (Exception, SystemExit) as error:
         raise InputError(f"{name} failed: {_in_one_line(error)}") from error
-    if len(found) != len(samples):
-        what = f"{name} gave {count(len(found), 'score')} for {count(len(samples), 'sample')}"
+    if len(values) != len(samples):
+        what = f"{name} gave {count(len(values), 'score')} for {count(len(samples), 'sample')}"
         raise InputError(what, hint="return a number or None for each")
-    return [_scored(value) for value in found]
+    return list(map(_read_score, values))
 
 
 def _in_one_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())}"
 
 
-def _scored(value: Any) -> Scored:
+def _read_score(value: Any) -> Scored:
     if value is None:
         return math.nan, "the function returned None"
     try:
@@ -191,7 +193,9 @@ def _scored(value: Any) -> Scored:
         return math.nan, f"{FAILED}it returned {short_repr(value)}, not a number"
     if math.isinf(score):
         return math.nan, f"{FAILED}it returned {score}"
-    return (score, "") if not math.isnan(score) else (math.nan, "the function returned nan")
+    if math.isnan(score):
+        return math.nan, "the function returned nan"
+    return score, ""
 
 
 def _source(function: Any) -> str:

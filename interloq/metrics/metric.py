@@ -20,6 +20,7 @@ Direction = Literal["higher", "lower", "neither"]  # which score is better
 Reduction = Literal["max", "mean"]  # from the scores of single references to the score of a reply
 
 NO_REFERENCES = "no references"
+EMPTY = "empty reply"
 
 
 class Metric(Protocol):
@@ -33,8 +34,8 @@ class Metric(Protocol):
     - `reads_references`: whether it uses references; by default, whether it needs them.
     - `reads_weights`: True if it uses the weights of references (for checks on the data, see checks.py).
     - `tokens_needed() -> int`: replies with fewer tokens score 0 whatever they say (see checks.py).
-    - `is_probability`: True if scores are probabilities that are comparable with those of any rater (see
-      pipelines/by.py).
+    - `is_probability`: True if scores are probabilities that are comparable with any rater's (see
+      score/by.py).
     - `trained_on(samples) -> int`: number of the samples whose ratings its network was trained on (see checks.py).
     - `unknown_judges(samples) -> int`: number of the samples judged by users that its model does not know, although it
       knows others (see checks.py).
@@ -47,10 +48,10 @@ class Metric(Protocol):
     - `failure(reason) -> str`: the error in the reason of an unscored sample, "" if the metric did not fail; `evaluate`
       warns of failures.
     - `of`: "dialogue" if it scores whole dialogues (see play/samples.py) instead of replies.
-    - `scale`: lowest and highest score if scores are ratings on a scale, which become weights like those of people.
+    - `scale`: lowest and highest score if scores are ratings on a scale, which become weights as people's ratings do.
     - `remark(total) -> str`: a note on how far to trust the scores of a set.
     - `details(total) -> Mapping[str, float]`: further numbers in a row or a sum of rows, such as precision and recall;
-      `Result.details` has those of the whole set.
+      `Result.details` has the numbers of the whole set.
     """
 
     def unscorable(self, sample: Sample) -> str | None:
@@ -102,8 +103,10 @@ def is_mean(metric: object) -> bool:
 
 def details(metric: object, total: Array) -> Mapping[str, float]:
     """Further numbers in a sum of rows; empty if the metric has none."""
-    found: Mapping[str, float] = metric.details(total) if hasattr(metric, "details") else {}
-    return found
+    numbers: Mapping[str, float] = {}
+    if hasattr(metric, "details"):
+        numbers = metric.details(total)
+    return numbers
 
 
 def mean_value(total: Array) -> Array:
@@ -127,7 +130,7 @@ def mean_parts(total: Array, *names: str) -> dict[str, float]:
 def best_reference(scores: Array, samples: Sequence[Sample]) -> Array:
     """Largest score of each sample's references, which follow each other, ignoring NaN; NaN without any."""
     best = np.full(len(samples), -np.inf)
-    owner = np.repeat(np.arange(len(samples)), [len(sample.references) for sample in samples])
+    owner = np.repeat(np.arange(len(samples)), reference_counts(samples))
     np.fmax.at(best, owner, scores)
     return np.where(np.isinf(best), np.nan, best)
 
@@ -135,3 +138,23 @@ def best_reference(scores: Array, samples: Sequence[Sample]) -> Array:
 def needs_references(sample: Sample) -> str | None:
     """Reason why a sample without references is unscored, or None."""
     return None if sample.references else NO_REFERENCES
+
+
+def needs_reply(sample: Sample) -> str | None:
+    """Return why a sample whose reply has no text is unscored, or None."""
+    return None if sample.response.strip() else EMPTY
+
+
+def replies(samples: Iterable[Sample]) -> list[str]:
+    """Return the reply of each sample."""
+    return [sample.response for sample in samples]
+
+
+def reference_counts(samples: Iterable[Sample]) -> list[int]:
+    """Return the number of references of each sample."""
+    return [len(sample.references) for sample in samples]
+
+
+def reference_texts(samples: Iterable[Sample]) -> list[str]:
+    """Return the texts of all references, sample after sample."""
+    return [reference.text for sample in samples for reference in sample.references]

@@ -25,12 +25,12 @@ def direction(metric: str, lower_is_better: bool | None = None) -> Direction:
     direction: `unrankable` asks for it.
     """
     registered = named_class(metric, kind="metric")
-    own: Direction = getattr(registered or _class_of(metric), "direction", "higher")
-    if registered and own != "neither":
-        return own
+    defined: Direction = getattr(registered or _class_of(metric), "direction", "higher")
+    if registered and defined != "neither":
+        return defined
     if lower_is_better is not None:
         return "lower" if lower_is_better else "higher"
-    return own if is_known(metric) or not metric else "neither"
+    return defined if is_known(metric) or not metric else "neither"
 
 
 def downwards(metric: str, lower_is_better: bool | None = None, *, verb: str = "rank") -> bool:
@@ -80,11 +80,11 @@ def direction_note(metric: str) -> str:
 
 def _class_of(metric: str) -> type | None:
     """Return the metric's class: a registered one, or one that was made or used in this process."""
-    found = named_class(metric, kind="metric")
-    if found is None:
+    registered = named_class(metric, kind="metric")
+    if registered is None:
         with contextlib.suppress(SpecError):
             return UNREGISTERED.get(read_spec(split_label(metric)[1]).name)
-    return found
+    return registered
 
 
 def about_sets(metric: str) -> bool:
@@ -109,5 +109,7 @@ def labels(metrics: Collection[str]) -> dict[str, str]:
 
 def find(asked: str, metrics: Collection[str]) -> str:
     """The metric with this name, label or spec; `asked` itself if there is none or several."""
-    found = [metric for metric in metrics if asked in split_label(metric)]
-    return found[0] if asked not in metrics and len(found) == 1 else asked
+    matching = [metric for metric in metrics if asked in split_label(metric)]
+    if asked in metrics or len(matching) != 1:
+        return asked
+    return matching[0]

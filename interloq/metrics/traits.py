@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any, cast
 
-from interloq.data.tokenize import Tokenizer
+from interloq.data.text.tokenize import Tokenizer
 from interloq.errors import InterloqError
 from interloq.metrics.function import FunctionMetric
 from interloq.metrics.metric import NO_REFERENCES
@@ -41,9 +41,13 @@ def traits(metric: Any) -> tuple[Traits, ...]:
 
 def parts(metric: Any) -> Iterator[Any]:
     """Parts of a combined metric; otherwise the metric itself."""
-    values = [getattr(metric, item.name) for item in fields(metric) if item.metadata.get("kind") == "metric"]
-    inner = [part for value in values for part in (value if isinstance(value, tuple) else (value,))]
-    inner += [metric.metric()] if hasattr(metric, "metric") else []
+    inner: list[Any] = []
+    for item in fields(metric):
+        if item.metadata.get("kind") == "metric":
+            value = getattr(metric, item.name)
+            inner += value if isinstance(value, tuple) else (value,)
+    if hasattr(metric, "metric"):
+        inner.append(metric.metric())
     if not inner:
         yield metric
     for each in inner:
@@ -93,7 +97,9 @@ def _language(metric: Any) -> str:
     """Return the only language that the metric's network knows, as far as that is known."""
     if language := getattr(metric, "language", ""):
         return str(language)
-    return "English" if SENTENCE_ENCODER in (getattr(metric, "model", ""), getattr(metric, "encoder", "")) else ""
+    if SENTENCE_ENCODER in (getattr(metric, "model", ""), getattr(metric, "encoder", "")):
+        return "English"
+    return ""
 
 
 def _reads_references(metric: Any) -> bool:

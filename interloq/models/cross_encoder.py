@@ -17,12 +17,12 @@ import torch
 from numpy.typing import NDArray
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING, MODEL_FOR_MASKED_LM_MAPPING
 
-from interloq.data.token_texts import Texts
+from interloq.data.text.token_texts import Texts
 from interloq.errors import InputError
 from interloq.models.packing import Packing, first_position
 from interloq.models.pretrained import empty_network, load_network
 from interloq.models.subwords import Subwords
-from interloq.models.token_rows import Packed, Rows
+from interloq.models.token_rows import Packed, TokenRows
 
 Ints = NDArray[np.int64]
 DEVIATION = 0.02  # standard deviation of the head's initial weights, as in BERT
@@ -56,22 +56,22 @@ class CrossEncoder(torch.nn.Module):  # type: ignore[misc]
         """A network of the shape given in `folder/config.json`, with weights still to be loaded."""
         return cls(empty_network(folder), outputs)
 
-    def forward(self, rows: Rows | Packed) -> torch.Tensor:
+    def forward(self, rows: TokenRows | Packed) -> torch.Tensor:
         """Logits of each row."""
         logits: torch.Tensor = self.head(self.states(rows))
         return logits
 
-    def states(self, rows: Rows | Packed) -> torch.Tensor:
+    def states(self, rows: TokenRows | Packed) -> torch.Tensor:
         """Input of the head [rows, dimensions]."""
         rows = rows.on(self.head.weight.device)
         return self._read_state(self.encoder(**self._inputs(rows)).last_hidden_state, rows)
 
-    def _inputs(self, rows: Rows | Packed) -> dict[str, Any]:
+    def _inputs(self, rows: TokenRows | Packed) -> dict[str, Any]:
         """Arguments of the encoder for these rows."""
         options = {"use_cache": False} if self.causal else {}  # nothing is generated after the row
         return {**self.packing.options(rows), **options}
 
-    def _read_state(self, states: torch.Tensor, rows: Rows | Packed) -> torch.Tensor:
+    def _read_state(self, states: torch.Tensor, rows: TokenRows | Packed) -> torch.Tensor:
         """State of each row that the head reads."""
         if isinstance(rows, Packed):
             return states.squeeze(0).index_select(0, rows.last if self.causal else rows.first)
@@ -80,7 +80,7 @@ class CrossEncoder(torch.nn.Module):  # type: ignore[misc]
         return states[:, 0]
 
 
-def rows(tokens: Sequence[Sequence[NDArray[Any]]], subwords: Subwords, *, limit: int | None = None) -> Rows:
+def rows(tokens: Sequence[Sequence[NDArray[Any]]], subwords: Subwords, *, limit: int | None = None) -> TokenRows:
     """Join each row's texts, given as tokens, and pad to the longest row; all rows have the same number of texts."""
     flat = [text for texts in tokens for text in texts]
     ends = np.concatenate([[0], np.cumsum([len(text) for text in flat], dtype=np.int64)])
@@ -89,7 +89,7 @@ def rows(tokens: Sequence[Sequence[NDArray[Any]]], subwords: Subwords, *, limit:
     return joined_rows(Texts(joined, ends), indices, subwords, limit=limit)
 
 
-def joined_rows(texts: Texts, indices: Ints, subwords: Subwords, *, limit: int | None = None) -> Rows:
+def joined_rows(texts: Texts, indices: Ints, subwords: Subwords, *, limit: int | None = None) -> TokenRows:
     """Like `rows`, for concatenated texts; `indices` [rows, texts] says which texts each row has."""
     starts = texts.ends[indices]
     lengths = cut_lengths(texts.ends[indices + 1] - starts, limit)
@@ -106,7 +106,7 @@ def joined_rows(texts: Texts, indices: Ints, subwords: Subwords, *, limit: int |
     columns = np.arange(shape[1])
     mask = columns < width[:, None]
     kinds = mask & (columns > (places + lengths)[:, :1])
-    return Rows(*map(torch.from_numpy, (ids, mask.astype(np.int32), kinds.astype(np.int32))))
+    return TokenRows(*map(torch.from_numpy, (ids, mask.astype(np.int32), kinds.astype(np.int32))))
 
 
 def row_lengths(lengths: Ints, limit: int | None = None) -> Ints:

@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from interloq.data.token_texts import Texts
+from interloq.data.text.token_texts import Texts
 from interloq.errors import InputError
 from interloq.models.batches import bucketed
 from interloq.models.encoder_probe import layers_of, probe

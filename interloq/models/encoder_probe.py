@@ -55,8 +55,8 @@ def _rows(model: Any) -> list[torch.Tensor]:
 
 def _whole(model: Any, row: torch.Tensor, layer: int) -> torch.Tensor:
     ids = row[None]
-    found = model(input_ids=ids, attention_mask=torch.ones_like(ids), output_hidden_states=True)
-    return found.hidden_states[layer][0]
+    output = model(input_ids=ids, attention_mask=torch.ones_like(ids), output_hidden_states=True)
+    return output.hidden_states[layer][0]
 
 
 def _cut(model: Any, layer: int, expected: list[torch.Tensor]) -> bool:
@@ -68,8 +68,8 @@ def _cut(model: Any, layer: int, expected: list[torch.Tensor]) -> bool:
     above = list(stack[layer:])
     del stack[layer:]
     try:
-        found = [model(input_ids=row[None], attention_mask=torch.ones_like(row[None])) for row in _rows(model)]
-        if all(_near(own.last_hidden_state[0], other) for own, other in zip(found, expected, strict=True)):
+        outputs = [model(input_ids=row[None], attention_mask=torch.ones_like(row[None])) for row in _rows(model)]
+        if all(_near(own.last_hidden_state[0], other) for own, other in zip(outputs, expected, strict=True)):
             return True
     except FAILURE:
         pass  # the network needs all its layers
@@ -81,8 +81,8 @@ def _padding_is_safe(model: Any, layer: int, pad: int, alone: list[torch.Tensor]
     rows = _rows(model)
     ids = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=pad)
     mask = (torch.arange(ids.shape[1]) < torch.tensor(ROWS)[:, None]).long()
-    found = model(input_ids=ids, attention_mask=mask, output_hidden_states=not cut)
-    states = found.last_hidden_state if cut else found.hidden_states[layer]
+    output = model(input_ids=ids, attention_mask=mask, output_hidden_states=not cut)
+    states = output.last_hidden_state if cut else output.hidden_states[layer]
     return all(_near(row[:length], own) for row, length, own in zip(states, ROWS, alone, strict=True))
 
 

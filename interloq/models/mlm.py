@@ -18,8 +18,8 @@ import torch
 import transformers
 from numpy.typing import NDArray
 
-from interloq.data.files import read_json, reading_saved
-from interloq.data.token_texts import Texts
+from interloq.data.files.opening import read_json, reading_saved
+from interloq.data.text.token_texts import Texts
 from interloq.errors import InputError
 from interloq.models.batches import bucketed
 from interloq.models.cross_encoder import joined_rows
@@ -28,7 +28,7 @@ from interloq.models.pretrained import load_network, load_tokenizer, model_folde
 from interloq.models.processes import pick_device
 from interloq.models.subwords import LONGEST, Subwords
 from interloq.models.token_predictor import SPARE, SpecialTokens, TokenPredictor, special_tokens_of
-from interloq.models.token_rows import Rows
+from interloq.models.token_rows import TokenRows
 
 Mode = Literal["likelihood", "surprise"]
 Floats = NDArray[np.float64]
@@ -94,7 +94,7 @@ class MaskedLikelihood:
     def _known(self, tokens: NDArray[Any]) -> NDArray[np.bool_]:
         return ~np.isin(tokens, self.special_tokens.special)
 
-    def _log_likelihoods(self, rows: Rows, columns: Ints) -> Floats:
+    def _log_likelihoods(self, rows: TokenRows, columns: Ints) -> Floats:
         """Log-likelihood of one token per row, with that token masked."""
         parts = read_in_parts(
             self,
@@ -105,13 +105,13 @@ class MaskedLikelihood:
         return np.asarray(torch.cat(parts).double().cpu())
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
-    def _masked_likelihoods(self, rows: Rows, columns: torch.Tensor) -> torch.Tensor:
+    def _masked_likelihoods(self, rows: TokenRows, columns: torch.Tensor) -> torch.Tensor:
         ids = rows.ids.long()
         places = torch.zeros_like(ids, dtype=torch.bool)
         places[torch.arange(len(ids)), columns] = True
         targets = ids[places].to(self.device)
         ids = torch.where(places, self.special_tokens.mask, ids)
-        hidden = Rows(ids, rows.mask.long(), rows.kinds.long()).on(self.device)
+        hidden = TokenRows(ids, rows.mask.long(), rows.kinds.long()).on(self.device)
         logits = self.predictor(hidden, places.to(self.device)).float()
         found: torch.Tensor = logits.log_softmax(dim=1).gather(1, targets[:, None])[:, 0]
         return found

@@ -21,7 +21,7 @@ from interloq.models.memory import read_in_parts
 from interloq.models.pretrained import check_fit, load_network, model_folder, pick_precision, weights_fingerprint
 from interloq.models.processes import pick_device
 from interloq.models.subwords import LONGEST, Subwords
-from interloq.models.token_rows import Rows
+from interloq.models.token_rows import TokenRows
 
 TOKENS, PAIRS = 8192, 512  # per batch, padding included
 FOLLOWS = 0  # label in transformers and in Google's code; 1 is a random sentence
@@ -49,11 +49,11 @@ class NextSentence:
         pairs = list(zip(first, second, strict=True))
         place = {pair: i for i, pair in enumerate(sorted(set(pairs)))}
         before, after = (self.subwords.texts([pair[side] for pair in place]) for side in (0, 1))
-        found = np.zeros(len(place))
+        probabilities = np.zeros(len(place))
         for batch in bucketed(before.lengths + after.lengths + 3, size=PAIRS, tokens=self.tokens, rng=None):
             tokens = [(before[i], after[i]) for i in batch.tolist()]
-            found[batch] = self._probabilities(tokens).cpu().numpy()
-        return found[[place[pair] for pair in pairs]]
+            probabilities[batch] = self._probabilities(tokens).cpu().numpy()
+        return probabilities[[place[pair] for pair in pairs]]
 
     def signature(self) -> str:
         precision = "" if self.precision == torch.float32 else "-bfloat16"
@@ -70,7 +70,7 @@ class NextSentence:
         return torch.cat(parts).double().softmax(dim=1)[:, FOLLOWS]
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
-    def _logits(self, padded: Rows) -> torch.Tensor:
+    def _logits(self, padded: TokenRows) -> torch.Tensor:
         ids, mask, kinds = (part.long().to(self.device) for part in (padded.ids, padded.mask, padded.kinds))
         options: dict[str, Any] = {"token_type_ids": kinds} if self.kinds else {}
         logits: torch.Tensor = self._model(input_ids=ids, attention_mask=mask, **options).logits

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 import transformers
 
-from interloq.models.token_rows import Packed, Rows
+from interloq.models.token_rows import Packed, TokenRows
 
 ATTENTION = "interloq_packed"  # the name by which transformers knows the attention below
 HALF = (torch.bfloat16, torch.float16)
@@ -31,14 +31,14 @@ class Packing:
         self.types = (getattr(model.config, "type_vocab_size", 0) or 0) > 1
         self.start = first_position(model)
 
-    def arranged(self, rows: Rows) -> Rows | Packed:
+    def arranged(self, rows: TokenRows) -> TokenRows | Packed:
         """Rows on the CPU as the network reads them at present: packed or padded."""
         return rows.packed(self.start) if self.on else rows
 
-    def options(self, rows: Rows | Packed) -> dict[str, Any]:
+    def options(self, rows: TokenRows | Packed) -> dict[str, Any]:
         """Arguments of the network for these rows."""
         types = {"token_type_ids": rows.kinds} if self.types else {}
-        if isinstance(rows, Rows):
+        if isinstance(rows, TokenRows):
             return {"input_ids": rows.ids, "attention_mask": rows.mask, **types}
         return {
             "input_ids": rows.ids,
@@ -92,7 +92,7 @@ class Packing:
         pad, size = getattr(self.model.config, "pad_token_id", None) or 0, self.model.config.vocab_size
         other = (pad + 1 + torch.arange(inside.numel()) % (size - 1)) % size  # any token but padding
         ids = torch.where(inside, other.view_as(inside), pad)
-        rows = Rows(ids, inside.int(), torch.zeros_like(ids))
+        rows = TokenRows(ids, inside.int(), torch.zeros_like(ids))
         with torch.autocast(device.type, dtype=torch.bfloat16, enabled=amp):
             self._attend_by(before)
             padded = self._states(rows.on(device))[inside.to(device)]
@@ -100,7 +100,7 @@ class Packing:
             packed = self._states(rows.packed(self.start).on(device))[0, : len(padded)]
         return float((packed - padded).float().norm() / padded.float().norm())
 
-    def _states(self, rows: Rows | Packed) -> torch.Tensor:
+    def _states(self, rows: TokenRows | Packed) -> torch.Tensor:
         states: torch.Tensor = self.model.base_model(**self.options(rows)).last_hidden_state
         return states
 

@@ -20,8 +20,8 @@ from typing import Any, Literal
 import torch
 import transformers
 
-from interloq.data.files import read_json
-from interloq.data.folders import matching
+from interloq.data.files.folders import matching
+from interloq.data.files.opening import read_json
 from interloq.errors import InputError, InterloqError, short_repr
 from interloq.signature import file_fingerprint, fingerprint
 from interloq.trust import HUB

@@ -14,10 +14,10 @@ from interloq.models.batches import bucketed
 from interloq.models.cross_encoder import rows
 from interloq.models.memory import Reader, read_in_parts
 from interloq.models.subwords import Subwords
-from interloq.models.token_rows import Rows
+from interloq.models.token_rows import TokenRows
 
 Floats = NDArray[np.float64]
-Network = Callable[[Rows], torch.Tensor]
+Network = Callable[[TokenRows], torch.Tensor]
 BATCH = 256  # rows per batch
 TOKENS = {"cpu": 1024, "cuda": 2**13}  # tokens per batch: what fits in a processor's cache, and what keeps a GPU busy
 
@@ -35,7 +35,7 @@ def row_outputs(
     return found
 
 
-def _outputs(reader: Reader, batch: Rows, network: Network) -> torch.Tensor:
+def _outputs(reader: Reader, batch: TokenRows, network: Network) -> torch.Tensor:
     parts = read_in_parts(
         reader, lambda part: network(batch[part]), len(batch.ids), lambda: f"one row of {batch.ids.shape[1]} tokens"
     )

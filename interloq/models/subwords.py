@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from interloq.data.durable import write_atomically
-from interloq.data.token_texts import Texts
+from interloq.data.files.durable import write_atomically
+from interloq.data.text.token_texts import Texts
 from interloq.errors import InputError
 from interloq.models.pretrained import TOKENIZER, load_tokenizer, tokenizer_fingerprint
 

@@ -18,12 +18,12 @@ import transformers
 from safetensors import safe_open
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING, MODEL_FOR_MASKED_LM_MAPPING
 
-from interloq.data.files import reading_saved
-from interloq.data.folders import matching
+from interloq.data.files.folders import matching
+from interloq.data.files.opening import reading_saved
 from interloq.errors import InputError
 from interloq.models.packing import Packing
 from interloq.models.pretrained import load_partly, read_config
-from interloq.models.token_rows import Packed, Rows
+from interloq.models.token_rows import Packed, TokenRows
 
 Goal = Literal["mlm", "lm"]
 CARRIED = ("pooler.", "seq_relationship.")  # parts of BERT that predict no tokens: kept unchanged
@@ -60,7 +60,7 @@ class TokenPredictor(torch.nn.Module):  # type: ignore[misc]
         self._places: torch.Tensor | None = None
         model.base_model.register_forward_hook(self._only_places)
 
-    def forward(self, rows: Rows | Packed, places: torch.Tensor) -> torch.Tensor:
+    def forward(self, rows: TokenRows | Packed, places: torch.Tensor) -> torch.Tensor:
         """Logits of the tokens at these places: a mask [rows, tokens], or token numbers if packed."""
         self._places = places
         try:
@@ -152,11 +152,11 @@ def room(config: Any, special_tokens: SpecialTokens) -> int:
 
 def carried(folder: Path, prefix: str) -> dict[str, torch.Tensor]:
     """The folder's weights that predict no tokens, named as in a complete network."""
-    found: dict[str, torch.Tensor] = {}
+    carried_weights: dict[str, torch.Tensor] = {}
     for path in matching(folder, "*.safetensors"):
         with reading_saved(path), safe_open(path, framework="pt") as file:
             names = list(file.keys())
             bare = not any(name.startswith(f"{prefix}.") for name in names)
             kept = [name for name in names if any(part in name for part in CARRIED)]
-            found |= {f"{prefix}.{name}" if bare else name: file.get_tensor(name) for name in kept}
-    return found
+            carried_weights |= {f"{prefix}.{name}" if bare else name: file.get_tensor(name) for name in kept}
+    return carried_weights

@@ -18,19 +18,19 @@ SPARE = 64  # tokens of a spare row, and the smallest value of `longest`
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class TokenRows:
     """Padded rows: ids, mask and token types [rows, tokens]."""
 
     ids: torch.Tensor
     mask: torch.Tensor
     kinds: torch.Tensor
 
-    def on(self, device: torch.device) -> Rows:
+    def on(self, device: torch.device) -> TokenRows:
         """The same on a device."""
-        return Rows(*(part.to(device, non_blocking=True) for part in (self.ids, self.mask, self.kinds)))
+        return TokenRows(*(part.to(device, non_blocking=True) for part in (self.ids, self.mask, self.kinds)))
 
-    def __getitem__(self, which: slice) -> Rows:
-        return Rows(self.ids[which], self.mask[which], self.kinds[which])
+    def __getitem__(self, which: slice) -> TokenRows:
+        return TokenRows(self.ids[which], self.mask[which], self.kinds[which])
 
     def packed(self, start: int = 0) -> Packed:
         """The same without padding, for rows on the CPU; positions count from `start`."""

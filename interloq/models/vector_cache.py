@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.models.blob_cache import BlobCache
+from interloq.data.files.blob_cache import BlobCache
 
 Row = NDArray[np.float32]
 VARIABLE = "INTERLOQ_VECTOR_CACHE"

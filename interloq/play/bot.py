@@ -14,8 +14,8 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from interloq.errors import MissingDependencyError, SpecError
-from interloq.models.replies import Reply, one_line
 from interloq.records import Turn
+from interloq.servers.replies import Reply, one_line
 from interloq.signature import Signature
 
 LONGEST = 4_000  # characters of a reply; longer ones are cut
@@ -79,16 +79,22 @@ def checked(reply: Any, *, longest: int = LONGEST) -> Reply:
             return Reply("", f"the bot gave a Reply of {type(part).__name__}, not of text")
     notes = [said for part in reply.failure.split(JOINED) if (said := one_line(part))]
     text = _UNWRITABLE.sub("\ufffd", reply.text)
-    notes += [UNWRITABLE] if text != reply.text else []
-    notes += [TOO_LONG] if len(text) > longest else []
+    if text != reply.text:
+        notes.append(UNWRITABLE)
+    if len(text) > longest:
+        notes.append(TOO_LONG)
     text, failure = text[:longest], JOINED.join(dict.fromkeys(notes))
-    return Reply(text, failure) if text.strip() else Reply("", failure or EMPTY)
+    if not text.strip():
+        return Reply("", failure or EMPTY)
+    return Reply(text, failure)
 
 
 def crashed(error: BaseException) -> Reply:
     """Reply for a bot that raised an exception."""
-    said = one_line(str(error))
-    return Reply("", f"crashed: {type(error).__name__}" + (f": {said}" if said else ""))
+    failure = f"crashed: {type(error).__name__}"
+    if message := one_line(str(error)):
+        failure += f": {message}"
+    return Reply("", failure)
 
 
 def generator(seed: int, turns: Sequence[Turn]) -> np.random.Generator:
@@ -117,7 +123,7 @@ class _Searching:
         if not dialogues:
             return []
         try:
-            found = self._asked(dialogues, seeds)
+            replies = self._asked(dialogues, seeds)
         except (MissingDependencyError, SpecError):  # no single dialogue is the cause
             raise
         except (Exception, SystemExit) as error:
@@ -127,12 +133,12 @@ class _Searching:
             half = len(dialogues) // 2
             return self.replies(dialogues[:half], seeds[:half]) + self.replies(dialogues[half:], seeds[half:])
         self.crashes = 0
-        return found
+        return replies
 
     def _asked(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Any]:
-        found: Any = self.bot.replies(dialogues, seeds)
-        if not isinstance(found, list | tuple):
-            raise TypeError(f"the bot gave {type(found).__name__}, not a list of replies")
-        if len(found) != len(dialogues):
-            raise ValueError(f"the bot gave {len(found)} replies to {len(dialogues)} dialogues")
-        return list(found)
+        replies: Any = self.bot.replies(dialogues, seeds)
+        if not isinstance(replies, list | tuple):
+            raise TypeError(f"the bot gave {type(replies).__name__}, not a list of replies")
+        if len(replies) != len(dialogues):
+            raise ValueError(f"the bot gave {len(replies)} replies to {len(dialogues)} dialogues")
+        return list(replies)

@@ -15,9 +15,9 @@ from typing import Any
 
 import orjson
 
-from interloq.data.appended import SYNC, Appended, check_run
-from interloq.data.jsonl import SCHEMA, to_json, write
-from interloq.data.parsers import PARSERS
+from interloq.data.files.appended import SYNC, Appended, check_run
+from interloq.data.records.jsonl import SCHEMA, to_json, write
+from interloq.data.records.parsers import PARSERS
 from interloq.errors import InputError
 from interloq.records import Dialogue
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from interloq.data.embedded import embedded_openings_path
-from interloq.data.files import check_size, lines, plain_suffix
-from interloq.data.jsonl import load
+from interloq.data.files.opening import check_size, lines, plain_suffix
+from interloq.data.records.jsonl import load
 from interloq.errors import InputError, nearest
 from interloq.signature import fingerprint
 
@@ -37,15 +37,15 @@ def read_openings(source: str | Path, *, given: int = GIVEN) -> list[Opening]:
         raise InputError(f"an opening needs at least one utterance, got {given}", hint="give 1, 2 or more")
     path = _path(str(source))
     check_size(path)
-    found = _from_text(path) if plain_suffix(path) == ".txt" else _from_dialogues(path)
-    if not found:
+    openings = _from_text(path) if plain_suffix(path) == ".txt" else _from_dialogues(path)
+    if not openings:
         raise InputError("no opening in the file", hint="write one opening per line", where=str(path))
-    for where, opening in found:
+    for where, opening in openings:
         _check(opening, given, f"{path}:{where}")
-    counts = Counter(opening.id for _, opening in found)
+    counts = Counter(opening.id for _, opening in openings)
     if (twice := counts.most_common(1)[0])[1] > 1:
         raise InputError(f"{twice[1]} openings are called {twice[0]!r}", hint="give each an id", where=str(path))
-    return [Opening(opening.id, opening.turns[:given]) for _, opening in found]
+    return [Opening(opening.id, opening.turns[:given]) for _, opening in openings]
 
 
 def openings_fingerprint(openings: Sequence[Opening]) -> str:
@@ -63,24 +63,24 @@ def _path(source: str) -> str | Path:
 
 
 def _from_text(path: str | Path) -> list[tuple[str, Opening]]:
-    found = []
+    openings = []
     for number, line in lines(path):
         try:
             text = line.decode("utf-8")
         except UnicodeDecodeError as error:
             raise InputError("not valid UTF-8", hint="save the file as UTF-8", where=f"{path}:{number}") from error
         if text.strip():
-            found.append((str(number), Opening(f"opening-{number}", tuple(text.split("\t")))))
-    return found
+            openings.append((str(number), Opening(f"opening-{number}", tuple(text.split("\t")))))
+    return openings
 
 
 def _from_dialogues(path: str | Path) -> list[tuple[str, Opening]]:
     """The opening in a line; its default id is the line number."""
-    found = []
+    openings = []
     for dialogue in load(path, kind="dialogues", strict=True):
         id = f"opening-{dialogue.id}" if dialogue.id.isdecimal() else dialogue.id
-        found.append((dialogue.id, Opening(id, tuple(turn.text for turn in dialogue.turns))))
-    return found
+        openings.append((dialogue.id, Opening(id, tuple(turn.text for turn in dialogue.turns))))
+    return openings
 
 
 def _check(opening: Opening, given: int, where: str) -> None:

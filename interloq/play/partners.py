@@ -16,7 +16,7 @@ from typing import Any
 
 import orjson
 
-from interloq.data.files import read_json, reading_saved, replacing
+from interloq.data.files.opening import read_json, reading_saved, replacing
 from interloq.errors import InputError, InterloqError
 from interloq.play.bot import Bot
 from interloq.play.openings import Opening, openings_fingerprint
@@ -67,15 +67,15 @@ def partner_set(
     return PartnerSet(partners, openings_fingerprint(openings), exchanges, source)
 
 
-def save_partners(path: str | Path, found: PartnerSet) -> None:
+def save_partners(path: str | Path, partners: PartnerSet) -> None:
     """Write a partner set to a file."""
     value = {
         "kind": KIND,
         "schema": SCHEMA,
-        "hash": found.hash,
-        "exchanges": found.exchanges,
-        "openings": {"fingerprint": found.openings, "source": found.source},
-        "partners": [{"name": p.name, "spec": p.spec, "signature": p.signature} for p in found.partners],
+        "hash": partners.hash,
+        "exchanges": partners.exchanges,
+        "openings": {"fingerprint": partners.openings, "source": partners.source},
+        "partners": [{"name": p.name, "spec": p.spec, "signature": p.signature} for p in partners.partners],
         "version": __version__,
     }
     with replacing(path) as file:
@@ -87,34 +87,35 @@ def load_partners(path: str | Path) -> PartnerSet:
     made = "make one with `interloq play partners`"
     value = read_json(path, hint=made)
     with reading_saved(path, "not a partner set", hint=made):
-        found = _parsed(value)
-    if value.get("hash") != found.hash:
+        partners = _parsed(value)
+    if value.get("hash") != partners.hash:
         raise InputError(
-            f"the stored hash is {value.get('hash')}, but the contents have the hash {found.hash}",
+            f"the stored hash is {value.get('hash')}, but the contents have the hash {partners.hash}",
             hint=f"use the original file, or {NEW}",
             where=str(path),
         )
-    return found
+    return partners
 
 
-def partner_bots(found: PartnerSet, path: str | Path = "", *, trust: Trust = None) -> dict[str, Bot]:
+def partner_bots(partners: PartnerSet, path: str | Path = "", *, trust: Trust = None) -> dict[str, Bot]:
     """Create the partners, and check that their signatures are those in the set.
 
     `trust` receives what each partner does besides talking; without it, a set with such partners is refused.
     """
-    bots = {partner.name: _made(partner, str(path)) for partner in found.partners}
+    bots = {partner.name: _made(partner, str(path)) for partner in partners.partners}
     check_trust(bots, str(path) or "the partner set", trust)
-    for partner in found.partners:
+    for partner in partners.partners:
         _verify(partner, bots[partner.name], str(path))
     return bots
 
 
-def check_openings(found: PartnerSet, openings: Sequence[Opening], path: str | Path = "") -> None:
+def check_openings(partners: PartnerSet, openings: Sequence[Opening], path: str | Path = "") -> None:
     """Refuse openings that are not those of the partner set."""
     seen = openings_fingerprint(openings)
-    if seen != found.openings:
+    if seen != partners.openings:
         raise InputError(
-            f"the set was made for other openings: {found.openings} from {found.source or 'a file'}, these are {seen}",
+            f"the set was made for other openings: {partners.openings} from {partners.source or 'a file'}, "
+            f"these are {seen}",
             hint=f"use the openings of the set, or {NEW}",
             where=str(path),
         )

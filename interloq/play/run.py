@@ -14,15 +14,15 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from interloq.data.appended import check_run
-from interloq.data.jsonl import header, read
+from interloq.data.files.appended import check_run
+from interloq.data.records.jsonl import header, read
 from interloq.errors import InputError, InterloqError, nearest
 from interloq.play.bot import Bot
 from interloq.play.journal import Journal, journal_path
 from interloq.play.openings import Opening, openings_fingerprint
 from interloq.play.partners import PartnerSet, lasting, partner_set
-from interloq.play.schedule import SCHEMES, Match, all_play_all, apart, bipartite, check_name, chosen, self_play
-from interloq.play.talk import REPEATS, Tally, sameness, talk
+from interloq.play.schedule import SCHEMES, BotMatch, all_play_all, apart, bipartite, check_name, chosen, self_play
+from interloq.play.talk import REPEATS, PlayTally, sameness, talk
 from interloq.records import Dialogue, Turn
 from interloq.registry import spec
 from interloq.signature import Signature
@@ -34,7 +34,7 @@ Hear = Callable[[Dialogue], None]
 class Plan:
     """Everything that the dialogues of a run depend on."""
 
-    matches: tuple[Match, ...]
+    matches: tuple[BotMatch, ...]
     bots: Mapping[str, Bot]
     run: Mapping[str, Any]
     repeats: int = REPEATS
@@ -110,11 +110,11 @@ class PlayOptions:
     batch: int | None = None
     patience: float = 0.0
     again: bool = False  # play failed dialogues again
-    tally: Tally = field(default_factory=Tally)
+    tally: PlayTally = field(default_factory=PlayTally)
     progress: Callable[[int], None] | None = None
 
 
-def play(plan: Plan, output: str | Path, options: PlayOptions | None = None, *, hear: Hear | None = None) -> Tally:
+def play(plan: Plan, output: str | Path, options: PlayOptions | None = None, *, hear: Hear | None = None) -> PlayTally:
     """Play what was not played before, and write all dialogues.
 
     `hear` is called with each finished dialogue, including those played before.
@@ -128,17 +128,17 @@ def play(plan: Plan, output: str | Path, options: PlayOptions | None = None, *, 
 @contextlib.contextmanager
 def playing(
     plan: Plan, output: str | Path, options: PlayOptions
-) -> Iterator[Callable[[Sequence[Match], Hear | None], None]]:
+) -> Iterator[Callable[[Sequence[BotMatch], Hear | None], None]]:
     """A run in parts: yields a function that plays some of the plan's matches. The file is written at the end."""
     with Journal(journal_path(output), plan.run) as journal:
         before = _take_over(Path(output), plan, journal)
 
-        def play_matches(matches: Sequence[Match], hear: Hear | None) -> None:
+        def play_matches(matches: Sequence[BotMatch], hear: Hear | None) -> None:
             ids = [match.id for match in matches]
             if options.again:
                 journal.forget_failed(ids)
             _try_out(plan, [match for match in matches if match.id not in journal])
-            found = talk(
+            new_dialogues = talk(
                 matches,
                 plan.bots,
                 batch=options.batch,
@@ -149,7 +149,7 @@ def playing(
                 tally=options.tally,
                 progress=options.progress,
             )
-            for dialogue in chain(journal.dialogues(ids) if hear else (), found):
+            for dialogue in chain(journal.dialogues(ids) if hear else (), new_dialogues):
                 if hear:
                     hear(dialogue)
 
@@ -158,7 +158,7 @@ def playing(
         journal.finish(output, ids, **plan.facts())
 
 
-def _try_out(plan: Plan, matches: Sequence[Match]) -> None:
+def _try_out(plan: Plan, matches: Sequence[BotMatch]) -> None:
     """Try out each needed bot once, so that a wrong port or key is reported now, not after thousands of attempts."""
     needed = {name: match for match in reversed(matches) for name in (match.target, match.partner)}
     for name, match in sorted(needed.items()):
@@ -183,12 +183,12 @@ def _take_over(output: Path, plan: Plan, journal: Journal) -> list[str]:
             "the output exists and was not written by a run", hint="choose another output", where=str(output)
         )
     check_run({name: stored.get(name) for name in plan.run}, _plain(plan.run), output)
-    found = []
+    ids = []
     for dialogue in read(output, kind="dialogues", strict=True):
-        found.append(dialogue.id)
+        ids.append(dialogue.id)
         if dialogue.id not in journal:
             journal.add(dialogue)
-    return found
+    return ids
 
 
 def _plain(run: Mapping[str, Any]) -> dict[str, Any]:

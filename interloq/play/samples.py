@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from interloq.data.chat import ASSISTANTS
+from interloq.data.records.chat_exports import ASSISTANTS
 from interloq.errors import InputError, RejectedWarning
 from interloq.records import Dialogue, Further, Rating, Sample
 
@@ -93,14 +93,16 @@ def _samples(
         named = _named(dialogue, system)
         seen.update(named.systems.values())
         unmatched = _unmatched(named)
-        found = [] if unmatched else list(split(named, set(targets) or judged_in(named)))
+        judged_samples: list[Sample] = []
+        if not unmatched:
+            judged_samples += split(named, set(targets) or judged_in(named))
         first = first or unmatched
         tally.dialogues += 1
-        tally.samples += len(found)
+        tally.samples += len(judged_samples)
         tally.with_failures += bool(dialogue.failure)
-        tally.silent += not found and not unmatched
+        tally.silent += not judged_samples and not unmatched
         tally.unmatched += bool(unmatched)
-        yield from found
+        yield from judged_samples
     _check(tally, first, targets, seen)
 
 
@@ -165,8 +167,11 @@ def _check(tally: Sampled, first: str, targets: Collection[str], seen: Collectio
 
 
 def _listed(names: Iterable[str]) -> str:
-    found = [repr(name) for name in names]
-    return ", ".join(found[:SHOWN]) + (" …" if len(found) > SHOWN else "") or "none"
+    quoted = [repr(name) for name in names]
+    text = ", ".join(quoted[:SHOWN])
+    if len(quoted) > SHOWN:
+        text += " …"
+    return text or "none"
 
 
 def _of(dialogue: Dialogue, targets: Collection[str]) -> Iterator[Sample]:

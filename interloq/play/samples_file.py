@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
-from interloq.data.jsonl import Rejected, header, read, write
-from interloq.data.overwriting import refuse_overwriting
+from interloq.data.files.overwriting import refuse_overwriting
+from interloq.data.records.jsonl import Rejected, header, read, write
 from interloq.play.samples import Sampled, carried, samples
 
 
@@ -27,6 +27,6 @@ def samples_file(
     """
     refuse_overwriting([output], [dialogues])
     tally, facts = Sampled(), {} if str(dialogues) == "-" else header(dialogues)
-    found = read(dialogues, kind="dialogues", strict=strict, on_reject=on_reject, columns=columns)
-    write(output, samples(found, targets=targets, system=system, tally=tally), kind="samples", **carried(facts))
+    recorded = read(dialogues, kind="dialogues", strict=strict, on_reject=on_reject, columns=columns)
+    write(output, samples(recorded, targets=targets, system=system, tally=tally), kind="samples", **carried(facts))
     return tally

@@ -27,7 +27,7 @@ _REFUSED = re.compile(r"[~;\x00-\x1f\x7f-\x9f\u2028\u2029]|: |^\s|\s$|\((2|partn
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class BotMatch:
     """One dialogue to play; in self-play the partner is the target."""
 
     id: str
@@ -41,7 +41,7 @@ class Match:
 
 def self_play(
     targets: Iterable[str], openings: Sequence[Opening], *, exchanges: int = EXCHANGES, repeats: int = 1, seed: int = 0
-) -> list[Match]:
+) -> list[BotMatch]:
     """Every target talks with itself."""
     pairs = [(target, target) for target in _names(targets, "target")]
     return _matches(pairs, openings, exchanges, repeats, seed)
@@ -49,7 +49,7 @@ def self_play(
 
 def all_play_all(
     targets: Iterable[str], openings: Sequence[Opening], *, exchanges: int = EXCHANGES, repeats: int = 1, seed: int = 0
-) -> list[Match]:
+) -> list[BotMatch]:
     """Every target talks with every other, once speaking first and being judged, once as the partner."""
     names = _names(targets, "target")
     if len(names) < 2:
@@ -66,7 +66,7 @@ def bipartite(
     exchanges: int = EXCHANGES,
     repeats: int = 1,
     seed: int = 0,
-) -> list[Match]:
+) -> list[BotMatch]:
     """Every target talks with every partner, and speaks first. Partners and targets need different names (`apart`)."""
     names, others = _names(targets, "target"), _names(partners, "partner", own=PARTNER)
     if both := sorted(set(names) & set(others)):
@@ -97,21 +97,21 @@ def seed_of(seed: int, id: str) -> int:
 
 def _matches(
     pairs: Sequence[tuple[str, str]], openings: Sequence[Opening], exchanges: int, repeats: int, seed: int
-) -> list[Match]:
+) -> list[BotMatch]:
     for name, value in (("exchanges", exchanges), ("repeats", repeats), ("openings", len(openings))):
         if value < 1:
             raise InputError(f"{name} must be at least 1, got {value}")
-    found = []
+    matches = []
     for repeat in range(1, repeats + 1):
         for opening in openings:
             for target, partner in pairs:
                 id = f"{target}~{partner}/{opening.id}/repeat-{repeat}"
-                found.append(Match(id, target, partner, opening.turns, exchanges, True, seed_of(seed, id)))
-    _check_ids(found)
-    return found
+                matches.append(BotMatch(id, target, partner, opening.turns, exchanges, True, seed_of(seed, id)))
+    _check_ids(matches)
+    return matches
 
 
-def _check_ids(matches: Sequence[Match]) -> None:
+def _check_ids(matches: Sequence[BotMatch]) -> None:
     id, count = Counter(match.id for match in matches).most_common(1)[0]
     if count > 1:
         raise InputError(f"{count} matches would have the id {id!r}", hint="rename a bot or an opening")
@@ -131,8 +131,8 @@ def _names(given: Iterable[str], what: str, own: str = "") -> list[str]:
 
 def check_name(name: str) -> None:
     """Check that the name can be parsed from ids and failures."""
-    if not name or (found := _REFUSED.search(name)):
-        seen = f": {found[0]!r}" if name and found else ""
+    if not name or (refused := _REFUSED.search(name)):
+        seen = f": {refused[0]!r}" if name and refused else ""
         raise InputError(
             f"{name!r} cannot be a bot's name{seen}",
             hint="avoid ~, ;, colons before a space, control characters, outer spaces, and a final (2) or (partner)",

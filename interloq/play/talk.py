@@ -25,11 +25,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from interloq.errors import InputError
-from interloq.models.replies import Reply, one_line
 from interloq.play.bot import Bot, guarded
 from interloq.play.journal import Journal
-from interloq.play.schedule import SECOND, Match, seed_of
+from interloq.play.schedule import SECOND, BotMatch, seed_of
 from interloq.records import Dialogue, Turn
+from interloq.servers.replies import Reply, one_line
 
 BATCH = 256  # dialogues a bot answers at once, if it does not set this itself
 TOGETHER = 4_096  # dialogues in flight
@@ -39,7 +39,7 @@ REPEATING = "repeats itself"
 
 
 @dataclass(slots=True)
-class Tally:
+class PlayTally:
     """Counts of a run, updated by `talk`; may be read at any time."""
 
     dialogues: int = 0
@@ -47,28 +47,35 @@ class Tally:
     utterances: int = 0  # of the dialogues' own
     with_failures: int = 0
     short: int = 0  # of these, dialogues that ended early
-    failed: int = (
-        0  # of the short ones, those with a missing reply; the others were stopped because a bot repeated itself
-    )
+    failed: int = 0  # short ones with a missing reply; the others were stopped because a bot repeated itself
     failures: Counter[tuple[str, str]] = field(default_factory=Counter)  # (bot, what) → how often
     replies: Counter[str] = field(default_factory=Counter)
     batches: Counter[str] = field(default_factory=Counter)
     seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
 
     def add(self, dialogue: Dialogue, exchanges: int, *, resumed: bool = False) -> None:
-        own = len(dialogue.turns) - dialogue.given
+        utterances = len(dialogue.turns) - dialogue.given
         self.dialogues += 1
         self.resumed += resumed
-        self.utterances += own
-        self.short += own < 2 * exchanges
-        self.failed += own < 2 * exchanges and not dialogue.failure.split(": ")[-1].startswith(REPEATING)
+        self.utterances += utterances
+        self.short += utterances < 2 * exchanges
+        self.failed += utterances < 2 * exchanges and not dialogue.failure.split(": ")[-1].startswith(REPEATING)
         self.with_failures += bool(dialogue.failure)
         self.failures.update((bot, kind_of(what)) for bot, what in failures(dialogue))
 
     def facts(self) -> dict[str, Any]:
         """The counts for JSON."""
-        bots = sorted({*self.replies, *(bot for bot, _ in self.failures)})
-        each = {bot: {what: n for (who, what), n in sorted(self.failures.items()) if who == bot} for bot in bots}
+        failures_of: dict[str, dict[str, int]] = {}
+        for (bot, what), n in sorted(self.failures.items()):
+            failures_of.setdefault(bot, {})[what] = n
+        bots = {}
+        for bot in sorted({*self.replies, *failures_of}):
+            bots[bot] = {
+                "replies": self.replies[bot],
+                "batches": self.batches[bot],
+                "seconds": round(self.seconds.get(bot, 0.0), 3),
+                "failures": failures_of.get(bot, {}),
+            }
         return {
             "dialogues": self.dialogues,
             "resumed": self.resumed,
@@ -76,20 +83,12 @@ class Tally:
             "with_failures": self.with_failures,
             "short": self.short,
             "failed": self.failed,
-            "bots": {
-                bot: {
-                    "replies": self.replies[bot],
-                    "batches": self.batches[bot],
-                    "seconds": round(self.seconds.get(bot, 0.0), 3),
-                    "failures": each[bot],
-                }
-                for bot in bots
-            },
+            "bots": bots,
         }
 
 
 def talk(
-    matches: Iterable[Match],
+    matches: Iterable[BotMatch],
     bots: Mapping[str, Bot],
     *,
     batch: int | None = None,
@@ -99,7 +98,7 @@ def talk(
     patience: float = 0.0,
     give_up: int = GIVE_UP,
     journal: Journal | None = None,
-    tally: Tally | None = None,
+    tally: PlayTally | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Iterator[Dialogue]:
     """Play the matches; each dialogue is yielded as soon as it is finished, in arbitrary order.
@@ -114,7 +113,7 @@ def talk(
             raise InputError(f"{name} must be 1 or more, got {value}")
     if not patience >= 0:
         raise InputError(f"patience must be 0 seconds or more, got {patience}", hint="0 means no limit")
-    tally = Tally() if tally is None else tally
+    tally = PlayTally() if tally is None else tally
     room = _Room(bots, batch, _Rules(repeats, stop_repeating, patience, give_up), tally)
     waiting = _unplayed(matches, bots, journal, tally)
     room.fill(waiting, together)
@@ -164,10 +163,14 @@ class _Talk:
 
     __slots__ = ("failures", "match", "speakers", "turns")
 
-    def __init__(self, match: Match) -> None:
+    def __init__(self, match: BotMatch) -> None:
         self.match = match
-        partner = match.partner + SECOND if match.partner == match.target else match.partner
-        self.speakers = (match.target, partner) if match.target_first else (partner, match.target)
+        partner = match.partner
+        if partner == match.target:
+            partner += SECOND
+        self.speakers = (match.target, partner)
+        if not match.target_first:
+            self.speakers = (partner, match.target)
         given = len(match.opening)  # the next speaker did not say the last of them
         self.turns = [Turn(text, self.speakers[(given - i) % 2]) for i, text in enumerate(match.opening)]
         self.failures: list[str] = []
@@ -223,7 +226,7 @@ class _Talk:
 class _Room:
     """Dialogues by the bot they wait for. Equal bots are one bot: they share batches and loaded models."""
 
-    def __init__(self, bots: Mapping[str, Bot], batch: int | None, rules: _Rules, tally: Tally) -> None:
+    def __init__(self, bots: Mapping[str, Bot], batch: int | None, rules: _Rules, tally: PlayTally) -> None:
         first: dict[Any, str] = {}
         self.voice = {name: first.setdefault(sameness(bot), name) for name, bot in bots.items()}
         self.bots, self.batch, self.rules, self.tally = bots, batch, rules, tally
@@ -233,13 +236,13 @@ class _Room:
         self.gone: dict[str, str] = {}  # bots that are no longer asked, and why
         self.under_way = self._number = 0
 
-    def fill(self, matches: Iterator[Match], together: int) -> None:
+    def fill(self, matches: Iterator[BotMatch], together: int) -> None:
         while self.under_way < together and (match := next(matches, None)) is not None:
             self._number += 1
             self.under_way += 1
             self._wait(self._number, _Talk(match))
 
-    def advance(self) -> Iterator[tuple[list[tuple[Match, Dialogue]], int]]:
+    def advance(self) -> Iterator[tuple[list[tuple[BotMatch, Dialogue]], int]]:
         """Ask the next bots for one batch each; yields the finished dialogues and the number of utterances."""
         taken = {voice: self._taken(voice) for voice in self._asked_now()}
         calls = {voice: self._call(voice, batch) for voice, batch in taken.items() if voice not in self.gone}
@@ -249,16 +252,18 @@ class _Room:
             talks = [talk for _, talk in taken[voice]]
             if replies is None:
                 self.gone[voice] = f"given up: a batch took over {self.rules.patience:g} s"
-            found = replies or [Reply("", "timed out")] * len(talks)
-            self._count(voice, talks, found, seconds)
-            yield self._hear(taken[voice], found)
+            heard = replies or [Reply("", "timed out")] * len(talks)
+            self._count(voice, talks, heard, seconds)
+            yield self._hear(taken[voice], heard)
 
     def _asked_now(self) -> list[str]:
         """All bots that wait for servers or programs, and of the others the one with the most waiting dialogues."""
         wanted = {name: len(queued) for name, queued in self.queues.items() if queued}
         others = [name for name in wanted if getattr(self.bots[name], "waits", False)]
-        here = [name for name in wanted if name not in others]
-        return [*others, *([max(here, key=wanted.__getitem__)] if here else [])]
+        here = [name for name in wanted if name not in others]  # they compute in this process
+        if here:
+            others.append(max(here, key=wanted.__getitem__))
+        return others
 
     def _taken(self, voice: str) -> list[tuple[int, _Talk]]:
         queued = self.queues[voice]
@@ -270,7 +275,7 @@ class _Room:
 
     def _hear(
         self, taken: Sequence[tuple[int, _Talk]], replies: Sequence[Reply]
-    ) -> tuple[list[tuple[Match, Dialogue]], int]:
+    ) -> tuple[list[tuple[BotMatch, Dialogue]], int]:
         finished = []
         before = sum(len(talk.turns) for _, talk in taken)
         for (number, talk), reply in zip(taken, replies, strict=True):
@@ -288,15 +293,17 @@ class _Room:
     def _size(self, voice: str) -> int:
         return self.batch or getattr(self.bots[voice], "batch", 0) or BATCH
 
-    def _count(self, voice: str, talks: Sequence[_Talk], found: Sequence[Reply], seconds: float) -> None:
+    def _count(self, voice: str, talks: Sequence[_Talk], replies: Sequence[Reply], seconds: float) -> None:
         names = Counter(talk.bot for talk in talks)
         for name, n in names.items():  # names that share a bot share its seconds
             self.tally.replies[name] += n
             self.tally.batches[name] += 1
             self.tally.seconds[name] += seconds * n / len(talks)
-        for reply in found:
-            self.missing[voice] = 0 if reply.text else self.missing[voice] + 1
-        self.silent[voice] = 0.0 if any(reply.text for reply in found) else self.silent[voice] + seconds
+        self.silent[voice] += seconds
+        for reply in replies:
+            self.missing[voice] += 1
+            if reply.text:
+                self.missing[voice], self.silent[voice] = 0, 0.0
         if 0 < self.rules.patience <= self.silent[voice]:
             self.gone.setdefault(voice, f"given up: no reply for {self.rules.patience:g} s")
         if self.missing[voice] >= self.rules.give_up:
@@ -304,8 +311,8 @@ class _Room:
 
 
 def _unplayed(
-    matches: Iterable[Match], bots: Mapping[str, Bot], journal: Journal | None, tally: Tally
-) -> Iterator[Match]:
+    matches: Iterable[BotMatch], bots: Mapping[str, Bot], journal: Journal | None, tally: PlayTally
+) -> Iterator[BotMatch]:
     for match in matches:
         for name in (match.target, match.partner):
             if name not in bots:
@@ -340,24 +347,24 @@ def _side_by_side(
     ended: queue.SimpleQueue[tuple[str, list[Reply] | BaseException, float]] = queue.SimpleQueue()
 
     def work(name: str, call: Callable[[], list[Reply]]) -> None:
-        found: list[Reply] | BaseException
+        outcome: list[Reply] | BaseException
         try:
-            found = call()
+            outcome = call()
         except BaseException as error:
-            found = error
-        ended.put((name, found, time.perf_counter() - start))
+            outcome = error
+        ended.put((name, outcome, time.perf_counter() - start))
 
     for named in calls.items():
         threading.Thread(target=work, args=named, daemon=True).start()
     while left:
         try:
-            name, found, seconds = ended.get(
+            name, outcome, seconds = ended.get(
                 timeout=max(0.0, start + patience - time.perf_counter()) if patience else None
             )
         except queue.Empty:
             yield from ((name, None, patience) for name in left)
             return
-        if isinstance(found, BaseException):
-            raise found
+        if isinstance(outcome, BaseException):
+            raise outcome
         del left[name]
-        yield name, found, seconds
+        yield name, outcome, seconds

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from interloq.data.files import reading_saved
+from interloq.data.files.opening import reading_saved
 from interloq.errors import InputError
 from interloq.learn.calibrate import probabilities
 from interloq.learn.job import Curve, Run
@@ -20,18 +20,18 @@ from interloq.learn.low_rank import attach
 from interloq.learn.settings import LowRank, Training
 from interloq.learn.start import Start, files_of, keep_files, low_rank_facts, trained_network, weights_of
 from interloq.learn.store import check_counts, check_temperature, foreign, load_model
-from interloq.learn.trainable import Log
+from interloq.learn.trainable import PairLog
 from interloq.models.batches import bucketed
 from interloq.models.cross_encoder import CONFIG, CrossEncoder, joined_rows, row_lengths
 from interloq.models.memory import read_in_parts
 from interloq.models.processes import pick_device
 from interloq.models.subwords import Subwords
-from interloq.models.token_rows import Rows
+from interloq.models.token_rows import TokenRows
 from interloq.rate.bert_task import BertRaterTask
 from interloq.rate.examples import Examples
-from interloq.rate.learning import RaterJob
+from interloq.rate.learning import RaterJob, number_texts
 from interloq.rate.pairs import source_of
-from interloq.rate.settings import Batching, Reading, Sources
+from interloq.rate.settings import Batching, RaterReading, RaterSources
 from interloq.rate.turn_subwords import rater_subwords
 from interloq.rate.turns import with_contexts
 from interloq.registry import full_spec
@@ -107,13 +107,13 @@ class BertRaterJob(RaterJob[BertRaterTask]):
 
 
 def from_log(
-    log: Log,
-    given: Sources,
+    log: PairLog,
+    given: RaterSources,
     training: Training,
     batching: Batching,
     examples: Examples,
     low_rank: LowRank,
-    reading: Reading,
+    reading: RaterReading,
 ) -> BertRaterJob:
     """Job of `interloq train rater --encoder`."""
     start, turns = Start.of(str(given.encoder)), reading.turns
@@ -179,17 +179,16 @@ class BertRaterModel:
 
     def _difference(self, triplets: Sequence[tuple[str, str, str]]) -> NDArray[np.float64]:
         """Logits, positive minus negative, of triplets, computed in batches of similar length."""
-        place = {text: i for i, text in enumerate(dict.fromkeys(text for triplet in triplets for text in triplet))}
-        indices = np.array([[place[text] for text in triplet] for triplet in triplets], dtype=np.int64).reshape(-1, 3)
+        place, indices = number_texts(triplets)
         texts, limit = self.subwords.texts(list(place)), self.network.positions
         lengths = row_lengths(texts.lengths[indices], limit)
-        found = np.zeros(len(indices))
+        difference = np.zeros(len(indices))
         for batch in bucketed(lengths, size=TRIPLETS, tokens=self.tokens, rng=None):
             logits = self._logits(joined_rows(texts, indices[batch], self.subwords, limit=limit)).double()
-            found[batch] = (logits[:, 1] - logits[:, 0]).cpu().numpy()
-        return found
+            difference[batch] = (logits[:, 1] - logits[:, 0]).cpu().numpy()
+        return difference
 
-    def _logits(self, rows: Rows) -> torch.Tensor:
+    def _logits(self, rows: TokenRows) -> torch.Tensor:
         parts = read_in_parts(
             self,
             lambda part: self.network(rows[part]),

@@ -18,7 +18,7 @@ from interloq.learn.fit import Part
 from interloq.models.batches import bucketed
 from interloq.models.cross_encoder import CrossEncoder, joined_rows, row_lengths
 from interloq.models.subwords import Subwords
-from interloq.models.token_rows import Packed, Rows
+from interloq.models.token_rows import Packed, TokenRows
 from interloq.rate.pairs import RaterPairs
 from interloq.rate.settings import Batching
 
@@ -27,10 +27,10 @@ FIRST, SECOND = [0, 1, 3], [2, 3, 1]  # indices of U1, R1, R2 and of U2, R2, R1 
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class BertBatch:
     """Token rows and labels."""
 
-    rows: Rows | Packed  # first triplets, then second ones
+    rows: TokenRows | Packed  # first triplets, then second ones
     labels: torch.Tensor
 
 
@@ -50,18 +50,18 @@ class BertRaterTask:
         longest = np.maximum(*(row_lengths(lengths[:, places], self.network.positions) for places in (FIRST, SECOND)))
         return bucketed(2 * longest, size=self.batching.batch, tokens=self.batching.tokens, rng=rng)
 
-    def prepare(self, part: Part, examples: Ints) -> Batch:
+    def prepare(self, part: Part, examples: Ints) -> BertBatch:
         texts, labels = (array[examples] for array in self._examples[part])
         indices = np.concatenate([texts[:, FIRST], texts[:, SECOND]])
         rows = joined_rows(self.pairs.texts, indices, self.subwords, limit=self.network.positions)
-        return Batch(self.network.packing.arranged(rows), torch.from_numpy(np.tile(labels.astype(np.int64), 2)))
+        return BertBatch(self.network.packing.arranged(rows), torch.from_numpy(np.tile(labels.astype(np.int64), 2)))
 
-    def loss(self, prepared: Batch) -> torch.Tensor:
+    def loss(self, prepared: BertBatch) -> torch.Tensor:
         """Sum over examples of the mean loss of their two triplets."""
         logits = self.logits(prepared).float()
         labels = prepared.labels.to(logits.device, non_blocking=True)
         return torch.nn.functional.cross_entropy(logits, labels, reduction="sum") / 2
 
-    def logits(self, prepared: Batch) -> torch.Tensor:
+    def logits(self, prepared: BertBatch) -> torch.Tensor:
         logits: torch.Tensor = self.network(prepared.rows)
         return logits

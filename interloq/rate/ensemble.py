@@ -47,8 +47,8 @@ class Ensemble(Component):
         return signature(self, **parts)
 
     def _mean(self, first: Sample, second: Sample) -> Sample:
-        found = (
-            replace(one, weight=(1 - self.share) * one.weight + self.share * other.weight)
-            for one, other in zip(first.references, second.references, strict=True)
-        )
-        return replace(first, references=tuple(found))
+        references = []
+        for one, other in zip(first.references, second.references, strict=True):
+            weight = (1 - self.share) * one.weight + self.share * other.weight
+            references.append(replace(one, weight=weight))
+        return replace(first, references=tuple(references))

@@ -61,7 +61,7 @@ class Examples(Component):
 
 
 @dataclass(frozen=True, slots=True)
-class Log:
+class KeyedPairs:
     """Distinct pairs of logs as keys of their texts, sorted by utterance, then reply; `origins` are numbers of logs."""
 
     utterances: Keys
@@ -69,22 +69,22 @@ class Log:
     origins: NDArray[np.uint16]
 
     @classmethod
-    def of(cls, utterances: Keys, replies: Keys, origins: NDArray[np.uint16]) -> Log:
+    def of(cls, utterances: Keys, replies: Keys, origins: NDArray[np.uint16]) -> KeyedPairs:
         """Sort and deduplicate pairs; a pair in several logs is assigned to the first of them."""
         order = np.lexsort((origins, replies, utterances))
         log = cls(utterances[order], replies[order], origins[order])
         return log.only(changes(log.utterances) | changes(log.replies))
 
-    def only(self, kept: NDArray[np.bool_] | slice) -> Log:
+    def only(self, kept: NDArray[np.bool_] | slice) -> KeyedPairs:
         """The chosen pairs."""
-        return Log(self.utterances[kept], self.replies[kept], self.origins[kept])
+        return KeyedPairs(self.utterances[kept], self.replies[kept], self.origins[kept])
 
     def groups(self) -> tuple[Numbers, Numbers]:
         """Start and number of each utterance's pairs."""
         starts = np.flatnonzero(changes(self.utterances))
         return starts, np.diff(starts, append=len(self.utterances))
 
-    def capped(self, most: int, rng: np.random.Generator) -> Log:
+    def capped(self, most: int, rng: np.random.Generator) -> KeyedPairs:
         """At most `most` replies per utterance, chosen at random."""
         sizes = self.groups()[1]
         crowded = np.flatnonzero(np.repeat(sizes > most, sizes))
@@ -121,27 +121,29 @@ class Side:
     unmatched: int  # positives omitted because no further negative was found
 
 
-def side(log: Log, part: slice, settings: Examples, rng: np.random.Generator) -> Side:
+def side(log: KeyedPairs, part: slice, settings: Examples, rng: np.random.Generator) -> Side:
     """Draw half positives, half negatives from the pairs at `part`, in random order."""
     own = log.only(part)
     starts, sizes = own.groups()
-    found = _positives(starts, sizes, settings.most_positives, rng)
-    pool = found.ravel() if settings.negatives == "matched" else np.arange(len(own.utterances), dtype=np.int32)
+    positives = _positives(starts, sizes, settings.most_positives, rng)
+    pool = np.arange(len(own.utterances), dtype=np.int32)
+    if settings.negatives == "matched":
+        pool = positives.ravel()
     known, every = np.sort(_mixed(own.utterances, own.replies)), int(np.sum(sizes * (sizes - 1) // 2))
-    good, bad = [found[:0]], [found[:0]]
-    for origin in np.unique(own.origins[found[:, 0]]):
-        here = found[own.origins[found[:, 0]] == origin]
+    good, bad = [positives[:0]], [positives[:0]]
+    for origin in np.unique(own.origins[positives[:, 0]]):
+        here = positives[own.origins[positives[:, 0]] == origin]
         bad.append(_negatives(own, pool[own.origins[pool] == origin], len(here), known, rng))
         good.append(rng.permutation(here)[: len(bad[-1])])
     bad_rows = np.concatenate(bad)
     rows = np.concatenate([*good, bad_rows])
-    unmatched = len(found) - len(bad_rows)
+    unmatched = len(positives) - len(bad_rows)
     order = rng.permutation(len(rows))
     rows, labels = rows[order], (order < len(bad_rows)).astype(np.int8)
     flipped = rng.random(len(rows)) < 0.5  # so that neither of the two pairs is first more often
     rows[flipped] = rows[flipped, ::-1]
     rows += np.int32(part.start)
-    return Side(rows, labels, every - len(found), unmatched)
+    return Side(rows, labels, every - len(positives), unmatched)
 
 
 def _positives(starts: Numbers, sizes: Numbers, most: int, rng: np.random.Generator) -> Places:
@@ -157,24 +159,24 @@ def _positives(starts: Numbers, sizes: Numbers, most: int, rng: np.random.Genera
     return np.concatenate(rows)
 
 
-def _negatives(log: Log, pool: Places, count: int, known: Keys, rng: np.random.Generator) -> Places:
+def _negatives(log: KeyedPairs, pool: Places, count: int, known: Keys, rng: np.random.Generator) -> Places:
     """Distinct rows of two pairs from the pool; fewer than `count` if the pool has no more.
 
     Neither reply is a known reply to the other utterance: many people say "thanks".
     """
-    found = np.zeros(0, dtype=np.int64)
+    codes = np.zeros(0, dtype=np.int64)  # both places of a row in one number
     for _ in range(ROUNDS):
-        if len(found) >= count or not len(pool):
+        if len(codes) >= count or not len(pool):
             break
-        drawn = pool[rng.integers(len(pool), size=(2, max(FEWEST, count - len(found))))]
+        drawn = pool[rng.integers(len(pool), size=(2, max(FEWEST, count - len(codes))))]
         first, second = drawn.min(axis=0), drawn.max(axis=0)
         fine = _unrelated(log, first, second, known)
-        found = np.unique(np.concatenate([found, first[fine].astype(np.int64) << 32 | second[fine]]))
-    found = rng.permutation(found)[:count]
-    return np.stack([found >> 32, found & (2**32 - 1)], axis=1).astype(np.int32)
+        codes = np.unique(np.concatenate([codes, first[fine].astype(np.int64) << 32 | second[fine]]))
+    codes = rng.permutation(codes)[:count]
+    return np.stack([codes >> 32, codes & (2**32 - 1)], axis=1).astype(np.int32)
 
 
-def _unrelated(log: Log, first: Places, second: Places, known: Keys) -> NDArray[np.bool_]:
+def _unrelated(log: KeyedPairs, first: Places, second: Places, known: Keys) -> NDArray[np.bool_]:
     utterances, replies = (log.utterances[first], log.utterances[second]), (log.replies[first], log.replies[second])
     fine: NDArray[np.bool_] = (utterances[0] != utterances[1]) & (replies[0] != replies[1])
     for utterance, reply in zip(utterances, reversed(replies), strict=True):

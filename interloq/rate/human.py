@@ -19,8 +19,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Annotated
 
-from interloq.data.files import check_size
-from interloq.data.jsonl import read
+from interloq.data.files.opening import check_size
+from interloq.data.records.jsonl import read
 from interloq.errors import InputError, SpecError
 from interloq.records import Key, Rating, Reference, Sample, format_key
 from interloq.registry import Component
@@ -50,17 +50,26 @@ class Human(Component):
             raise SpecError(f"human: low must be below high, got {self.low} and {self.high}")
 
     def rate(self, samples: Sequence[Sample]) -> list[Sample]:
-        return [
-            replace(sample, references=tuple(self._rated(r, self._weight(key, r)) for key, r in _items(sample)))
-            for sample in samples
-        ]
+        rated = []
+        for sample in samples:
+            references = tuple(
+                self._rated(reference, self._weight(key, reference)) for key, reference in _items(sample)
+            )
+            rated.append(replace(sample, references=references))
+        return rated
 
     def counts(self, samples: Sequence[Sample]) -> dict[str, int]:
         """Numbers of rated references, unrated gold replies and other unrated references."""
-        unrated = [r for sample in samples for key, r in _items(sample) if self._weight(key, r) is None]
-        gold = sum(self._is_gold(r) for r in unrated)
-        total = sum(len(sample.references) for sample in samples)
-        return {"rated": total - len(unrated), "unrated_gold": gold, "unrated": len(unrated) - gold}
+        counts = {"rated": 0, "unrated_gold": 0, "unrated": 0}
+        for sample in samples:
+            for key, reference in _items(sample):
+                if self._weight(key, reference) is not None:
+                    counts["rated"] += 1
+                elif self._is_gold(reference):
+                    counts["unrated_gold"] += 1
+                else:
+                    counts["unrated"] += 1
+        return counts
 
     def judged(self, sample: Sample) -> list[bool]:
         """Which references of a sample have been rated."""
@@ -68,7 +77,9 @@ class Human(Component):
 
     def used(self, sample: Sample) -> set[Key]:
         """Rated items (name and system) that are references of this sample."""
-        keys = {meant for (item, system), _ in _items(sample) for meant in ((item, system), (item, ""))}
+        keys: set[Key] = set()
+        for (item, system), _ in _items(sample):
+            keys |= {(item, system), (item, "")}
         return keys & self._weights.keys()
 
     def example(self) -> str:
@@ -140,8 +151,13 @@ def _weights(path: str, low: float, high: float, aspect: str) -> Mapping[Key, fl
         raise InputError(
             f"no usable rating of aspect {aspect!r}", hint=f"rated aspects: {', '.join(sorted(aspects))}", where=path
         )
-    whole = {key: given + (votes.get((key[0], ""), []) if key[1] else []) for key, given in votes.items()}
-    return {key: 2 * (_mean(given) - low) / (high - low) - 1 for key, given in whole.items()}
+    weights = {}
+    for (item, system), own_votes in votes.items():
+        all_votes = own_votes
+        if system:
+            all_votes = own_votes + votes.get((item, ""), [])
+        weights[item, system] = 2 * (_mean(all_votes) - low) / (high - low) - 1
+    return weights
 
 
 def _item(rating: Rating, path: str, low: float, high: float) -> str:
@@ -156,10 +172,11 @@ def _item(rating: Rating, path: str, low: float, high: float) -> str:
     return rating.item
 
 
-def _mean(given: Sequence[Rating]) -> float:
-    """Mean over people, not ratings: each person has one vote. Every rating without a rater is another person."""
+def _mean(ratings: Sequence[Rating]) -> float:
+    """Return the mean over people: each has one vote, and every rating without a rater is another person."""
     people: dict[str, list[float]] = {}
-    for i, rating in enumerate(given):
+    for i, rating in enumerate(ratings):
         if rating.value is not None:
-            people.setdefault(f"rater {rating.rater}" if rating.rater else f"{i}", []).append(rating.value)
+            person = f"rater {rating.rater}" if rating.rater else f"{i}"
+            people.setdefault(person, []).append(rating.value)
     return fmean(sorted(fmean(sorted(values)) for values in people.values()))

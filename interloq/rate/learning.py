@@ -6,6 +6,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -18,14 +19,14 @@ from interloq.learn.fit import Part, Task
 from interloq.learn.job import Curve, Job, Run
 from interloq.rate.examples import Examples
 from interloq.rate.pairs import RaterPairs, write_examples
-from interloq.rate.stream import Numbering
+from interloq.rate.stream import TextNumbering
 from interloq.records import Pair
 from interloq.version import __version__
 
 EXAMPLES = "examples"
 
 
-class Prepared(Protocol):
+class LabelledBatch(Protocol):
     """A batch ready for the network."""
 
     @property
@@ -38,7 +39,7 @@ class RatingTask(Task, Protocol):
 
     pairs: RaterPairs
 
-    def prepare(self, part: Part, examples: NDArray[np.int64]) -> Prepared: ...
+    def prepare(self, part: Part, examples: NDArray[np.int64]) -> LabelledBatch: ...
 
     def logits(self, prepared: Any) -> torch.Tensor:
         """Two logits per triplet, in the order of the labels."""
@@ -59,7 +60,7 @@ class RaterJob(Job[AnyRating]):
     smaller = "choose another folder, fewer tokens, and more batches per step with accumulate"
 
     @abstractmethod
-    def numbering(self, run: Run) -> Numbering:
+    def numbering(self, run: Run) -> TextNumbering:
         """Tokenizer of the texts."""
 
     @abstractmethod
@@ -91,6 +92,13 @@ class RaterJob(Job[AnyRating]):
             "source": pairs.fingerprint,
             "examples": pairs.facts,
         }
+
+
+def number_texts(triplets: Sequence[tuple[str, str, str]]) -> tuple[dict[str, int], NDArray[np.int64]]:
+    """Number the distinct texts in the order they occur; return their numbers, and the triplets as rows of numbers."""
+    flat = list(chain.from_iterable(triplets))
+    place = {text: i for i, text in enumerate(dict.fromkeys(flat))}
+    return place, np.array([place[text] for text in flat], dtype=np.int64).reshape(-1, 3)
 
 
 @torch.inference_mode()  # type: ignore[untyped-decorator]

@@ -13,21 +13,21 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from interloq.data.durable import write_atomically
-from interloq.data.files import reading_saved
+from interloq.data.files.durable import write_atomically
+from interloq.data.files.opening import reading_saved
 from interloq.learn.calibrate import probabilities
 from interloq.learn.job import Curve, Run
 from interloq.learn.pieces import Pieces, train_pieces
 from interloq.learn.settings import Training
 from interloq.learn.store import check_counts, check_temperature, foreign, load_model, restored
-from interloq.learn.trainable import Log
+from interloq.learn.trainable import PairLog
 from interloq.models.batches import bucketed
 from interloq.models.processes import pick_device
 from interloq.rate.examples import Examples
-from interloq.rate.learning import RaterJob
+from interloq.rate.learning import RaterJob, number_texts
 from interloq.rate.network import RaterNetwork, RaterTask
 from interloq.rate.pairs import source_of
-from interloq.rate.settings import Batching, Shape, Sources, Tokenizer
+from interloq.rate.settings import Batching, RaterSources, RaterTokenizer, Shape
 from interloq.registry import full_spec
 from interloq.signature import file_fingerprint, fingerprint
 
@@ -43,8 +43,8 @@ class GruRaterJob(RaterJob[RaterTask]):
     settings: Shape
     batching: Batching
     tokenizer: str | Path | None = None
-    vocabulary: int = Tokenizer.vocabulary
-    longest: int = Sources.longest
+    vocabulary: int = RaterTokenizer.vocabulary
+    longest: int = RaterSources.longest
 
     kind = KIND
 
@@ -78,7 +78,13 @@ class GruRaterJob(RaterJob[RaterTask]):
 
 
 def from_log(
-    log: Log, given: Sources, training: Training, batching: Batching, examples: Examples, own: Tokenizer, shape: Shape
+    log: PairLog,
+    given: RaterSources,
+    training: Training,
+    batching: Batching,
+    examples: Examples,
+    own: RaterTokenizer,
+    shape: Shape,
 ) -> GruRaterJob:
     """Job of `interloq train rater`."""
     return GruRaterJob(
@@ -129,10 +135,8 @@ class RaterModel:
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def chances(self, triplets: Sequence[tuple[str, str, str]], *, calibrated: bool = False) -> NDArray[np.float64]:
         """P(R2 can be a reply to U1) of triplets (U1, R1, R2). Each distinct text is encoded once."""
-        texts = list(dict.fromkeys(text for triplet in triplets for text in triplet))
-        place = {text: i for i, text in enumerate(texts)}
-        vectors = self._vectors(texts)
-        indices = np.array([[place[text] for text in triplet] for triplet in triplets], dtype=np.int64).reshape(-1, 3)
+        place, indices = number_texts(triplets)
+        vectors = self._vectors(list(place))
         parts = [self._difference(vectors, indices[i : i + TRIPLETS]) for i in range(0, len(indices), TRIPLETS)]
         difference = np.concatenate(parts) if parts else np.zeros(0)
         return probabilities(difference, self.facts["temperature"] if calibrated else 1.0)

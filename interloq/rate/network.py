@@ -50,7 +50,7 @@ class RaterNetwork(torch.nn.Module):  # type: ignore[misc]
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class GruBatch:
     """Concatenated texts, triplets of text numbers, and labels."""
 
     tokens: torch.Tensor
@@ -72,26 +72,26 @@ class RaterTask:
         longest = self.pairs.texts.lengths[rows].max(axis=1)
         return bucketed(longest, size=self.batching.batch, tokens=self.batching.tokens, rng=rng)
 
-    def prepare(self, part: Part, examples: NDArray[np.int64]) -> Batch:
+    def prepare(self, part: Part, examples: NDArray[np.int64]) -> GruBatch:
         rows, labels = (array[examples] for array in self._examples[part])
         distinct, places = np.unique(rows, return_inverse=True)
         u1, r1, u2, r2 = places.reshape(rows.shape).T
         triplets = np.concatenate([np.column_stack([u1, r1, r2]), np.column_stack([u2, r2, r1])])
         tokens, lengths = self.pairs.texts.joined(distinct)
-        return Batch(
+        return GruBatch(
             torch.from_numpy(tokens),
             torch.from_numpy(lengths),
             torch.from_numpy(triplets),
             torch.from_numpy(np.tile(labels.astype(np.int64), 2)),
         )
 
-    def loss(self, prepared: Batch) -> torch.Tensor:
+    def loss(self, prepared: GruBatch) -> torch.Tensor:
         """Sum over examples of the mean loss of their two triplets."""
         logits = self.logits(prepared).float()
         labels = prepared.labels.to(logits.device)
         return torch.nn.functional.cross_entropy(logits, labels, reduction="sum") / 2
 
-    def logits(self, prepared: Batch) -> torch.Tensor:
+    def logits(self, prepared: GruBatch) -> torch.Tensor:
         device = next(self.network.parameters()).device
         on = [t.to(device, non_blocking=True) for t in (prepared.tokens, prepared.triplets)]
         logits: torch.Tensor = self.network(on[0], prepared.lengths, on[1])

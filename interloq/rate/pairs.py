@@ -21,15 +21,15 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.data.durable import atomic_folder, remove
-from interloq.data.files import read_json, write_json
-from interloq.data.folders import is_free, matching
+from interloq.data.files.durable import atomic_folder, remove
+from interloq.data.files.folders import is_free, matching
+from interloq.data.files.opening import read_json, write_json
 from interloq.data.progress import Step
-from interloq.data.token_texts import Texts
+from interloq.data.text.token_texts import Texts
 from interloq.errors import InputError
-from interloq.learn.trainable import Log as TrainingLog
-from interloq.rate.examples import Examples, Keys, Log, Side, side
-from interloq.rate.stream import ENDS, TOKENS, Numbering, Stream
+from interloq.learn.trainable import PairLog
+from interloq.rate.examples import Examples, KeyedPairs, Keys, Side, side
+from interloq.rate.stream import ENDS, TOKENS, Stream, TextNumbering
 from interloq.records import Pair
 from interloq.registry import full_spec
 from interloq.signature import file_fingerprint, fingerprint
@@ -82,7 +82,7 @@ class RaterPairs:
 def write_examples(
     logs: Sequence[Iterable[Pair]],
     folder: str | Path,
-    pieces: Numbering,
+    pieces: TextNumbering,
     settings: Examples,
     *,
     source: str,
@@ -109,7 +109,7 @@ def write_examples(
     return RaterPairs.load(folder)
 
 
-def source_of(log: TrainingLog, examples: str | None) -> str:
+def source_of(log: PairLog, examples: str | None) -> str:
     """Fingerprint of the logs, or of those that existing examples were made from if no files are given."""
     if log.files:
         return log.fingerprint
@@ -148,7 +148,7 @@ def _draw(stream: Stream, folder: Path, settings: Examples) -> dict[str, Any]:
     }
 
 
-def _write_rows(log: Log, sides: Mapping[Part, Side], folder: Path) -> Keys:
+def _write_rows(log: KeyedPairs, sides: Mapping[Part, Side], folder: Path) -> Keys:
     """Write rows of text numbers; return the keys of the texts, numbered in the order of their keys."""
     used = np.zeros(len(log.utterances), dtype=bool)
     for drawn in sides.values():
@@ -163,7 +163,7 @@ def _write_rows(log: Log, sides: Mapping[Part, Side], folder: Path) -> Keys:
     return texts
 
 
-def _counts(log: Log, places: slice, drawn: Side) -> dict[str, int]:
+def _counts(log: KeyedPairs, places: slice, drawn: Side) -> dict[str, int]:
     if not len(drawn.rows):
         raise InputError(
             "no negatives can be drawn: all utterances with two replies share their replies", hint="use larger logs"

@@ -16,7 +16,7 @@ from interloq.rate.warning import warning
 from interloq.registry import Component
 
 
-class _Sizes(Component):
+class _RaterSizes(Component):
     def __post_init__(self) -> None:
         super().__post_init__()
         for field in fields(self):  # type: ignore[arg-type]
@@ -25,7 +25,7 @@ class _Sizes(Component):
 
 
 @dataclass(frozen=True)
-class Shape(_Sizes):
+class Shape(_RaterSizes):
     """Sizes of the network."""
 
     embedding: int = option(512, "dimensions of token vectors")
@@ -35,7 +35,7 @@ class Shape(_Sizes):
 
 
 @dataclass(frozen=True)
-class Batching(_Sizes):
+class Batching(_RaterSizes):
     """Size of batches: at most `batch` examples, and `tokens` tokens, padding included."""
 
     batch: int = option(1_000, "maximum examples per batch")
@@ -50,7 +50,7 @@ BERT_LONGEST = 64  # three texts are read together
 
 
 @dataclass(frozen=True)
-class Sources:
+class RaterSources:
     """The network to start from, and training data other than logs."""
 
     encoder: str | None = option(
@@ -66,14 +66,14 @@ class Sources:
 
 
 @dataclass(frozen=True)
-class Reading(_Sizes):
+class RaterReading(_RaterSizes):
     """How much of a context is read."""
 
     turns: int = option(1, "last turns before a reply that are read; replies are grouped by all of them")
 
 
 @dataclass(frozen=True)
-class Tokenizer:
+class RaterTokenizer:
     """Tokenizer of the Bi-GRU."""
 
     tokenizer: str | None = option(None, "a SentencePiece model", path=True, shown="one trained on the pairs")
@@ -93,7 +93,7 @@ LOOP = ("weight_decay", "warmup", "schedule", "clip", "accumulate", "amp", "comp
 SUMMARY = "a rater of references, on logs with several replies to one utterance"
 BERT_TRAINABLE = Trainable(
     SUMMARY,
-    (Sources(longest=BERT_LONGEST), BERT_TRAINING, BERT_BATCHING, Examples(), LowRank(), Reading()),
+    (RaterSources(longest=BERT_LONGEST), BERT_TRAINING, BERT_BATCHING, Examples(), LowRank(), RaterReading()),
     job="interloq.rate.bert_model:from_log",
     result=_result,
     noun="rater",
@@ -101,7 +101,7 @@ BERT_TRAINABLE = Trainable(
 )
 TRAINABLE = Trainable(
     SUMMARY,
-    (Sources(), Training(), Batching(), Examples(), Tokenizer(), Shape()),
+    (RaterSources(), Training(), Batching(), Examples(), RaterTokenizer(), Shape()),
     job="interloq.rate.model:from_log",
     result=_result,
     noun="rater",

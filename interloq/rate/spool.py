@@ -13,10 +13,10 @@ from pathlib import Path
 
 import orjson
 
-from interloq.data.appended import Appended
 from interloq.data.batched import batched
-from interloq.data.jsonl import header_line, read, record_line
-from interloq.data.late_header import copy_records
+from interloq.data.files.appended import Appended
+from interloq.data.files.late_header import copy_records
+from interloq.data.records.jsonl import header_line, read, record_line
 from interloq.errors import InputError, count
 from interloq.rate.rater import BATCH, Rater
 from interloq.records import Sample, format_key

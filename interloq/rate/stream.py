@@ -7,6 +7,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
 from typing import IO, Protocol
 
@@ -15,9 +16,9 @@ from numpy.typing import NDArray
 
 from interloq.data.batched import batched
 from interloq.data.progress import Step
-from interloq.data.token_texts import Texts
-from interloq.data.unseen_texts import Distinct
-from interloq.rate.examples import Keys, Log, changes
+from interloq.data.text.token_texts import Texts
+from interloq.data.text.unseen_texts import UnseenTexts
+from interloq.rate.examples import KeyedPairs, Keys, changes
 from interloq.records import Pair
 from interloq.retrieve.leaks import normalised
 
@@ -26,7 +27,7 @@ FILES = ("pairs", "origins", "forms", "lengths", "tokens")
 BATCH = 10_000  # pairs read at a time
 
 
-class Numbering(Protocol):
+class TextNumbering(Protocol):
     """Turns texts into token ids below `size`, as `learn.pieces.Pieces` does."""
 
     @property
@@ -41,7 +42,7 @@ class Numbering(Protocol):
 class Stream:
     """Keys of a log's pairs and tokens of its distinct texts, in temporary files."""
 
-    def __init__(self, folder: Path, pieces: Numbering, excluded: Callable[[Pair], bool] | None) -> None:
+    def __init__(self, folder: Path, pieces: TextNumbering, excluded: Callable[[Pair], bool] | None) -> None:
         self.folder, self.pieces, self.excluded = folder, pieces, excluded
         self.counts: Counter[str] = Counter()
         self.dtype = np.dtype("<u2" if pieces.size <= 2**16 else "<i4")
@@ -49,7 +50,7 @@ class Stream:
 
     def read(self, logs: Sequence[Iterable[Pair]], step: Step) -> None:
         """Read all logs, and write keys and tokens."""
-        seen = Distinct()
+        seen = UnseenTexts()
         with ExitStack() as stack:
             keys, origins, forms, lengths, tokens = (stack.enter_context(self._file(name, "wb")) for name in FILES)
             for origin, batch in ((i, batch) for i, log in enumerate(logs) for batch in batched(log, BATCH)):
@@ -67,15 +68,16 @@ class Stream:
         """Utterance, reply, utterance, reply, … of the usable pairs; and the normalised form of each text."""
         kept = [pair for pair in batch if not (self.excluded and self.excluded(pair))]
         # bypasses the cache of `normalised`, which would keep the texts in memory
-        reads = {t: normalised.__wrapped__(t) for t in {text for p in kept for text in (p.utterance, p.response)}}
+        texts = set(chain.from_iterable((pair.utterance, pair.response) for pair in kept))
+        reads = {text: normalised.__wrapped__(text) for text in texts}
         full = [pair for pair in kept if reads[pair.utterance] and reads[pair.response]]
         self.counts.update(read=len(batch), excluded=len(batch) - len(kept), empty=len(kept) - len(full))
-        return [text for pair in full for text in (pair.utterance, pair.response)], reads
+        return list(chain.from_iterable((pair.utterance, pair.response) for pair in full)), reads
 
-    def log(self) -> Log:
+    def log(self) -> KeyedPairs:
         """The pairs as keys."""
         keys = np.fromfile(self.folder / "pairs", dtype=np.uint64).reshape(-1, 2)
-        log = Log.of(keys[:, 0], keys[:, 1], np.fromfile(self.folder / "origins", dtype=np.uint16))
+        log = KeyedPairs.of(keys[:, 0], keys[:, 1], np.fromfile(self.folder / "origins", dtype=np.uint16))
         self.counts["repeated"] = len(keys) - len(log.utterances)
         return log
 

@@ -15,13 +15,13 @@ from interloq.retrieve.leaks import is_original
 
 def summary(samples: Iterable[Sample], rater: Rater) -> dict[str, Any]:
     """Counts over rated samples. A rater whose ratings match none of them is refused."""
-    found = Summary(rater)
+    counts = RatingSummary(rater)
     for sample in samples:
-        found.add(sample)
-    return found.facts()
+        counts.add(sample)
+    return counts.facts()
 
 
-class Summary:
+class RatingSummary:
     """Counts over rated samples; if a rater judges only some references (`human`), these are counted separately."""
 
     def __init__(self, rater: Rater) -> None:
@@ -49,7 +49,8 @@ class Summary:
         if partial:
             self._own.update(self._rater.counts([sample]))
             self._used |= self._rater.used(sample)
-            self._example = self._example or (f"{sample.id}/0" if weights else "")
+            if weights and not self._example:
+                self._example = f"{sample.id}/0"
 
     def facts(self) -> dict[str, Any]:
         """Counts, means and shares; the latter two over judged references only, without default weights."""
@@ -63,8 +64,10 @@ class Summary:
 
     def _source(self, name: str, row: Counter[str]) -> dict[str, Any]:
         judged = row["judged"]
-        mean = {"mean": self._means[name] / judged, "positive": row["positive"] / judged} if judged else {}
-        return {"references": row["references"], "judged": judged, "mean": None, "positive": None} | mean
+        mean = positive = None
+        if judged:
+            mean, positive = self._means[name] / judged, row["positive"] / judged
+        return {"references": row["references"], "judged": judged, "mean": mean, "positive": positive}
 
     def _check(self) -> None:
         if self._example and not self._own["rated"]:

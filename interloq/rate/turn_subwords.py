@@ -7,11 +7,12 @@ In its own module, because it needs torch and what joins the turns does not.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
-from interloq.data.token_texts import Texts
+from interloq.data.text.token_texts import Texts
 from interloq.models.subwords import Subwords
 from interloq.rate.turns import BETWEEN
 
@@ -25,12 +26,13 @@ class TurnSubwords(Subwords):
 
     def texts(self, texts: Sequence[str]) -> Texts:
         parts = [text.split(BETWEEN) for text in texts]
-        place = {turn: i for i, turn in enumerate(dict.fromkeys(turn for own in parts for turn in own))}
+        turns = list(chain.from_iterable(parts))
+        place = {turn: i for i, turn in enumerate(dict.fromkeys(turns))}
         every = super().texts(list(place))  # a turn is in several contexts
-        flat = every.taken(np.array([place[turn] for own in parts for turn in own], dtype=np.int64))
+        flat = every.taken(np.array([place[turn] for turn in turns], dtype=np.int64))
         if len(flat.lengths) == len(parts):
             return flat
-        last = np.cumsum([len(own) for own in parts])
+        last = np.cumsum(list(map(len, parts)))
         tokens = np.insert(flat.tokens, flat.ends[1:], self.end)  # after each turn, also the last of a text
         ends = np.concatenate([[0], (flat.ends + np.arange(len(flat.ends)))[last]])
         return Texts(tokens, ends).without(np.isin(np.arange(len(tokens)), ends[1:] - 1))

@@ -14,7 +14,7 @@ from math import log
 from pathlib import Path
 from typing import Any
 
-from interloq.data.files import read_json, reading_saved
+from interloq.data.files.opening import read_json, reading_saved
 from interloq.learn.calibrate import CALIBRATION
 from interloq.registry import parts_of
 
@@ -60,6 +60,9 @@ def folder_warning(folder: str, *, scaled: bool) -> str:
 
 def warnings_of(component: Any) -> list[str]:
     """The warnings of a component, and of the components in its fields."""
-    own = component.warning() if hasattr(component, "warning") else ""
-    found = [own, *(text for part in parts_of(component) for text in warnings_of(part))]
-    return list(dict.fromkeys(text for text in found if text))
+    warnings = []
+    if hasattr(component, "warning"):
+        warnings.append(component.warning())
+    for part in parts_of(component):
+        warnings += warnings_of(part)
+    return list(dict.fromkeys(filter(None, warnings)))

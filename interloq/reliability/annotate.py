@@ -16,12 +16,12 @@ from typing import Any, get_args
 import numpy as np
 import orjson
 
-from interloq.data.appended import Appended
-from interloq.data.jsonl import record_line
+from interloq.data.files.appended import Appended
+from interloq.data.records.jsonl import record_line
 from interloq.errors import InputError
 from interloq.records import Reference
 from interloq.reliability.augment import LIMIT, Request, SetPredictor
-from interloq.reliability.decisions import Action, Progress, Step, apply, start
+from interloq.reliability.decisions import Action, DecisionStep, Progress, apply, start
 from interloq.reliability.labels import NONE
 from interloq.signature import fingerprint
 
@@ -30,7 +30,7 @@ KIND = "annotation"
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class ReliabilityEstimate:
     """Predicted reliability with its interval; NaN for an empty set."""
 
     mean: float
@@ -47,8 +47,8 @@ class Offer:
     references: tuple[str, ...]
     attempts: int  # edits left
     waiting: tuple[Reference, ...]  # all candidates left; the first is the one offered
-    before: Estimate
-    with_each: tuple[Estimate, ...]  # of the candidates left
+    before: ReliabilityEstimate
+    with_each: tuple[ReliabilityEstimate, ...]  # of the candidates left
 
     @property
     def candidate(self) -> Reference:
@@ -56,7 +56,7 @@ class Offer:
         return self.waiting[0]
 
     @property
-    def after(self) -> Estimate:
+    def after(self) -> ReliabilityEstimate:
         """Prediction with the candidate that is offered."""
         return self.with_each[0]
 
@@ -66,7 +66,7 @@ class Offer:
         return int(np.argmax([one.mean for one in self.with_each]))
 
     @property
-    def best_after(self) -> Estimate:
+    def best_after(self) -> ReliabilityEstimate:
         """Prediction with that candidate."""
         return self.with_each[self.best]
 
@@ -96,7 +96,7 @@ class Session:
         self.model: SetPredictor = model
         self.options = {"attempts": attempts, "limit": limit}
         self.states = {id: start(request, **self.options) for id, request in requests.items()}
-        self.steps: list[Step] = []
+        self.steps: list[DecisionStep] = []
         self._vectors: dict[str, Any] = {}
         self._offer: Offer | None = None
         run = {"model": model.signature(), "queries": _fingerprint(requests), **self.options}
@@ -156,7 +156,7 @@ class Session:
     def _decide(self, action: Action, candidate: Reference | None = None) -> None:
         offer = self._offered()
         shown = candidate or offer.candidate
-        step = Step(offer.query, action, shown.text, shown.source, **offer.numbers())
+        step = DecisionStep(offer.query, action, shown.text, shown.source, **offer.numbers())
         state = apply(self.states[step.query], step, **self.options)
         self._file.add(record_line(step))  # recorded before it counts
         self._take(step, state)
@@ -167,7 +167,7 @@ class Session:
             raise InputError("all queries are finished")
         return offer
 
-    def _take(self, step: Step, state: Progress) -> None:
+    def _take(self, step: DecisionStep, state: Progress) -> None:
         if state.finished:
             self._vectors.clear()
         self.states[step.query], self._offer = state, None
@@ -198,8 +198,10 @@ def predict_offer(model: SetPredictor, query: str, state: Progress, vectors: Mut
     sets = np.full((1 + len(new), len(own) + 1), NONE, dtype=np.int64)
     sets[:, : len(own)] = np.arange(len(own))
     sets[1:, len(own)] = len(own) + np.arange(len(new))
-    found = model.predict_sets(np.stack([vectors[text] for text in (*own, *new)]), sets)
-    before, *others = [Estimate(*map(float, row)) for row in zip(found.mean, found.low, found.high, strict=True)]
+    predicted = model.predict_sets(np.stack([vectors[text] for text in (*own, *new)]), sets)
+    before, *others = [
+        ReliabilityEstimate(*map(float, row)) for row in zip(predicted.mean, predicted.low, predicted.high, strict=True)
+    ]
     return Offer(query, state.request.turns, own, state.attempts, state.waiting, before, tuple(others))
 
 
@@ -211,9 +213,9 @@ def _fingerprint(requests: Mapping[str, Request]) -> str:
     return fingerprint(*(part for id, request in requests.items() for part in (id, request.text())))
 
 
-def _step(line: bytes, where: str) -> Step:
+def _step(line: bytes, where: str) -> DecisionStep:
     try:
-        step = Step(**orjson.loads(line))
+        step = DecisionStep(**orjson.loads(line))
         if step.action in get_args(Action) and all(isinstance(t, str) for t in (step.query, step.text, step.source)):
             return step
     except (orjson.JSONDecodeError, TypeError):

@@ -55,9 +55,9 @@ class Request:
         return not any(turn.strip() for turn in self.turns)
 
     def text(self) -> str:
-        """The request as JSON, to identify it."""
-        groups = (self.references, self.candidates)
-        return orjson.dumps([self.turns, [[asdict(one) for one in group] for group in groups]]).decode()
+        """Return the request as JSON, to identify it."""
+        groups = [list(map(asdict, self.references)), list(map(asdict, self.candidates))]
+        return orjson.dumps([self.turns, groups]).decode()
 
     def known(self) -> tuple[str, ...]:
         """Distinct texts of the references; none for a query without text."""
@@ -71,7 +71,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class CandidateTrial:
     """A candidate that was tried, with the predicted reliability before (NaN: no references) and after it."""
 
     reference: Reference
@@ -86,7 +86,7 @@ class Augmented:
 
     before: float
     after: float
-    trials: tuple[Trial, ...] = ()
+    trials: tuple[CandidateTrial, ...] = ()
 
     @property
     def kept(self) -> tuple[Reference, ...]:
@@ -141,7 +141,7 @@ class _Rounds:
             self._store(sets[sets != NONE], model.encode(pairs))
         self.started = np.asarray(model.predict_sets(self.vectors, sets).mean)
         self.reached = self.started.copy()
-        self.trials: list[list[Trial]] = [[] for _ in requests]
+        self.trials: list[list[CandidateTrial]] = [[] for _ in requests]
 
     def _sets(self, queries: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
         """The first rows of some queries."""
@@ -176,7 +176,7 @@ class _Rounds:
         before = self.reached[active]
         kept = (after > before + LEAST) | (np.isnan(before) & ~np.isnan(after))
         for i, *facts in zip(active.tolist(), before.tolist(), after.tolist(), kept.tolist(), strict=True):
-            self.trials[i].append(Trial(self.candidates[i][self.round], *facts))
+            self.trials[i].append(CandidateTrial(self.candidates[i][self.round], *facts))
         self.reached[active[kept]] = after[kept]
         self.sizes[active[kept]] += 1
         self.round += 1

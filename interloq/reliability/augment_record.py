@@ -13,11 +13,11 @@ from typing import Any
 
 import orjson
 
-from interloq.data.appended import Appended
 from interloq.data.batched import batched
-from interloq.data.jsonl import record_line
+from interloq.data.files.appended import Appended
+from interloq.data.records.jsonl import record_line
 from interloq.errors import InputError
-from interloq.reliability.augment import BLOCK, Augmented, Request, SetPredictor, Trial, augment
+from interloq.reliability.augment import BLOCK, Augmented, CandidateTrial, Request, SetPredictor, augment
 from interloq.signature import fingerprint
 
 KIND = "augmentation"
@@ -41,8 +41,8 @@ class AugmentRecord:
         """Result of each request, from the file or computed and appended to it."""
         keys = {request: fingerprint(request.text()) for request in requests}
         for block in batched([request for request in keys if keys[request] not in self._places], BLOCK):
-            for request, found in zip(block, augment(model, block, limit=limit, seed=seed), strict=True):
-                self._places[keys[request]] = self._file.add(_line(keys[request], found))
+            for request, result in zip(block, augment(model, block, limit=limit, seed=seed), strict=True):
+                self._places[keys[request]] = self._file.add(_line(keys[request], result))
         return {request: self._read(request, key) for request, key in keys.items()}
 
     def _read(self, request: Request, key: str) -> Augmented:
@@ -77,9 +77,12 @@ def _key(line: bytes, path: Path) -> str:
 def _result(line: bytes, request: Request, path: Path) -> Augmented:
     candidates = {one.text: one for one in request.new()}
     with _reading(path):
-        found = orjson.loads(line)
-        trials = (Trial(candidates[text], _number(b), _number(a), bool(kept)) for text, b, a, kept in found["trials"])
-        return Augmented(_number(found["before"]), _number(found["after"]), tuple(trials))
+        stored = orjson.loads(line)
+        trials = (
+            CandidateTrial(candidates[text], _number(b), _number(a), bool(kept))
+            for text, b, a, kept in stored["trials"]
+        )
+        return Augmented(_number(stored["before"]), _number(stored["after"]), tuple(trials))
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import chain, product
 from typing import Any, Literal
 
 import numpy as np
@@ -20,7 +20,6 @@ from scipy import stats
 
 from interloq.data.progress import Step
 from interloq.errors import InputError, count
-from interloq.metrics.evaluate import bootstrap_counts, percentile_interval
 from interloq.metrics.metric import Array, FittedMetric
 from interloq.records import Reference, Sample
 from interloq.registry import create, spec
@@ -29,12 +28,13 @@ from interloq.reliability.labels import (
     NONE,
     Coefficient,
     Members,
-    Query,
+    RatedQuery,
     score,
     subset_scores,
 )
 from interloq.signature import fingerprint
 from interloq.statistics.correlation import BY_ROW
+from interloq.statistics.resampling import bootstrap_counts, percentile_interval
 
 Level = Literal["query", "all"]
 SIZES, OWN, DRAWS = tuple(range(1, 11)), 5, 10  # sizes and own references of the noisy arm as in the paper
@@ -44,7 +44,7 @@ MOST_SIGNS = 200  # points up to which Kendall's matrix of signs is faster than 
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class AgreementPoint:
     """Correlation with sets of one size: the mean over queries, or over all replies together."""
 
     level: Level
@@ -58,12 +58,12 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class AgreementCurve:
     """Points of both arms at both levels, with counts."""
 
     metric: str
     coefficient: Coefficient
-    points: Sequence[Point]
+    points: Sequence[AgreementPoint]
     queries: int
     replies: int
     skipped: Mapping[str, int]  # queries, by reason
@@ -72,15 +72,20 @@ class Curve:
     copies: int = 0  # rated replies that equal a reference of their query
     without_copies: bool = False  # whether they were excluded
 
-    def arm(self, level: Level, *, noisy: bool) -> list[Point]:
-        """Points of one line of a plot; the noisy arm starts with own references."""
-        own = [p for p in self.points if p.level == level]
-        clean, foreign = ([p for p in own if (p.foreign > 0) == wanted] for wanted in (False, True))
-        first = min((p.references - p.foreign for p in foreign), default=0)
-        return [*(p for p in clean if p.references <= first), *foreign] if noisy else clean
+    def arm(self, level: Level, *, noisy: bool) -> list[AgreementPoint]:
+        """Return the points of one line of a plot; the noisy arm starts with own references."""
+        clean: list[AgreementPoint] = []
+        foreign: list[AgreementPoint] = []
+        for point in self.points:
+            if point.level == level:
+                (foreign if point.foreign else clean).append(point)
+        if not noisy:
+            return clean
+        first = min((point.references - point.foreign for point in foreign), default=0)
+        return [point for point in clean if point.references <= first] + foreign
 
     def notes(self) -> list[str]:
-        """What a reader of the points must know."""
+        """Return what a reader of the points must know."""
         notes = []
         if self.distrusted:
             references = count(self.distrusted, "reference")
@@ -103,7 +108,7 @@ class Curve:
 
 
 def curve(
-    queries: Sequence[Query],
+    queries: Sequence[RatedQuery],
     metric: Any,
     *,
     sizes: Sequence[int] = SIZES,
@@ -114,7 +119,7 @@ def curve(
     seed: int = 0,
     without_copies: bool = False,
     step: Step = lambda _: None,
-) -> Curve:
+) -> AgreementCurve:
     """Compute both arms of the curve; `metric` is a metric or its spec, and `own` the own references of the noisy arm.
 
     Queries with fewer references than the largest size are skipped. A metric that does not combine single references
@@ -133,32 +138,34 @@ def curve(
         enough = [_without_copies(query) for query in enough]
     noisy = _with_foreign(enough, max(0, sizes[-1] - own), seed)
     sets = [_sets(a, b, steps, draws, seed) for a, b in zip(enough, noisy, strict=True)]
-    scored = [_rated(query, found) for query, found in zip(noisy, _scores(noisy, metric, sets, step), strict=True)]
-    kept = [one for one in scored if len(one.ratings)]
-    skipped[UNRATED] = len(scored) - len(kept)
-    if not kept:
+    scored, replies = [], 0
+    for query, scores in zip(noisy, _scores(noisy, metric, sets, step), strict=True):
+        rated = ~np.isnan(query.ratings) & ~np.isnan(scores).any(axis=0)
+        if rated.any():
+            scored.append(_ScoredQuery(query.ratings[rated], scores[:, rated]))
+            replies += int(rated.sum())
+    skipped[UNRATED] = len(enough) - len(scored)
+    if not scored:
         raise InputError(
             f"no query has {sizes[-1]} references and a rated reply", hint="give smaller sizes or more references"
         )
-    points = [
-        point
-        for level, spread in (("query", _by_query), ("all", _over_all))
-        for point in _points(level, steps, spread(kept, len(steps), coefficient, n_bootstrap, seed))  # type: ignore[arg-type]
-    ]
-    return Curve(
+    by_query = _by_query(scored, len(steps), coefficient, n_bootstrap, seed)
+    over_all = _over_all(scored, len(steps), coefficient, n_bootstrap, seed)
+    points = [*_points("query", steps, by_query), *_points("all", steps, over_all)]
+    return AgreementCurve(
         spec(metric),
         coefficient,
         points,
-        len(kept),
-        sum(len(one.ratings) for one in kept),
+        len(scored),
+        replies,
         {reason: n for reason, n in skipped.items() if n},
-        undefined=len(kept) - points[0].queries,
+        undefined=len(scored) - points[0].queries,
         copies=copies,
         without_copies=without_copies,
     )
 
 
-def _without_copies(query: Query) -> Query:
+def _without_copies(query: RatedQuery) -> RatedQuery:
     others = ~query.copies
     replies = tuple(reply for reply, other in zip(query.replies, others, strict=True) if other)
     return replace(query, replies=replies, ratings=query.ratings[others])
@@ -167,32 +174,35 @@ def _without_copies(query: Query) -> Query:
 # ---- sets of references ----------------------------------------------------------------------------------------------
 
 
-def _with_foreign(queries: Sequence[Query], number: int, seed: int) -> list[Query]:
-    """Queries with this many references of other queries added."""
-    texts = sorted({text for query in queries for text in query.references})
-    return [replace(query, references=(*query.references, *_foreign(query, texts, number, seed))) for query in queries]
+def _with_foreign(queries: Sequence[RatedQuery], number: int, seed: int) -> list[RatedQuery]:
+    """Return queries with this many references of other queries added."""
+    if not number:
+        return list(queries)
+    texts = set(chain.from_iterable(query.references for query in queries))
+    noisy = []
+    for query in queries:
+        others = sorted(texts.difference(query.references))
+        if len(others) < number:
+            raise InputError(
+                f"{len(others)} references of other queries, but {number} are added as noise",
+                hint="give more queries or smaller sizes",
+            )
+        rng = np.random.default_rng(int(fingerprint(str(seed), "foreign", query.id), 16))
+        foreign = [others[i] for i in rng.choice(len(others), number, replace=False)]
+        noisy.append(replace(query, references=(*query.references, *foreign)))
+    return noisy
 
 
-def _foreign(query: Query, texts: Sequence[str], number: int, seed: int) -> list[str]:
-    others = sorted(set(texts).difference(query.references)) if number else []
-    if len(others) < number:
-        raise InputError(
-            f"{len(others)} references of other queries, but {number} are added as noise",
-            hint="give more queries or smaller sizes",
-        )
-    rng = np.random.default_rng(int(fingerprint(str(seed), "foreign", query.id), 16))
-    return [others[i] for i in rng.choice(len(others), number, replace=False)] if number else []
-
-
-def _sets(query: Query, noisy: Query, steps: Sequence[tuple[int, int]], draws: int, seed: int) -> Members:
-    """Sets [steps · draws, width]: the first references of each shuffle, then foreign ones."""
+def _sets(query: RatedQuery, noisy: RatedQuery, steps: Sequence[tuple[int, int]], draws: int, seed: int) -> Members:
+    """Return sets [steps · draws, width]: the first references of each shuffle, then foreign ones."""
     rng = np.random.default_rng(int(fingerprint(str(seed), "curve", query.id), 16))
     own, every = len(query.references), len(noisy.references)
     orders = [(rng.permutation(own), own + rng.permutation(every - own)) for _ in range(draws)]
     width = max(size for size, _ in steps)
-    rows = [
-        [*a[: size - foreign], *b[:foreign], *[NONE] * (width - size)] for size, foreign in steps for a, b in orders
-    ]
+    rows = []
+    for (size, foreign), (own_order, foreign_order) in product(steps, orders):
+        members = [*own_order[: size - foreign], *foreign_order[:foreign]]
+        rows.append(members + [NONE] * (width - size))
     return np.array(rows, dtype=np.int32)
 
 
@@ -200,40 +210,36 @@ def _sets(query: Query, noisy: Query, steps: Sequence[tuple[int, int]], draws: i
 
 
 @dataclass(frozen=True, slots=True)
-class _Scored:
+class _ScoredQuery:
     """Replies of one query that have a rating and are scored with every set."""
 
     ratings: Array
     scores: Array  # [steps · draws, replies]
 
 
-def _rated(query: Query, scores: Array) -> _Scored:
-    there = ~np.isnan(query.ratings) & ~np.isnan(scores).any(axis=0)
-    return _Scored(query.ratings[there], scores[:, there])
+def _scores(queries: Sequence[RatedQuery], metric: Any, sets: Sequence[Members], step: Step) -> list[Array]:
+    """Return the scores [sets, replies] of each query."""
+    if getattr(metric, "over_references", None) is None:
+        return list(_score_again(queries, metric, sets, step))
+    scored = score(queries, metric, step=step)
+    return [subset_scores(query.scores, some, query.over) for query, some in zip(scored, sets, strict=True)]
 
 
-def _scores(queries: Sequence[Query], metric: Any, sets: Sequence[Members], step: Step) -> list[Array]:
-    """Scores [sets, replies] of each query."""
-    if getattr(metric, "over_references", None) is not None:
-        found = score(queries, metric, step=step)
-        return [subset_scores(one.scores, some, one.over) for one, some in zip(found, sets, strict=True)]
-    return list(_scored_again(queries, metric, sets, step))
-
-
-def _scored_again(queries: Sequence[Query], metric: Any, sets: Sequence[Members], step: Step) -> Iterator[Array]:
-    """Scores by a metric that does not combine single references."""
+def _score_again(queries: Sequence[RatedQuery], metric: Any, sets: Sequence[Members], step: Step) -> Iterator[Array]:
+    """Yield scores by a metric that does not combine single references."""
     if isinstance(metric, FittedMetric):
-        metric = metric.fit([sample for query in queries for sample in _samples(query, query.references)])
+        metric = metric.fit(list(chain.from_iterable(_samples(query, query.references) for query in queries)))
     for query, some in zip(queries, sets, strict=True):
-        texts = [[query.references[i] for i in row if i != NONE] for row in some]
-        samples = [sample for own in texts for sample in _samples(query, own)]
+        samples: list[Sample] = []
+        for row in some:
+            samples += _samples(query, [query.references[i] for i in row if i != NONE])
         yield np.asarray(metric.value(metric.stats(samples)), dtype=np.float64).reshape(len(some), -1)
         step(len(query.replies))
 
 
-def _samples(query: Query, references: Sequence[str]) -> list[Sample]:
-    given = tuple(map(Reference, references))
-    return [Sample("", query.turns, reply, given) for reply in query.replies]
+def _samples(query: RatedQuery, texts: Sequence[str]) -> list[Sample]:
+    references = tuple(map(Reference, texts))
+    return [Sample("", query.turns, reply, references) for reply in query.replies]
 
 
 # ---- correlations ----------------------------------------------------------------------------------------------------
@@ -249,13 +255,14 @@ class _Spread:
 
 
 def _by_query(
-    scored: Sequence[_Scored], steps: int, coefficient: Coefficient, n_bootstrap: int, seed: int
+    scored: Sequence[_ScoredQuery], steps: int, coefficient: Coefficient, n_bootstrap: int, seed: int
 ) -> list[_Spread]:
-    """Mean of each query's correlation, over the queries that have one at every step."""
-    found = np.array([_labels(one, coefficient).reshape(steps, -1) for one in scored])  # [queries, steps, draws]
-    known = ~np.isnan(found)
+    """Return the mean of each query's correlation, over the queries that have one at every step."""
+    # [queries, steps, draws]
+    correlations = np.array([_labels(query, coefficient).reshape(steps, -1) for query in scored])
+    known = ~np.isnan(correlations)
     number = known.sum(axis=2)
-    means = np.where(number > 0, np.where(known, found, 0.0).sum(axis=2) / np.maximum(number, 1), np.nan)
+    means = np.where(number > 0, np.where(known, correlations, 0.0).sum(axis=2) / np.maximum(number, 1), np.nan)
     means = means[~np.isnan(means).any(axis=1)]  # a gain must not come from other queries
     if not len(means):
         return [_Spread(float("nan"), np.full(n_bootstrap, np.nan), 0)] * steps
@@ -265,20 +272,20 @@ def _by_query(
     return [_Spread(value, spread, len(means)) for value, spread in zip(values, resampled.T, strict=True)]
 
 
-def _labels(one: _Scored, coefficient: Coefficient) -> Array:
-    if len(one.ratings) < FEWEST_REPLIES:
-        return np.full(len(one.scores), np.nan)
-    return BY_ROW[coefficient](one.scores, np.broadcast_to(one.ratings, one.scores.shape))
+def _labels(query: _ScoredQuery, coefficient: Coefficient) -> Array:
+    if len(query.ratings) < FEWEST_REPLIES:
+        return np.full(len(query.scores), np.nan)
+    return BY_ROW[coefficient](query.scores, np.broadcast_to(query.ratings, query.scores.shape))
 
 
 def _over_all(
-    scored: Sequence[_Scored], steps: int, coefficient: Coefficient, n_bootstrap: int, seed: int
+    scored: Sequence[_ScoredQuery], steps: int, coefficient: Coefficient, n_bootstrap: int, seed: int
 ) -> list[_Spread]:
-    """Correlation over the replies of all queries together, mean over shuffles."""
-    ratings = np.concatenate([one.ratings for one in scored])
-    scores = np.concatenate([one.scores for one in scored], axis=1).reshape(steps, -1, len(ratings))
-    ends = np.cumsum([0, *(len(one.ratings) for one in scored)])
-    places = [np.arange(start, end) for start, end in pairwise(ends)]
+    """Return the correlation over the replies of all queries together, mean over shuffles."""
+    ratings = np.concatenate([query.ratings for query in scored])
+    scores = np.concatenate([query.scores for query in scored], axis=1).reshape(steps, -1, len(ratings))
+    ends = np.cumsum([len(query.ratings) for query in scored])
+    places = np.split(np.arange(len(ratings)), ends[:-1])
     correlate = _long(coefficient, len(ratings))
     value = [_mean_correlation(correlate, some, ratings) for some in scores]
     spread = np.empty((n_bootstrap, steps))
@@ -290,7 +297,7 @@ def _over_all(
 
 
 def _long(coefficient: Coefficient, points: int) -> Callable[[Array, Array], Array]:
-    """Correlation of each row; Kendall's of many points by sorting."""
+    """Return a function for the correlation of each row; Kendall's of many points sorts them."""
     if coefficient != "kendall" or points <= MOST_SIGNS:
         return BY_ROW[coefficient]
     return lambda x, y: np.array([stats.kendalltau(*row).statistic for row in zip(x, y, strict=True)])
@@ -299,19 +306,27 @@ def _long(coefficient: Coefficient, points: int) -> Callable[[Array, Array], Arr
 def _mean_correlation(correlate: Callable[[Array, Array], Array], scores: Array, ratings: Array) -> float:
     if len(ratings) < FEWEST_REPLIES:
         return float("nan")
-    found = correlate(scores, np.broadcast_to(ratings, scores.shape))
-    known = found[~np.isnan(found)]
+    correlations = correlate(scores, np.broadcast_to(ratings, scores.shape))
+    known = correlations[~np.isnan(correlations)]
     return float(known.mean()) if len(known) else float("nan")
 
 
-def _points(level: Level, steps: Sequence[tuple[int, int]], spreads: Sequence[_Spread]) -> Iterator[Point]:
-    """Points with gains over the first point of their arm, which resamples the same queries."""
+def _points(level: Level, steps: Sequence[tuple[int, int]], spreads: Sequence[_Spread]) -> Iterator[AgreementPoint]:
+    """Yield points with gains over the first point of their arm, which resamples the same queries."""
     clean = [(size, spread) for (size, foreign), spread in zip(steps, spreads, strict=True) if not foreign]
-    for (size, foreign), one in zip(steps, spreads, strict=True):
-        own = [spread for n, spread in clean if n <= size - foreign]
-        base = own[-1] if foreign and own else clean[0][1]
-        gain = one.resampled - base.resampled
-        yield Point(
-            level, size, foreign, one.value, percentile_interval(one.resampled), one.value - base.value,
-            percentile_interval(gain), one.queries,
-        )  # fmt: skip
+    for (size, foreign), spread in zip(steps, spreads, strict=True):
+        base = clean[0][1]
+        if foreign:
+            for clean_size, clean_spread in clean:
+                if clean_size <= size - foreign:
+                    base = clean_spread
+        yield AgreementPoint(
+            level,
+            size,
+            foreign,
+            spread.value,
+            percentile_interval(spread.resampled),
+            spread.value - base.value,
+            percentile_interval(spread.resampled - base.resampled),
+            spread.queries,
+        )

@@ -14,7 +14,7 @@ Action = Literal["keep", "edit", "abandon", "choose", "next"]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class DecisionStep:
     """One decision: the candidate as it was kept, edited to, abandoned or chosen, and the predictions shown."""
 
     query: str
@@ -47,7 +47,7 @@ def start(request: Request, *, attempts: int, limit: int) -> Progress:
     return _checked(Progress(request, waiting, attempts), limit)
 
 
-def apply(state: Progress, step: Step, *, attempts: int, limit: int) -> Progress:
+def apply(state: Progress, step: DecisionStep, *, attempts: int, limit: int) -> Progress:
     """State of a query after a step; a step that is impossible in this state is refused."""
     if state.finished:
         raise InputError(f"query {step.query!r} is finished", hint="continue with the next query")

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.data.appended import Appended
-from interloq.data.files import reading_saved
+from interloq.data.files.appended import Appended
+from interloq.data.files.opening import reading_saved
 from interloq.errors import InputError
 from interloq.learn.start import Start
 from interloq.models.cross_encoder import CrossEncoder

@@ -36,39 +36,45 @@ class Rise:
 def rises(
     model: Any, queries: Sequence[Sequence[str]], reference_sets: Sequence[Sequence[str]], *, seed: int = 0
 ) -> list[Rise]:
-    """Rises by size, up to the first size that fewer than FEWEST queries exceed."""
-    given = {(tuple(query), distinct_texts(some)) for query, some in zip(queries, reference_sets, strict=True)}
-    useful = [(query, texts) for query, texts in given if len(texts) > 1 and any(turn.strip() for turn in query)]
-    chosen = sorted(useful, key=lambda one: fingerprint(str(seed), *one[0], *one[1]))[:QUERIES]
+    """Return rises by size, up to the first size that fewer than FEWEST queries exceed."""
+    useful = set()
+    for query, references in zip(queries, reference_sets, strict=True):
+        texts = distinct_texts(references)
+        if len(texts) > 1 and any(turn.strip() for turn in query):
+            useful.add((tuple(query), texts))
+    chosen = sorted(useful, key=lambda pair: fingerprint(str(seed), *pair[0], *pair[1]))[:QUERIES]
     if len(chosen) < FEWEST:
         return []
-    orders = [(query, _orders(query, texts, seed)) for query, texts in chosen]
-    sets = [(query, order[: i + 1]) for query, some in orders for order in some for i in range(len(order))]
-    values = np.asarray(model.predict([query for query, _ in sets], [texts for _, texts in sets]).mean)
-    return _means(values, [len(some[0]) for _, some in orders])
-
-
-def _orders(query: tuple[str, ...], texts: tuple[str, ...], seed: int) -> list[list[str]]:
-    rng = np.random.default_rng(int(fingerprint(str(seed), *query, *texts), 16))
-    return [[texts[i] for i in rng.permutation(len(texts))[:LARGEST]] for _ in range(ORDERS)]
+    set_queries: list[tuple[str, ...]] = []
+    sets: list[list[str]] = []
+    sizes = []
+    for turns, texts in chosen:
+        rng = np.random.default_rng(int(fingerprint(str(seed), *turns, *texts), 16))
+        size = min(len(texts), LARGEST)
+        sizes.append(size)
+        for _ in range(ORDERS):
+            order = [texts[i] for i in rng.permutation(len(texts))[:LARGEST]]
+            sets += [order[: i + 1] for i in range(size)]
+            set_queries += [turns] * size
+    return _means(np.asarray(model.predict(set_queries, sets).mean), sizes)
 
 
 def _means(values: Any, sizes: Sequence[int]) -> list[Rise]:
-    """Mean differences by size; `values` are those of the growing sets of every order of every query."""
-    found = np.full((len(sizes), LARGEST - 1), np.nan)
+    """Return mean differences by size; `values` belong to the growing sets of every order of every query."""
+    differences = np.full((len(sizes), LARGEST - 1), np.nan)
     start = 0
-    for row, size in zip(found, sizes, strict=True):
-        own = values[start : start + size * ORDERS].reshape(ORDERS, size)
-        row[: size - 1] = np.diff(own, axis=1).mean(axis=0)
+    for row, size in zip(differences, sizes, strict=True):
+        query_values = values[start : start + size * ORDERS].reshape(ORDERS, size)
+        row[: size - 1] = np.diff(query_values, axis=1).mean(axis=0)
         start += size * ORDERS
-    counts = (~np.isnan(found)).sum(axis=0)
+    counts = (~np.isnan(differences)).sum(axis=0)
     known = [size for size in range(1, LARGEST) if counts[size - 1] >= FEWEST]
-    return [Rise(size, float(np.nanmean(found[:, size - 1])), int(counts[size - 1])) for size in known]
+    return [Rise(size, float(np.nanmean(differences[:, size - 1])), int(counts[size - 1])) for size in known]
 
 
-def needed(value: float, size: int, wanted: float, found: Sequence[Rise]) -> int | None:
-    """Number of further references expected to reach `wanted`; None if it is not reached with the sizes known."""
-    by_size = {rise.size: rise.mean for rise in found}
+def needed(value: float, size: int, wanted: float, known_rises: Sequence[Rise]) -> int | None:
+    """Return the number of further references expected to reach `wanted`; None if the known sizes do not reach it."""
+    by_size = {rise.size: rise.mean for rise in known_rises}
     more = 0
     while not math.isnan(value) and value < wanted:
         if size + more not in by_size:

@@ -26,8 +26,8 @@ from interloq.models.subwords import Subwords
 from interloq.records import Sample
 from interloq.registry import create, spec
 from interloq.reliability.features import frozen_reader, pair_reader, read_features, write_features
-from interloq.reliability.labels import Query, group, reduction, score
-from interloq.reliability.network import PairNetwork, ReliabilityNetwork
+from interloq.reliability.labels import RatedQuery, group, reduction, score
+from interloq.reliability.network import ReliabilityNetwork, TunedReliabilityNetwork
 from interloq.reliability.sets import WORSE, Ints, LabelledSets, make_sets, set_pairs
 from interloq.reliability.settings import ReliabilitySettings, Sources
 from interloq.reliability.task import ReliabilityTask, dev_scores
@@ -65,7 +65,7 @@ class ReliabilityJob(Job[ReliabilityTask]):
         return Subwords(self.start.files, longest=self.settings.longest)
 
     @cached_property
-    def queries(self) -> list[Query]:
+    def queries(self) -> list[RatedQuery]:
         """The queries of the samples, in a fixed order."""
         return group(self.samples(), aspect=self.settings.aspect)
 
@@ -96,7 +96,7 @@ class ReliabilityJob(Job[ReliabilityTask]):
             features = read_features(run.work, len(sets.pairs))
             network = self._network(features.shape[1])
             return ReliabilityTask(
-                PairNetwork(network), sets, lambda which: torch.from_numpy(features[which]), settings
+                TunedReliabilityNetwork(network), sets, lambda which: torch.from_numpy(features[which]), settings
             )
 
     def _network(self, dimensions: int) -> ReliabilityNetwork:
@@ -112,7 +112,7 @@ class ReliabilityJob(Job[ReliabilityTask]):
         def take(which: Ints) -> Any:
             return rows([tokens[i] for i in which], self.subwords)
 
-        return ReliabilityTask(PairNetwork(network, encoder), sets, take, self.settings)
+        return ReliabilityTask(TunedReliabilityNetwork(network, encoder), sets, take, self.settings)
 
     def facts(self, task: ReliabilityTask, run: Run, curve: Curve) -> dict[str, Any]:  # noqa: ARG002
         settings = self.settings

@@ -44,7 +44,7 @@ UNSCORED = "a reply without a score"
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class RatedQuery:
     """An utterance with its replies, their mean ratings (NaN: unrated) and distinct references."""
 
     turns: tuple[str, ...]
@@ -68,7 +68,7 @@ class Query:
 class QueryScores:
     """A query with the scores of its replies [replies, references] by one metric; NaN: unscored."""
 
-    query: Query
+    query: RatedQuery
     scores: Array
     over: Reduction
 
@@ -92,22 +92,22 @@ class Labels:
 # ---- queries ---------------------------------------------------------------------------------------------------------
 
 
-def group(samples: Iterable[Sample], *, aspect: str = "overall") -> list[Query]:
+def group(samples: Iterable[Sample], *, aspect: str = "overall") -> list[RatedQuery]:
     """Join samples with the same context into queries, in an order that does not depend on the samples'.
 
     A query's references are those of all its samples: distinct texts, without empty ones. Samples without a context
     are joined only if their ids are equal.
     """
-    found: dict[tuple[tuple[str, ...], str], list[Sample]] = {}
+    samples_by_query: dict[tuple[tuple[str, ...], str], list[Sample]] = {}
     for sample in samples:
         turns = tuple(turn.text for turn in sample.context)
-        found.setdefault((turns, "" if turns else sample.id), []).append(sample)
-    return [_query(some, aspect) for _, some in sorted(found.items())]
+        samples_by_query.setdefault((turns, "" if turns else sample.id), []).append(sample)
+    return [_query(some, aspect) for _, some in sorted(samples_by_query.items())]
 
 
-def _query(samples: Sequence[Sample], aspect: str) -> Query:
+def _query(samples: Sequence[Sample], aspect: str) -> RatedQuery:
     ordered = sorted(samples, key=lambda sample: (*sample.key, sample.response))
-    return Query(
+    return RatedQuery(
         tuple(turn.text for turn in ordered[0].context),
         tuple(sample.response for sample in ordered),
         np.array([_mean_rating(sample, aspect) for sample in ordered]),
@@ -128,7 +128,7 @@ def _mean_rating(sample: Sample, aspect: str) -> float:
 # ---- scores ----------------------------------------------------------------------------------------------------------
 
 
-def score(queries: Sequence[Query], metric: Any, *, step: Step = lambda _: None) -> list[QueryScores]:
+def score(queries: Sequence[RatedQuery], metric: Any, *, step: Step = lambda _: None) -> list[QueryScores]:
     """Score every reply against every reference of its query; `metric` is a metric or its spec.
 
     `step` is called with the number of replies just scored.
@@ -147,20 +147,20 @@ def score(queries: Sequence[Query], metric: Any, *, step: Step = lambda _: None)
     return [QueryScores(q, part.reshape(shape), over) for q, part, shape in zip(queries, cut, shapes, strict=True)]
 
 
-def _samples(query: Query) -> list[Sample]:
+def _samples(query: RatedQuery) -> list[Sample]:
     references = tuple(Reference(text) for text in query.references)
     return [Sample("", query.turns, reply, references) for reply in query.replies] if references else []
 
 
 def reduction(metric: Any) -> Reduction:
     """How a metric combines references; a metric whose score is not the maximum or mean over references is refused."""
-    found: Reduction | None = getattr(metric, "over_references", None)
-    if found is None:
+    over: Reduction | None = getattr(metric, "over_references", None)
+    if over is None:
         raise InputError(
             f"{name_of(metric)} with these settings is not a maximum or mean over single references",
             hint=f"use one of {', '.join(usable_metrics())}",
         )
-    return found
+    return over
 
 
 def usable_metrics() -> list[str]:
@@ -204,11 +204,11 @@ def labels(
             skipped[reason] += 1
             continue
         drawn = draw_sets(len(scored.query.references), sizes, per_size, f"{seed} {scored.query.id}")
-        found = set_labels(scored, drawn, coefficient)
-        undefined.update(_reasons(scored, drawn[np.isnan(found)]))
+        set_values = set_labels(scored, drawn, coefficient)
+        undefined.update(_reasons(scored, drawn[np.isnan(set_values)]))
         numbers += [i] * len(drawn)
         members.append(drawn)
-        values.append(found)
+        values.append(set_values)
     joined = np.array(numbers, dtype=np.int64), np.concatenate(members), np.concatenate(values)
     return Labels(*joined, skipped, undefined)
 
@@ -216,9 +216,9 @@ def labels(
 def set_labels(scored: QueryScores, members: Members, coefficient: Coefficient = "pearson") -> Array:
     """Labels of some sets of one query; NaN if undefined."""
     rated = _rated(scored)
-    found = subset_scores(scored.scores[rated], members, scored.over)
-    ratings = np.broadcast_to(scored.query.ratings[rated], found.shape)
-    return BY_ROW[coefficient](found, ratings) if rated.sum() >= FEWEST_REPLIES else np.full(len(members), np.nan)
+    scores = subset_scores(scored.scores[rated], members, scored.over)
+    ratings = np.broadcast_to(scored.query.ratings[rated], scores.shape)
+    return BY_ROW[coefficient](scores, ratings) if rated.sum() >= FEWEST_REPLIES else np.full(len(members), np.nan)
 
 
 def labels_without(scored: QueryScores, members: Members, coefficient: Coefficient = "pearson") -> Array:
@@ -226,8 +226,8 @@ def labels_without(scored: QueryScores, members: Members, coefficient: Coefficie
     sets, width = members.shape
     smaller = np.repeat(members[:, None], width, axis=1)
     smaller[:, range(width), range(width)] = NONE
-    found = set_labels(scored, smaller.reshape(-1, width), coefficient).reshape(sets, width)
-    return np.where(members == NONE, np.nan, found)
+    smaller_labels = set_labels(scored, smaller.reshape(-1, width), coefficient).reshape(sets, width)
+    return np.where(members == NONE, np.nan, smaller_labels)
 
 
 def draw_sets(references: int, sizes: Sequence[int], per_size: int, seed: str) -> Members:
@@ -246,11 +246,11 @@ def _draw(references: int, size: int, wanted: int, rng: np.random.Generator) -> 
     if math.comb(references, size) <= 2 * wanted:
         every = list(combinations(range(references), size))
         return [every[i] for i in sorted(rng.permutation(len(every))[:wanted])]
-    found: dict[tuple[int, ...], None] = {}
-    while len(found) < wanted:
+    distinct: dict[tuple[int, ...], None] = {}
+    while len(distinct) < wanted:
         order = rng.random((wanted, references)).argpartition(size - 1, axis=1)[:, :size]
-        found |= dict.fromkeys(map(tuple, np.sort(order, axis=1).tolist()))
-    return list(found)[:wanted]
+        distinct |= dict.fromkeys(map(tuple, np.sort(order, axis=1).tolist()))
+    return list(distinct)[:wanted]
 
 
 def _rated(scored: QueryScores) -> NDArray[np.bool_]:
@@ -271,5 +271,5 @@ def _unusable(scored: QueryScores, smallest: int) -> str:
 def _reasons(scored: QueryScores, members: Members) -> Counter[str]:
     """Why the labels of some sets are undefined."""
     missing = np.isnan(subset_scores(scored.scores[_rated(scored)], members, scored.over)).any(axis=1)
-    found = {UNSCORED: int(missing.sum()), CONSTANT_SCORES: int((~missing).sum())}
-    return Counter({reason: n for reason, n in found.items() if n})
+    counts = {UNSCORED: int(missing.sum()), CONSTANT_SCORES: int((~missing).sum())}
+    return Counter({reason: n for reason, n in counts.items() if n})

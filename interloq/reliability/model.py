@@ -20,7 +20,7 @@ import torch
 from numpy.typing import NDArray
 from scipy import stats
 
-from interloq.data.files import reading_saved
+from interloq.data.files.opening import reading_saved
 from interloq.errors import InputError
 from interloq.learn.start import Start
 from interloq.learn.store import check_counts, check_texts, load_model, read_facts, restored
@@ -33,7 +33,7 @@ from interloq.registry import create
 from interloq.reliability.features import encoded, frozen_reader, pair_reader
 from interloq.reliability.job import KIND, metric_id, warning
 from interloq.reliability.labels import NONE, distinct_texts
-from interloq.reliability.network import PairNetwork, ReliabilityNetwork
+from interloq.reliability.network import ReliabilityNetwork, TunedReliabilityNetwork
 from interloq.reliability.sets import Pair
 from interloq.scorers.relevance.model import RelevanceScorer
 from interloq.signature import fingerprint
@@ -107,14 +107,16 @@ class Reliability:
             check_texts(facts, "subwords")
             warning(facts["dev"])  # its figures must be numbers
 
-        def make() -> PairNetwork:
+        def make() -> TunedReliabilityNetwork:
             own = CrossEncoder.empty(folder, 1) if fine_tuned else None
-            return PairNetwork(ReliabilityNetwork(*sizes, residual=bool(config.get("residual", False))), own)
+            return TunedReliabilityNetwork(
+                ReliabilityNetwork(*sizes, residual=bool(config.get("residual", False))), own
+            )
 
-        found: PairNetwork = restored(make, tensors, folder)
+        network: TunedReliabilityNetwork = restored(make, tensors, folder)
         if fine_tuned:
             subwords = Subwords(folder, longest=config["longest"])
-            reader = pair_reader(found.encoder, subwords, config, device=device)
+            reader = pair_reader(network.encoder, subwords, config, device=device)
         else:
             reader = frozen_reader(_encoder(folder, facts, encoder), config, device=device)
         if reader.subwords.signature() != facts["subwords"] or reader.dimensions != config["dimensions"]:
@@ -123,7 +125,7 @@ class Reliability:
                 hint="copy the complete folder, or train it again",
                 where=str(folder),
             )
-        made = cls(found.sets, reader, facts)
+        made = cls(network.sets, reader, facts)
         if metric is not None:
             made.check_metric(metric)
         return made
@@ -135,10 +137,10 @@ class Reliability:
 
     def check_metric(self, metric: Any) -> None:
         """Refuse another metric than the one that the network was trained for; `metric` may be a spec."""
-        found = metric_id(create(metric, kind="metric") if isinstance(metric, str) else metric)
-        if found != (own := self.facts["metric"]["id"]):
+        asked_id = metric_id(create(metric, kind="metric") if isinstance(metric, str) else metric)
+        if asked_id != (own := self.facts["metric"]["id"]):
             raise InputError(
-                f"the network predicts the reliability of {own}, not of {found}",
+                f"the network predicts the reliability of {own}, not of {asked_id}",
                 hint=f"use -m {self.metric}, or train a network for this metric",
             )
 
@@ -188,8 +190,8 @@ class Reliability:
         return Projected(self)
 
     def _members(self, vectors: Vectors, sets: Sets) -> Array:
-        found: Array = self.by_member(self._read, vectors, sets)
-        return found
+        predictions: Array = self.by_member(self._read, vectors, sets)
+        return predictions
 
     def _read(self, vectors: Vectors, rows: Sets) -> torch.Tensor:
         """Predictions from those vectors that are in the sets."""
@@ -209,13 +211,13 @@ class Reliability:
         sizes = np.asarray((sets != NONE).sum(axis=1))
         config, order = self.facts["config"], np.argsort(sets == NONE, axis=1, kind="stable")
         packed = np.take_along_axis(np.asarray(sets), order, axis=1)  # padding last
-        found = np.full((config["ensemble"], len(sets)), np.nan)
+        predictions = np.full((config["ensemble"], len(sets)), np.nan)
         some = np.flatnonzero(sizes)
         limit = max(1, NUMBERS // (config["hidden"] * config["ensemble"]))
         for chosen in bucketed(sizes[some], size=len(some), tokens=limit, rng=None):
             own = some[chosen]
-            found[:, own] = network(vectors, packed[own, : int(sizes[own].max())]).cpu().numpy()
-        return found
+            predictions[:, own] = network(vectors, packed[own, : int(sizes[own].max())]).cpu().numpy()
+        return predictions
 
 
 class Projected:
@@ -289,12 +291,12 @@ def _encoder(folder: Path, facts: dict[str, Any], name: str | None) -> Start:
     """The encoder that a network was trained on, refused if its weights differ."""
     with reading_saved(folder):
         trained_on, weights = str(facts["encoder"]["name"]), str(facts["encoder"]["weights"])
-    found = Start.of(name) if name else Start.of(trained_on, download=False)
-    if found.fingerprint != weights:
+    start = Start.of(name) if name else Start.of(trained_on, download=False)
+    if start.fingerprint != weights:
         raise InputError(
-            f"{found.name} is not the encoder that the network was trained on, {Path(trained_on).name}: "
-            f"the hash of its weights is {found.fingerprint}, not {weights}",
+            f"{start.name} is not the encoder that the network was trained on, {Path(trained_on).name}: "
+            f"the hash of its weights is {start.fingerprint}, not {weights}",
             hint="name the right encoder, or train the network again",
             where=str(folder),
         )
-    return found
+    return start

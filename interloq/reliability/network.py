@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from interloq.models.token_rows import Rows
+from interloq.models.token_rows import TokenRows
 from interloq.reliability.graph import GraphAttention
 
 if TYPE_CHECKING:  # importing it takes seconds, and frozen encoders are not part of the network
@@ -63,7 +63,7 @@ class ReliabilityNetwork(torch.nn.Module):  # type: ignore[misc]
         return torch.stack([member.read(part, sets) for member, part in zip(self.members, parts, strict=True)])
 
 
-class PairNetwork(torch.nn.Module):  # type: ignore[misc]
+class TunedReliabilityNetwork(torch.nn.Module):  # type: ignore[misc]
     """The network, with an encoder of pairs if that is trained too: pairs are vectors, or rows of tokens for it."""
 
     def __init__(self, sets: ReliabilityNetwork, encoder: CrossEncoder | None = None) -> None:
@@ -76,11 +76,11 @@ class PairNetwork(torch.nn.Module):  # type: ignore[misc]
         """Where the weights are."""
         return self.sets.members[0].head.weight.device
 
-    def forward(self, pairs: torch.Tensor | Rows, sets: torch.Tensor) -> torch.Tensor:
+    def forward(self, pairs: torch.Tensor | TokenRows, sets: torch.Tensor) -> torch.Tensor:
         """Reliability of each set by each member."""
         if isinstance(pairs, torch.Tensor):
             vectors = pairs.to(self.device, non_blocking=True).float()
         else:
             vectors = self.encoder.states(pairs)
-        found: torch.Tensor = self.sets(vectors, sets)
-        return found
+        predictions: torch.Tensor = self.sets(vectors, sets)
+        return predictions

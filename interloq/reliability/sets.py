@@ -15,11 +15,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.data.files import read_json, reading_saved, replacing, write_json
+from interloq.data.files.opening import read_json, reading_saved, replacing, write_json
 from interloq.errors import InputError, count
 from interloq.learn.draws import mixed
 from interloq.metrics.context_reply import NO_CONTEXT
-from interloq.reliability.labels import NONE, Labels, Query, QueryScores, labels, labels_without
+from interloq.reliability.labels import NONE, Labels, QueryScores, RatedQuery, labels, labels_without
 from interloq.reliability.settings import CHANGES, ReliabilitySettings
 from interloq.signature import fingerprint
 
@@ -78,21 +78,21 @@ _ARRAY_FIELDS = ("used", "pairs", "query", "sets", "values", "falls", "foreign",
 
 def make_sets(scored: Sequence[QueryScores], settings: ReliabilitySettings) -> LabelledSets:
     """Draw and label sets of every query, and choose its foreign references. Queries without labels are omitted."""
-    found = labels(
+    labelled = labels(
         scored,
         sizes=settings.set_sizes,
         per_size=settings.per_size,
         coefficient=settings.coefficient,
         seed=settings.seed,
     )
-    blank = np.array([not any(turn.strip() for turn in one.query.turns) for one in scored], dtype=bool)[found.query]
-    known = ~np.isnan(found.values) & ~blank
-    used, query = np.unique(found.query[known], return_inverse=True)
+    blank = np.array([not any(turn.strip() for turn in one.query.turns) for one in scored], dtype=bool)[labelled.query]
+    known = ~np.isnan(labelled.values) & ~blank
+    used, query = np.unique(labelled.query[known], return_inverse=True)
     kept = [scored[i] for i in used]
     queries = [one.query for one in kept]
-    members, values = found.members[known], found.values[known]
+    members, values = labelled.members[known], labelled.values[known]
     ends = np.cumsum([0, *(len(q.references) for q in queries)])
-    dev = _dev_part(len(queries), settings, found)
+    dev = _dev_part(len(queries), settings, labelled)
     own = np.repeat(np.arange(len(queries)), np.diff(ends))
     foreign = _foreign(queries, ends, dev, settings)
     pairs = [np.column_stack([own, np.arange(ends[-1])])]
@@ -106,11 +106,11 @@ def make_sets(scored: Sequence[QueryScores], settings: ReliabilitySettings) -> L
         falls=_falls(kept, query, members, values, settings),
         foreign=(ends[-1] + np.arange(foreign.size).reshape(foreign.shape)).astype(np.int32),
         dev=dev,
-        facts=_facts(query, dev, found, len(np.unique(found.query[blank]))),
+        facts=_facts(query, dev, labelled, len(np.unique(labelled.query[blank]))),
     )
 
 
-def set_pairs(sets: LabelledSets, queries: Sequence[Query]) -> list[Pair]:
+def set_pairs(sets: LabelledSets, queries: Sequence[RatedQuery]) -> list[Pair]:
     """Texts of each pair; `queries` are all queries, also those without labels."""
     used = [queries[i] for i in sets.used.tolist()]
     references = [text for query in used for text in query.references]
@@ -131,7 +131,7 @@ def _dev_part(queries: int, settings: ReliabilitySettings, found: Labels) -> NDA
     return chosen
 
 
-def _foreign(queries: Sequence[Query], ends: Ints, dev: NDArray[np.bool_], settings: ReliabilitySettings) -> Ints:
+def _foreign(queries: Sequence[RatedQuery], ends: Ints, dev: NDArray[np.bool_], settings: ReliabilitySettings) -> Ints:
     """For each query, numbers of references that only other queries of its part have."""
     texts = [text for query in queries for text in query.references]
     owner = np.repeat(np.arange(len(queries)), np.diff(ends))

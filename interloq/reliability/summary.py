@@ -23,8 +23,8 @@ def metric_name(metric: str) -> str:
 
 def predicted_metric(name: str) -> str:
     """The metric that predictions of this name are about; empty if they are scores of a metric."""
-    found = name.startswith(_BEFORE) and name.endswith(_AFTER)
-    return name[len(_BEFORE) : -len(_AFTER)] if found else ""
+    is_prediction = name.startswith(_BEFORE) and name.endswith(_AFTER)
+    return name[len(_BEFORE) : -len(_AFTER)] if is_prediction else ""
 
 
 def is_weak(score: Score) -> bool:
@@ -77,11 +77,11 @@ class Predictions:
 
     def weak(self, keys: Iterable[Key]) -> dict[Key, float]:
         """Samples with too weak references among these, with their lowest prediction."""
-        known, found = SampleKeys(keys), dict[Key, float]()
+        known, weakest = SampleKeys(keys), dict[Key, float]()
         for score in (score for some in self.found.values() for score in some if is_weak(score)):
             if key := known.find(score.id, score.system):
-                found[key] = min(score.value or 0.0, found.get(key, math.inf))
-        return found
+                weakest[key] = min(score.value or 0.0, weakest.get(key, math.inf))
+        return weakest
 
     def notes(self, keys: Iterable[Key]) -> list[str]:
         """One note per metric with weak samples among these, with examples."""

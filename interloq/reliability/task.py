@@ -19,19 +19,19 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from interloq.models.token_rows import Rows
-from interloq.reliability.network import PairNetwork
+from interloq.models.token_rows import TokenRows
+from interloq.reliability.network import TunedReliabilityNetwork
 from interloq.reliability.sets import Ints, LabelledSets, Part, worse_sets
 from interloq.reliability.settings import ReliabilitySettings
 
-Take = Callable[[Ints], torch.Tensor | Rows]  # input of the network for some pairs, given by number
+Take = Callable[[Ints], torch.Tensor | TokenRows]  # input of the network for some pairs, given by number
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedReliability:
     """A batch: its distinct pairs, and sets [examples, 1 + worse, width] as places among them."""
 
-    pairs: torch.Tensor | Rows
+    pairs: torch.Tensor | TokenRows
     sets: torch.Tensor
     there: torch.Tensor  # whether each worse set exists [examples, worse]
     values: torch.Tensor
@@ -41,7 +41,9 @@ class Prepared:
 class ReliabilityTask:
     """Learns from labelled sets. Example e · n + i is set i of n with the worse sets of epoch e."""
 
-    def __init__(self, network: PairNetwork, sets: LabelledSets, take: Take, settings: ReliabilitySettings) -> None:
+    def __init__(
+        self, network: TunedReliabilityNetwork, sets: LabelledSets, take: Take, settings: ReliabilitySettings
+    ) -> None:
         self.network, self.sets, self.take, self.settings = network, sets, take, settings
         self.rows: dict[Part, Ints] = {"train": sets.rows("train"), "dev": sets.rows("dev")}
         self.weights = _query_weights(len(sets.dev), settings)
@@ -53,7 +55,7 @@ class ReliabilityTask:
             order = np.random.default_rng([self.settings.seed, epoch]).permutation(n) + epoch * n
         return [order[i : i + size] for i in range(0, n, size)]
 
-    def prepare(self, part: Part, examples: Ints) -> Prepared:
+    def prepare(self, part: Part, examples: Ints) -> PreparedReliability:
         rows = self.rows[part][examples % len(self.rows[part])]
         worse, there = worse_sets(self.sets, rows, examples, number=self.settings.negatives, seed=self.settings.seed)
         own = np.pad(self.sets.sets[rows], ((0, 0), (0, 1)), constant_values=-1)
@@ -61,23 +63,25 @@ class ReliabilityTask:
         places = places.reshape(len(rows), -1, own.shape[1]) - 1  # the first number is that of padding
         weights = self.weights[:, self.sets.query[rows]] if part == "train" else np.ones((len(self.weights), len(rows)))
         arrays = (places, there, self.sets.values[rows].astype(np.float32), weights.astype(np.float32))
-        return Prepared(self.take(distinct[1:]), *map(torch.from_numpy, arrays))
+        return PreparedReliability(self.take(distinct[1:]), *map(torch.from_numpy, arrays))
 
-    def scores(self, prepared: Prepared) -> torch.Tensor:
+    def scores(self, prepared: PreparedReliability) -> torch.Tensor:
         """Predictions [members, examples, 1 + worse]; the set itself comes first."""
         sets = prepared.sets.to(self.network.device)
-        found = self.network(prepared.pairs, sets.flatten(0, 1)).float()
-        return found.unflatten(1, sets.shape[:2])
+        predictions = self.network(prepared.pairs, sets.flatten(0, 1)).float()
+        return predictions.unflatten(1, sets.shape[:2])
 
-    def loss(self, prepared: Prepared) -> torch.Tensor:
-        found = self.scores(prepared)
-        there, values, weights = (part.to(found.device) for part in (prepared.there, prepared.values, prepared.weights))
-        own, worse = found[..., 0], found[..., 1:]
+    def loss(self, prepared: PreparedReliability) -> torch.Tensor:
+        predictions = self.scores(prepared)
+        there, values, weights = (
+            part.to(predictions.device) for part in (prepared.there, prepared.values, prepared.weights)
+        )
+        own, worse = predictions[..., 0], predictions[..., 1:]
         short = torch.relu(self.settings.margin - own.unsqueeze(-1) + worse) * there
         losses = (own - values) ** 2 + short.sum(dim=-1) / there.sum(dim=-1).clamp(min=1)
         total = (weights * losses).sum()
         # the value is the mean over members, the gradient that of their sum: each learns as if it were alone
-        return total + (total / len(found) - total).detach()
+        return total + (total / len(predictions) - total).detach()
 
 
 def _query_weights(queries: int, settings: ReliabilitySettings) -> NDArray[np.float64]:
@@ -91,9 +95,9 @@ def _query_weights(queries: int, settings: ReliabilitySettings) -> NDArray[np.fl
 def dev_scores(task: ReliabilityTask) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Mean predictions [sets, 1 + worse] of the ensemble for the dev part, and which of the worse sets exist."""
     task.network.eval()
-    found, there = [], []
+    predictions, there = [], []
     for examples in task.batches("dev", 0):
         prepared = task.prepare("dev", examples)
-        found.append(task.scores(prepared).mean(dim=0).double().cpu().numpy())
+        predictions.append(task.scores(prepared).mean(dim=0).double().cpu().numpy())
         there.append(prepared.there.numpy())
-    return np.concatenate(found), np.concatenate(there)
+    return np.concatenate(predictions), np.concatenate(there)

@@ -32,11 +32,14 @@ class Bubbles:
 
 
 def bubbles(context: Sequence[Turn]) -> Bubbles:
-    """Turns of a context. The reply is on the right, so the last speaker is on the left; unnamed turns alternate."""
+    """Lay out a context. The reply is on the right, so the last speaker is on the left; unnamed turns alternate."""
     named = any(turn.speaker for turn in context)
-    found = []
+    turns: list[Bubble] = []
     for i, turn in enumerate(context):
-        with_last = turn.speaker == context[-1].speaker if named else (len(context) - i) % 2 == 1
-        found.append(Bubble(turn.speaker, "left" if with_last else "right", text.folded(turn.text)))
-    fold = len(found) - RECENT if len(found) > RECENT + 1 else 0
-    return Bubbles(tuple(found[:fold]), tuple(found[fold:]))
+        is_other = (len(context) - i) % 2 == 1
+        if named:
+            is_other = turn.speaker == context[-1].speaker
+        turns.append(Bubble(turn.speaker, "left" if is_other else "right", text.folded(turn.text)))
+    if len(turns) <= RECENT + 1:
+        return Bubbles((), tuple(turns))
+    return Bubbles(tuple(turns[:-RECENT]), tuple(turns[-RECENT:]))

@@ -6,14 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from interloq.data.jsonl import Rejected, header, read_all
-from interloq.errors import InputError
-from interloq.meta.comparison_file import read_comparison
-from interloq.meta.continuity_file import read_continuity
-from interloq.meta.dialogue_scores import (
+from interloq.agree.agreement import meta_evaluate
+from interloq.agree.dialogue_scores import (
     LARGEST,
     TOO_LARGE,
     DialogueScore,
@@ -22,32 +20,35 @@ from interloq.meta.dialogue_scores import (
     extremes,
     metrics_of,
 )
-from interloq.meta.disagreements import Disagreements, disagreements
-from interloq.meta.evaluate import meta_evaluate
-from interloq.meta.human_preferences import PreferenceAgreement, preference_agreement, rank_preferences
-from interloq.meta.judgments import collect
-from interloq.meta.matrix import spearman_matrix
-from interloq.meta.origin import common_origin
-from interloq.meta.rank import rank
-from interloq.meta.ranking import Ranking
-from interloq.meta.scored_samples import ScoredSamples
-from interloq.meta.system_agreement import rated_systems
-from interloq.meta.table import MetaTable
+from interloq.agree.disagreements import Disagreements, disagreements
+from interloq.agree.judgments import collect
+from interloq.agree.labels.continuity_file import read_continuity
+from interloq.agree.metric_similarity import spearman_matrix
+from interloq.agree.system_agreement import rated_systems
+from interloq.agree.table import MetaTable
+from interloq.compare.comparison_file import read_comparison
+from interloq.data.records.jsonl import Rejected, header, read_all
+from interloq.errors import InputError
 from interloq.metrics import metric_names
-from interloq.pipelines.curve_file import read_curves
+from interloq.play.dialogue_origin import common_origin
+from interloq.rank.human_preferences import PreferenceAgreement, preference_agreement, rank_preferences
+from interloq.rank.rank import rank
+from interloq.rank.ranking import Ranking
 from interloq.records import Dialogue, Key, Note, Preference, Sample, Score
+from interloq.reliability.curve_file import read_curves
 from interloq.reliability.summary import Predictions
 from interloq.report.build import Evidence, columns, identified
-from interloq.report.curves import read_model
-from interloq.report.heat_map import PEOPLE
-from interloq.report.inputs import Inputs, Options
-from interloq.report.scores import read_notes, read_results
-from interloq.report.side_by_side import differing
+from interloq.report.inputs import Inputs, ReportOptions
+from interloq.report.sections.curves import read_model
+from interloq.report.sections.heat_map import PEOPLE
+from interloq.report.sections.scores import SystemScore, read_notes, read_results
+from interloq.report.sections.side_by_side import differing
+from interloq.score.scored_samples import ScoredSamples
 
 
 def read_evidence(
     inputs: Inputs,
-    options: Options,
+    options: ReportOptions,
     *,
     strict: bool = False,
     on_reject: Callable[[Rejected], None] | None = None,
@@ -58,20 +59,22 @@ def read_evidence(
     samples: list[Sample] = list(read([inputs.samples], columns=fields))
     dialogues: list[Dialogue] = list(read(inputs.dialogues, kind="dialogues"))
     predictions = Predictions()
-    given, unchecked = _read_scores(inputs.scores, samples, dialogues, read)
-    scores = identified(predictions.without(given), samples)
+    all_scores, unchecked = _read_scores(inputs.scores, samples, dialogues, read)
+    scores = identified(predictions.without(all_scores), samples)
     headers = {str(path): header(path) for path in (*inputs.dialogues, *inputs.scores)}
     partners = common_origin(headers).get("partners", "")
     preferences: list[Preference] = list(read(inputs.preferences, kind="preferences"))
-    read_headers = [(headers[str(path)], str(path)) for path in inputs.scores]
+    results: list[SystemScore] = []
+    for path in map(str, inputs.scores):
+        results += read_results(headers[path], path)
     scored, judged = columns(scores), _judgments(samples, options)
-    ranked = _ranked(scores, dialogues, options, partners) if dialogues else _Ranked([], {}, {}, {})
+    ranked = _rank(scores, dialogues, options, partners) if dialogues else _Ranked([], {}, {}, {})
     unknown = metric_names.unknown_directions(metrics_of(scores), options.lower_is_better)
     return Evidence(
         samples=[_in_role(sample, options.role) for sample in samples],
         scores=scores,
-        results=[result for facts, path in read_headers for result in read_results(facts, path)],
-        notes=_with_notes(read_notes(facts for facts, _ in read_headers), unchecked),
+        results=results,
+        notes=_with_notes(read_notes(headers[str(path)] for path in inputs.scores), unchecked),
         judgments=judged,
         table=_table(scores, samples, options) if judged else None,
         matrix=spearman_matrix(scored | ({PEOPLE: judged} if judged else {})),
@@ -82,10 +85,10 @@ def read_evidence(
         extremes=ranked.extremes,
         contrasts=ranked.contrasts,
         unranked=ranked.unranked | dict.fromkeys(unknown, metric_names.UNKNOWN_DIRECTION),
-        curves=[curve for path in inputs.curves for curve in read_curves(path)],
+        curves=list(chain.from_iterable(map(read_curves, inputs.curves))),
         predictions=predictions,
-        continuity=[read_continuity(path) for path in inputs.continuity],
-        comparisons=[read_comparison(path) for path in inputs.comparisons],
+        continuity=list(map(read_continuity, inputs.continuity)),
+        comparisons=list(map(read_comparison, inputs.comparisons)),
         preferences=rank_preferences(preferences, n_bootstrap=options.n_bootstrap, seed=options.seed),
         preferred=_preferred(preferences, scores, options.lower_is_better),
         lower_is_better=options.lower_is_better,
@@ -105,16 +108,19 @@ def _read_scores(
 
 
 def _with_notes(notes: list[Note] | None, texts: Sequence[str]) -> list[Note] | None:
-    more = [Note("scored samples", text, 0, 0) for text in texts]
-    return [*(notes or []), *more] if more else notes
+    if not texts:
+        return notes
+    return [*(notes or []), *(Note("scored samples", text, 0, 0) for text in texts)]
 
 
 def _in_role(sample: Sample, role: str) -> Sample:
     """The sample with the ratings by people in this role; with all if it is empty."""
-    return replace(sample, ratings=tuple(r for r in sample.ratings if r.role == role)) if role else sample
+    if not role:
+        return sample
+    return replace(sample, ratings=tuple(rating for rating in sample.ratings if rating.role == role))
 
 
-def _judgments(samples: Sequence[Sample], options: Options) -> dict[Key, float]:
+def _judgments(samples: Sequence[Sample], options: ReportOptions) -> dict[Key, float]:
     """Mean judgment of each sample; empty if this aspect was not rated."""
     if not any(r.aspect == options.aspect and r.value is not None for s in samples for r in s.ratings):
         return {}
@@ -133,7 +139,7 @@ def _preferred(
         return []
 
 
-def _table(scores: Sequence[Score], samples: Sequence[Sample], options: Options) -> MetaTable:
+def _table(scores: Sequence[Score], samples: Sequence[Sample], options: ReportOptions) -> MetaTable:
     return meta_evaluate(
         scores,
         samples,
@@ -147,7 +153,7 @@ def _table(scores: Sequence[Score], samples: Sequence[Sample], options: Options)
 
 
 def _disagreements(
-    metric: str, column: Mapping[Key, float], judged: Mapping[Key, float], options: Options
+    metric: str, column: Mapping[Key, float], judged: Mapping[Key, float], options: ReportOptions
 ) -> Disagreements:
     lower = metric_names.direction(metric, options.lower_is_better) == "lower"
     return disagreements(column, judged, worst=options.worst, lower_is_better=lower)
@@ -160,16 +166,18 @@ class _Ranked(NamedTuple):
     unranked: dict[str, str]  # metrics that systems cannot be ranked by, and why
 
 
-def _ranked(scores: Sequence[Score], dialogues: Sequence[Dialogue], options: Options, partner_set: str) -> _Ranked:
+def _rank(scores: Sequence[Score], dialogues: Sequence[Dialogue], options: ReportOptions, partner_set: str) -> _Ranked:
     lower = options.lower_is_better
     unranked = {m: why[0] for m in metrics_of(scores) if (why := metric_names.unrankable(m, lower))}
     unranked |= {score.metric: TOO_LARGE for score in scores if abs(score.value or 0) > LARGEST}
-    found = _Ranked([], {}, {}, unranked)
-    for metric in [m for m in metrics_of(scores) if m not in unranked]:
+    ranked = _Ranked([], {}, {}, unranked)
+    for metric in metrics_of(scores):
+        if metric in unranked:
+            continue
         rows = dialogue_scores(scores, dialogues, metric=metric)
-        found.contrasts[metric] = differing(rows, options.read)
-        found.extremes[metric] = extremes(rows, options.read, lower_is_better=lower)
-        found.rankings.append(
+        ranked.contrasts[metric] = differing(rows, options.read)
+        ranked.extremes[metric] = extremes(rows, options.read, lower_is_better=lower)
+        ranked.rankings.append(
             rank(
                 rows,
                 lower_is_better=lower,
@@ -181,4 +189,4 @@ def _ranked(scores: Sequence[Score], dialogues: Sequence[Dialogue], options: Opt
                 survival=options.survival,
             )
         )
-    return found
+    return ranked

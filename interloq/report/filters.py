@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from interloq.meta.slices import slice_values, thirds_of
-from interloq.meta.version_units import sample_unit
+from interloq.compare.slices import slice_values, thirds_of
+from interloq.compare.version_units import sample_unit
 from interloq.records import Key, Sample
 
 MOST = 50  # values to choose from
@@ -25,20 +25,25 @@ class Filter:
 
 
 def filters(samples: Sequence[Sample], names: Sequence[str] | None) -> tuple[Filter, ...]:
-    """A filter for each field that has several values; by default the fields that `interloq compare` slices by."""
+    """Return a filter per field with several values; by default of the fields that `interloq compare` slices by."""
+    if not samples:
+        return ()
     units = [sample_unit(sample.id, sample) for sample in samples]
-    found = slice_values(units, names, thirds_of(units)) if units else ()
-    return tuple(_filter(name, [s.key for s in samples], values) for name, values in found if _several(values))
-
-
-def _several(values: Sequence[str]) -> bool:
-    return len(set(values) - {""}) > 1
+    keys = [sample.key for sample in samples]
+    offered = []
+    for name, values in slice_values(units, names, thirds_of(units)):
+        if len(set(values) - {""}) > 1:
+            offered.append(_filter(name, keys, values))
+    return tuple(offered)
 
 
 def _filter(name: str, keys: Sequence[Key], values: Sequence[str]) -> Filter:
     sizes = Counter(filter(None, values))
-    kept = sorted(value for value, _ in sizes.most_common(MOST))
-    shown = (*kept, *([OTHER] if len(sizes) > MOST else []))
+    shown = sorted(value for value, _ in sizes.most_common(MOST))
+    if len(sizes) > MOST:
+        shown.append(OTHER)
     number = {value: i for i, value in enumerate(shown)}
-    numbers = (number.get(value, number.get(OTHER)) if value else None for value in values)
-    return Filter(name, shown, dict(zip(keys, numbers, strict=True)))
+    number_of: dict[Key, int | None] = {}
+    for key, value in zip(keys, values, strict=True):
+        number_of[key] = number.get(value, number.get(OTHER)) if value else None
+    return Filter(name, tuple(shown), number_of)

@@ -7,12 +7,12 @@ import os
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 from interloq.errors import InputError
-from interloq.report.curves import model_files
-from interloq.report.page import TITLE, Source
+from interloq.report.page import TITLE, InputFile
+from interloq.report.sections.curves import model_files
 from interloq.signature import file_fingerprint
 
 
@@ -37,7 +37,7 @@ class Inputs:
     def files(self) -> list[str | Path]:
         """All files that are read."""
         results = (self.dialogues, self.curves, self.continuity, self.comparisons, self.preferences)
-        return [*self.scores, self.samples, *(path for paths in results for path in paths)]
+        return [*self.scores, self.samples, *chain.from_iterable(results)]
 
     def names(self) -> tuple[list[str], list[str]]:
         """Paths of files and models relative to their common folder: the rest is private, as reports get published."""
@@ -46,17 +46,17 @@ class Inputs:
         names = [path.relative_to(folder).as_posix() for path in whole]
         return names[: len(self.files)], names[len(self.files) :]
 
-    def sources(self) -> list[Source]:
+    def sources(self) -> list[InputFile]:
         """Fingerprint of every file that was read."""
         files, models = self.names()
         paths = [*zip(files, map(Path, self.files), strict=True)]
         for name, folder in zip(models, self.models, strict=True):
             paths += [(f"{name}/{path.name}", path) for path in model_files(Path(folder))]
-        return [Source(name, file_fingerprint(path)) for name, path in paths]
+        return [InputFile(name, file_fingerprint(path)) for name, path in paths]
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class ReportOptions:
     """Settings of the computations in a report, and how much of the results it shows."""
 
     aspect: str = "overall"
@@ -81,13 +81,13 @@ class Options:
         return None if self.n_bootstrap else 0
 
 
-def check(inputs: Inputs, options: Options) -> None:
+def check(inputs: Inputs, options: ReportOptions) -> None:
     """Refuse options that the files cannot serve."""
     if options.survival and not inputs.dialogues:
         raise InputError("survival curves need dialogues, but none are given", hint="add --dialogues FILE")
 
 
-def command(inputs: Inputs, options: Options) -> str:
+def command(inputs: Inputs, options: ReportOptions) -> str:
     """The command that reproduces this report in the folder of its files, with all options that matter."""
     files, models = inputs.names()
     scores, samples, rest = files[: len(inputs.scores)], files[len(inputs.scores)], files[len(inputs.scores) + 1 :]
@@ -102,11 +102,22 @@ def command(inputs: Inputs, options: Options) -> str:
         "--title", options.title, "--bootstrap", str(options.n_bootstrap), "--seed", str(options.seed),
         "--worst", str(options.worst), *direction,
     ]  # fmt: skip
-    words += ["--role", options.role] if options.role else []
-    words += [word for name in options.slice_by or () for word in ("--slice", name)]
-    words += [word for path in dialogues for word in ("--dialogues", path)]
-    words += ["--read", str(options.read)] if dialogues else []
-    words += ["--survival"] if options.survival else []
+    if options.role:
+        words += ["--role", options.role]
+    words += _repeat("--slice", options.slice_by or ())
+    words += _repeat("--dialogues", dialogues)
+    if dialogues:
+        words += ["--read", str(options.read)]
+    if options.survival:
+        words.append("--survival")
     for option, paths in zip(("--curve", "--continuity", "--comparison", "--preferences"), results, strict=True):
-        words += [word for path in paths for word in (option, path)]
-    return shlex.join([*words, *(word for model in models for word in ("--model", model))])
+        words += _repeat(option, paths)
+    return shlex.join([*words, *_repeat("--model", models)])
+
+
+def _repeat(option: str, values: Sequence[str]) -> list[str]:
+    """Return the words of an option that is given once per value."""
+    words = []
+    for value in values:
+        words += [option, value]
+    return words

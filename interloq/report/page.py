@@ -10,16 +10,16 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from interloq.report.bubbles import Bubbles
-from interloq.report.continuity import Continuity
-from interloq.report.curves import Model
-from interloq.report.decisions import Decision
-from interloq.report.dialogues import DialogueReading, RankTable
 from interloq.report.elements import Bar, Cell, Folded, Mark, Name, Tick
 from interloq.report.filters import Filter
-from interloq.report.preferences import PreferenceTable
-from interloq.report.reference_curves import ReferenceCurve
-from interloq.report.scores import MetricScores
-from interloq.report.side_by_side import Contrast, DialogueContrast
+from interloq.report.sections.continuity import Continuity
+from interloq.report.sections.curves import ModelSection
+from interloq.report.sections.decisions import VerdictSection
+from interloq.report.sections.dialogues import DialogueReading, RankTable
+from interloq.report.sections.preferences import PreferenceTable
+from interloq.report.sections.reference_curves import ReferenceCurve
+from interloq.report.sections.scores import MetricScores
+from interloq.report.sections.side_by_side import Contrast, DialogueContrast
 
 TITLE = "Interloq report"
 # id, system, last turn, reply, mean judgment, one score per metric, number of its context, one value per filter
@@ -146,7 +146,7 @@ class Agreement:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class ScatterPoint:
     """One sample in a scatter plot."""
 
     index: int  # index in the page's samples
@@ -160,7 +160,7 @@ class PointGroup:
     """The samples of one system in a scatter plot."""
 
     mark: Mark
-    points: tuple[Point, ...]
+    points: tuple[ScatterPoint, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +238,7 @@ class Card:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class DisagreementReading:
     """The largest disagreements of one metric with people."""
 
     metric: Name
@@ -248,7 +248,7 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class InputFile:
     """An input file of the report."""
 
     name: str
@@ -256,7 +256,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ReportPage:
     """Everything that the template shows."""
 
     title: str
@@ -270,21 +270,21 @@ class Page:
     agreement: Agreement | None
     scatters: tuple[Scatter, ...]
     heat_map: HeatMap | None
-    readings: tuple[Reading, ...]
+    readings: tuple[DisagreementReading, ...]
     samples: tuple[SampleRow, ...]
     sample_note: str  # what these rows omit
     filters: tuple[Filter, ...]  # of these rows, by fields of the samples
     contrasts: tuple[Contrast, ...]  # replies to the same context
     version: str
     command: str
-    sources: tuple[Source, ...]
+    sources: tuple[InputFile, ...]
     date: str = ""
     aspects: tuple[str, ...] = field(default=())  # rated aspects, if this one has no ratings
-    models: tuple[Model, ...] = ()
+    models: tuple[ModelSection, ...] = ()
     reference_curves: tuple[ReferenceCurve, ...] = ()
     rankings: tuple[RankTable, ...] = ()
     dialogues: tuple[DialogueReading, ...] = ()
     dialogue_contrasts: tuple[DialogueContrast, ...] = ()
     continuity: tuple[Continuity, ...] = ()
-    decisions: tuple[Decision, ...] = ()
+    decisions: tuple[VerdictSection, ...] = ()
     preferences: tuple[PreferenceTable, ...] = ()

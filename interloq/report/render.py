@@ -8,17 +8,18 @@ import hashlib
 from functools import cache
 from typing import TYPE_CHECKING
 
-from interloq.report.page import Page
+from interloq.report.page import ReportPage
 from interloq.report.text import visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 
-def render(page: Page) -> str:
-    """HTML of the page; the same page always gives the same bytes."""
+def render(page: ReportPage) -> str:
+    """Return the page as HTML; the same page always gives the same bytes."""
     environment = _environment()
-    style, script = (environment.get_template(name).render() for name in ("style.css", "script.js"))
+    style = environment.get_template("style.css").render()
+    script = environment.get_template("script.js").render()
     return environment.get_template("report.html").render(
         page=page,
         style=_trusted(style),
@@ -54,7 +55,7 @@ def _trusted(text: str) -> object:
     return Markup(text)  # noqa: S704 - never contains user input, except JSON with every < escaped
 
 
-def _json(page: Page) -> str:
+def _json(page: ReportPage) -> str:
     """The samples as JSON that is safe inside <script>: nothing in it can end the element.
 
     To keep the page small, a system is its place among the page's marks.
@@ -62,10 +63,10 @@ def _json(page: Page) -> str:
     import orjson
 
     place = {mark.system: i for i, mark in enumerate(page.marks)}
-    rows = ((id, place[str(system)], *rest) for id, system, *rest in page.samples)
-    data = orjson.dumps(
-        [[visible(value) if isinstance(value, str) else value for value in row] for row in rows]
-    ).decode()
+    rows = []
+    for id, system, *rest in page.samples:
+        rows.append([_readable(value) for value in (id, place[str(system)], *rest)])
+    data = orjson.dumps(rows).decode()
     for sign in "<>&\u2028\u2029":
         data = data.replace(sign, f"\\u{ord(sign):04x}")
     return data

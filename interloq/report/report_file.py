@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from interloq.data.files import replacing
-from interloq.data.jsonl import Rejected
-from interloq.data.overwriting import refuse_overwriting
+from interloq.data.files.opening import replacing
+from interloq.data.files.overwriting import refuse_overwriting
+from interloq.data.records.jsonl import Rejected
 from interloq.report.build import Evidence, build
 from interloq.report.evidence import read_evidence
-from interloq.report.inputs import Inputs, Options, check, command
-from interloq.report.page import TITLE, Page
+from interloq.report.inputs import Inputs, ReportOptions, check, command
+from interloq.report.page import TITLE, ReportPage
 from interloq.report.render import render
 
 
@@ -23,7 +23,7 @@ from interloq.report.render import render
 class Report:
     """The page that was written, and the data it shows."""
 
-    page: Page
+    page: ReportPage
     evidence: Evidence
 
 
@@ -65,7 +65,7 @@ def report_file(
     """
     inputs = Inputs(scores, samples, dialogues, models, curves, continuity, comparisons, preferences)
     refuse_overwriting([output], inputs.files)
-    options = Options(aspect, title, n_bootstrap, seed, worst, read, lower_is_better, survival, role, slice_by)
+    options = ReportOptions(aspect, title, n_bootstrap, seed, worst, read, lower_is_better, survival, role, slice_by)
     check(inputs, options)
     evidence = read_evidence(inputs, options, strict=strict, on_reject=on_reject, fields=columns)
     made_by = command(inputs, options)

@@ -27,8 +27,12 @@ def number(value: float | None, digits: int = 3) -> str:
     """A number with a real minus sign, or `n/a` if it is missing."""
     if value is None or math.isnan(value):
         return MISSING
-    text = f"{value:.{digits}f}" if abs(value) < LONG else f"{value:.4g}"
-    return MINUS + text[1:] if text.startswith("-") and float(text) else text.removeprefix("-")
+    text = f"{value:.{digits}f}"
+    if abs(value) >= LONG:
+        text = f"{value:.4g}"
+    if text.startswith("-") and float(text):
+        return MINUS + text[1:]
+    return text.removeprefix("-")
 
 
 def score(value: float | None) -> str:
@@ -39,19 +43,25 @@ def score(value: float | None) -> str:
 def signed(value: float, digits: int = 3) -> str:
     """A number with its sign."""
     text = number(value, digits)
-    return text if text == MISSING or text.startswith(MINUS) or not float(text) else f"+{text}"
+    if text == MISSING or text.startswith(MINUS) or not float(text):
+        return text
+    return f"+{text}"
 
 
 def interval(ci: tuple[float, float] | None, digits: int = 3) -> str:
     """An interval in brackets; empty if there is none."""
-    return "" if ci is None else f"[{number(ci[0], digits)}, {number(ci[1], digits)}]"
+    if ci is None:
+        return ""
+    return f"[{number(ci[0], digits)}, {number(ci[1], digits)}]"
 
 
 def p_value(p: float | None) -> str:
     """A p-value as papers print it."""
     if p is None or math.isnan(p):
         return MISSING
-    return "< .001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
+    if p < 0.001:
+        return "< .001"
+    return f"{p:.3f}".removeprefix("0")
 
 
 def or_nan(value: float | None) -> float:
@@ -67,28 +77,33 @@ def sort_key(value: float | None) -> str:
 def name(spec: str, number: int) -> Name:
     """A spec split after each bracket and comma, where it may wrap; its head is the label if it has one."""
     head, *rest = re.split(r"(?==)" if split_label(spec)[0] else r"(?=\()", spec, maxsplit=1)
-    pieces = re.split(r"(?<=[(,|])", rest[0]) if rest else []
-    return Name(number, head, tuple(piece for piece in pieces if piece))
+    pieces = re.split(r"(?<=[(,|])", "".join(rest))
+    return Name(number, head, tuple(filter(None, pieces)))
 
 
 def visible(text: str) -> str:
     """Text with control characters and direction changes made visible, and lone surrogates replaced."""
     text = text.replace("\r\n", "\n").replace("\r", "\n").translate(_HIDDEN)
-    return text if text.isascii() else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    if text.isascii():
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def cut(text: str, length: int) -> str:
     """The start of a text, with `…` if it was cut."""
     text = " ".join(text.split())
-    return text if len(text) <= length else text[: _whole(text, length)].rstrip() + "…"
+    if len(text) <= length:
+        return text
+    return text[: _whole(text, length)].rstrip() + "…"
 
 
 def folded(text: str) -> Folded:
     """A text in two parts: the part shown at once, and the rest of a long text."""
     if len(text) <= FOLD * 5 // 4:  # folding only a few words is useless
         return Folded(text)
-    space = max(text.rfind(sign, FOLD - 80, FOLD) for sign in " \n")
-    at = space + 1 if space >= 0 else _whole(text, FOLD)
+    at = max(text.rfind(" ", FOLD - 80, FOLD), text.rfind("\n", FOLD - 80, FOLD)) + 1
+    if at == 0:  # no space near the fold
+        at = _whole(text, FOLD)
     return Folded(text[:at], text[at:])
 
 

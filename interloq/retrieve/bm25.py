@@ -10,8 +10,8 @@ from typing import Annotated
 
 import numpy as np
 
-from interloq.data.token_texts import Numbering
-from interloq.data.tokenize import TokenizerChoice
+from interloq.data.text.token_texts import TokenNumbering
+from interloq.data.text.tokenize import TokenizerChoice
 from interloq.errors import SpecError
 from interloq.registry import Component, component
 from interloq.retrieve.retriever import Target, Words
@@ -36,7 +36,7 @@ class Bm25(Component):
             raise SpecError(f"bm25: k1 must be at least 0 and b from 0 to 1, got k1={self.k1}, b={self.b}")
 
     def encode(self, texts: Sequence[str]) -> Words:
-        numbering = Numbering(self.tokenizer)
+        numbering = TokenNumbering(self.tokenizer)
         numbered = numbering.texts(texts)
         hashes = np.array([term(token) for token in numbering.vocabulary()], dtype=np.uint64)
         owner = np.repeat(np.arange(len(texts), dtype=np.int64), numbered.lengths)

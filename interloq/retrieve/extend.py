@@ -29,7 +29,7 @@ KEPT = 2**18  # hits in the cache: samples of several systems share contexts, of
 Question = Callable[[Sample], tuple[Query, Guard]]
 
 
-class Encoder(Protocol):
+class SearchEncoder(Protocol):
     """The part of a retriever that is needed here."""
 
     def encode(self, texts: Sequence[str]) -> Encoded: ...
@@ -46,7 +46,7 @@ class Searchable(Finder, Protocol):
     """An `Index`, or anything else that finds pairs and can compare replies."""
 
     @property
-    def retriever(self) -> Encoder:
+    def retriever(self) -> SearchEncoder:
         """How texts are compared."""
 
 
@@ -60,7 +60,7 @@ class Found:
 
 
 @dataclass(slots=True)
-class Tally:
+class SearchTally:
     """Counts over samples; pass one to `extend` and read it afterwards."""
 
     samples: int = 0
@@ -114,7 +114,7 @@ def extend(
     near: float = 0.0,
     own: bool = True,
     excluded: Set[str] = frozenset(),
-    tally: Tally | None = None,
+    tally: SearchTally | None = None,
     progress: Callable[[int], None] | None = None,
     batch: int = BATCH,
 ) -> Iterator[Sample]:
@@ -124,7 +124,7 @@ def extend(
     `own=False` drops the judged reply from any source, so samples with the same context may have different references.
     """
     _check(k=k, turns=turns, batch=batch, diversity=diversity, near=near)
-    options, tally = _Options(k, parrot, gold, diversity, own), tally or Tally()
+    options, tally = _Options(k, parrot, gold, diversity, own), tally or SearchTally()
     question = _question(turns, frozenset(excluded), near, own)
     found = _found(samples, _Searches(index, index.retriever), options, question, tally, batch)
     return _extended(found, options, tally, progress)
@@ -139,14 +139,14 @@ def candidates(
     near: float = 0.0,
     own: bool = True,
     excluded: Set[str] = frozenset(),
-    tally: Tally | None = None,
+    tally: SearchTally | None = None,
     batch: int = BATCH,
 ) -> Iterator[list[tuple[Sample, tuple[Reference, ...]]]]:
     """Batches of samples, each with up to `k` replies that `extend` would add, best first."""
     _check(k=k, turns=turns, batch=batch, diversity=0.0, near=near)
     options = _Options(k, parrot=False, gold=True, diversity=0.0, own=own)
     question = _question(turns, frozenset(excluded), near, own)
-    for found in _found(samples, _Searches(index), options, question, tally or Tally(), batch):
+    for found in _found(samples, _Searches(index), options, question, tally or SearchTally(), batch):
         yield [(sample, tuple(_reference(hit) for hit in each.hits)) for sample, each in found]
 
 
@@ -195,7 +195,7 @@ def _found(
     searches: _Searches,
     options: _Options,
     question: Question,
-    tally: Tally,
+    tally: SearchTally,
     batch: int,
 ) -> Iterator[list[tuple[Sample, Found]]]:
     """Batches of samples with their hits."""
@@ -210,7 +210,7 @@ def _found(
 def _extended(
     found: Iterable[Sequence[tuple[Sample, Found]]],
     options: _Options,
-    tally: Tally,
+    tally: SearchTally,
     progress: Callable[[int], None] | None,
 ) -> Iterator[Sample]:
     for chunk in found:
@@ -221,7 +221,7 @@ def _extended(
             progress(len(chunk))
 
 
-def _without_own(sample: Sample, found: Found, tally: Tally) -> Sample:
+def _without_own(sample: Sample, found: Found, tally: SearchTally) -> Sample:
     """Drop the judged reply also from the sample's own references and the parrot, and count it."""
     kept = without_own(sample)
     if dropped := len(sample.references) - len(kept.references):
@@ -251,7 +251,7 @@ def _reference(hit: Hit) -> Reference:
 class _Searches:
     """Searches with a cache: a query that many samples share is searched once."""
 
-    def __init__(self, index: Finder, encoder: Encoder | None = None) -> None:
+    def __init__(self, index: Finder, encoder: SearchEncoder | None = None) -> None:
         self.index, self.encoder = index, encoder  # the encoder is needed only for diversity
         self.known: OrderedDict[tuple[Query, int], list[Hit]] = OrderedDict()
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.data.token_texts import Texts
-from interloq.retrieve.postings import Postings, Segment, rank, search
+from interloq.data.text.token_texts import Texts
+from interloq.retrieve.folder.postings import Postings, PostingSegment, rank, search
 from interloq.retrieve.retriever import NOTHING, Words
 
 Ints = NDArray[np.int64]
@@ -46,7 +46,7 @@ def _searched(documents: Texts, queries: Texts, count: int) -> Ints:
         folder = Path(name)
         Postings.of(counted).save(folder)
         ranking = rank([folder], k1=K1, b=B)
-        ids, scores = search([Segment(folder, ranking)], _words(queries, without=frequent), ranking, count)
+        ids, scores = search([PostingSegment(folder, ranking)], _words(queries, without=frequent), ranking, count)
     order = np.argsort(-scores, axis=1, kind="stable")
     return np.take_along_axis(ids, order, axis=1)
 

@@ -20,10 +20,10 @@ from interloq.retrieve.retriever import Retriever, Store
 from interloq.trust import HUB
 
 SCHEMES = {
-    "postgres": "interloq.retrieve.postgres:Postgres",
-    "postgresql": "interloq.retrieve.postgres:Postgres",
-    "qdrant": "interloq.retrieve.qdrant:Qdrant",
-    "qdrants": "interloq.retrieve.qdrant:Qdrant",
+    "postgres": "interloq.retrieve.servers.postgres:Postgres",
+    "postgresql": "interloq.retrieve.servers.postgres:Postgres",
+    "qdrant": "interloq.retrieve.servers.qdrant:Qdrant",
+    "qdrants": "interloq.retrieve.servers.qdrant:Qdrant",
 }
 KEY_VARIABLES = {  # environment variables with secrets that are sent to a server
     "postgres": "PGPASSWORD",
@@ -61,7 +61,7 @@ def create_store(
     store = _server(address)
     if store is not None:
         return store.create(str(address), retriever, recall=recall, **exact)  # type: ignore[no-any-return]
-    from interloq.retrieve.embedded import Embedded
+    from interloq.retrieve.folder.folder_store import Embedded
 
     return Embedded.create(address, retriever, expected=expected, recall=recall, **exact)
 
@@ -70,7 +70,7 @@ def open_store(address: str | Path) -> tuple[Store, Retriever]:
     """Open an existing store; also gives the retriever it was built with."""
     store = _server(address)
     if store is None:
-        from interloq.retrieve.embedded import Embedded
+        from interloq.retrieve.folder.folder_store import Embedded
 
         store = Embedded
     opened = store(address)

@@ -10,8 +10,8 @@ from itertools import chain
 from pathlib import Path
 
 from interloq.data.corpus.dialogues import pairs_of_dialogue
-from interloq.data.jsonl import Rejected, read
-from interloq.data.texts import kind_of
+from interloq.data.records.jsonl import Rejected, read
+from interloq.data.text.texts import kind_of
 from interloq.errors import InputError
 from interloq.records import Dialogue, Pair, Sample
 from interloq.retrieve.leaks import context_of, guarded

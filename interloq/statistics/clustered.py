@@ -111,14 +111,15 @@ def pooled_skewness(first: Clustered, second: Clustered) -> float:
 
     The larger group shows how skewed values are; a small one may have no extreme value yet.
     """
-    means = first, second
-    residuals = [mean.n * x for mean in means for x in mean.influence.values()]
+    residuals = [first.n * x for x in first.influence.values()]
+    residuals += [second.n * x for x in second.influence.values()]
     largest = max(map(abs, residuals), default=0.0)
     if not largest > 0:
         return 0.0
-    square, cube = (math.fsum((x / largest) ** power for x in residuals) / len(residuals) for power in (2, 3))
-    variance = sum(len(mean.influence) * square / mean.n**2 for mean in means)
-    third = sum(sign * len(mean.influence) * cube / mean.n**3 for sign, mean in zip((1, -1), means, strict=True))
+    square = math.fsum((x / largest) ** 2 for x in residuals) / len(residuals)
+    cube = math.fsum((x / largest) ** 3 for x in residuals) / len(residuals)
+    variance = len(first.influence) * square / first.n**2 + len(second.influence) * square / second.n**2
+    third = len(first.influence) * cube / first.n**3 - len(second.influence) * cube / second.n**3
     return float(third / variance**1.5)
 
 

@@ -36,8 +36,8 @@ class Proportion:
         """The exact 95 % interval; None without answers."""
         if not self.n:
             return None
-        found = self._test(0.5).proportion_ci(LEVEL, method="exact")
-        return float(found.low), float(found.high)
+        interval = self._test(0.5).proportion_ci(LEVEL, method="exact")
+        return float(interval.low), float(interval.high)
 
     def p(self, chance: float) -> float:
         """Two-sided p-value of the exact binomial test against a probability; NaN without answers."""

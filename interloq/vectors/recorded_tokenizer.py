@@ -7,19 +7,24 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from interloq.data.tokenize import Tokenizer
+from interloq.data.text.tokenize import Tokenizer
 from interloq.errors import InputError
 from interloq.registry import create, spec
 
 
 def as_tokenizer(given: Tokenizer | str | None) -> Tokenizer | None:
-    """The tokenizer, created if given as a spec."""
-    return create(given, kind="tokenizer") if isinstance(given, str) else given
+    """Return the tokenizer, created if given as a spec."""
+    if not isinstance(given, str):
+        return given
+    created: Tokenizer = create(given, kind="tokenizer")
+    return created
 
 
 def described(tokenizer: Tokenizer | None) -> dict[str, str] | None:
-    """The record of a tokenizer."""
-    return {"spec": spec(tokenizer), "signature": tokenizer.signature()} if tokenizer else None
+    """Return the record of a tokenizer."""
+    if tokenizer is None:
+        return None
+    return {"spec": spec(tokenizer), "signature": tokenizer.signature()}
 
 
 def check_described(recorded: Any) -> None:
@@ -29,7 +34,7 @@ def check_described(recorded: Any) -> None:
 
 
 def agreed(recorded: Mapping[str, str] | None, given: Tokenizer | None) -> Tokenizer:
-    """The recorded tokenizer, or the given one if it is the same or none is recorded."""
+    """Return the recorded tokenizer, or the given one if it is the same or none is recorded."""
     if recorded and given and not _same(given, recorded):
         raise InputError(
             f"the vectors were made with tokenizer {recorded['signature']}, got {given.signature()}",
@@ -50,6 +55,6 @@ def agreed(recorded: Mapping[str, str] | None, given: Tokenizer | None) -> Token
 
 
 def _same(tokenizer: Tokenizer, recorded: Mapping[str, str]) -> bool:
-    """Whether the signatures agree, apart from the releases of libraries."""
+    """Return whether the signatures agree, apart from the releases of libraries."""
     release = re.compile(r"-(sacrebleu|sentencepiece)-[\d.]+")
     return release.sub("", tokenizer.signature()) == release.sub("", recorded["signature"])

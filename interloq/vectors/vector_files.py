@@ -16,8 +16,8 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.data.compression import damage
-from interloq.data.files import lines, open_bytes, plain_suffix
+from interloq.data.files.compression import damage
+from interloq.data.files.opening import lines, open_bytes, plain_suffix
 from interloq.errors import InputError, count
 
 Block = tuple[list[str], NDArray[np.float32]]
@@ -30,7 +30,7 @@ FEW, EXPANDED = 2**26, 64  # bytes of vectors, and their ratio to the file's siz
 
 
 def blocks(path: str | Path) -> Iterator[Block]:
-    """The words and vectors of a file, some thousands at a time."""
+    """Yield the words and vectors of a file, some thousands at a time."""
     try:
         yield from _blocks(path)
     except damage() as error:
@@ -40,10 +40,10 @@ def blocks(path: str | Path) -> Iterator[Block]:
 def _blocks(path: str | Path) -> Iterator[Block]:
     _refuse_fasttext(path)
     header = _header(path)
-    found = _binary(path, header) if header and header.binary else _text(path, header)
+    parts = _binary(path, header) if header and header.binary else _text(path, header)
     seen: dict[str, int] = {}
     most = max(FEW, EXPANDED * Path(path).stat().st_size)
-    for words, vectors, first in found:
+    for words, vectors, first in parts:
         _check(words, vectors, first, seen, path)
         if len(seen) * vectors.shape[1] * vectors.itemsize > most:
             what = f"the vectors are more than {EXPANDED} times as large as the file"
@@ -73,7 +73,7 @@ def _refuse_fasttext(path: str | Path) -> None:
 
 
 def _header(path: str | Path) -> _Header | None:
-    """The first line if it is two whole numbers. A zero byte soon after it means that the file is binary."""
+    """Return the first line if it is two whole numbers. A zero byte soon after it means that the file is binary."""
     with open_bytes(path) as stream:
         fields = stream.readline(200).split()
         if len(fields) != 2 or not all(field.isdigit() for field in fields):
@@ -126,7 +126,7 @@ def _array(rows: list[list[float]]) -> NDArray[np.float32]:
 
 
 def _parsed(line: bytes, dimensions: int, where: str) -> tuple[str, list[float]]:
-    """A line's word and numbers. Some published words contain a space, so the numbers are taken from the right."""
+    """Return a line's word and numbers, which are read from the right: some published words contain a space."""
     word, *fields = line.rsplit(b" ", dimensions)
     n = line.count(b" ")
     # a space belongs to the word, unless the part before the numbers is a number too
@@ -158,9 +158,13 @@ def _binary(path: str | Path, header: _Header) -> Iterator[tuple[list[str], NDAr
         step = _rows(header.dimensions)
         for first in range(0, header.words, step):
             size = min(step, header.words - first)
-            found = [_entry(pieces, header, f"{path}:{first + i + 1}") for i in range(size)]
-            vectors = np.frombuffer(b"".join(row for _, row in found), dtype="<f4").reshape(size, header.dimensions)
-            yield [word for word, _ in found], vectors.astype(np.float32), first + 1
+            words, rows = [], []
+            for number in range(first + 1, first + size + 1):
+                word, row = _entry(pieces, header, f"{path}:{number}")
+                words.append(word)
+                rows.append(row)
+            vectors = np.frombuffer(b"".join(rows), dtype="<f4").reshape(size, header.dimensions)
+            yield words, vectors.astype(np.float32), first + 1
         if pieces.rest().strip():
             what = f"the first line announces {count(header.words, 'word')}, but the file has more"
             raise InputError(what, hint="copy the file again", where=f"{path}:1")
@@ -181,9 +185,9 @@ class _Pieces:
         while (end := self._held.find(b" ", self._place)) < 0:
             if len(self._held) - self._place > LONGEST_WORD or not self._more():
                 raise _cut_off(where)
-        found = self._held[self._place : end]
+        word = self._held[self._place : end]
         self._place = end + 1
-        return found
+        return word
 
     def exactly(self, size: int, where: str) -> bytes:
         while len(self._held) - self._place < size:

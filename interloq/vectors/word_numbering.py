@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from interloq.data.token_texts import Texts
-from interloq.data.tokenize import Tokenizer
+from interloq.data.text.token_texts import Texts
+from interloq.data.text.tokenize import Tokenizer
 
 REMEMBERED = 1_000_000  # words in the cache, which is then cleared to limit memory
 
 
-class Numbering:
+class WordNumbering:
     """Numbers tokens with `number`, a function from a token to its number; empty tokens are omitted."""
 
     def __init__(self, tokenizer: Tokenizer, number: Callable[[str], int]) -> None:
@@ -24,7 +24,7 @@ class Numbering:
         self._words = _Words(tokenizer, number)
 
     def texts(self, texts: Iterable[str]) -> Texts:
-        """The texts as numbered tokens."""
+        """Return the texts as numbered tokens."""
         numbers: list[int] = []
         ends = [0]
         words = self._words

@@ -15,7 +15,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.data.arrays import mapped
+from interloq.data.files.arrays import mapped
 from interloq.errors import InputError
 
 LETTERS, ENDS, HASHES, ORDER = "words.utf8", "word_ends.npy", "word_hashes.npy", "word_order.npy"
@@ -60,7 +60,7 @@ class WordTable(Sequence[str]):
             np.save(folder / name, array, allow_pickle=False)
 
     def find(self, word: str) -> int:
-        """The position of a word, or -1 if it is unknown."""
+        """Return the position of a word, or -1 if it is unknown."""
         encoded = _encoded(word)
         wanted = np.uint64(_hash(encoded))
         place = int(np.searchsorted(self.hashes, wanted))

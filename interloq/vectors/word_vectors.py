@@ -19,14 +19,14 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from interloq.data.arrays import mapped
-from interloq.data.files import read_json, reading_saved, replacing
-from interloq.data.token_texts import Texts
-from interloq.data.tokenize import Tokenizer
+from interloq.data.files.arrays import mapped
+from interloq.data.files.opening import read_json, reading_saved, replacing
+from interloq.data.text.token_texts import Texts
+from interloq.data.text.tokenize import Tokenizer
 from interloq.errors import InputError
 from interloq.vectors.recorded_tokenizer import agreed, as_tokenizer, check_described, described
 from interloq.vectors.vector_files import blocks
-from interloq.vectors.word_numbering import Numbering
+from interloq.vectors.word_numbering import WordNumbering
 from interloq.vectors.word_table import WordTable
 from interloq.version import __version__
 
@@ -55,7 +55,7 @@ class WordVectors:
         self.words, self.matrix, self._facts = words, matrix, dict(facts)
         self._lengths: Floats | None = None
         self._middle: Floats | None = None
-        self._numberings: dict[str, Numbering] = {}
+        self._numberings: dict[str, WordNumbering] = {}
 
     # ---- creating and saving ----
 
@@ -89,9 +89,10 @@ class WordVectors:
     @classmethod
     def _open_vectors(cls, folder: Path) -> WordVectors:
         if not (folder / FACTS).is_file():
-            unfinished = " yet; training was interrupted" if (folder / "work").is_dir() else ""
-            hint = "run the same training again" if unfinished else "name a folder made by `interloq train vectors`"
-            raise InputError(f"{folder} has no word vectors{unfinished}", hint=hint)
+            what, hint = f"{folder} has no word vectors", "name a folder made by `interloq train vectors`"
+            if (folder / "work").is_dir():
+                what, hint = f"{what} yet; training was interrupted", "run the same training again"
+            raise InputError(what, hint=hint)
         facts = read_json(folder / FACTS)
         if facts.get("schema") != SCHEMA:
             what = f"schema {facts.get('schema')}; this version reads schema {SCHEMA}"
@@ -150,14 +151,14 @@ class WordVectors:
         return len(self.words)
 
     def vector(self, word: str) -> Floats:
-        """The vector of one word; an unknown word is refused."""
+        """Return the vector of one word; an unknown word is refused."""
         place = self.words.find(word)
         if place < 0:
             raise InputError(f"no vector for {word!r}", hint="check its spelling and its case")
         return np.array(self.matrix[place])
 
     def nearest(self, word: str, k: int = 10) -> list[tuple[str, float]]:
-        """The k words with the most similar vectors and their cosines, without the word itself and `<unk>`."""
+        """Return the k words with the most similar vectors and their cosines, without the word itself and `<unk>`."""
         vector, place = self.vector(word), self.words.find(word)
         if self._lengths is None:
             self._lengths = np.linalg.norm(self.matrix, axis=1)
@@ -190,7 +191,7 @@ class WordVectors:
         unknown: Unknown = "unk",
         normalise: bool = False,
     ) -> Floats:
-        """One row per text: the mean of its words' unit vectors, scaled to length 1 with `normalise`.
+        """Return one row per text: the mean of its words' unit vectors, scaled to length 1 with `normalise`.
 
         An unknown word has the vector of `<unk>` or `unk` if there is one, else it is skipped (`unknown="unk"`); it is
         always skipped (`"skip"`); or it has the mean of all vectors (`"mean"`). A text without a known word is NaN.
@@ -203,10 +204,12 @@ class WordVectors:
         for start in range(0, len(texts), BATCH):
             numbered = numbering.texts(texts[start : start + BATCH])
             rows[start : start + BATCH] = self._means(numbered, unknown)
-        return _scaled(rows) if normalise else rows
+        if normalise:
+            return _scaled(rows)
+        return rows
 
     def coverage(self, texts: Iterable[str], tokenizer: Tokenizer | str | None = None) -> Coverage:
-        """Number of texts without a known word, and of tokens without a vector."""
+        """Return the number of texts without a known word, and of tokens without a vector."""
         numbered = self._numbering(tokenizer).texts(texts)
         unknown = numbered.tokens < 0
         known = numbered.without(unknown).lengths
@@ -240,34 +243,35 @@ class WordVectors:
         return Texts(np.where(missing, np.int32(place), numbered.tokens), numbered.ends), extra
 
     def mean(self) -> Floats:
-        """The mean of all vectors, as an array of one row."""
+        """Return the mean of all vectors, as an array of one row."""
         if self._middle is None:
             self._middle = np.asarray(self.matrix.mean(axis=0, dtype=np.float64), dtype=np.float32)[None]
         return self._middle
 
     # ---- tokenizer and signature ----
 
-    def _numbering(self, tokenizer: Tokenizer | str | None) -> Numbering:
+    def _numbering(self, tokenizer: Tokenizer | str | None) -> WordNumbering:
         chosen = self.tokenizer(tokenizer)
         key = chosen.signature()
         if key not in self._numberings:
-            self._numberings[key] = Numbering(chosen, self.words.find)
+            self._numberings[key] = WordNumbering(chosen, self.words.find)
         return self._numberings[key]
 
     def tokenizer(self, given: Tokenizer | str | None = None) -> Tokenizer:
-        """The tokenizer for texts: the recorded one, or the given one if it is the same."""
+        """Return the tokenizer for texts: the recorded one, or the given one if it is the same."""
         return agreed(self._facts.get("tokenizer"), as_tokenizer(given))
 
     def signature(self) -> str:
-        """Size, fingerprint and tokenizer of the vectors, and Interloq's version."""
+        """Return the size, fingerprint and tokenizer of the vectors, and Interloq's version."""
         recorded = self._facts.get("tokenizer")
         parts = [f"vectors(words={len(self)},dimensions={self.dimensions})-{self._facts['fingerprint']}"]
-        parts += [f"tokenizer:{recorded['signature']}"] if recorded else []
+        if recorded:
+            parts.append(f"tokenizer:{recorded['signature']}")
         return "|".join([*parts, f"version:{__version__}"])
 
 
 def open_vectors(path: str | Path) -> WordVectors:
-    """The vectors at a path, cached; they are opened again when the file has changed."""
+    """Return the vectors at a path, cached; they are opened again when the file has changed."""
     place = Path(path).resolve()
     written = next((file.stat().st_mtime_ns for file in (place / FACTS, place) if file.exists()), 0)
     return _cached(place, written)
@@ -279,14 +283,14 @@ def _cached(path: Path, written: int) -> WordVectors:  # noqa: ARG001 - part of 
 
 
 def distinct(numbers: NDArray[np.int32], size: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """The sorted distinct numbers, and the position of each number among them; np.unique would sort them all."""
+    """Return the sorted distinct numbers, and the position of each number among them; np.unique would sort them all."""
     seen = np.zeros(size, dtype=bool)
     seen[numbers] = True
     return np.flatnonzero(seen), (np.cumsum(seen, dtype=np.int32) - 1)[numbers]
 
 
 def _scaled(rows: Floats, *, zero: float = np.nan) -> Floats:
-    """Rows of length 1; a row of zeros becomes `zero`."""
+    """Return rows of length 1; a row of zeros becomes `zero`."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(np.divide(rows, lengths, out=np.full_like(rows, zero), where=lengths > 0))
 

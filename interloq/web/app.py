@@ -1,7 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The app: pages and a small JSON interface for annotators. Administrators' pages are in `admin.py`.
+"""The app: pages and a small JSON interface for annotators. Administrators' pages are in `admin/admin_routes.py`.
 
 An annotator's response contains only their own items, without ids of samples and names of systems.
+
+The calls of a request, in their order:
+
+1. `access/security.py`: `Protected` limits rate and size, and adds the headers of the response.
+2. `access/visitors.py`: `sessions` finds the person by their cookie; `annotator` or `admin` checks the CSRF token, and
+   the right that `access/roles.py` names for the route.
+3. A route of this module, `chat/chat_routes.py`, `references/references_routes.py` or `admin/admin_routes.py`, which
+   opens one transaction: `Database.reading` or `Database.writing`.
+4. `home` → `_page`: `studies/tasks.get_task`, `work/assign.next_item`, `work/answers.get_draft`, then a page of
+   `pages.Pages`, rendered after the transaction.
+5. `take_answers`: `access/visitors.at_work`, `work/answers.submit` (checks, then stores), then in the background
+   `admin/stop.stop_when_settled`.
+6. Errors become a page or JSON in `_failure`.
 """
 
 from __future__ import annotations
@@ -10,7 +23,7 @@ import json
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,17 +41,32 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from interloq.errors import InputError
 from interloq.trust import Trust
-from interloq.web import admin, answers, assign, chat, chat_routes, joining, people, references, references_routes
-from interloq.web.chat_bots import Bots
-from interloq.web.chat_task import NO_LIMIT, Limit, asked_after
+from interloq.web.access import joining, people
+from interloq.web.access.people import Visitor
+from interloq.web.access.security import (
+    ADMIN_COOKIE,
+    BROWSER_COOKIE,
+    COOKIE,
+    HOST,
+    NEWCOMERS,
+    Buckets,
+    Protected,
+    network_of,
+)
+from interloq.web.access.visitors import Annotator, Known, OwnAssignment, at_work, database
+from interloq.web.admin import admin_routes as admin
+from interloq.web.admin.stop import stop_when_settled
+from interloq.web.chat import chat_routes
+from interloq.web.chat import conversations as chat
+from interloq.web.chat.chat_bots import ChatBots
+from interloq.web.chat.chat_task import NO_LIMIT, Limit, asked_after
 from interloq.web.database import Database, UnusableStudyError
 from interloq.web.pages import PAGE_VERSION, Pages
-from interloq.web.people import Visitor
-from interloq.web.questions import LARGEST
-from interloq.web.security import ADMIN_COOKIE, BROWSER_COOKIE, COOKIE, HOST, NEWCOMERS, Buckets, Protected, network_of
-from interloq.web.stop import stop_when_settled
-from interloq.web.tasks import get_task, number_of_pages
-from interloq.web.visitors import Annotator, Known, OwnAssignment, at_work, database
+from interloq.web.references import reference_steps as references
+from interloq.web.references import references_routes
+from interloq.web.studies.questions import LARGEST
+from interloq.web.studies.tasks import get_task, number_of_pages
+from interloq.web.work import answers, assign
 
 STATIC = Path(__file__).parent / "static"
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]", "::1")
@@ -117,7 +145,7 @@ def create_app(study: Study) -> Any:
     app = FastAPI(
         title="Interloq", docs_url=None, redoc_url=None, openapi_url=None, lifespan=_lifespan, redirect_slashes=False
     )
-    app.state.study, app.state.pages, app.state.bots = study, Pages(study.root), Bots(study.trust)
+    app.state.study, app.state.pages, app.state.bots = study, Pages(study.root), ChatBots(study.trust)
     app.state.newcomers = Buckets(NEWCOMERS / 3600, NEWCOMERS)  # by address, which is not stored
     app.state.figures = {}  # of administrators' pages, by task
     app.state.totals = {}  # pages that one person can get, by task; a task's items never change
@@ -171,18 +199,23 @@ def offline(request: Request) -> Response:
 def join(request: Request, token: str) -> Response:
     """Start a session from an invitation, and leave its secret out of all further addresses."""
     study: Study = request.app.state.study
-    browser, session = (request.cookies.get(study.cookie(name), "") for name in (BROWSER_COOKIE, COOKIE))
+    browser = joining.Browser(
+        request.cookies.get(study.cookie(BROWSER_COOKIE), ""), request.cookies.get(study.cookie(COOKIE), "")
+    )
     may_come = partial(request.app.state.newcomers.take, network_of(request.scope))
     with database(request).writing() as connection:
         parameters = dict(request.query_params)
-        entry = joining.join(connection, token, parameters, joining.Browser(browser, session), may_come=may_come)
-    if entry is None:
+        session = joining.join(connection, token, parameters, browser, may_come=may_come)
+    if session is None:
         raise HTTPException(404, "invitation_not_valid")
-    is_annotator = entry.role == "annotator"
-    response = RedirectResponse(f"{study.root}/" if is_annotator else f"{study.root}/admin", status_code=303)
-    study.set_cookie(response, COOKIE if is_annotator else ADMIN_COOKIE, entry.secret, SESSION_SECONDS)
-    if entry.browser:
-        study.set_cookie(response, BROWSER_COOKIE, entry.browser, BROWSER_SECONDS)
+    if session.role == "annotator":
+        page, cookie = f"{study.root}/", COOKIE
+    else:
+        page, cookie = f"{study.root}/admin", ADMIN_COOKIE
+    response = RedirectResponse(page, status_code=303)
+    study.set_cookie(response, cookie, session.secret, SESSION_SECONDS)
+    if session.browser:
+        study.set_cookie(response, BROWSER_COOKIE, session.browser, BROWSER_SECONDS)
     return response
 
 
@@ -207,16 +240,16 @@ def _page(connection: Connection, state: Any, visitor: Visitor, task: int) -> Ca
     if task not in state.totals:
         state.totals[task] = number_of_pages(connection, task)
     total = min(settings.most_items or LARGEST, state.totals[task])
-    found = assign.next_item(connection, stored, visitor.person)
-    if found is None:
+    assigned = assign.next_item(connection, stored, visitor.person)
+    if assigned is None:
         return partial(pages.done, settings, visitor, done)
-    draft = answers.get_draft(connection, found.id)
+    draft = answers.get_draft(connection, assigned.id)
     if settings.kind == "references":
-        work = references.get_work(connection, settings, visitor.person, found.id)
-        return partial(pages.references, settings, visitor, found, work, draft, done, total)
+        work = references.get_work(connection, settings, visitor.person, assigned.id)
+        return partial(pages.references, settings, visitor, assigned, work, draft, done, total)
     if settings.kind != "chat":
-        return partial(pages.item, settings, visitor, found, draft, done, total)
-    talk = chat.get_chat(connection, settings, visitor.person, found.id)
+        return partial(pages.item, settings, visitor, assigned, draft, done, total)
+    talk = chat.get_chat(connection, settings, visitor.person, assigned.id)
     if talk.ended:
         return partial(pages.chat_questions, settings, visitor, talk, draft, done, total)
     return partial(pages.chat, settings, visitor, talk, done, total)
@@ -262,10 +295,11 @@ def take_answers(request: Request, visitor: Annotator, given: Submission) -> JSO
                 asked=asked,
             )  # fmt: skip
     except answers.IncompleteError as error:
-        problems = [{"unit": one.unit, "aspect": one.aspect, "reason": one.reason} for one in error.problems]
-        return JSONResponse({"error": "incomplete", "problems": problems}, 422)
-    stop = BackgroundTask(stop_when_settled, database(request), visitor.task or 0, given.assignment)
-    return JSONResponse({"stored": True}, background=stop if settings.stop_when_settled else None)
+        return JSONResponse({"error": "incomplete", "problems": list(map(asdict, error.problems))}, 422)
+    stop = None
+    if settings.stop_when_settled:
+        stop = BackgroundTask(stop_when_settled, database(request), visitor.task or 0, given.assignment)
+    return JSONResponse({"stored": True}, background=stop)
 
 
 # ---- errors ----------------------------------------------------------------------------------------------------------

@@ -24,8 +24,8 @@ from alembic.util import CommandError
 from sqlalchemy import URL, Connection, CursorResult, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, IntegrityError, SQLAlchemyError
 
-from interloq.data.durable import PRIVATE
-from interloq.data.write_errors import writing
+from interloq.data.files.durable import PRIVATE
+from interloq.data.files.write_errors import writing
 from interloq.errors import InputError, MissingDependencyError
 
 WAIT = 30.0  # seconds that a writer waits for another one
@@ -246,9 +246,9 @@ def _check_pages(engine: Engine) -> None:
     if engine.dialect.name != "sqlite":
         return
     with engine.connect().execution_options(**{_READING: True}) as connection:
-        found = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar_one()
-    if found != "ok":
-        raise sqlite3.DatabaseError(f"the file is damaged ({' '.join(str(found).split())})")
+        result = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar_one()
+    if result != "ok":
+        raise sqlite3.DatabaseError(f"the file is damaged ({' '.join(str(result).split())})")
 
 
 def _read_json(text: str) -> Any:
@@ -276,20 +276,20 @@ def _migrate(connection: Connection, place: str | Path, *, create: bool) -> None
     config = _config()
     config.attributes["connection"] = connection
     known = ScriptDirectory.from_config(config)
-    found = MigrationContext.configure(connection).get_current_revision()
-    if found and found not in {script.revision for script in known.walk_revisions()}:
+    revision = MigrationContext.configure(connection).get_current_revision()
+    if revision and revision not in {script.revision for script in known.walk_revisions()}:
         hint = "upgrade interloq, or restore a backup made with this version"
-        raise InputError(f"the study {_named(place)} was written by a newer version (tables {found!r})", hint=hint)
-    if found != known.get_current_head():
-        _refuse_foreign(connection, found, place)
-        if not (found or create):
+        raise InputError(f"the study {_named(place)} was written by a newer version (tables {revision!r})", hint=hint)
+    if revision != known.get_current_head():
+        _refuse_foreign(connection, revision, place)
+        if not (revision or create):
             raise InputError(f"{_named(place)} is not a study", hint="check the name")
         command.upgrade(config, "head")
 
 
-def _refuse_foreign(connection: Connection, found: str | None, place: str | Path) -> None:
+def _refuse_foreign(connection: Connection, revision: str | None, place: str | Path) -> None:
     """A SQLite file with tables of another program is not changed. A server's database may be shared."""
-    if found or connection.dialect.name != "sqlite":
+    if revision or connection.dialect.name != "sqlite":
         return
     tables = connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'table'").scalars().all()
     if set(tables) - {"alembic_version"}:

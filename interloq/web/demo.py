@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from interloq.data.embedded import embedded_path
-from interloq.web.serve import PORT, Address, run
-from interloq.web.task_file import add_to_study, read_settings
+from interloq.web.serve import PORT, ServerAddress, run
+from interloq.web.studies.task_file import add_to_study, read_settings
 
 CONSENT = "This is a demonstration: what you enter is deleted when the server ends."
 TASKS: dict[str, dict[str, Any]] = {
@@ -57,7 +57,7 @@ TASKS: dict[str, dict[str, Any]] = {
 
 def serve_demo(port: int = PORT, *, say: Callable[[str], None] = print) -> None:
     """Serve a study with made-up samples on this machine until interrupted, then delete it."""
-    address = Address(port=port)
+    address = ServerAddress(port=port)
     with tempfile.TemporaryDirectory(prefix="interloq-serve-") as name:
         secret = str(Path(name) / "demo.key")
         run(make_study(Path(name)), address, secret=secret, say=say, invited=tuple(TASKS))

@@ -29,8 +29,8 @@ _PLACE = re.compile(r"\{(\w+)\}")
 @cache
 def texts(language: str) -> Mapping[str, str]:
     """Texts of the interface in a language."""
-    found: dict[str, str] = orjson.loads((FOLDER / "texts" / f"{language}.json").read_bytes())
-    return found
+    by_key: dict[str, str] = orjson.loads((FOLDER / "texts" / f"{language}.json").read_bytes())
+    return by_key
 
 
 @cache
@@ -41,16 +41,21 @@ def texts_json(language: str) -> Markup:
 
 def preferred(languages: str) -> str:
     """The first language of the header Accept-Language that the interface has; otherwise English."""
-    asked = [part.split(";")[0].strip()[:2].lower() for part in languages.split(",")]
-    return next((one for one in asked if one in LANGUAGES), LANGUAGES[0])
+    for part in languages.split(","):
+        language = part.split(";")[0].strip()[:2].lower()
+        if language in LANGUAGES:
+            return language
+    return LANGUAGES[0]
 
 
 @cache
 def admin_texts(language: str) -> Mapping[str, str]:
     """Translations of administrators' pages by the English text; none for English."""
     path = FOLDER / "texts" / f"admin_{language}.json"
-    found: dict[str, str] = orjson.loads(path.read_bytes()) if path.exists() else {}
-    return found
+    if not path.exists():
+        return {}
+    by_english: dict[str, str] = orjson.loads(path.read_bytes())
+    return by_english
 
 
 @cache
@@ -73,8 +78,8 @@ def translated(language: str, english: str) -> str:
     if english in admin_texts(language):
         return admin_texts(language)[english]
     for pattern, text in _patterns(language):
-        if found := pattern.fullmatch(english):
-            return _with(text, found.groupdict())
+        if match := pattern.fullmatch(english):
+            return _with(text, match.groupdict())
     return english
 
 
@@ -87,7 +92,11 @@ def _patterns(language: str) -> list[tuple[re.Pattern[str], str]]:
 
 
 def _pattern(english: str) -> str:
-    parts = _PLACE.split(english)  # text and names in turn
-    literal = (re.escape(part).replace(r"\(s\)", "s?") for part in parts[::2])
-    places = [f"(?P<{name}>{'[0-9,]+' if name in NUMBERS else '.+?'})" for name in parts[1::2]]
-    return "".join(text + place for text, place in zip(literal, [*places, ""], strict=True))
+    pattern = ""
+    for i, part in enumerate(_PLACE.split(english)):  # text and names in turn
+        if i % 2 == 0:
+            pattern += re.escape(part).replace(r"\(s\)", "s?")
+        else:
+            value = "[0-9,]+" if part in NUMBERS else ".+?"
+            pattern += f"(?P<{part}>{value})"
+    return pattern

@@ -5,14 +5,15 @@ from __future__ import annotations
 
 import hashlib
 from functools import partial
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from interloq.web.assign import Assigned
-from interloq.web.chat import Chat
-from interloq.web.chat_task import asked_after
+from interloq.web.access.people import Visitor
+from interloq.web.chat.chat_task import asked_after
+from interloq.web.chat.conversations import Chat
 from interloq.web.interface import (
     FOLDER,
     LANGUAGES,
@@ -22,19 +23,22 @@ from interloq.web.interface import (
     texts,
     texts_json,
 )
-from interloq.web.people import Visitor
-from interloq.web.questions import Question, Task
-from interloq.web.references import Work
+from interloq.web.references.reference_steps import Work
+from interloq.web.studies.questions import Question, StudyTask
+from interloq.web.work.assign import Assigned
 
 PARTS = ("templates", "static", "texts")
 
 
 def _version() -> str:
     """Hash of everything that makes the pages, stored with each answer."""
-    found = hashlib.sha256()
-    for path in sorted(path for part in PARTS for path in (FOLDER / part).rglob("*") if path.is_file()):
-        found.update(path.name.encode() + b"\0" + path.read_bytes())
-    return found.hexdigest()[:16]
+    files: list[Path] = []
+    for part in PARTS:
+        files += filter(Path.is_file, (FOLDER / part).rglob("*"))
+    digest = hashlib.sha256()
+    for path in sorted(files):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 PAGE_VERSION = _version()
@@ -55,37 +59,46 @@ class Pages:
         self.templates.globals["root"] = root
         self.templates.filters["number"] = "{:.12g}".format
 
-    def item(self, task: Task, visitor: Visitor, found: Assigned, draft: tuple[int, Any], done: int, total: int) -> str:
+    def item(
+        self, task: StudyTask, visitor: Visitor, assigned: Assigned, draft: tuple[int, Any], done: int, total: int
+    ) -> str:
         """An item with its questions, and the draft that was kept."""
-        units = [found.shown["units"][i] for i in found.order]
-        facts = {"assignment": found.id, "revision": draft[0], "draft": draft[1]}
+        units = [assigned.shown["units"][i] for i in assigned.order]
+        facts = {"assignment": assigned.id, "revision": draft[0], "draft": draft[1]}
         return self._page(
-            f"{task.kind}.html", task, visitor=visitor, context=found.shown["context"], units=units, facts=facts,
+            f"{task.kind}.html", task, visitor=visitor, context=assigned.shown["context"], units=units, facts=facts,
             done=done, total=total,
         )  # fmt: skip
 
     def references(
-        self, task: Task, visitor: Visitor, found: Assigned, work: Work, draft: tuple[int, Any], done: int, total: int
+        self,
+        task: StudyTask,
+        visitor: Visitor,
+        assigned: Assigned,
+        work: Work,
+        draft: tuple[int, Any],
+        done: int,
+        total: int,
     ) -> str:
         """A query with its references and candidates; predictions are asked for by the page."""
-        facts = {"assignment": found.id, "revision": draft[0], "draft": draft[1], **work.shown()}
+        facts = {"assignment": assigned.id, "revision": draft[0], "draft": draft[1], **work.shown()}
         return self._page(
             "references.html",
             task,
             visitor=visitor,
-            context=found.shown["context"],
+            context=assigned.shown["context"],
             facts=facts,
             done=done,
             total=total,
         )
 
-    def chat(self, task: Task, visitor: Visitor, talk: Chat, done: int, total: int) -> str:
+    def chat(self, task: StudyTask, visitor: Visitor, talk: Chat, done: int, total: int) -> str:
         """A conversation with a bot."""
         facts = {"assignment": talk.assignment, **talk.shown()}
         return self._page("chat.html", task, visitor=visitor, talk=talk, facts=facts, done=done, total=total)
 
     def chat_questions(
-        self, task: Task, visitor: Visitor, talk: Chat, draft: tuple[int, Any], done: int, total: int
+        self, task: StudyTask, visitor: Visitor, talk: Chat, draft: tuple[int, Any], done: int, total: int
     ) -> str:
         """The questions after a conversation."""
         asked: dict[int, list[Question]] = {}
@@ -97,15 +110,15 @@ class Pages:
             context=None,
         )  # fmt: skip
 
-    def consent(self, task: Task, visitor: Visitor) -> str:
+    def consent(self, task: StudyTask, visitor: Visitor) -> str:
         """The question for consent, before the first item."""
         return self._page("consent.html", task, visitor=visitor)
 
-    def done(self, task: Task, visitor: Visitor, done: int) -> str:
+    def done(self, task: StudyTask, visitor: Visitor, done: int) -> str:
         """Thanks, with the completion code or link."""
         return self._page("done.html", task, visitor=visitor, done=done, link=is_link(task.completion))
 
-    def message(self, task: Task, reason: str) -> str:
+    def message(self, task: StudyTask, reason: str) -> str:
         """A page with one message and nothing to do."""
         return self._page("message.html", task, reason=reason, detail="")
 
@@ -118,7 +131,7 @@ class Pages:
         texts = {"_": partial(filled, language), "texts": admin_texts_json(language)}
         return self._page(template, None, language, visitor=visitor, **texts, **values)
 
-    def _page(self, template: str, task: Task | None, language: str = "", **values: Any) -> str:
+    def _page(self, template: str, task: StudyTask | None, language: str = "", **values: Any) -> str:
         language = language or (task.language if task else LANGUAGES[0])
         values = {"visitor": None, "facts": None, **values}
         shared = {"task": task, "language": language, "t": texts(language), "texts": texts_json(language)}

@@ -20,16 +20,16 @@ from sqlalchemy import select
 from interloq.data.pseudonyms import read_key
 from interloq.errors import InputError
 from interloq.trust import Trust
+from interloq.web.access.people import MOST_PEOPLE, invitation_path, invite
+from interloq.web.access.roles import Role
 from interloq.web.app import LOOPBACK, Study, create_app
-from interloq.web.chat_bots import check_bots
-from interloq.web.chat_budget import check_costs
-from interloq.web.chat_task import NO_LIMIT, Limit
+from interloq.web.chat.chat_bots import check_bots
+from interloq.web.chat.chat_budget import check_costs
+from interloq.web.chat.chat_task import NO_LIMIT, Limit
 from interloq.web.database import Database, open_database
-from interloq.web.people import MOST_PEOPLE, invitation_path, invite
-from interloq.web.references_model import check_models
-from interloq.web.roles import Role
+from interloq.web.references.references_model import check_models
 from interloq.web.schema import invitation
-from interloq.web.tasks import all_tasks, find_task
+from interloq.web.studies.tasks import all_tasks, find_task
 
 PORT = 8765
 PROXIES = "127.0.0.1,::1"  # addresses from which a reverse proxy on this machine connects
@@ -41,7 +41,7 @@ _ROOT = re.compile(r"(/[\w~-][\w.~-]*)*/?", re.ASCII)
 
 
 @dataclass(frozen=True)
-class Address:
+class ServerAddress:
     """Where the app listens, and the address that people open, if there is a reverse proxy in between."""
 
     host: str = "127.0.0.1"
@@ -79,8 +79,12 @@ class Address:
     def hosts(self) -> tuple[str, ...]:
         """Host names of requests that are answered."""
         public = urlsplit(self.public).hostname or ""
-        own = IPV6 if ":" in self.host else self.host
-        return tuple(dict.fromkeys(name for name in (*LOOPBACK, own, IPV6 if ":" in public else public) if name))
+        names = list(LOOPBACK)
+        for host in (self.host, public):
+            name = IPV6 if ":" in host else host
+            if name:
+                names.append(name)
+        return tuple(dict.fromkeys(names))
 
     def url(self, path: str = "") -> str:
         """The address of a page."""
@@ -90,7 +94,7 @@ class Address:
 
 def run(
     place: str | Path,
-    address: Address,
+    address: ServerAddress,
     *,
     secret: str | None = None,
     say: Callable[[str], None] = print,
@@ -148,14 +152,14 @@ def first_lines(database: Database, place: str, link: str) -> Iterator[str]:
             yield f"{place} has no tasks yet: add one on the administrators' page, or with interloq serve add"
 
 
-def _warnings(address: Address) -> Iterator[str]:
+def _warnings(address: ServerAddress) -> Iterator[str]:
     if not (address.local or address.secure):
         yield "warning: without https, others on the network can read what is sent; use a reverse proxy"
     if address.public and address.local and not address.proxy:
         yield "warning: without --behind-proxy, limits on requests and new people count everybody as one client"
 
 
-def _check_open(address: Address, secret: str | None) -> None:
+def _check_open(address: ServerAddress, secret: str | None) -> None:
     if address.local:
         return
     if not secret:
@@ -166,7 +170,7 @@ def _check_open(address: Address, secret: str | None) -> None:
         raise InputError(f"{address.host} is not an address for links", hint=hint)
 
 
-def _listen(address: Address) -> socket.socket:
+def _listen(address: ServerAddress) -> socket.socket:
     """A socket that accepts connections at once, so that a page opened now waits for the server."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     try:
@@ -177,7 +181,7 @@ def _listen(address: Address) -> socket.socket:
         raise InputError(what, hint="choose another --port or --host") from error
 
 
-def _config(study: Study, address: Address, *, access_log: bool) -> uvicorn.Config:
+def _config(study: Study, address: ServerAddress, *, access_log: bool) -> uvicorn.Config:
     config = uvicorn.Config(
         create_app(study),
         log_level="info" if access_log else "warning",
@@ -198,7 +202,7 @@ def _config(study: Study, address: Address, *, access_log: bool) -> uvicorn.Conf
     return config
 
 
-def first_admin_link(database: Database, address: Address) -> str:
+def first_admin_link(database: Database, address: ServerAddress) -> str:
     """A link for an owner, if the study has none yet."""
     with database.writing() as connection:
         wanted = (invitation.c.role == "owner") & invitation.c.revoked.is_(None)
@@ -210,7 +214,7 @@ def first_admin_link(database: Database, address: Address) -> str:
 def invitation_links(
     place: str | Path,
     task: str,
-    address: Address,
+    address: ServerAddress,
     *,
     role: Role = "annotator",
     number: int = 1,
@@ -224,9 +228,9 @@ def invitation_links(
     database = open_database(place, create=False)
     try:
         with database.writing() as connection:
-            found = find_task(connection, task).id if task else None
+            number_of_task = find_task(connection, task).id if task else None
             tokens = [
-                invite(connection, found, role=role, label=label, parameter=parameter, most_people=most_people)
+                invite(connection, number_of_task, role=role, label=label, parameter=parameter, most_people=most_people)
                 for _ in range(number)
             ]
     finally:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from interloq.cli import play_audit
+from interloq.cli.play import audit as play_audit
 
 LEVELS = {"low": 0.0, "middle": 1.5, "high": 3.0}
 

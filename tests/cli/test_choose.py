@@ -13,7 +13,7 @@ import pytest
 
 from interloq import write
 from interloq.cli.main import main
-from tests.meta.test_choose_file import rated
+from tests.choose.test_choose_file import rated
 
 FAST = ["--bootstrap", "50", "--permutations", "50"]
 
@@ -57,7 +57,7 @@ def test_the_only_rated_aspect_is_used(files: Path, capsys: pytest.CaptureFixtur
 def test_functions_of_files_are_refused_before_anything_heavy_is_imported(
     files: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "interloq.meta.choose_file", None)
+    monkeypatch.setitem(sys.modules, "interloq.choose.choose_file", None)
     assert main(["choose", "rated.jsonl", "-m", "chrf,mine.py:f"]) == 2
     assert "mine.py:f cannot be chosen" in capsys.readouterr().err
 

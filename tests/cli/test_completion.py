@@ -6,8 +6,8 @@ import pytest
 
 from interloq.cli.completion import program
 from interloq.cli.main import VERBS, main
+from interloq.cli.shared.completion_scripts import Command
 from interloq.registry import names
-from interloq.report.completion import Command
 
 
 @pytest.fixture(scope="module")

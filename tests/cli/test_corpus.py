@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from interloq.cli.main import main
-from interloq.data.jsonl import header, load
+from interloq.data.records.jsonl import header, load
 from interloq.errors import MissingDependencyError
 from tests.cli.made_corpus import run
 from tests.made_posts import made_posts, write_posts

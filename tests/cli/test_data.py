@@ -8,7 +8,7 @@ import pytest
 
 from interloq import load
 from interloq.cli.main import main
-from interloq.data.jsonl import header
+from interloq.data.records.jsonl import header
 from tests.published_layouts import packed, write_engagement, write_fed, write_grade, write_gupta, write_usr
 
 Captured = pytest.CaptureFixture[str]

@@ -7,7 +7,7 @@ import argparse
 import pytest
 
 from interloq.cli import demo
-from interloq.demo.step import Step
+from interloq.demo.step import DemoStep
 
 
 def test_defaults_and_languages() -> None:
@@ -24,6 +24,6 @@ def test_a_step_says_why_shows_its_command_and_prints_its_result(
 ) -> None:
     shown: list[object] = []
     monkeypatch.setattr(demo, "_show", lambda _, result: shown.append(result))
-    demo._run(Step("to see", ["score", "a b.jsonl"], lambda _: 7), quiet=True)
+    demo._run(DemoStep("to see", ["score", "a b.jsonl"], lambda _: 7), quiet=True)
     assert capsys.readouterr().out == "\n# to see\n$ interloq score 'a b.jsonl'\n"
     assert shown == [7]

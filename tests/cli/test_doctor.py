@@ -7,7 +7,7 @@ import json
 import pytest
 
 from interloq.cli.main import main
-from interloq.report import installation as module
+from interloq.cli.shared import installation as module
 
 
 @pytest.fixture(autouse=True)

@@ -9,8 +9,8 @@ import pytest
 from interloq import Rating, Sample, write
 from interloq.cli.main import main
 from interloq.records import Pair
-from tests.interlocutor.made_logs import log
 from tests.made_dialogues import made_dialogues, write_dialogues
+from tests.scorers.interlocutor.made_logs import log
 
 GOOD = {
     "score": "score samples.jsonl -m bleu -o new.jsonl",

@@ -14,7 +14,7 @@ import pytest
 from interloq import Rating, Reference, Sample, evaluate, load, registry, write
 from interloq.cli.main import main
 from interloq.data.embedded import embedded_path
-from interloq.metrics.delta_bleu import DeltaBleu
+from interloq.metrics.overlap.delta_bleu import DeltaBleu
 from interloq.records import Pair
 from interloq.registry import Component
 from tests.conftest import by_id

@@ -12,7 +12,7 @@ import pytest
 from interloq import load, write
 from interloq.cli.main import main
 from interloq.data.embedded import embedded_path
-from interloq.data.jsonl import header
+from interloq.data.records.jsonl import header
 from tests.cli.made_pool import pairs, printed
 
 Captured = pytest.CaptureFixture[str]

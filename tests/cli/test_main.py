@@ -14,7 +14,7 @@ import pytest
 
 from interloq import Sample, __version__, load, write
 from interloq.cli.main import VERBS, main
-from interloq.data.jsonl import header
+from interloq.data.records.jsonl import header
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from scipy import stats
 from interloq import Dialogue, Rating, Sample, Score, Turn, write
 from interloq.cli.main import main
 from interloq.data.embedded import embedded_path
-from tests.meta.made_users import judged, scores
+from tests.made_users import judged, scores
 
 VALUES = {"1": (5, 4), "2": (4, 4), "3": (3, 2), "4": (2, 3), "5": (1, 2), "6": (2, 1)}
 SCORES = {"1": 0.9, "2": 0.5, "3": 0.6, "4": 0.3, "5": 0.1, "6": 0.2}

@@ -18,7 +18,7 @@ import pytest
 
 from interloq import evaluate
 from interloq.cli.main import main
-from interloq.data.jsonl import header, load
+from interloq.data.records.jsonl import header, load
 from interloq.play.journal import journal_path
 from interloq.signature import Signature
 from tests.cli.made_play import BOT, failure, shown

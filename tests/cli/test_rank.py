@@ -12,8 +12,8 @@ import pytest
 from scipy import stats
 
 from interloq import Dialogue, Sample, write
+from interloq.agree.dialogue_scores import dialogue_scores, means
 from interloq.cli.main import main
-from interloq.meta.dialogue_scores import dialogue_scores, means
 from interloq.signature import Signature
 from tests.cli.made_rank import LEVELS, audit
 from tests.made_dialogues import made_dialogues, write_dialogues

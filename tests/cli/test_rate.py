@@ -17,7 +17,7 @@ import pytest
 
 from interloq import Rating, Reference, Sample, load, write
 from interloq.cli.main import main
-from interloq.data.jsonl import header
+from interloq.data.records.jsonl import header
 from interloq.rate.human import Human
 from interloq.rate.spool import Spool, rate_into
 from interloq.signature import Signature

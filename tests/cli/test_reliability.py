@@ -11,7 +11,7 @@ import pytest
 from interloq import Sample, load, write
 from interloq.cli.main import main
 from interloq.data.embedded import embedded_log_path, embedded_path
-from interloq.data.jsonl import header, read
+from interloq.data.records.jsonl import header, read
 from interloq.records import Pair
 from tests.reliability.made_model import small_model
 from tests.reliability.made_predictor import MadePredictor, use

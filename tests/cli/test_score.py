@@ -10,7 +10,7 @@ import pytest
 
 from interloq import Rating, Sample, load, write
 from interloq.cli.main import main
-from interloq.data.jsonl import header
+from interloq.data.records.jsonl import header
 
 Captured = pytest.CaptureFixture[str]
 SCORE = ["score", "samples.jsonl", "-m", "chrf", "--bootstrap", "0", "-o", "scores.jsonl"]

@@ -12,8 +12,8 @@ from urllib.request import HTTPCookieProcessor, build_opener
 import pytest
 
 from interloq.cli.main import main
-from interloq.data.jsonl import write
-from interloq.web import joining
+from interloq.data.records.jsonl import write
+from interloq.web.access import joining
 from interloq.web.database import open_database
 from tests.web.conftest import replies
 

@@ -9,7 +9,7 @@ import pytest
 
 from interloq import Sample, write
 from interloq.cli.main import main
-from tests.meta.made_scored import score
+from tests.made_scored import score
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ import pytest
 
 from interloq import Dialogue, Sample, Turn, load, write
 from interloq.cli.main import main
-from interloq.data.jsonl import header
+from interloq.data.records.jsonl import header
 from interloq.rate.bert import Bert
 from interloq.rate.bert_model import BertRaterModel
 from interloq.rate.settings import BERT_BATCHING, BERT_LONGEST, BERT_TRAINING

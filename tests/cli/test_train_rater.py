@@ -15,7 +15,7 @@ import pytest
 
 from interloq import Sample, write
 from interloq.cli.main import main
-from interloq.data.jsonl import header
+from interloq.data.records.jsonl import header
 from interloq.learn.learning_curve import read_curve
 from interloq.learn.pieces import Pieces, train_pieces
 from interloq.learn.settings import Training
@@ -35,7 +35,7 @@ FILES = [*KEPT, "training_times.json"]
 KILLED = """
 import os, signal, sys
 from interloq.cli.main import main
-from interloq.data.jsonl import header
+from interloq.data.records.jsonl import header
 from interloq.rate import stream
 from {module} import {owner}
 stream.BATCH = 50

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import pytest
 
 from interloq.data.embedded import embedded_log_path, embedded_path
-from interloq.data.jsonl import header, load
+from interloq.data.records.jsonl import header, load
 from interloq.records import Pair, Sample
 from interloq.retrieve.leaks import guarded, normalised, words
 

@@ -10,7 +10,7 @@ import pytest
 
 from interloq.data.corpus.formats import read_piece
 from interloq.data.corpus.shards import Logs
-from interloq.data.files import reading_saved
+from interloq.data.files.opening import reading_saved
 from interloq.errors import InputError
 
 

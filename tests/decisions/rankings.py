@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from interloq.meta.dialogue_scores import DialogueScore
-from interloq.meta.human_preferences import rank_preferences
-from interloq.meta.rank import rank
+from interloq.agree.dialogue_scores import DialogueScore
+from interloq.rank.human_preferences import rank_preferences
+from interloq.rank.rank import rank
 from interloq.records import Preference
 from tests.decisions.worlds import Noise, draw_noise
 

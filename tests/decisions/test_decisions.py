@@ -11,7 +11,7 @@ from tests.decisions.rankings import CONTESTS, Contest
 from tests.decisions.trials import try_contest, try_decisions
 from tests.decisions.worlds import LABELLED, WORLDS, World
 
-PAGE = Path(__file__).parents[2] / "docs" / "compare.md"
+PAGE = Path(__file__).parents[2] / "docs" / "measured" / "decisions.md"
 REPEATS, PERMUTATIONS = 24, 200
 MOST_FALSE = 6 / REPEATS  # 5 % are 1.2
 LEAST_COVERED = 0.85  # of intervals of 95 %

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
-from interloq.meta.compare import compare
-from interloq.meta.comparison import NOT_SHOWN, Comparison
-from interloq.meta.gate import Gate, gate
+from interloq.compare.compare import compare
+from interloq.compare.comparison import NOT_SHOWN, Comparison
+from interloq.compare.gate.gate import Gate, gate
 from tests.decisions.rankings import Contest
 from tests.decisions.worlds import METRICS, World
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from interloq.cli import train_job
-from interloq.cli.options import chosen
+from interloq.cli.shared.options import chosen
+from interloq.cli.train import job as train_job
 from interloq.demo.learning import EPOCHS, SHAPE, VOCABULARIES, options
-from interloq.rate.settings import TRAINABLE, Shape, Tokenizer
+from interloq.rate.settings import TRAINABLE, RaterTokenizer, Shape
 
 
 @pytest.mark.parametrize("language", ["en", "ja", "zh"])
@@ -21,5 +21,5 @@ def test_the_options_shown_are_the_settings_used(language: str) -> None:
     _, settings = chosen(args, TRAINABLE)
     found = {type(part): part for part in settings}
     assert found[Shape] == SHAPE
-    assert found[Tokenizer] == replace(Tokenizer(), vocabulary=VOCABULARIES[language])
+    assert found[RaterTokenizer] == replace(RaterTokenizer(), vocabulary=VOCABULARIES[language])
     assert (args.epochs, args.seed, args.device) == (EPOCHS[language], 0, "cpu")

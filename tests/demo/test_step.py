@@ -5,12 +5,12 @@ from __future__ import annotations
 import shlex
 
 from interloq.data.progress import silent
-from interloq.demo.step import Step, delta_bleu, quoted
+from interloq.demo.step import DemoStep, delta_bleu, quoted
 from interloq.registry import create
 
 
 def test_a_step_calls_its_function_with_the_progress() -> None:
-    step = Step("to see", ["score", "samples.jsonl"], lambda progress: progress)
+    step = DemoStep("to see", ["score", "samples.jsonl"], lambda progress: progress)
     assert (step.verb, step.run(), step.run(print)) == ("score", silent, print)  # type: ignore[arg-type]
 
 

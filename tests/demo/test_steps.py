@@ -17,13 +17,13 @@ import pytest
 
 from interloq import Sample, load
 from interloq.cli.main import main
+from interloq.compare.comparison import Comparison
+from interloq.compare.comparison_file import read_comparison
 from interloq.demo import learning, logs, steps
 from interloq.demo.real_log import UNWANTED
-from interloq.meta.comparison import Comparison
-from interloq.meta.comparison_file import read_comparison
-from interloq.pipelines.rate_file import rate_file
+from interloq.rate.rate_file import rate_file
 from interloq.rate.settings import Shape
-from interloq.report.decisions import decision
+from interloq.report.sections.decisions import decision
 from tests.conftest import missing
 
 Captured = pytest.CaptureFixture[str]

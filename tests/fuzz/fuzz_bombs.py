@@ -11,13 +11,13 @@ from typing import Any
 
 import zstandard
 
-from interloq.cli.play_bots import named_bots
+from interloq.cli.play.bots import named_bots
+from interloq.compare.comparison_file import read_comparison
 from interloq.data.follow_ups import read_follow_ups
+from interloq.data.records.system_scores import read_system_scores
 from interloq.data.sets.registry import read_dataset
-from interloq.data.system_scores import read_system_scores
 from interloq.errors import InterloqError
-from interloq.meta.comparison_file import read_comparison
-from interloq.metrics.baseline import load_baseline
+from interloq.metrics.contextual.bertscore_baseline import load_baseline
 from interloq.play.openings import read_openings
 from interloq.play.partners import load_partners
 from interloq.vectors.word_vectors import WordVectors

@@ -17,27 +17,27 @@ import numpy as np
 import zstandard
 
 from interloq import create
-from interloq.cli.play_bots import named_bots
+from interloq.cli.play.bots import named_bots
+from interloq.compare.comparison_file import read_comparison
 from interloq.data.corpus.clean import Cleaning
 from interloq.data.corpus.formats import READERS, read_batches
 from interloq.data.corpus.scan import judged_texts
 from interloq.data.corpus.settings_file import default_toml, read_settings
 from interloq.data.corpus.shards import Logs, read_posts
 from interloq.data.follow_ups import read_follow_ups
-from interloq.data.jsonl import header, read
+from interloq.data.records.jsonl import header, read
+from interloq.data.records.system_scores import read_system_scores
 from interloq.data.sets.registry import read_dataset, read_parts
-from interloq.data.system_scores import read_system_scores
-from interloq.data.texts import file_texts
-from interloq.meta.comparison_file import read_comparison
-from interloq.metrics.baseline import load_baseline
+from interloq.data.text.texts import file_texts
+from interloq.metrics.contextual.bertscore_baseline import load_baseline
 from interloq.play.journal import Journal
 from interloq.play.openings import read_openings
 from interloq.play.partners import load_partners, partner_set, save_partners
 from interloq.rate.human import Human
 from interloq.rate.spool import Spool
 from interloq.records import Dialogue, Pair, Sample
-from interloq.report.curves import model, read_model
-from interloq.report.decisions import decision
+from interloq.report.sections.curves import model, read_model
+from interloq.report.sections.decisions import decision
 from interloq.retrieve.index import create_index, open_index
 from interloq.retrieve.retriever import Query
 from interloq.vectors.word_vectors import WordVectors

@@ -15,12 +15,12 @@ from typing import Any
 
 from interloq import Rating, write
 from interloq.cli.main import main
-from interloq.data.jsonl import load
+from interloq.data.records.jsonl import load
 from interloq.records import INTERLOCUTOR
-from tests.interlocutor.made_logs import log
+from tests.made_continuity import informed, part
 from tests.made_dialogues import made_dialogues, write_dialogues
 from tests.made_posts import made_posts, write_posts
-from tests.meta.made_continuity import informed, part
+from tests.scorers.interlocutor.made_logs import log
 
 WORDS = ("the", "food", "music", "was", "good", "great", "bad", "so", "late", "tea", "rain", "we", "like", "it", "not")
 STUDY = "serve add study.db samples.jsonl --task rate --alone --name replies"

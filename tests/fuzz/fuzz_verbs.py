@@ -23,8 +23,8 @@ from typing import Any
 from unittest.mock import patch
 
 from interloq.cli.main import main
-from interloq.data.jsonl import Rejected, header, read
-from interloq.data.parsers import PARSERS
+from interloq.data.records.jsonl import Rejected, header, read
+from interloq.data.records.parsers import PARSERS
 from interloq.errors import InterloqError
 from tests.fuzz.fuzz_cases import Case
 from tests.fuzz.fuzz_project import inside, make_models, make_project

@@ -120,7 +120,7 @@ def rated(folder: Path) -> None:
 
 def interlocutors(folder: Path) -> None:
     from interloq import write
-    from tests.interlocutor.made_models import judged, write_parts
+    from tests.scorers.interlocutor.made_models import judged, write_parts
 
     write_parts(folder / "parts")
     write(folder / "new.jsonl", judged(40, seed=4, judges=("cat",)), kind="samples")

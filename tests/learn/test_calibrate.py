@@ -13,7 +13,7 @@ from scipy.optimize import minimize_scalar
 from interloq.errors import InputError
 from interloq.learn.calibrate import (
     Array,
-    Bin,
+    CalibrationBin,
     brier_score,
     calibration,
     calibration_error,
@@ -59,7 +59,7 @@ def test_the_same_as_literal_loops(pairs: list[tuple[float, bool]], bins: int) -
         mine = [i for i in range(len(p)) if b / bins <= p[i] and (p[i] < (b + 1) / bins or b == bins - 1)]
         assert row.count == len(mine)
         if not mine:
-            assert row == Bin(b / bins, (b + 1) / bins, 0, None, None)
+            assert row == CalibrationBin(b / bins, (b + 1) / bins, 0, None, None)
             continue
         confidence, positive = sum(p[i] for i in mine) / len(mine), sum(y[i] for i in mine) / len(mine)
         assert (row.confidence, row.positive) == pytest.approx((confidence, positive))

@@ -13,14 +13,14 @@ import pytest
 import torch
 
 from interloq.learn.cuda_graphs import Learner, mapped
-from interloq.models.token_rows import Packed, Rows
+from interloq.models.token_rows import Packed, TokenRows
 
 CPU = torch.device("cpu")
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    rows: Rows | Packed
+    rows: TokenRows | Packed
     right: torch.Tensor
     name: str = "a"
 
@@ -39,7 +39,7 @@ class Line:
 def batch(length: int, right: float = 1.0, name: str = "a") -> Batch:
     inside = torch.ones(2, length, dtype=torch.int32)
     ids = torch.arange(2 * length, dtype=torch.int32).view(2, length)
-    return Batch(Rows(ids, inside, inside).packed(), torch.tensor([right]), name)
+    return Batch(TokenRows(ids, inside, inside).packed(), torch.tensor([right]), name)
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def test_graphs_learn_the_same(replaced: dict[str, Any]) -> None:
 
 def test_padded_rows_are_not_recorded(replaced: dict[str, Any]) -> None:
     inside = torch.ones(2, 3, dtype=torch.int32)
-    learned([Batch(Rows(inside, inside, inside), torch.ones(1))] * 4, replaced, graphs=True)
+    learned([Batch(TokenRows(inside, inside, inside), torch.ones(1))] * 4, replaced, graphs=True)
     assert replaced["replays"] == 0
 
 

@@ -13,17 +13,17 @@ import pytest
 
 from interloq import write
 from interloq.cli.main import main
-from interloq.interlocutor.samples import CONTINUED
 from interloq.learn.fit import _Fit
 from interloq.learn.learning_curve import read_curve
 from interloq.learn.trainable import job_names
-from interloq.scorers.judge import ridge
-from tests.interlocutor.made_models import judged, small_model
+from interloq.scorers.interlocutor.samples import CONTINUED
+from interloq.statistics import ridge
 from tests.made_bert import tiny_bert
 from tests.made_judge import rated
 from tests.made_rater import write_log
 from tests.made_relevance import small_scorer
 from tests.reliability.made_queries import rated_samples
+from tests.scorers.interlocutor.made_models import judged, small_model
 
 Way = tuple[str, tuple[str, ...]]  # a job and its options
 Captured = pytest.CaptureFixture[str]

@@ -15,14 +15,14 @@ import interloq
 from interloq import InputError, RejectedWarning, Result, Sample, evaluate, evaluate_all, metric
 from interloq.cli.main import main
 from interloq.metrics.function import load_metric
-from interloq.metrics.probe import probe
-from interloq.pipelines.score_file import score_file
+from interloq.score.probe import probe
+from interloq.score.score_file import score_file
 from tests.conftest import by_id
 
 FILE = """
 from dataclasses import dataclass
 import interloq
-from interloq.metrics.length import Length
+from interloq.metrics.overlap.length import Length
 from interloq.registry import Component
 
 LIMIT = 3
@@ -115,7 +115,7 @@ def test_a_failing_class_is_reported_with_its_line(
     monkeypatch.delenv("INTERLOQ_DEBUG", raising=False)
     interloq.write("samples.jsonl", samples, kind="samples")
     Path("mine.py").write_text(
-        "from interloq.metrics.length import Length\n\n"
+        "from interloq.metrics.overlap.length import Length\n\n"
         "class Failing(Length):\n    def stats(self, samples):\n        return super().stats([None])\n"
     )
     assert main(["score", "samples.jsonl", "-m", "mine.py:Failing", "--trust", "--quiet"]) == 2

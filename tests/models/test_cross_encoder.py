@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from interloq.data.token_texts import Texts
+from interloq.data.text.token_texts import Texts
 from interloq.errors import InputError
 from interloq.models.cross_encoder import CrossEncoder, cut_lengths, joined_rows, rows
 from interloq.models.subwords import Subwords
-from interloq.models.token_rows import Rows
+from interloq.models.token_rows import TokenRows
 from tests.made_bert import tiny_bert
 from tests.made_lm import tiny_lm
 
@@ -53,7 +53,7 @@ def literal(tokens: list[list[list[int]]]) -> tuple[list[list[int]], list[list[i
     )
 
 
-def as_lists(found: Rows) -> tuple[Any, Any, Any]:
+def as_lists(found: TokenRows) -> tuple[Any, Any, Any]:
     return found.ids.tolist(), found.mask.tolist(), found.kinds.tolist()
 
 

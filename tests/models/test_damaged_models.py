@@ -16,7 +16,7 @@ from interloq.models.encoder import Encoder
 from interloq.models.lm.dialogue_scorer import language_model
 from interloq.models.mlm import MaskedLikelihood
 from interloq.models.pretrained import model_folder
-from interloq.play.generate import Writer
+from interloq.play.bots.generate import Writer
 from tests.made_lm import tiny_bert, tiny_lm
 
 Load = Callable[[str], Any]

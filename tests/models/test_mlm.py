@@ -15,13 +15,13 @@ import torch
 import transformers
 from safetensors.torch import load_file, save_file
 
-from interloq.data.token_texts import Texts
+from interloq.data.text.token_texts import Texts
 from interloq.errors import InputError
 from interloq.learn.adapt.job import AdaptJob
 from interloq.learn.adapt.settings import ADAPT, Adaptation
 from interloq.learn.job import train
 from interloq.models.mlm import BOUNDS, MaskedLikelihood, read_bounds, reply_bounds, values
-from interloq.models.token_rows import Rows
+from interloq.models.token_rows import TokenRows
 from tests.conftest import missing
 from tests.made_lm import tiny_bert, tiny_lm
 from tests.made_network import loaded
@@ -76,7 +76,7 @@ def test_a_text_is_read_once(bert: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     model, rows = scorer(bert), []
     forward = model.predictor.forward
 
-    def watched(given: Rows, places: torch.Tensor) -> torch.Tensor:
+    def watched(given: TokenRows, places: torch.Tensor) -> torch.Tensor:
         rows.append(len(given.ids))
         result: torch.Tensor = forward(given, places)
         return result
@@ -108,7 +108,7 @@ def test_a_batch_without_room_is_cut_in_two(bert: Path, monkeypatch: pytest.Monk
     wanted, _ = model.scores(TEXTS)
     forward = model.predictor.forward
 
-    def limited(given: Rows, places: torch.Tensor) -> torch.Tensor:
+    def limited(given: TokenRows, places: torch.Tensor) -> torch.Tensor:
         if len(given.ids) > most:
             raise torch.OutOfMemoryError("CUDA out of memory")
         result: torch.Tensor = forward(given, places)

@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from interloq import InputError, evaluate
-from interloq.metrics.nsp import Nsp
+from interloq.metrics.trained.nsp import Nsp
 from interloq.models.nsp import NextSentence
 from tests.conftest import missing
 from tests.made_lm import tiny_bert, tiny_lm, word_tokenizer

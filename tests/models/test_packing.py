@@ -11,7 +11,7 @@ import transformers
 
 from interloq.models.cross_encoder import CrossEncoder
 from interloq.models.packing import ATTENTION, packed_attention
-from interloq.models.token_rows import Packed, Rows
+from interloq.models.token_rows import Packed, TokenRows
 from tests.made_lm import tiny_lm
 from tests.models.made_rows import made_rows
 
@@ -47,7 +47,7 @@ def test_logits_and_gradients_are_those_of_padded_rows(tmp_path: Path, kind: str
     assert network.packing.arranged(rows) is rows
 
 
-def outputs(network: CrossEncoder, rows: Rows | Packed) -> tuple[torch.Tensor, list[torch.Tensor]]:
+def outputs(network: CrossEncoder, rows: TokenRows | Packed) -> tuple[torch.Tensor, list[torch.Tensor]]:
     network.zero_grad(set_to_none=False)
     logits = network(rows)
     (logits * torch.tensor([1.0, -2.0])).sum().backward()

@@ -14,7 +14,7 @@ from interloq.models import pretrained
 from interloq.models.encoder import Encoder
 from interloq.models.lm.causal import LanguageModel
 from interloq.models.pretrained import SETTLED, weights_fingerprint
-from interloq.play.hugging_face import HuggingFace
+from interloq.play.bots.hugging_face import HuggingFace
 from interloq.signature import file_fingerprint
 from tests.made_language_models import change_tokenizer
 from tests.made_lm import tiny_bert, tiny_lm

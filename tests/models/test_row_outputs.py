@@ -10,14 +10,14 @@ import torch
 
 from interloq.models.row_outputs import row_outputs
 from interloq.models.subwords import Subwords
-from interloq.models.token_rows import Rows
+from interloq.models.token_rows import TokenRows
 from tests.made_relevance import tiny_encoder
 
 
 def test_outputs_are_in_the_order_of_the_rows_and_batches_fit(tmp_path: Path) -> None:
     subwords, seen = Subwords(tiny_encoder(tmp_path)), list[int]()
 
-    def network(rows: Rows) -> torch.Tensor:
+    def network(rows: TokenRows) -> torch.Tensor:
         seen.append(rows.ids.numel())
         return rows.mask.sum(dim=1, keepdim=True).float() * torch.tensor([1.0, 2.0])
 

@@ -16,7 +16,7 @@ from interloq.models.token_predictor import (
     room,
     special_tokens_of,
 )
-from interloq.models.token_rows import Rows
+from interloq.models.token_rows import TokenRows
 from tests.made_language_models import tiny_model
 from tests.made_lm import tiny_lm
 
@@ -33,7 +33,7 @@ def test_logits_at_places_are_those_of_the_whole_network(folders: dict[str, Path
     mask, places = (ids > 0).long(), torch.zeros(2, 4, dtype=torch.bool)
     places[0, 2] = places[1, 0] = True
     with torch.inference_mode():
-        found = predictor(Rows(ids, mask, torch.zeros_like(ids)), places)
+        found = predictor(TokenRows(ids, mask, torch.zeros_like(ids)), places)
         whole = predictor.model(input_ids=ids, attention_mask=mask).logits
     assert torch.allclose(found, whole[places], atol=1e-5)
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from interloq import InputError
-from interloq.metrics.matching import match
+from interloq.metrics.contextual.token_matching import match
 from interloq.models.encoder import Encoder
 from interloq.models.vector_cache import VARIABLE
 from tests.made_encoder import small_bert

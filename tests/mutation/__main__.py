@@ -26,11 +26,13 @@ from tests.mutation.mutants import Mutant, draw_mutants
 ROOT = Path(__file__).parents[2]
 MODULES = (
     *("statistics/clustered", "statistics/correlation", "statistics/proportion", "statistics/rounding"),
-    *("meta/significance", "meta/exchange", "meta/pair_tests", "meta/alpha", "meta/bradley_terry", "meta/survival"),
-    *("meta/few_labels", "meta/correlate", "meta/levels", "meta/rank", "meta/compare", "meta/versions", "meta/slices"),
-    *("meta/gate", "meta/gains", "meta/human_means", "meta/judgments", "metrics/evaluate", "metrics/checks"),
-    *("metrics/selection", "metrics/bleu", "metrics/delta_bleu", "metrics/rouge_l", "metrics/distinct"),
-    *("metrics/ngrams", "data/dialogue_names"),
+    *("statistics/significance", "statistics/permutation", "statistics/pair_tests", "statistics/alpha"),
+    *("statistics/bradley_terry", "rank/survival", "statistics/prediction_powered", "statistics/correlate"),
+    *("agree/levels", "rank/rank", "compare/compare", "compare/versions", "compare/slices"),
+    *("compare/gate/gate", "compare/gate/gate_gains", "compare/human_means", "agree/judgments"),
+    *("score/evaluate", "score/checks", "score/selection", "metrics/overlap/bleu"),
+    *("metrics/overlap/delta_bleu", "metrics/overlap/rouge_l", "metrics/overlap/distinct"),
+    *("metrics/overlap/ngrams", "data/records/dialogue_names"),
 )
 SECONDS = 120  # for the tests of one module, which take a few
 

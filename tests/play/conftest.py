@@ -35,6 +35,6 @@ def program(folder: Path) -> Path:
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.setattr("interloq.models.chat_server.FIRST_PAUSE", 0.02)
+    monkeypatch.setattr("interloq.servers.chat_server.FIRST_PAUSE", 0.02)
     with serving(Server()) as made:
         yield made

@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from interloq.models.replies import Reply
 from interloq.play.bot import guarded
-from interloq.play.process import Process
+from interloq.play.bots.process import Process
 from interloq.records import Turn
+from interloq.servers.replies import Reply
 
 PROGRAM = r"""
 import json, os, subprocess, sys, time

@@ -7,7 +7,7 @@ from typing import Any
 
 from interloq.play.bot import Bot
 from interloq.play.openings import Opening
-from interloq.play.schedule import Match
+from interloq.play.schedule import BotMatch
 from interloq.play.talk import talk
 from interloq.records import Dialogue
 from tests.made_bots import Teller
@@ -16,5 +16,5 @@ OPENINGS = [Opening(f"opening-{i}", (f"hello {i}", f"hi {i}")) for i in range(1,
 BOTS: dict[str, Bot] = {name: Teller(name) for name in "abxyz"}
 
 
-def by_id(matches: list[Match], bots: Mapping[str, Bot], **options: Any) -> dict[str, Dialogue]:
+def by_id(matches: list[BotMatch], bots: Mapping[str, Bot], **options: Any) -> dict[str, Dialogue]:
     return {dialogue.id: dialogue for dialogue in talk(matches, bots, **options)}

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 import transformers
 
-from interloq.play.hugging_face import HuggingFace
+from interloq.play.bots.hugging_face import HuggingFace
 from interloq.records import Turn
 from tests.made_lm import byte_tokenizer
 

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interloq.data.jsonl import load, write
+from interloq.data.records.jsonl import load, write
 from interloq.errors import InputError
-from interloq.models.replies import Reply
 from interloq.play.journal import Journal, journal_path
 from interloq.play.schedule import self_play
-from interloq.play.talk import Tally, talk
+from interloq.play.talk import PlayTally, talk
 from interloq.records import Dialogue, Turn
+from interloq.servers.replies import Reply
 from tests.made_bots import Teller
 from tests.play.made_talks import BOTS, OPENINGS, by_id
 
@@ -77,7 +77,7 @@ def test_resuming_plays_only_what_is_missing(tmp_path: Path) -> None:
     counting = Teller("a")
     with Journal(tmp_path / "j", RUN) as journal:
         before = len(journal)
-        tally = Tally()
+        tally = PlayTally()
         rest = list(talk(matches, {"a": counting, "b": Teller("b")}, journal=journal, tally=tally))
         assert before >= 3
         assert tally.resumed == before

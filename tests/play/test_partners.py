@@ -10,8 +10,8 @@ import pytest
 
 from interloq.errors import InputError
 from interloq.play.bot import Bot
-from interloq.play.echo import Echo
-from interloq.play.eliza import Eliza
+from interloq.play.bots.echo import Echo
+from interloq.play.bots.eliza import Eliza
 from interloq.play.openings import Opening
 from interloq.play.partners import check_openings, lasting, load_partners, partner_bots, partner_set, save_partners
 from interloq.signature import Signature

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from interloq import Dialogue, InputError, Turn, load, write
-from interloq.data.jsonl import header
+from interloq.data.records.jsonl import header
 from interloq.play.samples_file import samples_file
 
 

@@ -14,17 +14,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interloq.errors import InputError
-from interloq.models.replies import Reply
 from interloq.play.bot import Bot
 from interloq.play.openings import Opening
-from interloq.play.schedule import Match, all_play_all, bipartite, self_play
-from interloq.play.talk import Tally, failures, talk
+from interloq.play.schedule import BotMatch, all_play_all, bipartite, self_play
+from interloq.play.talk import PlayTally, failures, talk
 from interloq.records import Turn
+from interloq.servers.replies import Reply
 from tests.made_bots import Bad, Teller
 from tests.play.made_talks import BOTS, OPENINGS, by_id
 
 
-def literally(match: Match, bots: Mapping[str, Bot]) -> list[str]:
+def literally(match: BotMatch, bots: Mapping[str, Bot]) -> list[str]:
     """One dialogue on its own, by the shortest loop that plays it."""
     from interloq.play.schedule import seed_of
 
@@ -64,7 +64,7 @@ def test_speakers_systems_and_who_is_first() -> None:
     (dialogue,) = talk(bipartite(["b"], ["x"], OPENINGS[:1], exchanges=1), BOTS)
     assert [turn.speaker for turn in dialogue.turns] == ["b", "x", "b", "x"]
     assert list(dialogue.systems.items()) == [("b", "b"), ("x", "x")]
-    match = Match("m", "b", "x", ("one",), 1, False, 0)
+    match = BotMatch("m", "b", "x", ("one",), 1, False, 0)
     (dialogue,) = talk([match], BOTS)
     assert [turn.speaker for turn in dialogue.turns] == ["b", "x", "b"]
     assert list(dialogue.systems.items()) == [("b", "b"), ("x", "x")]
@@ -86,7 +86,7 @@ def test_equal_bots_share_batches() -> None:
 
 
 def test_finished_dialogues_come_before_all_are_finished() -> None:
-    tally = Tally()
+    tally = PlayTally()
     stream = talk(self_play(["a"], OPENINGS, repeats=50), BOTS, batch=10, together=40, tally=tally)
     next(stream)
     assert tally.replies["a"] <= 40 * 10
@@ -104,7 +104,7 @@ def test_finished_dialogues_come_before_all_are_finished() -> None:
     ],
 )
 def test_a_bad_bot_harms_only_its_own_dialogues(bot: Bot, turns: int, said: str) -> None:
-    bots, tally = {**BOTS, "bad": bot}, Tally()
+    bots, tally = {**BOTS, "bad": bot}, PlayTally()
     matches = [*bipartite(["bad", "a"], ["x"], OPENINGS), *self_play("b", OPENINGS)]
     found = {dialogue.id: dialogue for dialogue in talk(matches, bots, tally=tally)}
     assert len(found) == 18
@@ -276,7 +276,7 @@ def test_patience_is_not_negative(patience: float) -> None:
 
 
 def test_language_models_share_weights_and_do_not_depend_on_batches(tmp_path: Path) -> None:
-    from interloq.play.hugging_face import HuggingFace
+    from interloq.play.bots.hugging_face import HuggingFace
     from tests.made_lm import tiny_lm
 
     model = str(tiny_lm(tmp_path / "lm", positions=512))

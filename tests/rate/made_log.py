@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from interloq.data.token_texts import Texts
+from interloq.data.text.token_texts import Texts
 from interloq.rate.examples import Examples
 from interloq.rate.pairs import Part, RaterPairs, write_examples
 from interloq.records import Pair

@@ -22,7 +22,7 @@ from interloq.learn.job import train
 from interloq.learn.learning_curve import read_curve
 from interloq.models.cross_encoder import CrossEncoder
 from interloq.models.subwords import Subwords
-from interloq.models.token_rows import Rows
+from interloq.models.token_rows import TokenRows
 from interloq.rate.bert_model import KIND, BertRaterModel
 from interloq.signature import file_fingerprint
 from tests.made_bert import QUICK, bert_job, small_bert_rater, tiny_bert
@@ -108,9 +108,9 @@ def test_neither_batches_nor_order_matter(learned_bert: Path, monkeypatch: pytes
 
 
 def test_each_triplet_is_read_once_with_others_of_its_length(small_bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    model, forward, seen = BertRaterModel.load(small_bert), CrossEncoder.forward, list[Rows]()
+    model, forward, seen = BertRaterModel.load(small_bert), CrossEncoder.forward, list[TokenRows]()
 
-    def noted(self: CrossEncoder, rows: Rows) -> torch.Tensor:
+    def noted(self: CrossEncoder, rows: TokenRows) -> torch.Tensor:
         seen.append(rows)
         return forward(self, rows)
 
@@ -125,7 +125,7 @@ def test_a_batch_without_room_is_cut_in_two(small_bert: Path, monkeypatch: pytes
     model, forward, most = BertRaterModel.load(small_bert), CrossEncoder.forward, 1
     whole = model.chances(TRIPLETS)
 
-    def limited(self: CrossEncoder, rows: Rows) -> torch.Tensor:
+    def limited(self: CrossEncoder, rows: TokenRows) -> torch.Tensor:
         if len(rows.ids) > most:
             raise torch.OutOfMemoryError("CUDA out of memory")
         return forward(self, rows)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from interloq.data.jsonl import write
+from interloq.data.records.jsonl import write
 from interloq.errors import InputError, SpecError
 from interloq.rate.human import Human
 from interloq.records import Rating, Reference, Sample

@@ -12,7 +12,7 @@ import numpy as np
 import orjson
 import pytest
 
-from interloq.data.token_texts import Texts
+from interloq.data.text.token_texts import Texts
 from interloq.errors import InputError
 from interloq.learn.calibrate import CALIBRATION
 from interloq.learn.job import train

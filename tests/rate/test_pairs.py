@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from interloq.data.folders import PART
+from interloq.data.files.folders import PART
 from interloq.errors import InputError
 from interloq.rate.examples import Examples
 from interloq.rate.pairs import PARTS, RaterPairs, write_examples

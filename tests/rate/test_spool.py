@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from interloq import InputError, Reference, Sample, Signature, load
-from interloq.data.jsonl import header
+from interloq.data.records.jsonl import header
 from interloq.rate.spool import Spool, rate_into, spooled
 
 JOB = {"rater": "made", "samples": "1"}

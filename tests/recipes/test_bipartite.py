@@ -16,7 +16,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from interloq import Turn, load
-from interloq.meta.dialogue_scores import DialogueScore
+from interloq.agree.dialogue_scores import DialogueScore
 from interloq.play.partners import load_partners
 from tests.made_lm import tiny_lm
 

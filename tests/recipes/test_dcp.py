@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 from interloq import Rating, Sample
-from interloq.data.jsonl import write
-from interloq.interlocutor.samples import Selection
+from interloq.data.records.jsonl import write
 from interloq.records import INTERLOCUTOR, Turn
-from tests.interlocutor.made_logs import log
-from tests.interlocutor.made_models import judged
+from interloq.scorers.interlocutor.samples import SampleSelection
+from tests.scorers.interlocutor.made_logs import log
+from tests.scorers.interlocutor.made_models import judged
 
 RECIPES = Path(__file__).parents[2] / "recipes"
 
@@ -54,7 +54,7 @@ def test_profiles_are_what_users_write_about_themselves(data: ModuleType) -> Non
 
 def test_a_log_is_prepared(data: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = data.Log(
-        "made", Selection(min_conversations=5, by="own-time", dev=0.2, test=0.2), lambda *_: log(40), draw=True
+        "made", SampleSelection(min_conversations=5, by="own-time", dev=0.2, test=0.2), lambda *_: log(40), draw=True
     )
     monkeypatch.setattr(data, "CONTINUITY", {"made": made})
     data.prepare_continuity("made", tmp_path, tmp_path / "out")

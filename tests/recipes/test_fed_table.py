@@ -14,7 +14,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from interloq import Sample, evaluate
-from interloq.metrics.fed import Fed
+from interloq.metrics.likelihood.fed import Fed
 from tests.made_lm import tiny_lm
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "recipes"))

@@ -12,7 +12,7 @@ import pytest
 import transformers
 
 from interloq import Sample, evaluate
-from interloq.metrics.perplexity import Perplexity
+from interloq.metrics.likelihood.perplexity import Perplexity
 from tests.made_lm import tiny_lm
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "recipes"))

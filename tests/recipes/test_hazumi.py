@@ -11,10 +11,10 @@ from types import ModuleType
 
 import pytest
 
-from interloq.data.jsonl import write
+from interloq.data.records.jsonl import write
 from tests.data.sets.made_sets import write_hazumi
-from tests.interlocutor.made_models import judged
 from tests.made_relevance import tiny_encoder
+from tests.scorers.interlocutor.made_models import judged
 
 RECIPES = Path(__file__).parents[2] / "recipes"
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from interloq import InputError
-from interloq.interlocutor.settings import TRAINING, Reading, Target
+from interloq.scorers.interlocutor.settings import TRAINING, Reading, Target
 
 RECIPES = Path(__file__).parents[2] / "recipes"
 

@@ -122,7 +122,7 @@ def quick(recipe: ModuleType, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     tuned = importlib.import_module("tuned_judges")
     monkeypatch.setattr(tuned, "SETTINGS", replace(tuned.SETTINGS, least=5, replies=16, batch=8))
     monkeypatch.setattr(tuned, "TUNING", replace(tuned.TUNING, epochs=1, learning_rate=1e-3))
-    monkeypatch.setattr("interloq.scorers.judge.ridge.RESAMPLES", 5)
+    monkeypatch.setattr("interloq.statistics.ridge.RESAMPLES", 5)
     return tuned
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from interloq.metrics.perturb import PERTURBATIONS
 from interloq.registry import names
+from interloq.score.perturb import PERTURBATIONS
 from interloq.spec_text import read_spec
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "recipes"))
@@ -28,8 +28,10 @@ def test_every_card_has_its_probe_or_says_why_not(name: str) -> None:
     if name in WITHOUT:
         assert section.strip().startswith(NO_FIGURES)
         return
-    assert f"<!-- probe of {Card(name).spec} -->" in section
-    rows = section.partition("|---")[2].splitlines()[1:]
+    marker = f"<!-- probe of {Card(name).spec} -->"
+    assert marker in section
+    table = section.partition(marker)[2].partition("<!--")[0]
+    rows = table.partition("|---")[2].splitlines()[1:]
     found = [match[1] if (match := ROW.fullmatch(row)) else row for row in rows if row]
     assert found == [p.name for p in PERTURBATIONS]
     assert all(f"`{model}`: {probe_cards.MODELS[model]}" in " ".join(section.split()) for model in Card(name).models)
@@ -44,7 +46,7 @@ def test_every_metric_with_a_model_has_a_spec_or_a_reason() -> None:
 @pytest.mark.parametrize("name", PLAIN)
 def test_probes_of_metrics_without_a_model_are_up_to_date(name: str) -> None:
     text = Card(name).path.read_text()
-    assert text == with_section(text, Card(name).section()), RUN
+    assert text == Card(name).rewritten(text), RUN
 
 
 def test_the_table_of_verdicts_is_up_to_date() -> None:

@@ -18,7 +18,7 @@ import pytest
 
 from interloq.learn import ready as ready_module
 from interloq.learn.store import read_facts
-from interloq.metrics.relevance import Relevance
+from interloq.metrics.trained.relevance import Relevance
 from interloq.records import Sample
 from tests.made_relevance import talks, tiny_encoder
 from tests.published_layouts import write_engagement

@@ -18,7 +18,7 @@ import pytest
 
 from interloq import write
 from interloq.records import Pair
-from interloq.reliability.labels import NONE, Query, QueryScores, set_labels
+from interloq.reliability.labels import NONE, QueryScores, RatedQuery, set_labels
 from interloq.reliability.settings import ReliabilitySettings
 from tests.made_relevance import TOPICS, said, small_scorer
 from tests.published_layouts import GUPTA, write_gupta
@@ -185,7 +185,7 @@ def noisy_queries(true: np.ndarray[Any, Any], replies: int) -> list[QueryScores]
     for r in true:
         ratings = rng.standard_normal(replies)
         scores = r * ratings[:, None] + np.sqrt(1 - r * r) * rng.standard_normal((replies, 2))
-        query = Query(("q",), tuple(map(str, range(replies))), ratings, ("a", "b"))
+        query = RatedQuery(("q",), tuple(map(str, range(replies))), ratings, ("a", "b"))
         found.append(QueryScores(query, scores, "mean"))
     return found
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from interloq import Sample, load, write
-from interloq.data.jsonl import header
+from interloq.data.records.jsonl import header
 from interloq.records import Pair
 from interloq.registry import create
 from interloq.retrieve.retriever import Query

@@ -10,18 +10,18 @@ import pytest
 from scipy import stats
 
 from interloq import InputError, Sample, evaluate
-from interloq.reliability.curve import FEW_REFERENCES, UNRATED, Curve, curve
-from interloq.reliability.labels import Query, group
+from interloq.reliability.curve import FEW_REFERENCES, UNRATED, AgreementCurve, curve
+from interloq.reliability.labels import RatedQuery, group
 from tests.reliability.made_queries import rated_samples
 
 METRIC = "bleu_star(order=1)"
 
 
-def queries(n: int = 12, **options: Any) -> list[Query]:
+def queries(n: int = 12, **options: Any) -> list[RatedQuery]:
     return group(rated_samples(n, references=8, **options))
 
 
-def made(found: list[Query] | None = None, metric: Any = METRIC, **options: Any) -> Curve:
+def made(found: list[RatedQuery] | None = None, metric: Any = METRIC, **options: Any) -> AgreementCurve:
     settings: dict[str, Any] = {"sizes": (1, 2, 4, 8), "own": 2, "draws": 3, "n_bootstrap": 50} | options
     return curve(found or queries(), metric, **settings)
 

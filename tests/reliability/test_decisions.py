@@ -6,7 +6,7 @@ import pytest
 
 from interloq import InputError, Reference
 from interloq.reliability.augment import Request
-from interloq.reliability.decisions import Progress, Step, apply, start
+from interloq.reliability.decisions import DecisionStep, Progress, apply, start
 
 OPTIONS: dict[str, Any] = {"attempts": 2, "limit": 3}
 
@@ -18,7 +18,7 @@ def begun(references: list[str], candidates: list[str], turns: tuple[str, ...] =
 
 def after(state: Progress, *steps: tuple[str, str]) -> Progress:
     for action, text in steps:
-        state = apply(state, Step("q", action, text), **OPTIONS)  # type: ignore[arg-type]
+        state = apply(state, DecisionStep("q", action, text), **OPTIONS)  # type: ignore[arg-type]
     return state
 
 

@@ -19,8 +19,8 @@ from interloq.reliability.labels import (
     FEW_REPLIES,
     NONE,
     UNSCORED,
-    Query,
     QueryScores,
+    RatedQuery,
     draw_sets,
     group,
     labels,
@@ -37,7 +37,7 @@ from tests.reliability.made_queries import rated_samples, sentence
 CORRELATE: dict[str, Any] = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
 
 
-def rescored(query: Query, members: list[int], metric: str, coefficient: str) -> float:
+def rescored(query: RatedQuery, members: list[int], metric: str, coefficient: str) -> float:
     """The label of one set as the paper defines it: the metric scores every reply again."""
     references = [query.references[i] for i in members if i != NONE]
     samples = [Sample(f"{i:03}", query.turns, reply, references) for i, reply in enumerate(query.replies)]
@@ -133,7 +133,7 @@ def test_two_hundred_references() -> None:
     assert found.sizes.tolist() == [3] * 25 + [40] * 25
 
 
-def unusable(query: Query, *, sizes: tuple[int, ...] = (1, 2)) -> tuple[dict[str, int], dict[str, int], int]:
+def unusable(query: RatedQuery, *, sizes: tuple[int, ...] = (1, 2)) -> tuple[dict[str, int], dict[str, int], int]:
     found = labels(score([query], "bleu_star"), sizes=sizes, per_size=2)
     assert np.isnan(found.values).sum() == sum(found.undefined.values())
     return dict(found.skipped), dict(found.undefined), len(found.values)
@@ -165,7 +165,7 @@ def test_unrated_replies_are_ignored() -> None:
 
 def test_sets_that_leave_a_reply_unscored_are_undefined() -> None:
     scores = np.array([[0.1, np.nan], [0.2, 0.5], [0.4, 0.3]])
-    query = Query(("q",), ("a", "b", "c"), np.array([1.0, 2.0, 3.0]), ("x", "y"))
+    query = RatedQuery(("q",), ("a", "b", "c"), np.array([1.0, 2.0, 3.0]), ("x", "y"))
     found = labels([QueryScores(query, scores, "max")], sizes=(1, 2), per_size=2)
     assert found.undefined == {UNSCORED: 1}
     assert np.isnan(found.values).tolist() == [False, True, False]

@@ -11,7 +11,7 @@ import torch
 
 from interloq.learn.fit import fit
 from interloq.learn.settings import Training
-from interloq.reliability.network import PairNetwork, ReliabilityNetwork
+from interloq.reliability.network import ReliabilityNetwork, TunedReliabilityNetwork
 from interloq.reliability.sets import LabelledSets
 from interloq.reliability.settings import ReliabilitySettings
 from interloq.reliability.task import ReliabilityTask, dev_scores
@@ -22,7 +22,7 @@ def made_task(settings: ReliabilitySettings = SMALL, sets: LabelledSets | None =
     sets = sets or small_sets(settings)
     vectors = torch.from_numpy(np.random.default_rng(0).normal(size=(len(sets.pairs), 6)).astype(np.float16))
     torch.manual_seed(0)
-    network = PairNetwork(ReliabilityNetwork(6, settings.hidden, settings.ensemble))
+    network = TunedReliabilityNetwork(ReliabilityNetwork(6, settings.hidden, settings.ensemble))
     return ReliabilityTask(network, sets, lambda which: vectors[which], settings)
 
 

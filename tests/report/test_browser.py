@@ -12,14 +12,14 @@ import orjson
 import pytest
 
 from interloq import Rating, Reference, Sample
-from interloq.data.jsonl import to_json
+from interloq.compare.compare import compare
+from interloq.compare.gate.gate import Gate, gate
+from interloq.data.records.jsonl import to_json
 from interloq.learn.calibrate import calibration
-from interloq.meta.compare import compare
-from interloq.meta.gate import Gate, gate
 from interloq.report.build import build
 from interloq.report.render import render
 from tests.conftest import rated_samples
-from tests.meta.made_versions import drawn, version
+from tests.made_versions import drawn, version
 from tests.report.made_report import many_samples
 from tests.report.parsed_html import parse, report
 

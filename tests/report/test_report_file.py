@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from interloq import Rating, Sample, Score, write
-from interloq.pipelines.score_file import score_file
 from interloq.reliability.summary import metric_name
 from interloq.report.report_file import report_file
+from interloq.score.score_file import score_file
 
 
 @pytest.fixture

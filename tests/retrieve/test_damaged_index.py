@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from interloq import InputError
+from interloq.retrieve.folder.folder_manifest import MANIFEST
 from interloq.retrieve.index import create_index, open_index
-from interloq.retrieve.manifest import MANIFEST
 from tests.limits import no_larger_than
 from tests.retrieve.made_index import KINDS, pairs, use
 

@@ -15,7 +15,7 @@ from interloq import InputError, Reference, Sample, create
 from interloq.models.fake import FakeEncoder
 from interloq.records import Pair
 from interloq.retrieve import extend as extending
-from interloq.retrieve.extend import Tally, candidates, extend, query
+from interloq.retrieve.extend import SearchTally, candidates, extend, query
 from interloq.retrieve.index import Index, create_index
 from interloq.retrieve.retriever import Hit, Query
 
@@ -86,7 +86,7 @@ def test_copies_are_dropped_counted_and_made_up_for() -> None:
         Pair("h", "other", "leak", thread="s"),
         *numbered(3, "further {}".format),
     ]
-    tally = Tally()
+    tally = SearchTally()
     extended = one(sample(), Fixed(pool), k=4, tally=tally)
     assert texts(extended, "retrieved") == ["Reply 0!", "further 0", "further 1", "further 2"]
     assert tally.facts() == {
@@ -111,7 +111,7 @@ def test_more_is_fetched_until_there_are_k_or_no_more() -> None:
     index = Fixed([*copies, *numbered(20)])
     assert len(texts(one(sample(), index), "retrieved")) == 15
     assert [k for _, k in index.asked] == sorted({k for _, k in index.asked})
-    tally = Tally()
+    tally = SearchTally()
     extended = one(sample(), Fixed([*copies, *numbered(2)]), tally=tally)
     assert texts(extended, "retrieved") == ["reply 0", "reply 1"]
     assert (tally.fewer, tally.dropped["utterance"]) == (1, 1000)
@@ -135,7 +135,7 @@ def test_memory_of_searches_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_samples_without_context_or_gold() -> None:
-    tally = Tally()
+    tally = SearchTally()
     bare = [Sample("1", (), "x", ["gold"]), Sample("2", ["hello", " "], "x"), Sample("3", ["hi"], "x")]
     extended = list(extend(bare, Fixed(numbered(3)), tally=tally))
     assert extended[:2] == bare[:2]
@@ -167,13 +167,13 @@ def test_a_parrot_that_is_the_gold_reply_is_not_added() -> None:
 
 def test_the_own_reply_is_counted_and_dropped_on_request() -> None:
     pool = [Pair("1", "u", "Good!"), *numbered(3)]
-    tally = Tally()
+    tally = SearchTally()
     assert texts(one(sample(), Fixed(pool), k=2, tally=tally), "retrieved") == ["Good!", "reply 0"]
     assert tally.own == 1
-    tally = Tally()
+    tally = SearchTally()
     assert texts(one(sample(), Fixed(pool), k=2, own=False, tally=tally), "retrieved") == ["reply 0", "reply 1"]
     assert (tally.own, tally.dropped["own"]) == (0, 1)
-    tally, judged = Tally(), dataclasses.replace(sample(), response=sample().references[0].text.upper())
+    tally, judged = SearchTally(), dataclasses.replace(sample(), response=sample().references[0].text.upper())
     assert texts(one(judged, Fixed(pool), k=2, own=False, tally=tally), "gold") == []
     assert (tally.dropped["own"], tally.affected["own"]) == (1, 1)
 
@@ -280,11 +280,11 @@ def test_neither_order_nor_batches_matter(index: Index, options: dict[str, Any])
         for i in range(40)
     ]
     samples += [dataclasses.replace(s, id=f"again/{i}") for i, s in enumerate(samples[:20])]
-    tally = Tally()
+    tally = SearchTally()
     whole = {s.id: s for s in extend(samples, index, tally=tally, **options)}
     for batch in (1, 7):
         draw.shuffle(samples)
-        other = Tally()
+        other = SearchTally()
         found = list(extend(iter(samples), index, batch=batch, tally=other, **options))
         assert [s.id for s in found] == [s.id for s in samples]
         assert {s.id: s for s in found} == whole
@@ -310,7 +310,7 @@ def test_the_layer_below_is_enough(folder: Path) -> None:
 
 def test_candidates_are_what_extend_adds_by_batch() -> None:
     index, given = Fixed(numbered(40)), [sample(f"s{i}") for i in range(5)]
-    tally = Tally()
+    tally = SearchTally()
     batches = list(candidates(given, index, k=7, tally=tally, batch=2))
     assert [len(batch) for batch in batches] == [2, 2, 1]
     found = {one.id: replies for batch in batches for one, replies in batch}

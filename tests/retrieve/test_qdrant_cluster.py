@@ -19,9 +19,9 @@ pytest.importorskip("httpx")
 import httpx
 
 from interloq.records import Pair
-from interloq.retrieve import qdrant
 from interloq.retrieve.index import Index, create_index, open_index
 from interloq.retrieve.retriever import Query
+from interloq.retrieve.servers import qdrant
 
 DENSE = "dense(encoder='fake32')"
 WORDS = [f"w{i}" for i in range(500)]

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from interloq.data.token_texts import Texts
+from interloq.data.text.token_texts import Texts
 from interloq.retrieve.similar import near
 
 

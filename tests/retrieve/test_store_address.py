@@ -29,7 +29,7 @@ def test_a_path_is_a_folder(tmp_path: Path) -> None:
 
 def test_a_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     for module, scheme, extra in (("psycopg", "postgresql", "postgres"), ("httpx", "qdrant", "qdrant")):
-        for name in [name for name in sys.modules if name.startswith(f"interloq.retrieve.{extra}")]:
+        for name in [name for name in sys.modules if name.startswith(f"interloq.retrieve.servers.{extra}")]:
             monkeypatch.delitem(sys.modules, name)
         monkeypatch.setitem(sys.modules, module, None)
         with pytest.raises(MissingDependencyError, match=rf"{scheme}:// needs .* pip install 'interloq\[{extra}\]'"):

@@ -240,7 +240,7 @@ def test_no_index_there(address: str) -> None:
 
 def test_another_package_adds_a_scheme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "their_store.py").write_text(
-        "from interloq.retrieve.embedded import Embedded\n"
+        "from interloq.retrieve.folder.folder_store import Embedded\n"
         "class Mine(Embedded):\n"
         "    def __init__(self, address, retriever=None): super().__init__(address.partition('//')[2], retriever)\n"
         "    @classmethod\n"

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interloq.retrieve import lists, sweep
+from interloq.retrieve import sweep
+from interloq.retrieve.folder import vector_lists as lists
 from interloq.retrieve.retriever import NOTHING, Floats, best
 
 
@@ -18,14 +19,14 @@ def unit(rng: np.random.Generator, n: int, dimensions: int = 16) -> Floats:
     return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
 
 
-def segments(folder: Path, sizes: list[int], n_lists: int, seed: int) -> list[lists.Segment]:
+def segments(folder: Path, sizes: list[int], n_lists: int, seed: int) -> list[lists.VectorSegment]:
     rng = np.random.default_rng(seed)
     lists.write_trained(folder / "trained.faiss", lists.train(unit(rng, 40 * n_lists), n_lists))
     made = []
     for i, size in enumerate(sizes):
         (folder / str(i)).mkdir()
         lists.write_lists(folder / str(i), folder / "trained.faiss", unit(rng, size))
-        made.append(lists.Segment(folder / str(i), size))
+        made.append(lists.VectorSegment(folder / str(i), size))
     return made
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from interloq import Dialogue, InputError, Sample, Turn, write
-from interloq.data.jsonl import Rejected
+from interloq.data.records.jsonl import Rejected
 from interloq.records import Pair
 from interloq.retrieve.training_log import TrainingLog
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from interloq.data.files import replacing
+from interloq.data.files.opening import replacing
 from interloq.errors import InputError
 from interloq.vectors import vector_files
 from interloq.vectors.word_vectors import WordVectors

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interloq import create
-from interloq.vectors.word_numbering import Numbering
+from interloq.vectors.word_numbering import WordNumbering
 
 
 @given(st.lists(st.text(alphabet="ab-.,'\n 1", max_size=20), max_size=8), st.sampled_from(["13a", "space", "char"]))
@@ -16,7 +16,7 @@ from interloq.vectors.word_numbering import Numbering
 def test_numbered_tokens_are_the_tokenizers(texts: list[str], name: str) -> None:
     tokenizer = create(name, kind="tokenizer")
     numbers: dict[str, int] = {}
-    numbered = Numbering(tokenizer, lambda token: numbers.setdefault(token, len(numbers))).texts(texts)
+    numbered = WordNumbering(tokenizer, lambda token: numbers.setdefault(token, len(numbers))).texts(texts)
     names = list(numbers)
     found = [[names[t] for t in numbered.tokens[a:b]] for a, b in pairwise(numbered.ends)]
     assert found == [[token for token in tokenizer.tokens(text) if token] for text in texts]

@@ -18,14 +18,16 @@ from sqlalchemy import make_url
 
 from interloq import Rating, Sample
 from interloq.records import Dialogue
-from interloq.web import chat_bots, joining, people, tasks
+from interloq.web.access import joining, people
 from interloq.web.app import Study, create_app
-from interloq.web.chat_task import NO_LIMIT
+from interloq.web.chat import chat_bots
+from interloq.web.chat.chat_task import NO_LIMIT
 from interloq.web.database import Database, open_database
-from interloq.web.items import compare_items, rate_items
-from interloq.web.questions import Question, Task
 from interloq.web.schema import METADATA
-from interloq.web.tasks import Stored
+from interloq.web.studies import tasks
+from interloq.web.studies.items import compare_items, rate_items
+from interloq.web.studies.questions import Question, StudyTask
+from interloq.web.studies.tasks import Stored
 from tests.conftest import missing
 from tests.server_fixtures import free_port
 
@@ -81,11 +83,11 @@ class Served:
             assert not self._thread.is_alive()
         self._server = self._thread = None
 
-    def add(self, settings: Task, records: Iterable[Sample | Dialogue]) -> int:
+    def add(self, settings: StudyTask, records: Iterable[Sample | Dialogue]) -> int:
         """The number of a new task of kind rate or compare with these records."""
         return stored_task(self.database, settings, records).id
 
-    def add_chat(self, settings: Task) -> int:
+    def add_chat(self, settings: StudyTask) -> int:
         """The number of a new task of kind chat."""
         with self.database.writing() as connection:
             return chat_bots.add_chat(connection, settings, trust=self.effects.append)
@@ -153,7 +155,7 @@ def study(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
         connection.exec_driver_sql(f"TRUNCATE {tables} RESTART IDENTITY CASCADE")
 
 
-def stored_task(study: Database, settings: Task, records: Iterable[Sample | Dialogue]) -> Stored:
+def stored_task(study: Database, settings: StudyTask, records: Iterable[Sample | Dialogue]) -> Stored:
     """A new task of kind rate or compare with these records."""
     items = (compare_items if settings.kind == "compare" else rate_items)(records)
     with study.writing() as connection:
@@ -173,21 +175,21 @@ def annotators(study: Database, stored: Stored, number: int = 1) -> list[int]:
     return found
 
 
-def likert_task(name: str = "likert", **settings: Any) -> Task:
+def likert_task(name: str = "likert", **settings: Any) -> StudyTask:
     """A task of kind rate with one Likert question."""
-    return Task("rate", name, (Question("overall", "How good is this reply?"),), **settings)
+    return StudyTask("rate", name, (Question("overall", "How good is this reply?"),), **settings)
 
 
-def choice_task(name: str = "choice", **settings: Any) -> Task:
+def choice_task(name: str = "choice", **settings: Any) -> StudyTask:
     """A task of kind compare with one question and a field for a reason."""
     asked = Question("overall", "Which reply is better?", control="choice", reason=True)
-    return Task("compare", name, (asked,), **settings)
+    return StudyTask("compare", name, (asked,), **settings)
 
 
-def chat_task(name: str = "chat", *, bots: Mapping[str, str] | None = None, **settings: Any) -> Task:
+def chat_task(name: str = "chat", *, bots: Mapping[str, str] | None = None, **settings: Any) -> StudyTask:
     """A task of kind chat with one question about each reply and the whole."""
     options = {"bots": bots or {"secret-parrot": "echo"}, **settings.pop("options", {})}
-    return Task("chat", name, (Question("overall", "How good is it?"),), options=options, **settings)
+    return StudyTask("chat", name, (Question("overall", "How good is it?"),), options=options, **settings)
 
 
 def replies(contexts: int = 3, systems: Iterable[str] = ("secret-parrot", "secret-owl")) -> list[Sample]:

@@ -9,12 +9,12 @@ import pytest
 
 from interloq import Sample, write
 from interloq.records import Pair
-from interloq.web import assign
 from interloq.web.database import Database
-from interloq.web.questions import Task
-from interloq.web.references import Decision, Work, get_work, take_step
-from interloq.web.references_task import prepare_references
-from interloq.web.tasks import Stored, add_task, get_task
+from interloq.web.references.reference_steps import ReferenceDecision, Work, get_work, take_step
+from interloq.web.references.references_task import prepare_references
+from interloq.web.studies.questions import StudyTask
+from interloq.web.studies.tasks import Stored, add_task, get_task
+from interloq.web.work import assign
 from tests.reliability.made_predictor import MadePredictor, use
 from tests.web.conftest import annotators
 
@@ -31,11 +31,11 @@ PAIRS = [
 ]
 
 
-def references_task(folder: Path, pairs: list[Pair] = PAIRS, **settings: Any) -> Task:
+def references_task(folder: Path, pairs: list[Pair] = PAIRS, **settings: Any) -> StudyTask:
     """Settings with candidates from a log in the folder."""
     write(folder / "pairs.jsonl", pairs, kind="pairs")
     options = {"model": str(folder / "model"), "log": [str(folder / "pairs.jsonl")], **settings.pop("options", {})}
-    return Task("references", "references", (), per_item=settings.pop("per_item", 1), options=options, **settings)
+    return StudyTask("references", "references", (), per_item=settings.pop("per_item", 1), options=options, **settings)
 
 
 def add_references(
@@ -62,7 +62,9 @@ def started(study: Database, stored: Stored) -> tuple[int, int]:
     return person, found.id
 
 
-def decide(study: Database, stored: Stored, person: int, number: int, *decisions: Decision, **predicted: float) -> Work:
+def decide(
+    study: Database, stored: Stored, person: int, number: int, *decisions: ReferenceDecision, **predicted: float
+) -> Work:
     """Take steps one after another."""
     with study.writing() as connection:
         work = get_work(connection, stored.settings, person, number)

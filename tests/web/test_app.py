@@ -13,9 +13,9 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck, given, settings
 
+from interloq.web.access.security import COOKIE, CSRF_HEADER
 from interloq.web.app import Study, create_app
-from interloq.web.questions import Question, Task
-from interloq.web.security import COOKIE, CSRF_HEADER
+from interloq.web.studies.questions import Question, StudyTask
 from tests.web.conftest import KEY, Served, choice_task, likert_task, replies
 
 ASSIGNMENT = re.compile(r'"assignment": ?(\d+)')
@@ -94,7 +94,9 @@ def test_answers_are_stored_once_and_incomplete_ones_not_at_all(person: Annotato
 
 def test_a_slider_without_a_value_is_refused_however_it_is_sent(served: Served) -> None:
     asked = Question("overall", control="slider", low=0, high=100)
-    person = Annotator(served.invite(served.add(Task("rate", "t", (asked,)), replies(1, ["secret-owl"]))), served.url)
+    person = Annotator(
+        served.invite(served.add(StudyTask("rate", "t", (asked,)), replies(1, ["secret-owl"]))), served.url
+    )
     number = person.assignment()
     own = {"unit": 0, "aspect": "overall"}
     for entered in ({}, {"value": None}, {"reason": "none"}, {"not_applicable": True}):
@@ -225,7 +227,7 @@ def test_a_bug_is_a_page_in_the_language_of_the_browser(served: Served, monkeypa
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("a secret detail")
 
-    monkeypatch.setattr("interloq.web.joining.join", fail)
+    monkeypatch.setattr("interloq.web.access.joining.join", fail)
     for language, words in (("en", "Something went wrong"), ("ja", "サーバーで問題"), ("zh", "服务器出现问题")):
         answer = httpx.get(f"{served.url}/join/x", headers={"accept": "text/html", "accept-language": language})
         assert answer.status_code == 500

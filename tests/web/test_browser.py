@@ -12,10 +12,10 @@ import pytest
 from interloq import Sample, read
 from interloq.data.pseudonyms import Pseudonyms
 from interloq.records import Dialogue, Turn
-from interloq.web import answers
-from interloq.web.export import export_task
-from interloq.web.questions import Question, Task
-from interloq.web.tasks import get_task
+from interloq.web.exchange.export import export_task
+from interloq.web.studies.questions import Question, StudyTask
+from interloq.web.studies.tasks import get_task
+from interloq.web.work import answers
 from tests.web.conftest import SECRETS, Person, Served, choice_task, likert_task, problems, replies
 
 SLIDER = Question("overall", "How good is it?", control="slider", low=0, high=100, not_applicable=True, reason=True)
@@ -41,7 +41,7 @@ def _draft(served: Served, assignment: int = 1) -> Any:
 def test_rate_with_the_mouse_from_invitation_to_export(
     served: Served, person: Callable[..., Person], tmp_path: Path
 ) -> None:
-    settings = Task("rate", "t", (Question("fit", "Does it fit?"), SLIDER), consent="May we?", completion="CODE-7")
+    settings = StudyTask("rate", "t", (Question("fit", "Does it fit?"), SLIDER), consent="May we?", completion="CODE-7")
     task = served.add(settings, replies(1))
     one = person()
     page = one.page
@@ -95,7 +95,7 @@ def test_compare_with_the_keyboard_alone_from_invitation_to_export(
 
 
 def test_number_and_arrow_keys_answer_and_can_be_turned_off(served: Served, person: Callable[..., Person]) -> None:
-    settings = Task("rate", "t", (Question("fit"), SLIDER, Question("wit", optional=True)))
+    settings = StudyTask("rate", "t", (Question("fit"), SLIDER, Question("wit", optional=True)))
     one = person()
     page = one.open(served.invite(served.add(settings, replies(1, ["secret-owl"]))))
     assert page.locator("#left").inner_text() == "2 questions are not answered yet."
@@ -117,7 +117,7 @@ def test_number_and_arrow_keys_answer_and_can_be_turned_off(served: Served, pers
 
 def test_no_key_but_enter_or_space_alone_confirms_a_slider(served: Served, person: Callable[..., Person]) -> None:
     one = person()
-    page = one.open(served.invite(served.add(Task("rate", "t", (SLIDER,)), replies(1, ["secret-owl"]))))
+    page = one.open(served.invite(served.add(StudyTask("rate", "t", (SLIDER,)), replies(1, ["secret-owl"]))))
     slider, state = page.locator("input[type=range]"), page.locator("output")
     slider.focus()
     for keys in ("Control+Enter", "Meta+Enter", "Shift+Enter", "Alt+Enter", "Control+Space"):
@@ -147,7 +147,7 @@ def test_a_slider_that_is_not_touched_cannot_be_submitted_with_a_finger(
     served: Served, person: Callable[..., Person]
 ) -> None:
     one = person(has_touch=True, viewport={"width": 390, "height": 844})
-    page = one.open(served.invite(served.add(Task("rate", "t", (SLIDER,)), replies(1, ["secret-owl"]))))
+    page = one.open(served.invite(served.add(StudyTask("rate", "t", (SLIDER,)), replies(1, ["secret-owl"]))))
     page.get_by_role("button", name="Submit").tap()
     assert page.locator("#q0-0-problem").inner_text() == "Please answer this question."
     box = page.locator("input[type=range]").bounding_box()
@@ -159,7 +159,7 @@ def test_a_slider_that_is_not_touched_cannot_be_submitted_with_a_finger(
 def test_nothing_typed_is_lost_by_a_reload_a_closed_tab_or_a_restart(
     served: Served, person: Callable[..., Person]
 ) -> None:
-    settings = Task("rate", "t", (SLIDER,))
+    settings = StudyTask("rate", "t", (SLIDER,))
     link = served.invite(served.add(settings, replies(1, ["secret-owl"])))
     one = person()
     page = one.open(link)
@@ -274,7 +274,7 @@ def test_two_people_at_once_get_their_own_items_and_answers(
 
 def test_markup_in_data_and_settings_is_shown_as_text(served: Served, person: Callable[..., Person]) -> None:
     asked = Question(HOSTILE[3], HOSTILE[1], labels=(HOSTILE[0], HOSTILE[2]), reason=True)
-    settings = Task("rate", "t", (asked,), title=HOSTILE[2], instructions=HOSTILE[0], completion=HOSTILE[1])
+    settings = StudyTask("rate", "t", (asked,), title=HOSTILE[2], instructions=HOSTILE[0], completion=HOSTILE[1])
     samples = [Sample("1", HOSTILE, text, (), f"secret-owl-{i}") for i, text in enumerate(HOSTILE)]
     one = person()
     page = one.open(served.invite(served.add(settings, samples)))
@@ -327,7 +327,7 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways(
 
     common: dict[str, Any] = {"language": language, "instructions": "Read.", "title": "A study"}
     asked = (Question("fit", labels=("bad", "good")), Question("wit", labels=tuple("abcde"), optional=True), SLIDER)
-    page.goto(served.invite(served.add(Task("rate", "r", asked, consent="May we?", **common), replies(1))))
+    page.goto(served.invite(served.add(StudyTask("rate", "r", asked, consent="May we?", **common), replies(1))))
     check()
     page.locator("#agree").click()
     page.locator("html[data-ready]").wait_for(state="attached")
@@ -336,7 +336,7 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways(
     check()
     one.press("?") if language == "en" else page.locator("#open-withdraw").click()
     check()
-    one.open(served.invite(served.add(Task("rate", "d", asked, **common), _dialogues())))
+    one.open(served.invite(served.add(StudyTask("rate", "d", asked, **common), _dialogues())))
     check()
     one.open(served.invite(served.add(choice_task(completion="CODE", **common), _dialogues())))
     one.press("1")

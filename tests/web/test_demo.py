@@ -15,7 +15,7 @@ from sqlalchemy import func, select
 from interloq.web.database import open_database
 from interloq.web.demo import CONSENT, make_study
 from interloq.web.schema import item
-from interloq.web.tasks import all_tasks, number_of_items
+from interloq.web.studies.tasks import all_tasks, number_of_items
 
 
 def test_the_links_open_and_nothing_is_left(tmp_path: Path) -> None:

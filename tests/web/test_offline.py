@@ -70,7 +70,7 @@ def test_a_busy_server_says_so_and_a_kept_item_can_be_continued(
         raise UnusableStudyError("study.db", "database is locked")
 
     with monkeypatch.context() as patch:
-        patch.setattr("interloq.web.assign.next_item", locked)
+        patch.setattr("interloq.web.work.assign.next_item", locked)
         page.reload()
         page.locator("html[data-ready]").wait_for()
         assert page.locator("textarea").input_value() == "typed before"

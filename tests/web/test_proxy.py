@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from interloq.web.app import Study
-from interloq.web.serve import PROXIES, Address, _config
+from interloq.web.serve import PROXIES, ServerAddress, _config
 from tests.web.conftest import KEY, Person, Served, likert_task, replies
 
 HOST, CLIENT = "rate.example.org", "203.0.113.7"
@@ -66,7 +66,7 @@ def test_cookies_links_origins_and_clients_behind_a_proxy(served: Served, root: 
     link = served.invite(served.add(likert_task(), replies(1))).replace(served.url, root)
     admin = served.invite(None).replace(served.url, root)
     served.stop()
-    address = Address("127.0.0.1", served.port, public, PROXIES)
+    address = ServerAddress("127.0.0.1", served.port, public, PROXIES)
     config = _config(Study(served.database, KEY, address.hosts, secure=True, public=public), address, access_log=False)
     config.app, config.port = watched(config.app, clients), served.port
     served.start(config)
@@ -100,7 +100,9 @@ def test_all_pages_work_below_a_path_in_a_browser(served: Served, person: Callab
     public = f"{served.url}/study"
     link, admin = (served.invite(task) for task in (served.add(likert_task(), replies(2, ["secret-owl"])), None))
     served.stop()
-    config = _config(Study(served.database, KEY, public=public), Address("127.0.0.1", served.port), access_log=False)
+    config = _config(
+        Study(served.database, KEY, public=public), ServerAddress("127.0.0.1", served.port), access_log=False
+    )
     config.port = served.port
     served.start(config)
     one = person()
@@ -122,7 +124,7 @@ def test_all_pages_work_below_a_path_in_a_browser(served: Served, person: Callab
 def test_without_a_proxy_its_headers_are_not_believed(served: Served) -> None:
     clients: list[str] = []
     served.stop()
-    address = Address("127.0.0.1", served.port)
+    address = ServerAddress("127.0.0.1", served.port)
     config = _config(Study(served.database, KEY), address, access_log=False)
     config.app, config.port = watched(config.app, clients), served.port
     served.start(config)

@@ -16,21 +16,29 @@ import uvicorn
 from interloq.errors import InputError
 from interloq.web.app import Study
 from interloq.web.database import open_database
-from interloq.web.serve import Address, _config, first_admin_link, first_lines, invitation_links, run, without_tokens
+from interloq.web.serve import (
+    ServerAddress,
+    _config,
+    first_admin_link,
+    first_lines,
+    invitation_links,
+    run,
+    without_tokens,
+)
 from tests.web.conftest import KEY, likert_task, replies, stored_task
 
 
 @pytest.mark.parametrize(
     ("address", "secret", "message"),
     [
-        (Address("0.0.0.0"), None, "can be reached from other machines"),  # noqa: S104
-        (Address("example.org"), None, "can be reached"),
-        (Address("0.0.0.0"), "env:SECRET", "not an address for links"),  # noqa: S104
-        (Address("256.1.1.1", 1), "env:SECRET", "cannot listen"),
+        (ServerAddress("0.0.0.0"), None, "can be reached from other machines"),  # noqa: S104
+        (ServerAddress("example.org"), None, "can be reached"),
+        (ServerAddress("0.0.0.0"), "env:SECRET", "not an address for links"),  # noqa: S104
+        (ServerAddress("256.1.1.1", 1), "env:SECRET", "cannot listen"),
     ],
 )
 def test_an_open_network_needs_a_secret_and_an_address(
-    tmp_path: Path, address: Address, secret: str | None, message: str
+    tmp_path: Path, address: ServerAddress, secret: str | None, message: str
 ) -> None:
     with pytest.raises(InputError, match=message):
         run(tmp_path / "study.db", address, secret=secret, new=True)
@@ -38,14 +46,14 @@ def test_an_open_network_needs_a_secret_and_an_address(
 
 def test_a_port_in_use_is_refused(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(InputError, match="cannot listen"):
-        run(tmp_path / "study.db", Address(port=taken.getsockname()[1]), new=True)
+        run(tmp_path / "study.db", ServerAddress(port=taken.getsockname()[1]), new=True)
 
 
 def test_a_misspelt_study_is_not_made(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no study .*typo\.db.*--new"):
-        run(tmp_path / "typo.db", Address(port=0))
+        run(tmp_path / "typo.db", ServerAddress(port=0))
     with pytest.raises(InputError, match="no study"):
-        invitation_links(tmp_path / "typo.db", "", Address())
+        invitation_links(tmp_path / "typo.db", "", ServerAddress())
     assert list(tmp_path.iterdir()) == []
 
 
@@ -61,7 +69,7 @@ class ClosingBot:
 
 def test_bots_are_closed_when_the_server_ends(tmp_path: Path) -> None:
     database, bot = open_database(tmp_path / "study.db"), ClosingBot()
-    config = _config(Study(database, KEY), Address(port=0), access_log=False)
+    config = _config(Study(database, KEY), ServerAddress(port=0), access_log=False)
     bots: Any = config.app.app.state.bots  # type: ignore[union-attr]
     bots._known["closing"] = bot, nullcontext()
     server = uvicorn.Server(config)
@@ -86,23 +94,23 @@ def test_a_study_without_tasks_is_reported(tmp_path: Path) -> None:
 
 
 def test_addresses() -> None:
-    assert Address("::1", 80).url("/x") == "http://[::1]:80/x"
-    public = Address("10.0.0.1", public="https://rate.example.org/")
+    assert ServerAddress("::1", 80).url("/x") == "http://[::1]:80/x"
+    public = ServerAddress("10.0.0.1", public="https://rate.example.org/")
     assert public.url("/join/x") == "https://rate.example.org/join/x"
     assert {"rate.example.org", "127.0.0.1"} < set(public.hosts)
-    assert (public.local, Address("127.0.0.2").local, Address("localhost").local) == (False, True, True)
-    assert Address(public="https://example.org/a/b/").url("/join/x") == "https://example.org/a/b/join/x"
+    assert (public.local, ServerAddress("127.0.0.2").local, ServerAddress("localhost").local) == (False, True, True)
+    assert ServerAddress(public="https://example.org/a/b/").url("/join/x") == "https://example.org/a/b/join/x"
     for bad in ("rate.example.org", "ftp://x", "https://x/../y", "https://x/?a", "https://a@x", "http://[", "https://"):
         with pytest.raises(InputError, match="not an address"):
-            Address(public=bad)
+            ServerAddress(public=bad)
     with pytest.raises(InputError, match="65,535"):
-        Address(port=70_000)
+        ServerAddress(port=70_000)
 
 
 def test_the_first_start_makes_one_link_for_administrators(tmp_path: Path) -> None:
     database = open_database(tmp_path / "study.db")
-    assert first_admin_link(database, Address()).startswith("http://127.0.0.1:8765/join/")
-    assert first_admin_link(database, Address()) == ""
+    assert first_admin_link(database, ServerAddress()).startswith("http://127.0.0.1:8765/join/")
+    assert first_admin_link(database, ServerAddress()) == ""
     database.close()
 
 
@@ -110,11 +118,11 @@ def test_invitations(tmp_path: Path) -> None:
     database = open_database(tmp_path / "study.db")
     stored_task(database, likert_task(), replies(1))
     database.close()
-    assert len(set(invitation_links(tmp_path / "study.db", "likert", Address(), number=3))) == 3
-    (link,) = invitation_links(tmp_path / "study.db", "likert", Address(), parameter="PROLIFIC_PID")
+    assert len(set(invitation_links(tmp_path / "study.db", "likert", ServerAddress(), number=3))) == 3
+    (link,) = invitation_links(tmp_path / "study.db", "likert", ServerAddress(), parameter="PROLIFIC_PID")
     assert link.endswith("?PROLIFIC_PID={{%PROLIFIC_PID%}}")
     with pytest.raises(InputError, match="from 1 to"):
-        invitation_links(tmp_path / "study.db", "likert", Address(), number=0)
+        invitation_links(tmp_path / "study.db", "likert", ServerAddress(), number=0)
 
 
 def test_the_access_log_contains_no_secrets() -> None:

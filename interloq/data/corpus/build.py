@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -19,19 +20,19 @@ import orjson
 from interloq.data.corpus import sources, threads
 from interloq.data.corpus.clean import Cleaning
 from interloq.data.corpus.clean_shard import clean_shard, done
-from interloq.data.corpus.facts import corpus_facts, part_facts, summed
+from interloq.data.corpus.facts import corpus_facts, part_facts, sum_counts
 from interloq.data.corpus.outputs import SUFFIXES, assemble, pack
-from interloq.data.corpus.settings import Settings
+from interloq.data.corpus.settings import CorpusSettings
 from interloq.data.corpus.shards import BLOCK, Logs, Shard
-from interloq.data.corpus.split import PARTS, shown
+from interloq.data.corpus.split import PARTS, format_borders
 from interloq.data.corpus.thread_range import KINDS, ThreadRange, write_range
 from interloq.data.corpus.threads import Tables
 from interloq.data.corpus.workers import cores, work
-from interloq.data.durable import discard, locked
-from interloq.data.files import read_json, write_json
-from interloq.data.folders import inside, is_free, matching
-from interloq.data.jsonl import SCHEMA
-from interloq.data.write_errors import writing
+from interloq.data.files.durable import discard, locked
+from interloq.data.files.folders import inside, is_free, matching
+from interloq.data.files.opening import read_json, write_json
+from interloq.data.files.write_errors import writing
+from interloq.data.records.jsonl import SCHEMA
 from interloq.errors import InputError, InterloqError, count
 from interloq.signature import fingerprint
 from interloq.version import __version__
@@ -45,7 +46,7 @@ BAD_LINES = "posts.rejected.jsonl"
 def build(
     inputs: Sequence[str | Path],
     output: str | Path,
-    settings: Settings | None = None,
+    settings: CorpusSettings | None = None,
     *,
     workers: int = 0,
     memory: str = MEMORY,
@@ -59,18 +60,18 @@ def build(
     `workers` is the number of processes (0: one per core), `memory` the limit of the joins, `block` the bytes of a log
     that a worker processes at a time. `fresh` removes an earlier build in the folder.
     """
-    threads.checked_memory(memory)
+    threads.check_memory(memory)
     if not 0 < block <= LARGEST_BLOCK:
         raise InputError(f"a block cannot have {count(block, 'byte')}", hint=f"give at most {LARGEST_BLOCK >> 20} MiB")
     threads.duckdb_version()
-    job = _Job(inputs, Path(output), (settings or Settings()).checked(), workers or cores(), memory, block, strict)
+    job = _Job(inputs, Path(output), (settings or CorpusSettings()).check(), workers or cores(), memory, block, strict)
     job.progress = progress or (lambda _, __: None)
     if fresh:
         job.clear()
-    known = job.finished()
-    if known is not None:
+    built = job.finished()
+    if built is not None:
         discard(job.work)  # exists if the build was killed at the very end
-        return known
+        return built
     job.begin()
     with locked(job.work / "lock"):
         facts = job.run()
@@ -87,7 +88,7 @@ class _Job:
         self,
         inputs: Sequence[str | Path],
         output: Path,
-        settings: Settings,
+        settings: CorpusSettings,
         workers: int,
         memory: str,
         block: int,
@@ -114,16 +115,17 @@ class _Job:
             with locked(self.work / "lock"):
                 pass  # no other process is building here
         for part in (*PARTS, ""):
-            for name in (f"{kind}{suffix}" for kind in KINDS for suffix in SUFFIXES.values()):
-                (self.output / part / name).unlink(missing_ok=True)
-            if part and (self.output / part).is_dir() and not any((self.output / part).iterdir()):
-                (self.output / part).rmdir()
+            folder = self.output / part
+            for kind, suffix in product(KINDS, SUFFIXES.values()):
+                (folder / f"{kind}{suffix}").unlink(missing_ok=True)
+            if part and folder.is_dir() and not any(folder.iterdir()):
+                folder.rmdir()
         for name in (BAD_LINES, "corpus.json"):
             (self.output / name).unlink(missing_ok=True)
         discard(self.work)
 
     def finished(self) -> dict[str, Any] | None:
-        """The facts of a corpus that was built here from the same logs with the same options."""
+        """Return the facts of a corpus that was built here from the same logs with the same options."""
         facts = self._facts()
         if facts is None:
             return None
@@ -140,7 +142,7 @@ class _Job:
         """Create the folder of the unfinished build, or check that an existing one belongs to this build."""
         plan = {
             "settings": self.settings.plain(),
-            "inputs": [str(path) for path in self.inputs],
+            "inputs": list(map(str, self.inputs)),
             "block": self.block,
             "version": __version__,
             "duckdb": threads.duckdb_version(),
@@ -153,11 +155,9 @@ class _Job:
                 what = "the folder has an unfinished build with other logs or other options"
                 raise InputError(what, hint="use the same logs and options, or add --fresh", where=str(self.output))
             self.clear()
-        if any(
-            Path(given).is_dir() and self.output.resolve().is_relative_to(Path(given).resolve())
-            for given in self.inputs
-        ):
-            raise InputError(f"{self.output} is in a folder of logs", hint="choose a folder outside the logs")
+        for log in map(Path, self.inputs):
+            if log.is_dir() and self.output.resolve().is_relative_to(log.resolve()):
+                raise InputError(f"{self.output} is in a folder of logs", hint="choose a folder outside the logs")
         if self.output.exists() and not self.output.is_dir():
             raise InputError(f"{self.output} is a file", hint="name a folder")
         if not is_free(self.output) and not self.work.exists():
@@ -169,13 +169,15 @@ class _Job:
             write_json(path, plan)
 
     def _is_of_worth(self) -> bool:
-        """Whether an unfinished build has kept a post; before that, its folder can be reused."""
+        """Return whether an unfinished build has kept a post; before that, its folder can be reused."""
         files = matching(self.work / "posts", "*.json")
         return any(read_json(path, hint="add --fresh").get("kept") for path in files)
 
     def _facts(self) -> dict[str, Any] | None:
         path = self.output / "corpus.json"
-        return read_json(path, hint="add --fresh") if path.exists() else None
+        if not path.exists():
+            return None
+        return read_json(path, hint="add --fresh")
 
     # ---- the stages
 
@@ -186,13 +188,13 @@ class _Job:
         with contextlib.closing(tables), _explained():
             at = self._join(tables)
             ranges = [ThreadRange(i, *place) for i, place in enumerate(threads.chunks(tables))]
-            found = threads.counts(tables, self.settings.examples)
+            joined = threads.counts(tables, self.settings.examples)
             users = threads.users_by_part(tables)
         self._write_ranges(ranges)
         source = _source(self.logs)
         names, parts = self._assemble(ranges, bool(at), source, users)
-        facts = corpus_facts(self.settings, self.logs, source, cleaned, found, parts)
-        facts["split"] = shown(at)
+        facts = corpus_facts(self.settings, self.logs, source, cleaned, joined, parts)
+        facts["split"] = format_borders(at)
         facts["files"] = [*names, *self._bad_lines(cleaned), "corpus.json"]
         write_json(self.output / "corpus.json", facts)
         return facts
@@ -211,34 +213,37 @@ class _Job:
                 elif known["digest"] != shard.digest:
                     raise _changed(", ".join(sorted({piece.name for piece in shard.pieces})))
 
-        blocks = -(-self.size // self.block) if self.size else self.workers
-        for read in work(clean_shard, tasks(), min(self.workers, blocks)):
+        workers = self.workers
+        if self.size:  # unknown for a pipe
+            workers = min(workers, -(-self.size // self.block))
+        for read in work(clean_shard, tasks(), workers):
             self.progress("cleaning posts", min(1.0, read / self.size) if self.size else 0.0)
         self._check_whole(len(numbers))
-        counts = [found for number in numbers if (found := done(folder, number))]
-        if not any(found["kept"] for found in counts):
-            raise self._nothing_left(counts)
-        return counts
+        counts_of_shards = [counts for number in numbers if (counts := done(folder, number))]
+        if not any(counts["kept"] for counts in counts_of_shards):
+            raise self._nothing_left(counts_of_shards)
+        return counts_of_shards
 
     def _check_whole(self, shards: int) -> None:
         """Check that the tables of an earlier run are of exactly these shards: a log may have changed in length."""
-        found = {"shards": shards, "source": _source(self.logs)}
+        cleaned = {"shards": shards, "source": _source(self.logs)}
         path = self.work / "cleaned.json"
         if len(matching(self.work / "posts", "*.json")) != shards:
             raise _changed(str(self.inputs[0]))
-        if path.exists() and read_json(path, hint="add --fresh") != found:
+        if path.exists() and read_json(path, hint="add --fresh") != cleaned:
             raise _changed(str(self.inputs[0]))
-        write_json(path, found)
+        write_json(path, cleaned)
 
-    def _nothing_left(self, counts: Sequence[dict[str, Any]]) -> InputError:
-        total = summed(counts, "dropped")
-        bad = sum(found["rejected"] for found in counts)
-        reasons = [f"{n} {reason}" for reason, n in total.most_common()]
+    def _nothing_left(self, counts_of_shards: Sequence[dict[str, Any]]) -> InputError:
+        reasons = [f"{n} {reason}" for reason, n in sum_counts(counts_of_shards, "dropped").most_common()]
+        bad = sum(counts["rejected"] for counts in counts_of_shards)
         if bad:
             file = matching(self.work / "posts", "*.rejected")[0]
             first = orjson.loads(file.read_bytes().split(b"\n", 1)[0])
             reasons.append(f"{count(bad, 'bad line')}, the first: {first['where']}: {first['what']}")
-        hint = f"dropped: {', '.join(reasons)}" if reasons else "check that the files contain posts"
+        hint = "check that the files contain posts"
+        if reasons:
+            hint = f"dropped: {', '.join(reasons)}"
         return InputError("no post is left after cleaning", hint=hint, where=str(self.inputs[0]))
 
     def _join(self, tables: Tables) -> tuple[int, ...]:
@@ -251,11 +256,13 @@ class _Job:
 
     def _write_ranges(self, ranges: Sequence[ThreadRange]) -> None:
         folder, ordered = self.work / "parts", self.work / "tables" / "ordered.parquet"
-        left = [chunk for chunk in ranges if not chunk.path(folder, "json").exists()]
-        options = (ordered, folder, self.settings.shape, self.settings.compression)
-        posts = sum(chunk.end - chunk.first for chunk in left)
+        posts, tasks = 0, []
+        for chunk in ranges:
+            if not chunk.path(folder, "json").exists():
+                posts += chunk.end - chunk.first
+                tasks.append((chunk, ordered, folder, self.settings.shape, self.settings.compression))
         written = 0
-        for n in work(write_range, ((chunk, *options) for chunk in left), min(self.workers, len(left))):
+        for n in work(write_range, tasks, min(self.workers, len(tasks))):
             written += n
             self.progress("writing dialogues", written / posts)
 
@@ -269,23 +276,25 @@ class _Job:
         names: list[str] = []
         parts: dict[str, Any] = {}
         for number, part in enumerate(PARTS if by_time else ("all",)):
-            own = [chunk for chunk in ranges if chunk.part == number]
+            ranges_of_part = [chunk for chunk in ranges if chunk.part == number]
             for kind in KINDS:
-                name = f"{part}/{kind}{SUFFIXES[compression]}" if by_time else f"{kind}{SUFFIXES[compression]}"
+                name = f"{kind}{SUFFIXES[compression]}"
+                if by_time:
+                    name = f"{part}/{name}"
                 header = {"kind": "pairs" if kind == "groups" else kind, "schema": SCHEMA, "part": part, "holds": kind}
                 first = orjson.dumps({**header, "signature": self.settings.signature(source)}) + b"\n"
-                pieces = [chunk.path(folder, kind) for chunk in own]
+                pieces = [chunk.path(folder, kind) for chunk in ranges_of_part]
                 assemble(self.output / name, pack(first, compression), pieces)
                 names.append(name)
             total = Counter[str]()
-            for chunk in own:
+            for chunk in ranges_of_part:
                 total.update(read_json(chunk.path(folder, "json"), hint="add --fresh"))
             parts[part] = part_facts(total, users.get(number, 0))
         return names, parts
 
     def _bad_lines(self, cleaned: Sequence[dict[str, Any]]) -> list[str]:
         """Collect the bad lines of all shards in one file, which replaces an old one."""
-        if not any(found["rejected"] for found in cleaned):
+        if not any(counts["rejected"] for counts in cleaned):
             (self.output / BAD_LINES).unlink(missing_ok=True)
             return []
         assemble(self.output / BAD_LINES, b"", matching(self.work / "posts", "*.rejected"))
@@ -298,7 +307,7 @@ def _changed(where: str) -> InputError:
 
 
 def _source(logs: Logs) -> str:
-    """Hash of the content of the logs, independent of their order and names."""
+    """Return the hash of the content of the logs, independent of their order and names."""
     return fingerprint(*sorted(logs.fingerprints.values()))
 
 

@@ -134,16 +134,15 @@ LANGUAGE_SCRIPTS: dict[str, tuple[str, ...]] = {
 
 
 def scripts_of(lang: str) -> tuple[str, ...]:
-    """The scripts in which a language is written."""
-    found = LANGUAGE_SCRIPTS.get(lang)
-    if found is None:
+    """Return the scripts in which a language is written."""
+    if lang not in LANGUAGE_SCRIPTS:
         hint = "name its scripts, for example --script Latin"
         raise InputError(f"no script known for language {lang!r}", hint=hint)
-    return found
+    return LANGUAGE_SCRIPTS[lang]
 
 
 def script_ranges(scripts: Iterable[str]) -> tuple[Range, ...]:
-    """The ranges of characters of these scripts."""
+    """Return the ranges of characters of these scripts."""
     ranges: list[Range] = []
     for name in scripts:
         if name not in SCRIPTS:
@@ -153,7 +152,7 @@ def script_ranges(scripts: Iterable[str]) -> tuple[Range, ...]:
 
 
 def in_pattern(ranges: Iterable[Range]) -> str:
-    """The ranges as the content of a character class of a pattern."""
+    """Return the ranges as the content of a character class of a pattern."""
     return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges)
 
 

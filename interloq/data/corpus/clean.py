@@ -35,6 +35,7 @@ REASONS = {
 }
 DETECTORS = ("label", "fasttext", "lingua")
 NO_TIME = -(2**63)  # marks a missing time
+PostShape = Literal["", "notice", "retweet", "quote"]
 
 
 class RawPost(NamedTuple):
@@ -46,7 +47,7 @@ class RawPost(NamedTuple):
     time: int
     reply_to: str = ""
     lang: str = ""
-    shape: Literal["", "notice", "retweet", "quote"] = ""
+    shape: PostShape = ""
     quoted: str = ""  # the id of the quoted post
 
 
@@ -63,15 +64,15 @@ class Columns(NamedTuple):
     quoted: list[str]
 
     def where(self, kept: Sequence[object]) -> Columns:
-        """The posts with a true value in `kept`."""
+        """Return the posts with a true value in `kept`."""
         return Columns(*([*compress(column, kept)] for column in self))  # type: ignore[arg-type]
 
 
 def columns_of(posts: Sequence[RawPost]) -> Columns:
-    """Posts as columns."""
-    return (
-        Columns(*(list(column) for column in zip(*posts, strict=True))) if posts else Columns(*([] for _ in range(8)))
-    )
+    """Return posts as columns."""
+    if not posts:
+        return Columns([], [], [], [], [], [], [], [])
+    return Columns(*map(list, zip(*posts, strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +109,10 @@ class Cleaning:
         characters.script_ranges(self.target_scripts())
 
     def target_scripts(self) -> tuple[str, ...]:
-        """The scripts that texts must be in; empty for any."""
-        return self.scripts or (characters.scripts_of(self.lang) if self.lang else ())
+        """Return the scripts that texts must be in; empty for any."""
+        if self.scripts or not self.lang:
+            return self.scripts
+        return characters.scripts_of(self.lang)
 
 
 # ---- texts -----------------------------------------------------------------------------------------------------------
@@ -135,7 +138,8 @@ RARE_URLS = (
     "t.co/",
 )  # in every rare URL, with a / or a w.
 _USER_REST = r"(?<![\w.+/-].)\w{1,30}(?:@[\w.-]*\w)?"
-_USER, _WIDE_USER = (re.compile(at + _USER_REST, re.ASCII) for at in ("@", "[@＠]"))
+_USER = re.compile("@" + _USER_REST, re.ASCII)
+_WIDE_USER = re.compile("[@＠]" + _USER_REST, re.ASCII)
 _HASHTAG = re.compile(r"[#＃](?<![\w&].)(\w+)")
 _QUOTED_LINE = re.compile(r"^ {0,3}>.*\n?", re.MULTILINE)
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
@@ -149,7 +153,7 @@ def unescape(text: str) -> str:
 
 
 def without_markdown(text: str) -> str:
-    """The text without quoted lines, emphasis marks, link targets and names such as /u/name."""
+    """Return the text without quoted lines, emphasis marks, link targets and names such as /u/name."""
     text = _QUOTED_LINE.sub("", text)
     text = _LINK.sub(r"\1", text)
     text = _STRESS.sub(r"\2", text)
@@ -157,12 +161,12 @@ def without_markdown(text: str) -> str:
 
 
 def without_invisible(text: str) -> str:
-    """The text without zero-width marks, direction marks and control characters."""
+    """Return the text without zero-width marks, direction marks and control characters."""
     return _INVISIBLE.sub("", text)
 
 
 def without_urls(text: str) -> str:
-    """The text without https://… and rarer forms such as www.… and t.co/…"""
+    """Return the text without https://… and rarer forms such as www.… and t.co/…"""
     return without_rare_urls(without_common_urls(text))
 
 
@@ -177,8 +181,10 @@ def without_rare_urls(text: str) -> str:
 
 
 def without_users(text: str) -> str:
-    """The text without @names; addresses such as ann@example.org are kept."""
-    return (_WIDE_USER if "＠" in text else _USER).sub(" ", text)
+    """Return the text without @names; addresses such as ann@example.org are kept."""
+    if "＠" in text:
+        return _WIDE_USER.sub(" ", text)
+    return _USER.sub(" ", text)
 
 
 def without_hashtags(text: str) -> str:
@@ -192,29 +198,33 @@ def with_plain_hashtags(text: str) -> str:
 
 
 def without_emoji(text: str) -> str:
-    """The text without pictographs and their joiners, flags, and keycaps with their digits."""
+    """Return the text without pictographs and their joiners, flags, and keycaps with their digits."""
     if "\u20e3" in text:
         text = _KEYCAP.sub(" ", text)
     return _EMOJI.sub(" ", text)
 
 
 def single_spaces(text: str) -> str:
-    """The text with single spaces for any white space, and none at the ends."""
+    """Return the text with single spaces for any white space, and none at the ends."""
     return " ".join(text.split())
 
 
 def shorter_letters(text: str, most: int = 3) -> str:
     """Shorten repeats of one to four characters to `most`: `soooooo` → `sooo`. Numbers are kept."""
-    return _letters(most).sub(r"\1" * most, text) if most else text
+    if not most:
+        return text
+    return _letters(most).sub(r"\1" * most, text)
 
 
 def shorter_words(text: str, most: int = 3) -> str:
     """Shorten repeats of a word to `most`: `no no no no no` → `no no no`."""
-    return _words(most).sub(" ".join([r"\1"] * most), text) if most else text
+    if not most:
+        return text
+    return _words(most).sub(" ".join([r"\1"] * most), text)
 
 
 def clean_text(text: str, cleaning: Cleaning) -> str:
-    """The text after all filters, in their order."""
+    """Return the text after all filters, in their order."""
     text = unescape(text)
     if cleaning.markdown:
         text = without_markdown(text)
@@ -223,8 +233,10 @@ def clean_text(text: str, cleaning: Cleaning) -> str:
         text = without_urls(text)
     if cleaning.users:
         text = without_users(text)
-    if cleaning.hashtags != "keep":
-        text = without_hashtags(text) if cleaning.hashtags == "remove" else with_plain_hashtags(text)
+    if cleaning.hashtags == "remove":
+        text = without_hashtags(text)
+    elif cleaning.hashtags != "keep":
+        text = with_plain_hashtags(text)
     if cleaning.emoji:
         text = without_emoji(text)
     text = single_spaces(text)
@@ -238,7 +250,7 @@ def normalised(text: str) -> str:
 
 
 def bare(text: str) -> str:
-    """A normalised text without digits: equal for posts that differ only in numbers."""
+    """Return a normalised text without digits: equal for posts that differ only in numbers."""
     return _DIGITS.sub("", text)
 
 
@@ -264,7 +276,7 @@ def _not_of_words() -> re.Pattern[str]:
 
 
 def script_share(text: str, scripts: tuple[str, ...]) -> float:
-    """Share of the characters, except white space, in these scripts."""
+    """Return the share of the characters, except white space, in these scripts."""
     inside = len(_not_of_scripts(scripts).sub("", text))
     return inside / max(1, len(text) - text.count(" "))
 
@@ -275,38 +287,44 @@ def _not_of_scripts(scripts: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def reason_of_post(post: RawPost, cleaning: Cleaning) -> str:
-    """Why a post is dropped regardless of its text; empty if it is not."""
+    """Return why a post is dropped regardless of its text; empty if it is not."""
     if post.shape in ("notice", "retweet"):
         return post.shape
     if post.shape == "quote" and cleaning.quotes == "drop" and not post.reply_to:
         return "quote"
     if not post.user:
         return "no_user"
-    return "no_time" if cleaning.need_time and post.time == NO_TIME else ""
+    if cleaning.need_time and post.time == NO_TIME:
+        return "no_time"
+    return ""
 
 
 def reason_of_text(text: str, cleaning: Cleaning) -> str:
-    """Why a post with this clean text is dropped; languages are checked in `langid.py`."""
+    """Return why a post with this clean text is dropped; languages are checked in `langid.py`."""
     if not text:
         return "empty"
     if len(text) < cleaning.min_characters:
         return "short"
     scripts = cleaning.target_scripts()
-    return "script" if scripts and script_share(text, scripts) < cleaning.script_share else ""
+    if scripts and script_share(text, scripts) < cleaning.script_share:
+        return "script"
+    return ""
 
 
 def clean_post(post: RawPost, cleaning: Cleaning) -> tuple[str, str]:
-    """The clean text, or the reason to drop the post (except its language); one of the two is empty."""
+    """Return the clean text, or the reason to drop the post (except its language); one of the two is empty."""
     reason = reason_of_post(post, cleaning)
     if reason:
         return "", reason
     text = clean_text(post.text, cleaning)
     reason = reason_of_text(text, cleaning)
-    return ("", reason) if reason else (text, "")
+    if reason:
+        return "", reason
+    return text, ""
 
 
 def replied_to(post: RawPost, cleaning: Cleaning) -> str:
-    """The id of the post that it answers; with `quotes="reply"`, a quote answers the quoted post."""
+    """Return the id of the post that it answers; with `quotes="reply"`, a quote answers the quoted post."""
     if not post.reply_to and post.shape == "quote" and cleaning.quotes == "reply":
         return post.quoted
     return post.reply_to

@@ -26,8 +26,8 @@ from interloq.data.corpus.clean import NO_TIME, Cleaning, Columns, RawPost, bare
 from interloq.data.corpus.formats import read_batches
 from interloq.data.corpus.langid import of_language
 from interloq.data.corpus.shards import Shard
-from interloq.data.durable import atomic_path, write_atomically
-from interloq.data.files import read_json
+from interloq.data.files.durable import atomic_path, write_atomically
+from interloq.data.files.opening import read_json
 from interloq.errors import InputError
 
 SHOWN = 200  # characters of an example's text
@@ -48,9 +48,11 @@ class Cleaned:
 
 
 def done(folder: Path, number: int) -> dict[str, Any] | None:
-    """The counts of a finished shard."""
+    """Return the counts of a finished shard."""
     path = folder / f"{number:06}.json"
-    return read_json(path) if path.exists() else None
+    if not path.exists():
+        return None
+    return read_json(path)
 
 
 def clean_shard(shard: Shard, cleaning: Cleaning, folder: Path, examples: int, strict: bool) -> int:
@@ -107,16 +109,17 @@ def _reasons(posts: Columns, cleaning: Cleaning) -> list[str]:
 
 
 def _without(posts: Columns, reasons: Sequence[str], texts: Sequence[str], cleaned: Cleaned) -> Columns:
-    """The posts without a reason to be dropped; the others are counted, and some kept as examples."""
+    """Return the posts without a reason to be dropped; the others are counted, and some kept as examples."""
     if not any(reasons):
         return posts
     for reason, count in Counter(reasons).items():
         if reason:
             cleaned.dropped[reason] += count
-            rows = (row for row, why in enumerate(reasons) if why == reason)
-            found = [(posts.id[row], posts.user[row], texts[row]) for row in rows]
-            known = cleaned.examples.get(reason, [])
-            cleaned.examples[reason] = heapq.nsmallest(cleaned.shown, [*known, *found])
+            examples = cleaned.examples.get(reason, [])
+            for row, why in enumerate(reasons):
+                if why == reason:
+                    examples.append((posts.id[row], posts.user[row], texts[row]))
+            cleaned.examples[reason] = heapq.nsmallest(cleaned.shown, examples)
     return posts.where([not reason for reason in reasons])
 
 
@@ -136,13 +139,14 @@ def _keep(posts: Columns, cleaning: Cleaning, cleaned: Cleaned) -> None:
 
 
 def _rejected(where: str, line: bytes, error: InputError) -> bytes:
-    """A line for the file of bad lines, in the format of `jsonl.py`; a very long line is truncated."""
+    """Return a line for the file of bad lines, in the format of `jsonl.py`; a very long line is truncated."""
     record: dict[str, Any] = {"where": where, "what": error.what, "hint": error.hint}
+    is_cut = len(line) > KEPT_OF_LINE
     try:
-        record["line"] = line[:KEPT_OF_LINE].decode("utf-8", "strict" if len(line) <= KEPT_OF_LINE else "ignore")
+        record["line"] = line[:KEPT_OF_LINE].decode("utf-8", "ignore" if is_cut else "strict")
     except UnicodeDecodeError:
         record["base64"] = base64.b64encode(line[:KEPT_OF_LINE]).decode()
-    if len(line) > KEPT_OF_LINE:
+    if is_cut:
         record["cut_to"] = KEPT_OF_LINE
     return orjson.dumps(record) + b"\n"
 
@@ -157,7 +161,7 @@ def _write(shard: Shard, cleaned: Cleaned, folder: Path) -> None:
         "kept": len(cleaned.columns["id"]),
         "rejected": len(cleaned.rejected),
         "dropped": dict(sorted(cleaned.dropped.items())),
-        "examples": {reason: list(_shown(found)) for reason, found in sorted(cleaned.examples.items())},
+        "examples": {reason: list(_shown(examples)) for reason, examples in sorted(cleaned.examples.items())},
     }
     write_atomically(folder / f"{shard.number:06}.json", orjson.dumps(counts))
 
@@ -169,7 +173,9 @@ def _shown(examples: Sequence[tuple[str, str, str]]) -> Iterator[dict[str, str]]
 
 def cut(text: str) -> str:
     """Text of limited length."""
-    return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
+    if len(text) <= SHOWN:
+        return text
+    return text[: SHOWN - 1] + "…"
 
 
 def _write_table(number: int, columns: dict[str, list[Any]], path: Path) -> None:
@@ -177,7 +183,8 @@ def _write_table(number: int, columns: dict[str, list[Any]], path: Path) -> None
     import duckdb
 
     count = len(columns["id"])
-    arrays = {name: np.array(values, dtype=np.int64 if name == "time" else object) for name, values in columns.items()}
+    arrays: dict[str, Any] = {name: np.array(values, dtype=object) for name, values in columns.items()}
+    arrays["time"] = np.array(columns["time"], dtype=np.int64)
     arrays["place"] = np.arange(number << 32, (number << 32) + count)  # the number of a post
     connection = _connection()
     connection.register("arrays", arrays)
@@ -196,7 +203,7 @@ FROM arrays
 
 @cache
 def _connection() -> Any:
-    """One connection per process, because opening one takes longer than writing a thousand posts."""
+    """Return one connection per process, because opening one takes longer than writing a thousand posts."""
     import duckdb
 
     return duckdb.connect(config={"threads": 1})

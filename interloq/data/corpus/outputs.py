@@ -8,18 +8,20 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from interloq.data.durable import atomic_file
+from interloq.data.files.durable import atomic_file
 
 SUFFIXES = {"zst": ".jsonl.zst", "gz": ".jsonl.gz", "none": ".jsonl"}
 
 
 def pack(data: bytes, compression: str) -> bytes:
-    """One compressed piece; several concatenated pieces are a valid compressed file."""
+    """Return one compressed piece; several concatenated pieces are a valid compressed file."""
     if compression == "zst":
         import zstandard
 
         return zstandard.ZstdCompressor(level=3).compress(data)
-    return gzip.compress(data, mtime=0) if compression == "gz" else data
+    if compression == "gz":
+        return gzip.compress(data, mtime=0)
+    return data
 
 
 def assemble(path: Path, first: bytes, pieces: Sequence[Path]) -> None:

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import chain
 from pathlib import Path
 
 from interloq.data.corpus.dialogues import pairs_of_dialogue
-from interloq.data.jsonl import Rejected, read, write
-from interloq.data.overwriting import refuse_overwriting
+from interloq.data.files.overwriting import refuse_overwriting
+from interloq.data.records.jsonl import Rejected, read, write
 
 
 def pairs_file(
@@ -21,5 +22,6 @@ def pairs_file(
 ) -> int:
     """Write the pairs of all dialogues and return their number; bad lines and `columns` are as in `interloq.read`."""
     refuse_overwriting([output], [dialogues])
-    found = read(dialogues, kind="dialogues", strict=strict, on_reject=on_reject, columns=columns)
-    return write(output, (pair for each in found for pair in pairs_of_dialogue(each)), kind="pairs", holds="pairs")
+    records = read(dialogues, kind="dialogues", strict=strict, on_reject=on_reject, columns=columns)
+    pairs = chain.from_iterable(map(pairs_of_dialogue, records))
+    return write(output, pairs, kind="pairs", holds="pairs")

@@ -39,36 +39,41 @@ class Scan:
         self.starts = np.concatenate(([0], self.ends[:-1] + 1))
 
     def rows(self, places: Rows) -> Rows:
-        """The texts that contain these positions."""
-        return np.unique(np.searchsorted(self.ends, places)) if len(places) else places
+        """Return the texts that contain these positions."""
+        if not len(places):
+            return places
+        return np.unique(np.searchsorted(self.ends, places))
 
 
 def judged_texts(texts: Sequence[str], cleaning: Cleaning) -> tuple[list[str], list[str]]:
     """`clean_text` of every text, and `reason_of_text` of the results."""
-    plain = [text.isascii() for text in texts]
-    if all(plain) or not any(plain):
+    is_ascii = list(map(str.isascii, texts))
+    if all(is_ascii) or not any(is_ascii):
         return _judged(texts, cleaning)
-    kinds = [[row for row, is_ascii in enumerate(plain) if is_ascii is kind] for kind in (True, False)]
     cleaned, reasons = [""] * len(texts), [""] * len(texts)
-    for rows in kinds:
-        own_texts, own_reasons = _judged([texts[row] for row in rows], cleaning)
-        for row, text, reason in zip(rows, own_texts, own_reasons, strict=True):
+    for kind in (True, False):
+        rows = [row for row, plain in enumerate(is_ascii) if plain is kind]
+        texts_of_kind, reasons_of_kind = _judged([texts[row] for row in rows], cleaning)
+        for row, text, reason in zip(rows, texts_of_kind, reasons_of_kind, strict=True):
             cleaned[row], reasons[row] = text, reason
     return cleaned, reasons
 
 
 def normalised_texts(texts: Sequence[str]) -> list[str]:
     """`normalised` of every clean text."""
+    if not texts:
+        return []
     joined = "\n".join(texts)  # clean texts have no line ends
     if joined.isascii():
-        return joined.lower().encode().translate(None, _ascii_of_no_word()).decode().split("\n") if texts else []
+        return joined.lower().encode().translate(None, _ascii_of_no_word()).decode().split("\n")
     rows = [row for row, text in enumerate(texts) if not text.isascii()]
-    found = (
-        [""] * len(texts) if len(rows) == len(texts) else normalised_texts([t if t.isascii() else "" for t in texts])
-    )
+    ascii_texts = list(texts)
+    for row in rows:
+        ascii_texts[row] = ""
+    normal = normalised_texts(ascii_texts)
     for row, text in zip(rows, _normalised([texts[row] for row in rows]), strict=True):
-        found[row] = text
-    return found
+        normal[row] = text
+    return normal
 
 
 def _normalised(texts: Sequence[str]) -> list[str]:
@@ -85,9 +90,12 @@ def _judged(texts: Sequence[str], cleaning: Cleaning) -> tuple[list[str], list[s
     _remove(cleaned, cleaning)
     scan = Scan(cleaned)
     shortened = _shorten(cleaned, scan, cleaning)
-    reasons = ["" if len(text) >= cleaning.min_characters else "short" if text else "empty" for text in cleaned]
-    if cleaning.min_characters < 1:
-        reasons = ["" if text else "empty" for text in cleaned]
+    reasons = [""] * len(cleaned)
+    for row, text in enumerate(cleaned):
+        if not text:
+            reasons[row] = "empty"
+        elif len(text) < cleaning.min_characters:
+            reasons[row] = "short"
     scripts = cleaning.target_scripts()
     if scripts:
         shares = _shares(scan, scripts)
@@ -123,16 +131,17 @@ def _remove(texts: list[str], cleaning: Cleaning) -> None:
         _apply(texts, flags, RARE_URL, _without_rare_urls)
     if cleaning.users:
         _apply_joined(texts, flags, AT, clean.without_users)
-    if cleaning.hashtags != "keep":
-        work = clean.without_hashtags if cleaning.hashtags == "remove" else clean.with_plain_hashtags
-        _apply_joined(texts, flags, HASH, work)
+    if cleaning.hashtags == "remove":
+        _apply_joined(texts, flags, HASH, clean.without_hashtags)
+    elif cleaning.hashtags != "keep":
+        _apply_joined(texts, flags, HASH, clean.with_plain_hashtags)
     if cleaning.emoji:
         _apply_joined(texts, flags, EMOJI, clean.without_emoji)
     _without_double_spaces(texts, flags)
 
 
 def _flags(scan: Scan) -> Flags:
-    """The filters that could apply to each text, as flags."""
+    """Return the filters that could apply to each text, as flags."""
     flags = np.bitwise_or.reduceat(_table()[scan.codes], scan.starts).astype(np.uint16)
     spaces = (scan.codes == 32) | (scan.codes == ord(END))
     flags[scan.rows(np.flatnonzero(spaces[:-1] & spaces[1:]))] |= SPACE
@@ -179,12 +188,14 @@ def _without_double_spaces(texts: list[str], flags: Flags) -> None:
     """`single_spaces` of changed texts, in which all white space is spaces."""
     for row in np.flatnonzero(flags & CHANGED).tolist():
         text = texts[row].strip()
-        texts[row] = " ".join(text.split()) if "  " in text else text
+        if "  " in text:
+            text = " ".join(text.split())
+        texts[row] = text
 
 
 @cache
 def _table() -> NDArray[np.uint8]:
-    """The flags that a character sets."""
+    """Return the flags that a character sets."""
     table = np.zeros(characters.TOP, dtype=np.uint8)
     for text, bit in (("&", AMPERSAND), ("/", SLASH), ("@＠", AT), ("#＃", HASH), (MARKDOWN_CHARACTERS, MARKDOWN)):
         characters.mark(table, [(ord(character), ord(character)) for character in text], bit)
@@ -199,8 +210,10 @@ def _table() -> NDArray[np.uint8]:
 
 def _shorten(texts: list[str], scan: Scan, cleaning: Cleaning) -> set[int]:
     """Shorten repeats in place; returns the rows that were checked."""
-    letters = _shorten_letters(texts, scan, cleaning.repeated_letters) if cleaning.repeated_letters else []
+    letters: list[int] = []
     words: set[int] = set()
+    if cleaning.repeated_letters:
+        letters = _shorten_letters(texts, scan, cleaning.repeated_letters)
     if cleaning.repeated_words:
         words |= set(scan.rows(_same_words(scan.codes, cleaning.repeated_words)).tolist())
         if letters:  # `nooooo nooo noooo nooo` is now a repeated word
@@ -223,22 +236,22 @@ def _shorten_letters(texts: list[str], scan: Scan, most: int) -> list[int]:
     for row, i, j in zip(rows.tolist(), begin.tolist(), end.tolist(), strict=True):
         text = texts[row]
         texts[row] = text[:i] + clean.shorter_letters(text[i:j], most) + text[j:]
-    found: list[int] = rows.tolist()
-    return found
+    shortened: list[int] = rows.tolist()
+    return shortened
 
 
 def _periodic(codes: Codes, most: int) -> Rows:
-    """Positions at which a unit of one to four characters is followed by `most` repeats."""
-    found = np.zeros(len(codes), dtype=bool)
+    """Return positions at which a unit of one to four characters is followed by `most` repeats."""
+    repeated = np.zeros(len(codes), dtype=bool)
     for unit in range(1, 5):
         same = codes[:-unit] == codes[unit:]
         runs = _runs(same, most * unit)
-        found[: len(runs)] |= runs
-    return np.flatnonzero(found)
+        repeated[: len(runs)] |= runs
+    return np.flatnonzero(repeated)
 
 
 def _runs(truth: NDArray[np.bool_], length: int) -> NDArray[np.bool_]:
-    """Starts of `length` consecutive true values; windows are doubled, so few passes are needed."""
+    """Return the starts of `length` consecutive true values; windows are doubled, so few passes are needed."""
     have = 1
     while have < length and len(truth):
         step = min(have, length - have)
@@ -248,7 +261,7 @@ def _runs(truth: NDArray[np.bool_], length: int) -> NDArray[np.bool_]:
 
 
 def _same_words(codes: Codes, most: int) -> Rows:
-    """Positions of words followed by `most` similar ones: of equal length, first and last letter."""
+    """Return positions of words followed by `most` similar ones: of equal length, first and last letter."""
     gaps = np.flatnonzero((codes == 32) | (codes == ord(END)))
     starts = np.concatenate(([0], gaps[:-1] + 1))
     lengths = gaps - starts

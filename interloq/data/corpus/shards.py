@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO
 
-from interloq.data import files
 from interloq.data.corpus.formats import WHOLE, check_format, guess_format, is_list, names_in, read_piece
 from interloq.data.corpus.logs import Piece, Reject
 from interloq.data.corpus.logs.named_fields import choose_fields
-from interloq.data.corpus.sources import Source, damage_named, opened
+from interloq.data.corpus.sources import LogSource, damage_named, open_logs
 from interloq.data.corpus.times import iso
-from interloq.data.files import plain_suffix
+from interloq.data.files import opening as files
+from interloq.data.files.opening import plain_suffix
 from interloq.errors import InputError
 from interloq.records import Post
 
@@ -48,11 +48,11 @@ class Logs:
     passed_over: list[str] = field(default_factory=list)
 
     def shards(self) -> Iterator[Shard]:
-        """The shards; small files share one."""
+        """Yield the shards; small files share one."""
         pieces: list[Piece] = []
         number = size = read = 0
         self._finished, self._current = hashlib.sha256(), hashlib.sha256()
-        for source in opened(self.inputs):
+        for source in open_logs(self.inputs):
             for piece in self._pieces(source):
                 pieces.append(piece)
                 size += len(piece.data)
@@ -63,7 +63,7 @@ class Logs:
         if pieces:
             yield Shard(number, tuple(pieces), read, self._digest())
 
-    def _pieces(self, source: Source) -> Iterator[Piece]:
+    def _pieces(self, source: LogSource) -> Iterator[Piece]:
         with damage_named(source.name):
             head = _first_bytes(source.stream)
         plan = self._plan(source, head)
@@ -79,20 +79,21 @@ class Logs:
         self._finished.update(self._current.digest())
 
     def _digest(self) -> str:
-        """Hash of the finished files and of what was read of the current one."""
+        """Return the hash of the finished files and of what was read of the current one."""
         hashed = self._finished.copy()
         hashed.update(self._current.digest())
         return hashed.hexdigest()[:16]
 
-    def _plan(self, source: Source, head: bytes) -> Piece | None:
-        """A piece without data that says how to read the file; None if it has no posts."""
+    def _plan(self, source: LogSource, head: bytes) -> Piece | None:
+        """Return a piece without data that says how to read the file; None if it has no posts."""
         if head.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise InputError("the file is in UTF-16", hint="save it as UTF-8", where=source.name)
         suffix = plain_suffix(source.name)
         format = self.format
         if format == "auto":
             format = guess_format(head, suffix)
-            format = "posts" if format and format != "table" and self.fields else format  # no other has named fields
+            if self.fields and format not in ("", "table"):
+                format = "posts"  # no other has named fields
         elif format == "posts" and suffix in (".csv", ".tsv"):
             format = "table"
         if not format:
@@ -104,13 +105,15 @@ class Logs:
         plan = Piece(source.name, format, b"", links=source.links, whole=whole)
         if format == "posts":
             return replace(plan, fields=choose_fields(names_in(head), self.fields, source.name))
-        return _of_table(plan, head, suffix, self.fields) if format == "table" else plan
+        if format == "table":
+            return _of_table(plan, head, suffix, self.fields)
+        return plan
 
 
 def read_posts(
     inputs: Sequence[str | Path], *, format: str = "auto", fields: Mapping[str, str] | None = None, reject: Reject
 ) -> Iterator[Post]:
-    """The posts of logs as records, uncleaned; bad lines go to `reject`."""
+    """Yield the posts of logs as records, uncleaned; bad lines go to `reject`."""
     for shard in Logs(inputs, check_format(format), fields or {}).shards():
         for piece in shard.pieces:
             for raw in read_piece(piece, reject):
@@ -118,7 +121,7 @@ def read_posts(
 
 
 def _first_bytes(stream: IO[bytes]) -> bytes:
-    """The start of a file, or all of a shorter one, read repeatedly because pipes give parts."""
+    """Return the start of a file, or all of a shorter one, read repeatedly because pipes give parts."""
     head = b""
     while len(head) < HEAD and (more := stream.read(HEAD - len(head))):
         head += more
@@ -173,7 +176,7 @@ def _lines(plan: Piece, rest: bytes, stream: IO[bytes], block: int, end: Callabl
 
 
 def _after_line(stream: IO[bytes]) -> bytes:
-    """The data after the next line end; the rest of the line is skipped in pieces."""
+    """Return the data after the next line end; the rest of the line is skipped in pieces."""
     while more := stream.read(BLOCK):
         at = more.find(b"\n")
         if at >= 0:
@@ -182,7 +185,7 @@ def _after_line(stream: IO[bytes]) -> bytes:
 
 
 def _end_of_rows(data: bytes) -> int:
-    """The end of the last complete row: line ends inside quotes do not count, unless a quote is never closed."""
+    """Return the end of the last complete row: line ends inside quotes do not count, unless a quote is never closed."""
     at, inside = len(data), data.count(b'"') % 2
     while (end := data.rfind(b"\n", 0, at)) >= 0:
         inside ^= data.count(b'"', end, at) % 2

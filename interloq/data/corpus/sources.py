@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from interloq.data.archives import is_archive, members, opened_archive, small_member
-from interloq.data.compression import COMPRESSED, damage, decompressed
-from interloq.data.files import plain_suffix, read_small
+from interloq.data.files.archives import is_archive, members, opened_archive, small_member
+from interloq.data.files.compression import COMPRESSED, damage, decompressed
+from interloq.data.files.opening import plain_suffix, read_small
 from interloq.errors import InputError
 
 SUFFIXES = (".jsonl", ".json", ".ndjson", ".csv", ".tsv", ".txt", ".log", "")
@@ -26,7 +26,7 @@ _WINDOW = 2**31  # Reddit's dumps are compressed with the largest window
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class LogSource:
     """An open file: `tell` gives the number of bytes of the input on disk that have been read."""
 
     name: str
@@ -37,32 +37,38 @@ class Source:
 
 
 def total_size(inputs: Sequence[str | Path]) -> int:
-    """Bytes on disk; 0 for a pipe."""
+    """Return the bytes on disk; 0 for a pipe."""
     return sum(path.stat().st_size for path in on_disk(inputs))
 
 
 def on_disk(inputs: Sequence[str | Path]) -> list[Path]:
-    """The files on disk, including those in folders."""
-    found: list[Path] = []
-    for given in inputs:
-        if str(given) == "-":
+    """Return the files on disk, including those in folders."""
+    files: list[Path] = []
+    for log in inputs:
+        if str(log) == "-":
             continue
-        path = Path(given)
+        path = Path(log)
         if not path.exists():
             raise InputError(f"no file or folder {str(path)!r}", hint="check the path")
-        found += _in_folder(path) if path.is_dir() else [path]
-    return found
+        if path.is_dir():
+            files += _in_folder(path)
+        else:
+            files.append(path)
+    return files
 
 
-def opened(inputs: Sequence[str | Path]) -> Iterator[Source]:
-    """Every file of the inputs, open, one after another."""
+def open_logs(inputs: Sequence[str | Path]) -> Iterator[LogSource]:
+    """Yield every file of the inputs, open, one after another."""
     done = 0
-    for given in inputs:
-        if str(given) == "-":
-            yield Source("-", True, sys.stdin.buffer, lambda: 0)
+    for log in inputs:
+        if str(log) == "-":
+            yield LogSource("-", True, sys.stdin.buffer, lambda: 0)
             continue
-        for path in on_disk([given]):
-            yield from _members(path, done) if is_archive(path) else _alone(path, done, named=path == Path(given))
+        for path in on_disk([log]):
+            if is_archive(path):
+                yield from _members(path, done)
+            else:
+                yield from _alone(path, done, named=path == Path(log))
             done += path.stat().st_size
 
 
@@ -75,7 +81,7 @@ def damage_named(name: str) -> Iterator[None]:
         raise InputError(f"the file is damaged or truncated: {error}", hint="copy it again", where=name) from error
 
 
-def _alone(path: Path, done: int, *, named: bool) -> Iterator[Source]:
+def _alone(path: Path, done: int, *, named: bool) -> Iterator[LogSource]:
     try:
         file = path.open("rb")
     except OSError as error:
@@ -83,35 +89,40 @@ def _alone(path: Path, done: int, *, named: bool) -> Iterator[Source]:
     with file, decompressed(file, path.suffix.lower(), window=_WINDOW) as stream:
         beside = path.with_name(_stem(path.name) + ANNOTATION)
         links = read_small(beside) if beside.exists() else b""
-        yield Source(str(path), named, stream, lambda: done + file.tell(), links)
+        yield LogSource(str(path), named, stream, lambda: done + file.tell(), links)
 
 
-def _members(path: Path, done: int) -> Iterator[Source]:
-    """The regular files of an archive in its order; nothing is unpacked, and links are not followed."""
+def _members(path: Path, done: int) -> Iterator[LogSource]:
+    """Yield the regular files of an archive in its order; nothing is unpacked, and links are not followed."""
     with damage_named(str(path)), opened_archive(path) as (archive, tell):
-        found = list(members(archive, path))
-        links = {_stem(m.name): small_member(archive, m, path) for m in found if m.name.endswith(ANNOTATION)}
-        names = {member.name for member in found}
-        for member in found:
-            inner = archive.extractfile(member) if _wanted(member.name, names) else None
-            if inner is not None:
+        all_members = list(members(archive, path))
+        names = {member.name for member in all_members}
+        links = {}
+        for member in all_members:
+            if member.name.endswith(ANNOTATION):
+                links[_stem(member.name)] = small_member(archive, member, path)
+        for member in all_members:
+            if _wanted(member.name, names) and (inner := archive.extractfile(member)) is not None:
                 with decompressed(inner, Path(member.name).suffix.lower(), window=_WINDOW) as stream:
                     annotation = links.get(_stem(member.name), b"")
-                    yield Source(f"{path}/{member.name}", False, stream, lambda: done + tell(), annotation)
+                    yield LogSource(f"{path}/{member.name}", False, stream, lambda: done + tell(), annotation)
 
 
 def _in_folder(folder: Path) -> list[Path]:
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
-    files = [path for path in files if not any(part.startswith(".") for part in path.relative_to(folder).parts)]
+    files = []
+    for path in sorted(folder.rglob("*")):
+        is_hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+        if path.is_file() and not path.is_symlink() and not is_hidden:
+            files.append(path)
     names = {path.as_posix() for path in files}
-    found = [path for path in files if is_archive(path) or _wanted(path.as_posix(), names)]
-    if not found:
+    logs = [path for path in files if is_archive(path) or _wanted(path.as_posix(), names)]
+    if not logs:
         raise InputError(f"no logs in the folder {str(folder)!r}", hint=f"logs end in {' '.join(SUFFIXES[:-1])}")
-    return found
+    return logs
 
 
 def _wanted(name: str, names: set[str]) -> bool:
-    """Whether a file of a folder or archive may have posts."""
+    """Return whether a file of a folder or archive may have posts."""
     base = PurePosixPath(name).name
     if base.startswith(".") or base.endswith(_PASSED_OVER):
         return False

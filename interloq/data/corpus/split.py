@@ -47,7 +47,7 @@ class Split:
 
 
 def borders(split: Split, histogram: Histogram) -> tuple[int, ...]:
-    """The times at which dev and test start; empty if the corpus is not split."""
+    """Return the times at which dev and test start; empty if the corpus is not split."""
     if split.dev_from:
         return microseconds(split.dev_from), microseconds(split.test_from)
     if not split.shares:
@@ -56,7 +56,7 @@ def borders(split: Split, histogram: Histogram) -> tuple[int, ...]:
 
 
 def border_at(share: float, histogram: Histogram) -> int:
-    """The second before which this share of the threads starts.
+    """Return the second before which this share of the threads starts.
 
     `histogram(width, first, last)` counts threads by their start, in steps of `width` microseconds between two times:
     first days, then the seconds of one day, so that few numbers are kept in memory.
@@ -64,14 +64,18 @@ def border_at(share: float, histogram: Histogram) -> int:
     days = sorted(histogram(DAY, None, None))
     wanted = share * sum(count for _, count in days)
     day, before = _reached(days, wanted, 0)
+    if not days:
+        return 0
     if day is None:
-        return (days[-1][0] + 1) * DAY if days else 0
+        return (days[-1][0] + 1) * DAY
     second, _ = _reached(sorted(histogram(SECOND, day * DAY, (day + 1) * DAY)), wanted, before)
-    return (day + 1) * DAY if second is None else second * SECOND
+    if second is None:
+        return (day + 1) * DAY
+    return second * SECOND
 
 
 def _reached(steps: Sequence[tuple[int, int]], wanted: float, before: int) -> tuple[int | None, int]:
-    """The step at which the running sum passes a value, and the sum before it."""
+    """Return the step at which the running sum passes a value, and the sum before it."""
     for step, count in steps:
         if before + count > wanted:
             return step, before
@@ -79,6 +83,6 @@ def _reached(steps: Sequence[tuple[int, int]], wanted: float, before: int) -> tu
     return None, before
 
 
-def shown(at: Sequence[int]) -> dict[str, str]:
-    """The borders as text."""
+def format_borders(at: Sequence[int]) -> dict[str, str]:
+    """Return the borders as text."""
     return {f"{part}_from": iso(time) for part, time in zip(PARTS[1:], at, strict=False) if time != NO_TIME}

@@ -14,10 +14,10 @@ from typing import Any
 import orjson
 
 from interloq.data.corpus.clean import NO_TIME
-from interloq.data.corpus.dialogues import Shape, Thread, ThreadPost, dialogues_of, group_of, pairs_of
+from interloq.data.corpus.dialogues import DialogueShape, Thread, ThreadPost, dialogues_of, group_of, pairs_of
 from interloq.data.corpus.outputs import pack
 from interloq.data.corpus.threads import read_lines
-from interloq.data.durable import write_atomically
+from interloq.data.files.durable import write_atomically
 from interloq.records import Dialogue, Pair
 
 KINDS = ("dialogues", "pairs", "groups")
@@ -33,11 +33,11 @@ class ThreadRange:
     end: int
 
     def path(self, folder: Path, kind: str) -> Path:
-        """The file for its records of one kind."""
+        """Return the file for its records of one kind."""
         return folder / f"{self.part}-{self.number:06}.{kind}"
 
 
-def write_range(chunk: ThreadRange, ordered: Path, folder: Path, shape: Shape, compression: str) -> int:
+def write_range(chunk: ThreadRange, ordered: Path, folder: Path, shape: DialogueShape, compression: str) -> int:
     """Write the records of a range, then the counts; returns the number of posts."""
     lines: dict[str, list[bytes]] = {kind: [] for kind in KINDS}
     counts: Counter[str] = Counter(dict.fromkeys(COUNTED, 0))
@@ -52,7 +52,7 @@ def write_range(chunk: ThreadRange, ordered: Path, folder: Path, shape: Shape, c
 COUNTED = ("threads", "posts", "dialogues", "turns", "turn_characters", "pairs", "groups", "group_pairs")
 
 
-def _walk(thread: Thread, shape: Shape, lines: dict[str, list[bytes]], counts: Counter[str]) -> None:
+def _walk(thread: Thread, shape: DialogueShape, lines: dict[str, list[bytes]], counts: Counter[str]) -> None:
     counts["threads"] += 1
     counts["posts"] += len(thread.posts)
     for dialogue in dialogues_of(thread, shape):
@@ -81,7 +81,7 @@ def _post(row: tuple[Any, ...]) -> ThreadPost:
 
 
 def _dialogue_line(dialogue: Dialogue) -> bytes:
-    """A line in the format of `jsonl.write`, several times faster."""
+    """Return a line in the format of `jsonl.write`, several times faster."""
     turns = [_filled({"text": turn.text, "speaker": turn.speaker, "time": turn.time}) for turn in dialogue.turns]
     return orjson.dumps({"id": dialogue.id, "turns": turns}) + b"\n"
 
@@ -92,4 +92,6 @@ def _pair_line(pair: Pair) -> bytes:
 
 
 def _filled(fields: dict[str, str]) -> dict[str, str]:
-    return fields if fields["time"] else {name: value for name, value in fields.items() if name != "time"}
+    if not fields["time"]:
+        del fields["time"]
+    return fields

@@ -18,8 +18,8 @@ from typing import Annotated, Any, Literal
 from interloq.data.corpus.clean_shard import cut
 from interloq.data.corpus.split import Split, borders
 from interloq.data.corpus.times import DAY, SECOND
-from interloq.data.durable import atomic_path
-from interloq.data.folders import matching
+from interloq.data.files.durable import atomic_path
+from interloq.data.files.folders import matching
 from interloq.errors import InputError, MissingDependencyError
 
 DROPPED = {
@@ -41,7 +41,7 @@ STEPS = 16  # approximate number of tables: deep threads need a few more
 
 
 @dataclass(frozen=True, slots=True)
-class Bots:
+class BotFilter:
     """Which users count as bots."""
 
     per_day: Annotated[int, "users with more posts on one day are bots; 0: off"] = 300
@@ -95,12 +95,12 @@ class Tables:
         table.create_view(as_name or name, replace=True)
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
-        """The rows of a query."""
-        found: list[tuple[Any, ...]] = self.connection.execute(query).fetchall()
-        return found
+        """Return the rows of a query."""
+        rows: list[tuple[Any, ...]] = self.connection.execute(query).fetchall()
+        return rows
 
     def number(self, query: str) -> int:
-        """The single number of a query."""
+        """Return the single number of a query."""
         return int(self.rows(query)[0][0] or 0)
 
     def set(self, **values: Any) -> None:
@@ -110,7 +110,7 @@ class Tables:
 
 
 def duckdb_version() -> str:
-    """The version of DuckDB, which must be installed."""
+    """Return the version of DuckDB, which must be installed."""
     try:
         import duckdb
     except ImportError:
@@ -122,11 +122,11 @@ def _connected(spill: Path, memory: str, threads: int) -> Any:
     import duckdb
 
     shutil.rmtree(spill, ignore_errors=True)
-    config: dict[str, Any] = {"threads": threads, "temp_directory": str(spill), "memory_limit": checked_memory(memory)}
+    config: dict[str, Any] = {"threads": threads, "temp_directory": str(spill), "memory_limit": check_memory(memory)}
     return duckdb.connect(config=config)
 
 
-def checked_memory(size: str) -> str:
+def check_memory(size: str) -> str:
     """Check a size: DuckDB treats some that it does not understand as no limit."""
     if not re.fullmatch(r"[1-9]\d*(\.\d+)? ?[KMGT]i?B", size):
         raise InputError(f"cannot use {size!r} as a memory limit", hint="write --memory 4GB")
@@ -136,7 +136,7 @@ def checked_memory(size: str) -> str:
 # ---- posts to keep ---------------------------------------------------------------------------------------------------
 
 
-def keep_posts(tables: Tables, joining: Joining, bots: Bots) -> None:
+def keep_posts(tables: Tables, joining: Joining, bots: BotFilter) -> None:
     """Drop copies and bots: creates the tables again, bots, copies and kept."""
     tables.set(
         day=DAY,
@@ -234,7 +234,8 @@ def join_threads(tables: Tables, joining: Joining, split: Split) -> tuple[int, .
     tables.make("members", _MEMBERS)
     tables.make("trees", _TREES)
     at = borders(split, lambda width, first, last: _histogram(tables, width, first, last))
-    tables.set(dev_from=at[0] if at else 2**62, test_from=at[1] if at else 2**62, unseen=split.unseen)
+    dev_from, test_from = at or (2**62, 2**62)
+    tables.set(dev_from=dev_from, test_from=test_from, unseen=split.unseen)
     tables.make("threads", _THREADS)
     tables.make("seen", _SEEN)
     tables.make("ordered", _ORDERED)
@@ -309,7 +310,7 @@ AND root = (SELECT root FROM ordered WHERE line = getvariable('line'))
 
 
 def counts(tables: Tables, examples: int) -> dict[str, Any]:
-    """Numbers of dropped posts, links and threads by reason, with examples."""
+    """Return the numbers of dropped posts, links and threads by reason, with examples."""
     dropped = {reason: _dropped(tables, query, examples) for reason, query in _DROPPED.items()}
     why = dict(tables.rows("SELECT why, count(*) FROM threads GROUP BY why"))
     members = dict(tables.rows("SELECT why, sum(posts)::BIGINT FROM threads GROUP BY why"))
@@ -345,21 +346,21 @@ def _dropped(tables: Tables, query: str, examples: int) -> dict[str, Any]:
 
 
 def _broken(tables: Tables) -> dict[str, int]:
-    """Number of replies with unusable links, by reason."""
-    found = dict(tables.rows("SELECT broken, count(*) FROM links WHERE broken <> '' GROUP BY broken"))
+    """Return the number of replies with unusable links, by reason."""
+    numbers = dict(tables.rows("SELECT broken, count(*) FROM links WHERE broken <> '' GROUP BY broken"))
     missing = "SELECT count(*) FROM kept ANTI JOIN links ON kept.place = links.child WHERE reply_to <> ''"
     circling = "SELECT count(*) FROM links ANTI JOIN roots ON links.child = roots.place WHERE broken = ''"
-    found |= {"missing": tables.number(missing), "cycle": tables.number(circling)}
-    return {reason: found.get(reason, 0) for reason in BROKEN}
+    numbers |= {"missing": tables.number(missing), "cycle": tables.number(circling)}
+    return {reason: numbers.get(reason, 0) for reason in BROKEN}
 
 
 def users_by_part(tables: Tables) -> dict[int, int]:
-    """Number of users per part."""
+    """Return the number of users per part."""
     return dict(tables.rows("SELECT part, count(DISTINCT who) FROM ordered GROUP BY part"))
 
 
 def read_lines(ordered: Path, first: int, end: int) -> Sequence[tuple[Any, ...]]:
-    """Rows of the ordered table: root, place, parent, id, user, text and time."""
+    """Return rows of the ordered table: root, place, parent, id, user, text and time."""
     import duckdb
 
     with duckdb.connect(config={"threads": 1, "memory_limit": "1GB"}) as connection:
@@ -367,5 +368,5 @@ def read_lines(ordered: Path, first: int, end: int) -> Sequence[tuple[Any, ...]]
             "SELECT root, place, parent, id, who, text, time FROM read_parquet(?)"
             " WHERE line >= ? AND line < ? ORDER BY line"
         )
-        found: list[tuple[Any, ...]] = connection.execute(query, [str(ordered), first, end]).fetchall()
-    return found
+        rows: list[tuple[Any, ...]] = connection.execute(query, [str(ordered), first, end]).fetchall()
+    return rows

@@ -25,7 +25,7 @@ _DATE = re.compile(r"(?:19|20)\d{6}")
 
 
 def microseconds(value: Any) -> int:
-    """A time in microseconds, or NO_TIME. Numbers are seconds, milli-, micro- or nanoseconds."""
+    """Return a time in microseconds, or NO_TIME. Numbers are seconds, milli-, micro- or nanoseconds."""
     if value.__class__ is int and 0 <= value <= LATEST_SECONDS:  # the most common format
         return int(value) * SECOND
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -51,7 +51,7 @@ def iso(time: int) -> str:
 
 
 def _of_number(value: float) -> int:
-    """The unit, from the size: seconds until 2100 have ten digits, and each smaller unit three more."""
+    """Return a time in microseconds. Its size tells the unit: seconds until 2100 have ten digits."""
     if not math.isfinite(value):
         return NO_TIME
     for factor in (SECOND, 1_000, 1):
@@ -77,10 +77,10 @@ def _of_text(value: str) -> int:
 
 def _of_twitter(value: str) -> datetime:
     """`Wed Oct 10 20:19:24 +0000 2018`"""
-    found = _TWITTER.fullmatch(value)
-    if not found or _MONTHS.find(found[1]) % 3:
+    parts = _TWITTER.fullmatch(value)
+    if not parts or _MONTHS.find(parts[1]) % 3:
         raise _unreadable(value)
-    month, day, hour, minute, second, zone_hours, zone_minutes, year = found.groups()
+    month, day, hour, minute, second, zone_hours, zone_minutes, year = parts.groups()
     try:
         moment = datetime(
             int(year), 1 + _MONTHS.find(month) // 3, int(day), int(hour), int(minute), int(second), tzinfo=UTC

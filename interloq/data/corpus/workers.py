@@ -16,12 +16,12 @@ from interloq.errors import InterloqError
 
 
 def cores() -> int:
-    """Number of cores that this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def work(function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], workers: int) -> Iterator[Any]:
-    """The results of the tasks as they finish; only as many tasks are submitted as keep the workers busy."""
+    """Yield the results of the tasks as they finish; only as many tasks are submitted as keep the workers busy."""
     if workers <= 1:
         for task in tasks:
             yield function(*task)

@@ -12,25 +12,25 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from interloq.data.files import read_json
+from interloq.data.files.opening import read_json
 
 
 def embedded_path(language: str) -> Path:
-    """The samples of a language."""
+    """Return the samples of a language."""
     return Path(__file__).with_name(f"{language}.jsonl")
 
 
 def embedded_log_path(language: str) -> Path:
-    """The pairs of a language: several replies to each utterance, on the topics of the samples."""
+    """Return the pairs of a language: several replies to each utterance, on the topics of the samples."""
     return Path(__file__).with_name(f"log_{language}.jsonl.zst")
 
 
 def embedded_openings_path(language: str) -> Path:
-    """Openings of dialogues in a language: two utterances each."""
+    """Return openings of dialogues in a language: two utterances each."""
     return Path(__file__).with_name(f"openings_{language}.jsonl")
 
 
 @cache
 def embedded_paraphrases() -> dict[str, str]:
-    """Paraphrases of embedded replies in all languages, by the reply."""
+    """Return paraphrases of embedded replies in all languages, by the reply."""
     return read_json(Path(__file__).with_name("paraphrases.json"))

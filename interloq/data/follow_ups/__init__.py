@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from interloq.data.files import read_json
+from interloq.data.files.opening import read_json
 from interloq.errors import InputError, nearest, short_repr
 
 LANGUAGES = ("en", "ja", "zh")
@@ -46,20 +46,20 @@ class FollowUps:
     full: tuple[str, ...] = ()
 
     def dimension(self, name: str) -> Dimension:
-        """A dimension by its name; case does not matter, and `_` and `-` are read as spaces."""
-        found = self.dimensions.get(_plain(name))
-        if found is None:
+        """Return a dimension by its name; case does not matter, and `_` and `-` are read as spaces."""
+        dimension = self.dimensions.get(_plain(name))
+        if dimension is None:
             raise InputError(f"no dimension {name!r}{nearest(_plain(name), self.dimensions)}", where=self.where)
-        return found
+        return dimension
 
     def texts(self) -> list[str]:
-        """Every follow-up once, in the order of the file."""
+        """Return every follow-up once, in the order of the file."""
         sides = (text for d in self.dimensions.values() for text in (*d.positive, *d.negative))
         return list(dict.fromkeys(sides))
 
 
 def read_follow_ups(name: str | Path) -> FollowUps:
-    """Follow-ups of a language, or of a JSON file."""
+    """Return follow-ups of a language, or of a JSON file."""
     name = str(name)
     path = Path(__file__).with_name(f"{name}.json") if name in LANGUAGES else Path(name)
     if not path.is_file():

@@ -11,51 +11,55 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-from interloq.data.archives import DataFile, read_files, text
-from interloq.data.sets.items import Item, as_item, json_lines, parsed
+from interloq.data.files.archives import DataFile, read_files, text
+from interloq.data.sets.items import DatasetItem, as_item, json_lines, parsed
 from interloq.records import Dialogue, Rating, Turn
 
 FILES = ("dataset.json", "byu_chitchat.jsonl")
 
 
 def installed() -> Path | None:
-    """The file in the installed package."""
-    found = find_spec("chitchat_dataset")
-    return Path(found.origin).parent / FILES[0] if found and found.origin else None
+    """Return the file in the installed package."""
+    package = find_spec("chitchat_dataset")
+    if package is None or not package.origin:
+        return None
+    return Path(package.origin).parent / FILES[0]
 
 
 def dialogues(path: str | Path) -> Iterator[tuple[str, Dialogue]]:
-    """The conversations; some have one speaker, because nobody answered."""
+    """Yield the conversations; some have one speaker, because nobody answered."""
     for file in read_files(path, FILES):
-        for id, item, turns in _of_package(file) if file.name.endswith(".json") else _of_lines(file):
+        read = _of_package if file.name.endswith(".json") else _of_lines
+        for id, item, turns in read(file):
             yield "all", Dialogue(f"byu_chitchat/{id}", turns, ratings=list(_ratings(item)))
 
 
-def _of_lines(file: DataFile) -> Iterator[tuple[str, Item, list[Turn]]]:
+def _of_lines(file: DataFile) -> Iterator[tuple[str, DatasetItem, list[Turn]]]:
     for item in json_lines(file):
-        turns = [as_item(value, item.where) for value in item.sequence("turns")]
-        yield (
-            item.text("id"),
-            item,
-            [Turn(turn.text("text"), turn.text("speaker"), turn.text("time")) for turn in turns],
-        )
+        turns = []
+        for value in item.sequence("turns"):
+            turn = as_item(value, item.where)
+            turns.append(Turn(turn.text("text"), turn.text("speaker"), turn.text("time")))
+        yield item.text("id"), item, turns
 
 
-def _of_package(file: DataFile) -> Iterator[tuple[str, Item, list[Turn]]]:
+def _of_package(file: DataFile) -> Iterator[tuple[str, DatasetItem, list[Turn]]]:
     for id, value in as_item(parsed(text(file), file.where), file.where).value.items():
         item = as_item(value, f"{file.where}:{id}")
         yield id, item, [_turn(item, messages) for messages in item.sequence("messages") if messages]
 
 
-def _turn(item: Item, messages: object) -> Turn:
+def _turn(item: DatasetItem, messages: object) -> Turn:
     if not isinstance(messages, list):
         raise item.error(f"a turn must be a list of messages, got {messages!r:.60}")
-    found = [as_item(message, item.where) for message in messages]
-    texts = " ".join(message.text("text") for message in found)
-    return Turn(texts, found[0].text("sender"), found[0].text("timestamp"))
+    parts = [as_item(message, item.where) for message in messages]
+    text = " ".join(part.text("text") for part in parts)
+    return Turn(text, parts[0].text("sender"), parts[0].text("timestamp"))
 
 
-def _ratings(item: Item) -> Iterator[Rating]:
-    ratings = item.inner("ratings") if item.value.get("ratings") is not None else None
-    for aspect in ratings.value if ratings else ():
-        yield Rating(ratings.number(aspect) if ratings else None, aspect=aspect)
+def _ratings(item: DatasetItem) -> Iterator[Rating]:
+    if item.value.get("ratings") is None:
+        return
+    ratings = item.inner("ratings")
+    for aspect in ratings.value:
+        yield Rating(ratings.number(aspect), aspect=aspect)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 
-from interloq.data.archives import read_files, text
+from interloq.data.files.archives import read_files, text
 from interloq.errors import InputError
 from interloq.records import Dialogue, Turn
 
@@ -23,24 +23,26 @@ _BLOCK = re.compile(r"[|>][-+]?")
 
 
 def installed() -> Path | None:
-    """The folder of the installed package."""
-    found = find_spec("chatterbot_corpus")
-    return Path(found.origin).parent / "data" if found and found.origin else None
+    """Return the folder of the installed package."""
+    package = find_spec("chatterbot_corpus")
+    if package is None or not package.origin:
+        return None
+    return Path(package.origin).parent / "data"
 
 
 def dialogues(path: str | Path) -> Iterator[tuple[str, Dialogue]]:
-    """The conversations of all languages, in a folder with one subfolder per language."""
+    """Yield the conversations of all languages, in a folder with one subfolder per language."""
     for file in read_files(path, FILES):
         language = PurePosixPath(file.name).parent.name or Path(path).parent.name
         topic = PurePosixPath(file.name).stem
-        for index, said in enumerate(conversations(text(file), file.where)):
-            turns = [Turn(turn, "AB"[i % 2]) for i, turn in enumerate(said)]
+        for index, texts in enumerate(conversations(text(file), file.where)):
+            turns = [Turn(turn, "AB"[i % 2]) for i, turn in enumerate(texts)]
             yield "all", Dialogue(f"chatterbot/{language}/{topic}/{index}", turns)
 
 
 def conversations(data: str, where: str) -> list[list[str]]:
-    """The conversations of a file; an indented line without a dash continues the text before it."""
-    said: list[list[str]] = []
+    """Return the conversations of a file; an indented line without a dash continues the text before it."""
+    talks: list[list[str]] = []
     inside, block = False, 0  # depth of a text that is written as a block
     for line in data.splitlines():
         depth = len(line) - len(line.lstrip())
@@ -48,20 +50,20 @@ def conversations(data: str, where: str) -> list[list[str]]:
             inside = True
         elif not inside or not line.strip() or (line.lstrip().startswith("#") and depth < (block or depth + 1)):
             continue
-        elif said and depth and (depth >= block > 0 or not _NEXT.fullmatch(line)):
-            said[-1][-1] += f" {line.strip()}"
-        elif found := _FIRST.fullmatch(line) or (_NEXT.fullmatch(line) if said else None):
-            said_here = found[1] or ""
-            is_block = _BLOCK.fullmatch(said_here) is not None
-            block = found.start(1) if is_block else 0
-            if found.re is _FIRST:
-                said.append([])
-            said[-1].append("" if is_block else said_here)
+        elif talks and depth and (depth >= block > 0 or not _NEXT.fullmatch(line)):
+            talks[-1][-1] += f" {line.strip()}"
+        elif turn := _FIRST.fullmatch(line) or (_NEXT.fullmatch(line) if talks else None):
+            text_here, block = turn[1] or "", 0
+            if _BLOCK.fullmatch(text_here):
+                text_here, block = "", turn.start(1)
+            if turn.re is _FIRST:
+                talks.append([])
+            talks[-1].append(text_here)
         else:
             inside = False
-    if not said:
+    if not talks:
         raise InputError("no list of conversations in the file", hint="name the published files", where=where)
-    return [[turn for turn in map(_unquoted, turns) if turn] for turns in said]
+    return [list(filter(None, map(_unquoted, turns))) for turns in talks]
 
 
 def _unquoted(value: str) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from interloq.data.archives import read_files, text_lines
+from interloq.data.files.archives import read_files, text_lines
 from interloq.errors import InputError
 from interloq.records import Dialogue, Turn
 
@@ -16,7 +16,7 @@ END = "__eou__"
 
 
 def dialogues(path: str | Path) -> Iterator[tuple[str, Dialogue]]:
-    """The dialogues of DailyDialog, each with its part (train, dev or test)."""
+    """Yield the dialogues of DailyDialog, each with its part (train, dev or test)."""
     for file in read_files(path, FILES):
         part = next((ours for theirs, ours in PARTS.items() if theirs in file.name), "all")
         for index, line in enumerate(text_lines(file)):

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from interloq.data.archives import read_files
-from interloq.data.sets.items import Item, as_number, items, slug
+from interloq.data.files.archives import read_files
+from interloq.data.sets.items import DatasetItem, as_number, items, slug
 from interloq.records import Dialogue, Rating, Sample, Turn
 
 FILES = ("fed_data.json",)
@@ -21,7 +21,7 @@ _LINE = re.compile(rf"(User|{SYSTEM}):\s*(.*)")
 
 
 def samples(path: str | Path) -> Iterator[Sample]:
-    """The rated replies, each with the dialogue before it."""
+    """Yield the rated replies, each with the dialogue before it."""
     for index, item in _items(path):
         if "response" in item.value:
             system = item.text("system")
@@ -35,7 +35,7 @@ def samples(path: str | Path) -> Iterator[Sample]:
 
 
 def dialogues(path: str | Path) -> Iterator[Dialogue]:
-    """The dialogues rated as a whole."""
+    """Yield the dialogues rated as a whole."""
     for index, item in _items(path):
         if "response" not in item.value:
             system = item.text("system")
@@ -43,12 +43,12 @@ def dialogues(path: str | Path) -> Iterator[Dialogue]:
             yield Dialogue(f"fed/dialogue/{index}/{slug(system)}", turns, {SYSTEM: system}, ratings)
 
 
-def _items(path: str | Path) -> Iterator[tuple[int, Item]]:
+def _items(path: str | Path) -> Iterator[tuple[int, DatasetItem]]:
     (file,) = read_files(path, FILES)
     yield from enumerate(items(file))
 
 
-def _turns(item: Item, name: str) -> Iterator[Turn]:
+def _turns(item: DatasetItem, name: str) -> Iterator[Turn]:
     for line in item.text(name).split("\n"):
         match = _LINE.fullmatch(line.strip())
         if match:
@@ -57,7 +57,7 @@ def _turns(item: Item, name: str) -> Iterator[Turn]:
             raise item.error(f"a line of {name!r} has no speaker: {line!r:.60}", "start it with 'User:' or 'System:'")
 
 
-def _ratings(item: Item) -> Iterator[Rating]:
+def _ratings(item: DatasetItem) -> Iterator[Rating]:
     qualities = item.inner("annotations")
     for aspect in qualities.value:
         for value in qualities.sequence(aspect):

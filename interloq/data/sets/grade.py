@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from interloq.data.archives import is_archive, read_files, text_lines
-from interloq.data.sets.items import Item, as_number, items, parsed, slug
+from interloq.data.files.archives import is_archive, read_files, text_lines
+from interloq.data.sets.items import DatasetItem, as_number, items, parsed, slug
 from interloq.errors import InputError, nearest, short_repr
 from interloq.records import Rating, Reference, Sample
 
@@ -23,7 +23,7 @@ FILES = (JUDGEMENTS, "eval_data/*/*/human_ref.txt", "eval_data/*/*/human_hyp.txt
 
 
 def samples(path: str | Path, *, subset: str = "") -> Iterator[Sample]:
-    """Every rated reply, of one dataset or of all three. A judgement file without `eval_data` gives no references."""
+    """Yield every rated reply, of one dataset or all three. A judgement file without `eval_data` has no references."""
     if subset and subset not in SUBSETS:
         raise InputError(f"GRADE has no subset {subset!r}{nearest(subset, SUBSETS)}")
     files = read_files(_root(Path(path)), FILES)
@@ -41,16 +41,18 @@ def samples(path: str | Path, *, subset: str = "") -> Iterator[Sample]:
 
 
 def _root(path: Path) -> Path:
-    """The dataset's folder for a judgement file that is in the published folders."""
+    """Return the dataset's folder for a judgement file that is in the published folders."""
     root = path.absolute().parent.parent
-    alone = path.is_file() and not is_archive(path)
-    return root if alone and path.name == Path(JUDGEMENTS).name and (root / "eval_data").is_dir() else path
+    is_alone = path.is_file() and not is_archive(path)
+    if is_alone and path.name == Path(JUDGEMENTS).name and (root / "eval_data").is_dir():
+        return root
+    return path
 
 
-def _reference(item: Item, texts: Mapping[str, list[str]], cell: str, k: int) -> list[Reference]:
+def _reference(item: DatasetItem, texts: Mapping[str, list[str]], cell: str, k: int) -> list[Reference]:
     if not texts:
         return []
-    responses, references = (texts.get(f"{cell}/human_{name}.txt", []) for name in ("hyp", "ref"))
+    responses, references = texts.get(f"{cell}/human_hyp.txt", []), texts.get(f"{cell}/human_ref.txt", [])
     if k >= min(len(responses), len(references)):
         raise item.error(f"{cell} has no reply and reference {k}")
     if responses[k] != item.text("Response"):
@@ -58,7 +60,7 @@ def _reference(item: Item, texts: Mapping[str, list[str]], cell: str, k: int) ->
     return [Reference(references[k])]
 
 
-def _sample(item: Item, dataset: str, references: list[Reference]) -> Sample:
+def _sample(item: DatasetItem, dataset: str, references: list[Reference]) -> Sample:
     system = item.text("DialogModel")
     number = int(item.number("ID"))
     return Sample(
@@ -71,8 +73,8 @@ def _sample(item: Item, dataset: str, references: list[Reference]) -> Sample:
     )
 
 
-def _ratings(item: Item) -> Iterator[Rating]:
-    """The scores, which are a list written as text; the annotators are not identified."""
+def _ratings(item: DatasetItem) -> Iterator[Rating]:
+    """Yield the scores, which are a list written as text; the annotators are not identified."""
     values = parsed(item.text("HumanScores"), item.where)
     if not isinstance(values, list) or not values:
         raise item.error(f"'HumanScores' must be a list of numbers, got {short_repr(values)}")

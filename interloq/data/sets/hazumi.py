@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from interloq.data.archives import DataFile, read_files
+from interloq.data.files.archives import DataFile, read_files
 from interloq.errors import InputError, short_repr
 from interloq.records import INTERLOCUTOR, OUTSIDER, Rating, Sample, Turn
 
@@ -34,7 +34,7 @@ _WORD = re.compile(r"\([F?] ([^()]*)\)")
 
 
 def samples(path: str | Path) -> Iterator[Sample]:
-    """Every utterance of the Wizard with all turns before it and the ratings of that exchange."""
+    """Yield every utterance of the Wizard with all turns before it and the ratings of that exchange."""
     for file in read_files(path, FILES):
         yield from _of_file(file, Path(file.name).stem)
 
@@ -52,12 +52,12 @@ def _of_file(file: DataFile, participant: str) -> Iterator[Sample]:
         ratings = list(_ratings(tiers, i, participant, f"{file.where}:{i}"))
         dialogue = f"hazumi/{participant}"
         yield Sample(f"{dialogue}#{i}", context, reply, (), WIZARD, ratings, dialogue)
-        said = (Turn(reply, WIZARD), Turn(transcript(user), participant))
-        context += [turn for turn in said if turn.text]
+        turns = (Turn(reply, WIZARD), Turn(transcript(user), participant))
+        context += [turn for turn in turns if turn.text]
 
 
 def transcript(text: str) -> str:
-    """An utterance without the marks of its transcription."""
+    """Return an utterance without the marks of its transcription."""
     while (plain := _WORD.sub(r"\1", _FRAGMENT.sub("", text))) != text:  # marks may be nested
         text = plain
     return " ".join(text.replace("|", " ").split())
@@ -65,17 +65,18 @@ def transcript(text: str) -> str:
 
 def _ratings(tiers: Mapping[str, list[str]], i: int, participant: str, where: str) -> Iterator[Rating]:
     for tier, values in tiers.items():
-        if found := _RATING.fullmatch(tier):
+        if name := _RATING.fullmatch(tier):
             if i >= len(values):
                 raise InputError(f"{tier} has {len(values)} values only", hint="copy the file again", where=where)
-            own = found[2] == "self"
-            rater, role = (participant, INTERLOCUTOR) if own else (found[2], OUTSIDER)
-            yield Rating(_value(values[i], tier, where), rater, ASPECTS[found[1]], role)
+            rater, role = name[2], OUTSIDER
+            if rater == "self":
+                rater, role = participant, INTERLOCUTOR
+            yield Rating(_value(values[i], tier, where), rater, ASPECTS[name[1]], role)
 
 
 def _value(text: str, tier: str, where: str) -> float | None:
-    if found := _VALUE.fullmatch(text):
-        return float(found[1])
+    if value := _VALUE.fullmatch(text):
+        return float(value[1])
     if _NO_VALUE.fullmatch(text):
         return None
     raise InputError(
@@ -91,7 +92,8 @@ def _tiers(file: DataFile) -> dict[str, list[str]]:
         root = ET.fromstring(file.data)  # noqa: S314 -- entities, the danger, were refused
     except (ET.ParseError, ValueError, LookupError) as error:
         raise InputError(f"not valid XML: {error}", hint="copy the file again", where=file.where) from error
-    return {
-        tier.get("TIER_ID", ""): [(value.text or "").strip() for value in tier.iterfind("*/*/ANNOTATION_VALUE")]
-        for tier in root.iterfind("TIER")
-    }
+    tiers = {}
+    for tier in root.iterfind("TIER"):
+        values = [(value.text or "").strip() for value in tier.iterfind("*/*/ANNOTATION_VALUE")]
+        tiers[tier.get("TIER_ID", "")] = values
+    return tiers

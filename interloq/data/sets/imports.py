@@ -5,16 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from interloq.data.corpus.dialogues import group_of, pairs_of_dialogue
 from interloq.data.corpus.outputs import SUFFIXES
-from interloq.data.jsonl import write
-from interloq.data.profiles import NAME, write_profiles
 from interloq.data.pseudonyms import HASHED, KEPT, Pseudonyms, pseudonyms
+from interloq.data.records.jsonl import write
+from interloq.data.records.profiles import NAME, write_profiles
+from interloq.data.records.summary import RecordSummary
 from interloq.data.sets import registry
-from interloq.data.summary import Summary
 from interloq.records import Dialogue, Pair, Sample
 
 
@@ -29,8 +30,9 @@ def import_dataset(
     chosen = registry.dataset(name)
     kind = chosen.kind(subset)
     path = path or registry.locate(name)
-    names = names if chosen.people else None
-    summary = Summary()
+    if not chosen.people:
+        names = None
+    summary = RecordSummary()
     records = summary.watch(_named(registry.read_dataset(chosen.name, path, subset=subset), names))
     source = registry.source_fingerprint(chosen.name, path)
     write(output, records, kind=kind, dataset=chosen.name, subset=subset, source=source, **_users(chosen, names))
@@ -44,16 +46,21 @@ def import_names(name: str, key: str | Path | None = None, *, keep: bool = False
 
 
 def _named(records: Iterable[Any], names: Pseudonyms | None) -> Iterator[Any]:
-    """Records with pseudonyms, if there are any."""
+    """Yield records with pseudonyms, if there are any."""
     for record in records:
-        yield (
-            record if names is None else names.sample(record) if isinstance(record, Sample) else names.dialogue(record)
-        )
+        if names is None:
+            yield record
+        elif isinstance(record, Sample):
+            yield names.sample(record)
+        else:
+            yield names.dialogue(record)
 
 
 def _users(chosen: registry.Dataset, names: Pseudonyms | None) -> dict[str, str]:
-    """Header fact about ids of people: were they replaced?"""
-    return {"users": KEPT if names is None else HASHED} if chosen.people else {}
+    """Return the header's fact on whether ids of people were replaced."""
+    if not chosen.people:
+        return {}
+    return {"users": KEPT if names is None else HASHED}
 
 
 def import_corpus(
@@ -70,7 +77,9 @@ def import_corpus(
     replaces ids of people, if the corpus has such. Profiles of people go to `profiles.json`.
     """
     chosen = registry.corpus(name)
-    name, names = chosen.name, names if chosen.people else None
+    name = chosen.name
+    if not chosen.people:
+        names = None
     path = Path(path) if path else registry.locate(name)
     by_part: dict[str, list[Dialogue]] = {}
     for part, dialogue in registry.read_parts(name, path):
@@ -78,16 +87,20 @@ def import_corpus(
     source, users = registry.source_fingerprint(name, path), _users(chosen, names)
     parts = {}
     for part, dialogues in by_part.items():
-        folder = Path(output) / ("" if part == "all" else part)
-        found, groups = pairs(name, dialogues)
-        kinds: dict[str, Sequence[Any]] = {"dialogues": dialogues, "pairs": found}
-        kinds |= {"groups": groups} if groups else {}
+        folder = Path(output)
+        if part != "all":
+            folder /= part
+        pairs_of_part, groups = pairs(name, dialogues)
+        kinds: dict[str, Sequence[Any]] = {"dialogues": dialogues, "pairs": pairs_of_part}
+        if groups:
+            kinds["groups"] = groups
         for holds, records in kinds.items():
             kind = "pairs" if holds == "groups" else holds
             file = folder / f"{holds}{SUFFIXES[compress]}"
             write(file, records, kind=kind, holds=holds, corpus=name, part=part, source=source, **users)
         turns = sum(len(dialogue.turns) for dialogue in dialogues)
-        parts[part] = {"dialogues": len(dialogues), "turns": turns, "pairs": len(found), "group_pairs": len(groups)}
+        counts = {"pairs": len(pairs_of_part), "group_pairs": len(groups)}
+        parts[part] = {"dialogues": len(dialogues), "turns": turns, **counts}
     people = _write_profiles(chosen, path, Path(output), names)
     return {"corpus": name, "source": source, "parts": parts, **users, **people}
 
@@ -103,13 +116,19 @@ def _write_profiles(chosen: registry.Dataset, path: Path, output: Path, names: P
 
 
 def pairs(name: str, dialogues: Sequence[Dialogue]) -> tuple[list[Pair], list[Pair]]:
-    """The pairs of dialogues, and groups of several answers to one question if the corpus has such."""
-    found = [pair for dialogue in dialogues for pair in pairs_of_dialogue(dialogue)]
+    """Return the pairs of dialogues, and groups of several answers to one question if the corpus has such."""
+    all_pairs = list(chain.from_iterable(map(pairs_of_dialogue, dialogues)))
     if not registry.dataset(name).questions:
-        return found, []
+        return all_pairs, []
     answers: dict[tuple[str, str], list[Pair]] = {}
-    for pair in found:
+    for pair in all_pairs:
         language = pair.id.split("/")[1]
         answers.setdefault((language, pair.utterance), []).append(pair)
-    asked = [[replace(pair, to=group[0].to) for pair in group] for group in answers.values()]
-    return [pair for group in asked for pair in group], [pair for group in asked for pair in group_of(group)]
+    by_question: list[Pair] = []
+    groups: list[Pair] = []
+    for pairs_of_question in answers.values():
+        question = pairs_of_question[0].to
+        same_question = [replace(pair, to=question) for pair in pairs_of_question]
+        by_question += same_question
+        groups += group_of(same_question)
+    return by_question, groups

@@ -15,44 +15,44 @@ from typing import Any
 
 import orjson
 
-from interloq.data.archives import DataFile, text, text_lines
+from interloq.data.files.archives import DataFile, text, text_lines
 from interloq.errors import InputError, short_repr
 
 SHOWN_NAMES = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class DatasetItem:
     """One object of a dataset; `where` is `file:number`, counted from 0 as in the ids."""
 
     value: Mapping[str, Any]
     where: str
 
     def text(self, name: str) -> str:
-        """A text field, without white space around it."""
+        """Return a text field, without white space around it."""
         return str(self._get(name, str, "text")).strip()
 
     def sequence(self, name: str) -> list[Any]:
-        """A list field."""
+        """Return a list field."""
         return list(self._get(name, list, "a list"))
 
-    def inner(self, name: str) -> Item:
-        """An object field."""
-        return Item(self._get(name, dict, "an object"), self.where)
+    def inner(self, name: str) -> DatasetItem:
+        """Return an object field."""
+        return DatasetItem(self._get(name, dict, "an object"), self.where)
 
     def number(self, name: str) -> float:
-        """A number field."""
+        """Return a number field."""
         return as_number(self.value.get(name), name, self.where)
 
     def cell(self, name: str) -> float:
-        """A number field written as text, as in CSV."""
+        """Return a number field written as text, as in CSV."""
         try:
             return as_number(float(self.text(name)), name, self.where)
         except ValueError:
             raise self.error(f"{name!r} must be a number, got {self.text(name)!r:.60}") from None
 
     def error(self, what: str, hint: str = "compare it with the published file") -> InputError:
-        """An error that names this item."""
+        """Return an error that names this item."""
         return InputError(what, hint=hint, where=self.where)
 
     def _get(self, name: str, kind: type, expected: str) -> Any:
@@ -65,15 +65,15 @@ class Item:
 
 
 def _missing(name: str, found: Iterable[str]) -> str:
-    """Message about a missing field, with the field that was probably meant."""
+    """Return the message about a missing field, with the field that was probably meant."""
     names = list(found)
     if close := difflib.get_close_matches(name, names, n=1, cutoff=0.5):
         return f"expected a field {name!r}, found {close[0]!r}"
     return f"{name!r} is missing; found {', '.join(map(repr, names[:SHOWN_NAMES])) or 'no fields'}"
 
 
-def items(file: DataFile) -> Iterator[Item]:
-    """The objects of a JSON list."""
+def items(file: DataFile) -> Iterator[DatasetItem]:
+    """Yield the objects of a JSON list."""
     values = parsed(text(file), file.where)
     if not isinstance(values, list):
         what = f"expected a JSON list of items, got {type(values).__name__}"
@@ -82,15 +82,15 @@ def items(file: DataFile) -> Iterator[Item]:
         yield as_item(value, f"{file.where}:{i}")
 
 
-def json_lines(file: DataFile) -> Iterator[Item]:
-    """The objects of a file with one JSON object per line."""
+def json_lines(file: DataFile) -> Iterator[DatasetItem]:
+    """Yield the objects of a file with one JSON object per line."""
     for i, line in enumerate(text_lines(file)):
         if line:
             yield as_item(parsed(line, f"{file.where}:{i}"), f"{file.where}:{i}")
 
 
-def rows(file: DataFile, columns: Sequence[str]) -> Iterator[Item]:
-    """The rows of a CSV file, numbered from 0 after the line of column names."""
+def rows(file: DataFile, columns: Sequence[str]) -> Iterator[DatasetItem]:
+    """Yield the rows of a CSV file, numbered from 0 after the line of column names."""
     reader = csv.DictReader(StringIO(text(file), newline=""), strict=True, restval="")
     try:
         missing = [name for name in columns if name not in (reader.fieldnames or ())]
@@ -106,16 +106,16 @@ def rows(file: DataFile, columns: Sequence[str]) -> Iterator[Item]:
             raise InputError(f"not a valid row: {error}", hint="copy the file again", where=where) from error
         if row is None:
             return
-        yield Item(row, where)
+        yield DatasetItem(row, where)
 
 
-def as_item(value: Any, where: str) -> Item:
-    """A JSON object of a published file."""
+def as_item(value: Any, where: str) -> DatasetItem:
+    """Return a JSON object of a published file."""
     if not isinstance(value, dict):
         raise InputError(
             f"expected an object, got {short_repr(value)}", hint="compare it with the published file", where=where
         )
-    return Item(value, where)
+    return DatasetItem(value, where)
 
 
 def parsed(data: str, where: str) -> Any:
@@ -128,7 +128,7 @@ def parsed(data: str, where: str) -> Any:
 
 
 def as_number(value: Any, name: str, where: str) -> float:
-    """A finite number of a published file."""
+    """Return a finite number of a published file."""
     if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
         return float(value)
     raise InputError(
@@ -137,5 +137,5 @@ def as_number(value: Any, name: str, where: str) -> float:
 
 
 def slug(name: str) -> str:
-    """A system's name as part of an id: `Nucleus Decoding (p = 0.3)` → `Nucleus-Decoding-p-0.3`."""
+    """Return a system's name as part of an id: `Nucleus Decoding (p = 0.3)` → `Nucleus-Decoding-p-0.3`."""
     return re.sub(r"[^\w.]+", "-", name).strip("-")

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from interloq.data.archives import read_files
+from interloq.data.files.archives import read_files
 from interloq.data.sets.items import as_item, items
 from interloq.records import Dialogue, Turn
 
@@ -14,10 +14,13 @@ FILES = ("data/topic*.json",)
 
 
 def dialogues(path: str | Path) -> Iterator[tuple[str, Dialogue]]:
-    """The dialogues of JapaneseDailyDialogue."""
+    """Yield the dialogues of JapaneseDailyDialogue."""
     for file in read_files(path, FILES):
         topic = Path(file.name).stem
         for item in items(file):
-            turns = [as_item(value, item.where) for value in item.sequence("utterances")]
+            turns = []
+            for value in item.sequence("utterances"):
+                turn = as_item(value, item.where)
+                turns.append(Turn(turn.text("utterance"), turn.text("speaker")))
             id = f"japanese_daily_dialogue/{topic}/{item.number('dialogue_id'):.0f}"
-            yield "all", Dialogue(id, [Turn(turn.text("utterance"), turn.text("speaker")) for turn in turns])
+            yield "all", Dialogue(id, turns)

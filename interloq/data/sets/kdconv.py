@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-from interloq.data.archives import read_files
+from interloq.data.files.archives import read_files
 from interloq.data.sets.items import as_item, items
 from interloq.records import Dialogue, Turn
 
@@ -15,10 +15,11 @@ FILES = tuple(f"data/*/{part}.json" for part in PARTS)
 
 
 def dialogues(path: str | Path) -> Iterator[tuple[str, Dialogue]]:
-    """The dialogues of KdConv, each with its part (train, dev or test)."""
+    """Yield the dialogues of KdConv, each with its part (train, dev or test)."""
     for file in read_files(path, FILES):
         part, domain = PurePosixPath(file.name).stem, PurePosixPath(file.name).parent.name
         for index, item in enumerate(items(file)):
-            texts = [as_item(value, item.where).text("message") for value in item.sequence("messages")]
-            turns = [Turn(text, "AB"[i % 2]) for i, text in enumerate(texts)]
+            turns = []
+            for i, value in enumerate(item.sequence("messages")):
+                turns.append(Turn(as_item(value, item.where).text("message"), "AB"[i % 2]))
             yield part if part in PARTS else "all", Dialogue(f"kdconv/{domain}/{part}/{index}", turns)

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from interloq.data.archives import read_files
-from interloq.data.sets.items import Item, as_item, json_lines
+from interloq.data.files.archives import read_files
+from interloq.data.sets.items import DatasetItem, as_item, json_lines
 from interloq.records import INTERLOCUTOR, Dialogue, Rating, Turn
 
 FILES = ("kokorochat_ja.jsonl",)
@@ -24,7 +24,7 @@ SPEAKERS = {"A": "client", "B": "counselor"}
 
 
 def dialogues(path: str | Path) -> Iterator[tuple[str, Dialogue]]:
-    """The sessions; speakers are `client<id>` and `counselor<id>`."""
+    """Yield the sessions; speakers are `client<id>` and `counselor<id>`."""
     for file in read_files(path, FILES):
         for item in json_lines(file):
             review = item.inner(REVIEW)
@@ -35,7 +35,7 @@ def dialogues(path: str | Path) -> Iterator[tuple[str, Dialogue]]:
             yield "all", Dialogue(f"kokorochat/{item.text('id')}", turns, ratings=list(_ratings(review, names["A"])))
 
 
-def _turns(item: Item, names: dict[str, str]) -> Iterator[Turn]:
+def _turns(item: DatasetItem, names: dict[str, str]) -> Iterator[Turn]:
     for value in item.sequence("turns"):
         turn = as_item(value, item.where)
         speaker = turn.text("speaker")
@@ -44,7 +44,7 @@ def _turns(item: Item, names: dict[str, str]) -> Iterator[Turn]:
         yield Turn(turn.text("text"), names[speaker])
 
 
-def _ratings(review: Item, client: str) -> Iterator[Rating]:
+def _ratings(review: DatasetItem, client: str) -> Iterator[Rating]:
     for aspect, value in review.value.items():
         if aspect in BOXES:
             yield Rating(float(value is not None), client, aspect, INTERLOCUTOR)

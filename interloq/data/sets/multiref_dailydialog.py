@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from interloq.data.archives import read_files
+from interloq.data.files.archives import read_files
 from interloq.data.sets.items import rows, slug
 from interloq.records import Rating, Reference, Sample
 
@@ -19,7 +19,7 @@ COLUMNS = ("model", "context_id", "human_average_rating", "response", "prevgt", 
 
 
 def samples(path: str | Path) -> Iterator[Sample]:
-    """The rated replies, each with its four references."""
+    """Yield the rated replies, each with its four references."""
     (file,) = read_files(path, FILES)
     for item in rows(file, COLUMNS):
         original = item.text("prevgt")

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from interloq.data.archives import read_files
-from interloq.data.sets.items import Item, rows
+from interloq.data.files.archives import read_files
+from interloq.data.sets.items import DatasetItem, rows
 from interloq.records import Rating, Sample, Score
 
 FILES = ("predictive_engagement.csv",)
@@ -19,14 +19,14 @@ STORED = ("Ruber_Unref_Score", "CTX_Unref_Score", "Eng_Score_MeanPooling", "Eng_
 
 
 def samples(path: str | Path) -> Iterator[Sample]:
-    """The pairs in the order of their first rows, each with all its scores."""
+    """Yield the pairs in the order of their first rows, each with all its scores."""
     for pair, judged in _pairs(path):
         ratings = [Rating(row.cell("human_score")) for row in judged]
         yield Sample(pair, judged[0].text("query"), judged[0].text("response"), ratings=ratings)
 
 
 def scores(path: str | Path) -> Iterator[Score]:
-    """The stored scores of each pair; the rows of a pair must agree on them."""
+    """Yield the stored scores of each pair; the rows of a pair must agree on them."""
     for pair, judged in _pairs(path):
         for column in STORED:
             first = judged[0].cell(column)
@@ -36,9 +36,9 @@ def scores(path: str | Path) -> Iterator[Score]:
             yield Score(pair, f"stored:{column}", first)
 
 
-def _pairs(path: str | Path) -> Iterator[tuple[str, list[Item]]]:
+def _pairs(path: str | Path) -> Iterator[tuple[str, list[DatasetItem]]]:
     (file,) = read_files(path, FILES)
-    by_pair: dict[tuple[str, str], list[Item]] = {}
+    by_pair: dict[tuple[str, str], list[DatasetItem]] = {}
     for row in rows(file, ("query", "response", "human_score", *STORED)):
         by_pair.setdefault((row.text("query"), row.text("response")), []).append(row)
     for index, judged in enumerate(by_pair.values()):

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from interloq.data.archives import DataFile, read_files, text
-from interloq.data.sets.items import Item, as_item, items, parsed
+from interloq.data.files.archives import DataFile, read_files, text
+from interloq.data.sets.items import DatasetItem, as_item, items, parsed
 from interloq.records import INTERLOCUTOR, Dialogue, Rating, Turn
 
 FILES = ("dialogues/*.json", "llm_dialogue_system/GPT-*.json")
@@ -21,10 +21,11 @@ PEOPLE = ("interlocutors.json",)
 
 
 def dialogues(path: str | Path) -> Iterator[tuple[str, Dialogue]]:
-    """The dialogues of RealPersonaChat: between people, and with a system."""
+    """Yield the dialogues of RealPersonaChat: between people, and with a system."""
     for file in read_files(path, FILES):
         if "GPT-" in file.name:
-            yield from (("system", _with_system(item)) for item in items(file))
+            for item in items(file):
+                yield "system", _with_system(item)
         else:
             yield "human", _between_people(file)
 
@@ -42,12 +43,14 @@ def _between_people(file: DataFile) -> Dialogue:
     for value in item.sequence("utterances"):
         turn = as_item(value, item.where)
         turns.append(Turn(turn.text("text"), turn.text("interlocutor_id"), turn.text("timestamp")))
-    judgments = [as_item(value, item.where) for value in item.sequence("evaluations")]
-    ratings = [rating for judged in judgments for rating in _ratings(judged, judged.text("interlocutor_id"))]
+    ratings: list[Rating] = []
+    for value in item.sequence("evaluations"):
+        judgment = as_item(value, item.where)
+        ratings += _ratings(judgment, judgment.text("interlocutor_id"))
     return Dialogue(f"real_persona_chat/{Path(file.name).stem.lstrip('0')}", turns, ratings=ratings)
 
 
-def _with_system(item: Item) -> Dialogue:
+def _with_system(item: DatasetItem) -> Dialogue:
     system, rater = item.text("system_id"), item.text("interlocutor_id")
     turns = []
     for value in item.sequence("utterances"):
@@ -59,7 +62,7 @@ def _with_system(item: Item) -> Dialogue:
     return Dialogue(id, turns, {"system": system}, ratings)
 
 
-def _ratings(item: Item, rater: str) -> Iterator[Rating]:
+def _ratings(item: DatasetItem, rater: str) -> Iterator[Rating]:
     for aspect in item.value:
         if aspect != "interlocutor_id":
             yield Rating(item.number(aspect), rater, aspect, INTERLOCUTOR)

@@ -15,8 +15,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from interloq.data.archives import ARCHIVES, read_files
-from interloq.data.compression import COMPRESSED
+from interloq.data.files.archives import ARCHIVES, read_files
+from interloq.data.files.compression import COMPRESSED
 from interloq.errors import InputError, nearest
 from interloq.signature import fingerprint
 
@@ -41,24 +41,30 @@ class Dataset:
     people: bool = False  # speakers and raters are ids of people, which imports replace by pseudonyms
 
     def kind(self, subset: str = "") -> str:
-        """The kind of record in a subset; by default, in the first."""
+        """Return the kind of record in a subset; by default, in the first."""
         if subset and subset not in self.subsets:
             raise InputError(f"{self.name} has no subset {subset!r}{nearest(subset, self.subsets)}")
+        if subset:
+            return self.subsets[subset]
         default = "dialogues" if self.corpus else "samples"
-        return self.subsets[subset] if subset else next(iter(self.subsets.values()), default)
+        return next(iter(self.subsets.values()), default)
 
     def module(self) -> Any:
-        """The module that reads the dataset."""
+        """Return the module that reads the dataset."""
         return import_module(f"interloq.data.sets.{self.name}")
 
     def records(self, path: Path, subset: str) -> Iterator[tuple[str, Any]]:
-        """Each record with its part, as the module reads it."""
+        """Yield each record with its part, as the module reads it."""
         read = getattr(self.module(), self.kind(subset))
         if self.corpus:
-            yield from (found for found in read(path) if subset in ("", found[0]))
+            for part, record in read(path):
+                if subset in ("", part):
+                    yield part, record
             return
-        parts = len(self.subsets) > len(set(self.subsets.values()))
-        for record in read(path, subset=subset) if parts else read(path):
+        options = {}
+        if len(self.subsets) > len(set(self.subsets.values())):  # several subsets of the same kind
+            options["subset"] = subset
+        for record in read(path, **options):
             yield subset, record
 
 
@@ -150,33 +156,33 @@ CORPORA = (
         questions=True,
     ),
 )
-DATASETS = {found.name: found for found in (*RATED, *CORPORA)}
-_NAMES = {name: found for found in DATASETS.values() for name in (found.name, *found.aliases)}
+DATASETS = {known.name: known for known in (*RATED, *CORPORA)}
+_NAMES = {name: known for known in DATASETS.values() for name in (known.name, *known.aliases)}
 
 
 def dataset(name: str) -> Dataset:
-    """A dataset by its name or alias."""
+    """Return a dataset by its name or alias."""
     if name not in _NAMES:
         raise InputError(f"unknown dataset {name!r}{nearest(name, _NAMES)}")
     return _NAMES[name]
 
 
 def corpus(name: str) -> Dataset:
-    """A corpus of dialogues by its name."""
-    found = dataset(name)
-    if not found.corpus:
+    """Return a corpus of dialogues by its name."""
+    chosen = dataset(name)
+    if not chosen.corpus:
         hint = f"import its replies with: interloq data import {name}"
         raise InputError(f"{name} is not a corpus of dialogues", hint=hint)
-    return found
+    return chosen
 
 
 def read_dataset(name: str, path: str | Path | None = None, *, subset: str = "") -> Iterator[Any]:
-    """The records of a dataset, from `path` or from the folder named by INTERLOQ_DATA."""
+    """Return the records of a dataset, from `path` or from the folder named by INTERLOQ_DATA."""
     return (record for _, record in read_parts(name, path, subset=subset))
 
 
 def read_parts(name: str, path: str | Path | None = None, *, subset: str = "") -> Iterator[tuple[str, Any]]:
-    """Each record with the part of the dataset that it belongs to."""
+    """Yield each record with the part of the dataset that it belongs to."""
     chosen = dataset(name)
     unique = chosen.kind(subset) != "scores"
     path = locate(name) if path is None else Path(path)
@@ -202,7 +208,7 @@ def locate(name: str, folder: str | Path | None = None) -> Path:
         if str(folder) and (Path(folder) / candidate).exists():
             return Path(folder) / candidate
     module = chosen.module()
-    if installed := module.installed() if hasattr(module, "installed") else None:
+    if hasattr(module, "installed") and (installed := module.installed()):
         return Path(installed)
     if str(folder):
         raise InputError(f"no {chosen.name} in {str(folder)!r}", hint=f"put one of these there: {', '.join(names)}")
@@ -211,6 +217,8 @@ def locate(name: str, folder: str | Path | None = None) -> Path:
 
 
 def source_fingerprint(name: str, path: str | Path) -> str:
-    """Hash of the files that were read, the same for a folder and its archive."""
-    files = read_files(path, dataset(name).module().FILES)
-    return fingerprint(*(part for file in files for part in (file.name, file.data)))
+    """Return the hash of the files that were read, the same for a folder and its archive."""
+    parts: list[str | bytes] = []
+    for file in read_files(path, dataset(name).module().FILES):
+        parts += (file.name, file.data)
+    return fingerprint(*parts)

@@ -8,10 +8,11 @@ context. The `fact` shown to the annotators has no field in a sample and is omit
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
-from interloq.data.archives import DataFile, read_files
-from interloq.data.sets.items import Item, as_item, as_number, items, slug
+from interloq.data.files.archives import DataFile, read_files
+from interloq.data.sets.items import DatasetItem, as_item, as_number, items, slug
 from interloq.errors import InputError, nearest
 from interloq.records import Rating, Reference, Sample
 
@@ -21,11 +22,11 @@ NAMES = {
     "topical": ("usr_topical_chat.json", "tc_usr_data.json"),
     "persona": ("usr_percona_chat.json", "usr_persona_chat.json", "pc_usr_data.json"),
 }
-FILES = tuple(name for names in NAMES.values() for name in names)
+FILES = tuple(chain.from_iterable(NAMES.values()))
 
 
 def samples(path: str | Path, *, subset: str = "") -> Iterator[Sample]:
-    """Every rated reply; `subset` is `topical` or `persona`, or empty for both."""
+    """Yield every rated reply; `subset` is `topical` or `persona`, or empty for both."""
     if subset and subset not in NAMES:
         raise InputError(f"USR has no subset {subset!r}{nearest(subset, NAMES)}")
     for file in read_files(path, NAMES[subset] if subset else FILES):
@@ -40,9 +41,9 @@ def _subset(file: DataFile) -> str:
     return next((part for part, names in NAMES.items() if file.name in names), "")
 
 
-def _of_context(item: Item, id: str) -> Iterator[Sample]:
+def _of_context(item: DatasetItem, id: str) -> Iterator[Sample]:
     context = [line.strip() for line in item.text("context").split("\n") if line.strip()]
-    raters = [str(rater) for rater in item.sequence("annotators")]
+    raters = list(map(str, item.sequence("annotators")))
     replies = [as_item(value, item.where) for value in item.sequence("responses")]
     references = [Reference(reply.text("response")) for reply in replies if reply.text("model") == GROUND_TRUTH]
     if len(references) != 1:
@@ -53,7 +54,7 @@ def _of_context(item: Item, id: str) -> Iterator[Sample]:
         yield Sample(f"{id}/{slug(system)}", context, reply.text("response"), references, system, ratings)
 
 
-def _ratings(reply: Item, raters: list[str]) -> Iterator[Rating]:
+def _ratings(reply: DatasetItem, raters: list[str]) -> Iterator[Rating]:
     for aspect in reply.value:
         if aspect in ("response", "model"):
             continue

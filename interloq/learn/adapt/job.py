@@ -18,11 +18,11 @@ import torch
 import transformers
 from safetensors import SafetensorError
 
-from interloq.data.durable import remove
-from interloq.data.files import read_json, reading_saved, write_json
-from interloq.data.folders import matching
-from interloq.data.token_texts import Texts
-from interloq.data.write_errors import writing
+from interloq.data.files.durable import remove
+from interloq.data.files.folders import matching
+from interloq.data.files.opening import read_json, reading_saved, write_json
+from interloq.data.files.write_errors import writing
+from interloq.data.text.token_texts import Texts
 from interloq.errors import InputError
 from interloq.learn.adapt.settings import Adaptation
 from interloq.learn.adapt.task import AdaptTask, dev_loss
@@ -105,7 +105,7 @@ class Setup:
         return cls(base, settings, goal, special_tokens, longest, network)
 
     def task(self, work: Path) -> AdaptTask:
-        """The task of predicting tokens."""
+        """Return the task of predicting tokens."""
         return AdaptTask(self.network, PairTokens.load(work / PAIRS), self.settings, self.goal, self.special_tokens)
 
 
@@ -131,10 +131,11 @@ class AdaptJob(Job[AdaptTask]):
         cls, model: str | Path, pairs: Pairs, settings: Adaptation, training: Training, source: str = ""
     ) -> AdaptJob:
         """Adapt a pretrained network to the texts of pairs."""
-        found = model_folder(model)
-        base = Base(found, Path(str(model)).name, weights_fingerprint(found))
-        others = [file_fingerprint(path) for path in [*found.glob("config.json"), *tokenizer_files(found)]]
-        base_id = fingerprint(base.fingerprint, *others)
+        folder = model_folder(model)
+        base = Base(folder, Path(str(model)).name, weights_fingerprint(folder))
+        base_id = fingerprint(
+            base.fingerprint, *map(file_fingerprint, [*folder.glob("config.json"), *tokenizer_files(folder)])
+        )
         return cls(
             pairs=pairs, start=lambda _: base, base_id=base_id, settings=settings, training=training, source=source
         )
@@ -225,7 +226,7 @@ class AdaptJob(Job[AdaptTask]):
 
 
 def longest_text(settings: Adaptation, network: TokenPredictor, special_tokens: SpecialTokens) -> int:
-    """Tokens of a text that are used: at most what the network can read."""
+    """Return the number of tokens of a text that are used: at most what the network can read."""
     return min(settings.longest, room(network.model.config, special_tokens))
 
 
@@ -262,7 +263,7 @@ def _reply_bounds(base: Base, task: AdaptTask, longest: int, device: str) -> dic
 
 
 def read_facts(folder: Path) -> dict[str, Any]:
-    """Facts of an adapted network; weights of another network are refused."""
+    """Return facts of an adapted network; weights of another network are refused."""
     facts = read_json(folder / FACTS)
     weights = folder / WEIGHTS
     if not weights.exists() or file_fingerprint(weights) != facts.get("weights"):

@@ -39,8 +39,9 @@ class Rows:
 
 
 def pair_rows(pairs: PairTokens, chosen: NDArray[np.integer], special_tokens: SpecialTokens) -> Rows:
-    """The chosen pairs (two text numbers each), one per row."""
-    (utterances, first), (responses, second) = (pairs.texts(chosen[:, side]) for side in (0, 1))
+    """Return the chosen pairs (two text numbers each), one per row."""
+    utterances, first = pairs.texts(chosen[:, 0])
+    responses, second = pairs.texts(chosen[:, 1])
     begin = special_tokens.extra - 2
     middle, lengths = begin + first, special_tokens.extra + first + second
     rows, columns = np.arange(len(chosen)), np.arange(int(lengths.max(initial=0)))
@@ -75,7 +76,7 @@ def masked(
 
 @lru_cache(maxsize=8)
 def _drawable(special_tokens: SpecialTokens) -> Ints:
-    """All tokens but special ones; the same for every batch."""
+    """Return all tokens but special ones; the same for every batch."""
     return np.setdiff1d(np.arange(special_tokens.size), special_tokens.special)
 
 
@@ -85,9 +86,11 @@ def wanted(known: Ints, share: float) -> Ints:
 
 
 def known_tokens(pairs: PairTokens, special: tuple[int, ...]) -> Ints:
-    """Number of non-special tokens of each text ([UNK] is special)."""
-    starts = range(0, len(pairs.tokens), CHUNK)
-    found = [start + np.flatnonzero(np.isin(pairs.tokens[start : start + CHUNK], special)) for start in starts]
-    places = np.concatenate([np.zeros(0, dtype=np.int64), *found])
+    """Return the number of non-special tokens of each text ([UNK] is special)."""
+    places_of_special = [np.zeros(0, dtype=np.int64)]
+    for start in range(0, len(pairs.tokens), CHUNK):
+        is_special = np.isin(pairs.tokens[start : start + CHUNK], special)
+        places_of_special.append(start + np.flatnonzero(is_special))
+    places = np.concatenate(places_of_special)
     ends = pairs.starts + pairs.lengths
     return np.asarray(pairs.lengths - (np.searchsorted(places, ends) - np.searchsorted(places, pairs.starts)))

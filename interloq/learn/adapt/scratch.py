@@ -13,14 +13,14 @@ from pathlib import Path
 import torch
 import transformers
 
-from interloq.data.durable import atomic_folder
+from interloq.data.files.durable import atomic_folder
 from interloq.errors import count
 from interloq.learn.adapt.job import AdaptJob, Base, write_network
 from interloq.learn.adapt.settings import Adaptation, SmallEncoder
 from interloq.learn.adapt.tokenizer import SPECIAL, train_word_pieces
 from interloq.learn.job import Run
 from interloq.learn.settings import Training
-from interloq.learn.trainable import Log
+from interloq.learn.trainable import PairLog
 from interloq.records import Pair
 from interloq.registry import full_spec
 
@@ -28,7 +28,7 @@ POSITIONS = 512
 START = "start"
 
 
-def from_log(log: Log, shape: SmallEncoder, settings: Adaptation, training: Training) -> AdaptJob:
+def from_log(log: PairLog, shape: SmallEncoder, settings: Adaptation, training: Training) -> AdaptJob:
     """Job that trains a small encoder on a log's texts."""
     pairs = log.pairs
 
@@ -51,7 +51,7 @@ def from_log(log: Log, shape: SmallEncoder, settings: Adaptation, training: Trai
 
 
 def _start(pairs: Callable[[], Iterable[Pair]], folder: Path, shape: SmallEncoder, settings: Adaptation) -> int:
-    """The folder of a network that has learned nothing; it gets its name when it is whole."""
+    """Return the folder of a network that has learned nothing; it gets its name when it is whole."""
     with atomic_folder(folder) as part:
         return _write_start(pairs, part, shape, settings)
 

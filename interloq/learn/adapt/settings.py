@@ -65,7 +65,7 @@ class SmallEncoder(Component):
 
 
 @dataclass(frozen=True)
-class Pretrained:
+class StartingModel:
     """The network to start from, and training data other than logs."""
 
     model: str = option("", "a folder, an installed package, or hub:org/name@revision", path=True, required=True)
@@ -83,7 +83,7 @@ def _result(facts: Facts, _: list[Facts]) -> str:
 
 ADAPT_TRAINABLE = Trainable(
     "a pretrained encoder or language model further, on logs",
-    (Pretrained(), Adaptation(), ADAPT),
+    (StartingModel(), Adaptation(), ADAPT),
     job="interloq.scorers.relevance.pairs:adapt_job",
     result=_result,
     loop=("warmup", "weight_decay", "clip", "accumulate", "amp"),

@@ -22,7 +22,7 @@ from interloq.learn.pair_tokens import Numbers, PairTokens, Part
 from interloq.models.batches import bucketed
 from interloq.models.packing import Packing
 from interloq.models.token_predictor import Goal, SpecialTokens, TokenPredictor
-from interloq.models.token_rows import Packed, Rows, rounded
+from interloq.models.token_rows import Packed, TokenRows, rounded
 
 SKIPPED = -100  # target of a place where nothing is to be predicted
 
@@ -35,14 +35,14 @@ class TokenBatch:
     target is `SKIPPED`.
     """
 
-    rows: Rows | Packed
+    rows: TokenRows | Packed
     places: torch.Tensor
     targets: torch.Tensor
     scale: float = field(kw_only=True)  # examples per predicted token
 
     def cut(self, pieces: int) -> list[TokenBatch]:
         """Split a batch of padded rows into pieces of about equal size."""
-        assert isinstance(self.rows, Rows)  # noqa: S101
+        assert isinstance(self.rows, TokenRows)  # noqa: S101
         size = -(-len(self.places) // pieces)
         rows = [self.rows[i : i + size] for i in range(0, len(self.places), size)]
         places = self.places.split(size)
@@ -50,8 +50,8 @@ class TokenBatch:
         return [TokenBatch(a, b, c, scale=self.scale) for a, b, c in zip(rows, places, targets, strict=True)]
 
     def packed(self, packing: Packing) -> TokenBatch:
-        """The batch without padding; the number of places is rounded up, so that few shapes occur."""
-        assert isinstance(self.rows, Rows)  # noqa: S101
+        """Return the batch without padding; the number of places is rounded up, so that few shapes occur."""
+        assert isinstance(self.rows, TokenRows)  # noqa: S101
         places = self.places[self.rows.mask.bool()].nonzero()[:, 0]
         spare = rounded(len(places)) - len(places)
         pad = torch.nn.functional.pad
@@ -82,7 +82,7 @@ class AdaptTask:
         self.scales = {part: self._scale(part) for part in ("train", "dev")}
 
     def _scale(self, part: Part) -> float:
-        """Examples per predicted token."""
+        """Return the number of examples per predicted token."""
         targets = int(self.targets(part).sum())
         if not targets:
             raise InputError(
@@ -91,7 +91,7 @@ class AdaptTask:
         return len(self.pairs.rows(part)) / targets
 
     def targets(self, part: Part) -> Ints:
-        """Number of tokens to predict in each example."""
+        """Return the number of tokens to predict in each example."""
         rows = self.pairs.rows(part)
         if self.goal == "mlm":
             return wanted(self.known[rows].sum(axis=1), self.settings.mask)
@@ -102,26 +102,30 @@ class AdaptTask:
         return np.asarray(lengths + self.special_tokens.extra)
 
     def batches(self, part: Part, epoch: int) -> Sequence[Numbers]:
-        lengths, own = self._lengths(part), self.settings
-        rng = np.random.default_rng([own.seed, epoch]) if part == "train" else None
-        batches = bucketed(lengths, size=own.batch, tokens=own.tokens, rng=rng)
-        return batches if rng is None else [batch + epoch * len(lengths) for batch in batches]
+        lengths, settings = self._lengths(part), self.settings
+        if part == "dev":
+            return bucketed(lengths, size=settings.batch, tokens=settings.tokens, rng=None)
+        rng = np.random.default_rng([settings.seed, epoch])
+        batches = bucketed(lengths, size=settings.batch, tokens=settings.tokens, rng=rng)
+        return [batch + epoch * len(lengths) for batch in batches]
 
     def prepare(self, part: Part, examples: Numbers) -> TokenBatch:
         pairs = self.pairs.rows(part)
         rows = pair_rows(self.pairs, np.asarray(pairs[examples % len(pairs)], dtype=np.int64), self.special_tokens)
         inside = rows.inside
         if self.goal == "mlm":
-            own = self.settings
-            ids, places = masked(rows, examples, self.special_tokens, share=own.mask, seed=own.seed)
+            share, seed = self.settings.mask, self.settings.seed
+            ids, places = masked(rows, examples, self.special_tokens, share=share, seed=seed)
             targets = rows.ids[places]
         else:
             ids, places = rows.ids, np.zeros_like(inside)
             places[:, :-1] = inside[:, 1:]
             targets = rows.ids[:, 1:][inside[:, 1:]]
-        read = Rows(*map(torch.from_numpy, (ids, inside.astype(np.int64), rows.kinds)))
+        read = TokenRows(*map(torch.from_numpy, (ids, inside.astype(np.int64), rows.kinds)))
         batch = TokenBatch(read, torch.from_numpy(places), torch.from_numpy(targets), scale=self.scales[part])
-        return batch.packed(self.network.packing) if self.network.packing.on and self.pieces == 1 else batch
+        if self.network.packing.on and self.pieces == 1:
+            return batch.packed(self.network.packing)
+        return batch
 
     def loss(self, prepared: TokenBatch) -> torch.Tensor:
         """Loss of a batch. With more `pieces`, each recomputed for its gradient, a batch needs less memory."""
@@ -139,7 +143,7 @@ class AdaptTask:
 
 
 def dev_loss(task: AdaptTask, device: torch.device, *, amp: bool) -> float:
-    """Mean loss per token of the dev part before any training."""
+    """Return the mean loss per token of the dev part before any training."""
     task.network.to(device).eval()
     total = 0.0
     with torch.inference_mode(), torch.autocast(device.type, dtype=torch.bfloat16, enabled=amp):

@@ -14,13 +14,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import cache
-from itertools import accumulate, islice
+from itertools import islice
 from pathlib import Path
 
 from tokenizers import Regex, Tokenizer, decoders, normalizers, pre_tokenizers, processors, trainers
 from tokenizers.models import WordPiece
 
-from interloq.data.files import write_json
+from interloq.data.files.opening import write_json
 from interloq.errors import InputError
 from interloq.records import Pair
 
@@ -35,13 +35,13 @@ def train_word_pieces(pairs: Callable[[], Iterable[Pair]], folder: Path, *, voca
     alphabet = _alphabet(pairs(), vocabulary)
     if not alphabet:
         raise InputError("the pairs have no text", hint="use files with text")
-    found = _trained(pairs(), alphabet, vocabulary)
+    pieces = _trained(pairs(), alphabet, vocabulary)
     folder.mkdir(parents=True, exist_ok=True)
     tokens = {f"{token[1:-1].lower()}_token": token for token in SPECIAL}
     settings = {"tokenizer_class": "PreTrainedTokenizerFast", **tokens, "clean_up_tokenization_spaces": False}
     write_json(folder / "tokenizer_config.json", settings)
-    (folder / "tokenizer.json").write_text(_whole(found).to_str(pretty=True), encoding="utf-8")
-    return len(found)
+    (folder / "tokenizer.json").write_text(_whole(pieces).to_str(pretty=True), encoding="utf-8")
+    return len(pieces)
 
 
 def _texts(pairs: Iterable[Pair]) -> Iterable[str]:
@@ -49,14 +49,20 @@ def _texts(pairs: Iterable[Pair]) -> Iterable[str]:
 
 
 def _alphabet(pairs: Iterable[Pair], vocabulary: int) -> list[str]:
-    """The most frequent characters, filling at most three quarters of the vocabulary."""
+    """Return the most frequent characters, filling at most three quarters of the vocabulary."""
     normalizer, counts = _normalizer(), Counter[str]()
     for text in _texts(pairs):
         counts.update(normalizer.normalize_str(text))
-    ranked = [c for _, c in sorted((-n, c) for c, n in counts.items() if not c.isspace())]
     room = max(2, 3 * vocabulary // 4 - len(SPECIAL))
-    taken = accumulate(1 + _in_runs(character) for character in ranked)  # a character of a run also has a ## piece
-    return [character for character, pieces in zip(ranked, taken, strict=True) if pieces <= room]
+    alphabet: list[str] = []
+    for character, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
+        if character.isspace():
+            continue
+        room -= 1 + _in_runs(character)  # a character of a run also has a ## piece
+        if room < 0:
+            break
+        alphabet.append(character)
+    return alphabet
 
 
 def _trained(pairs: Iterable[Pair], alphabet: list[str], vocabulary: int) -> list[str]:

@@ -186,15 +186,15 @@ class LanguageModel(LoadedModel):
         if own is not None:
             own[numbers] = np.bincount(batch.context_owners, log_probs[ends:], minlength=len(numbers))
 
-    def _tree_logits(self, batch: lm_tree.Batch, start: int) -> tuple[torch.Tensor, int]:
+    def _tree_logits(self, batch: lm_tree.TreeBatch, start: int) -> tuple[torch.Tensor, int]:
         """Like `_logits`, for trees: the attention mask is given per token."""
         sees = torch.from_numpy(batch.sees).to(self.device)[:, None]
         mask = torch.zeros(sees.shape, dtype=self.precision, device=self.device)
         mask.masked_fill_(~sees, torch.finfo(self.precision).min)
         ids, depths = (torch.from_numpy(part).to(self.device) for part in (batch.tokens, batch.depths))
         options: dict[str, Any] = {"logits_to_keep": ids.shape[1] - start} if self._can_skip_logits else {}
-        found = self._model(input_ids=ids, attention_mask=mask, position_ids=depths, use_cache=False, **options)
-        return found.logits, start if self._can_skip_logits else 0
+        output = self._model(input_ids=ids, attention_mask=mask, position_ids=depths, use_cache=False, **options)
+        return output.logits, start if self._can_skip_logits else 0
 
     def _by_rows(
         self, contexts: list[lm_tree.Tokens], follow_ups: list[lm_tree.Tokens], whole: bool
@@ -233,11 +233,11 @@ class LanguageModel(LoadedModel):
         first, second = (tuple((step * i + 1) % size for i in range(8)) for step in (3, 5))
         contexts, follow_ups = [first[:3], first[:5]], [first, second, second[:4]]
         try:
-            found, _ = self._by_trees(contexts, follow_ups, whole=False)
+            tree_sums, _ = self._by_trees(contexts, follow_ups, whole=False)
         except (TypeError, ValueError, RuntimeError):
             return False
         expected, _ = self._by_rows(contexts, follow_ups, whole=False)
-        return bool(np.allclose(found, expected, rtol=0, atol=1e-3))
+        return bool(np.allclose(tree_sums, expected, rtol=0, atol=1e-3))
 
     # ---- rows --------------------------------------------------------------------------------------------------------
 
@@ -251,8 +251,8 @@ class LanguageModel(LoadedModel):
         for row, start, values in zip(rows, starts.tolist(), logits, strict=True):
             own = values[start - 1 - skipped : len(row) - 1 - skipped]
             sums.append(log_likelihood(own, torch.tensor(row[start:], device=self.device)))
-        found: list[float] = torch.stack(sums).tolist()
-        return found
+        values_of_rows: list[float] = torch.stack(sums).tolist()
+        return values_of_rows
 
     def _logits(self, ids: torch.Tensor, start: int) -> tuple[torch.Tensor, int]:
         """Logits [rows, tokens, vocabulary] and the number of tokens skipped: `start`, or 0 if the model cannot skip.
@@ -261,8 +261,8 @@ class LanguageModel(LoadedModel):
         """
         options: dict[str, Any] = {"logits_to_keep": ids.shape[1] - start} if self._can_skip_logits else {}
         ids = ids.to(self.device)
-        found = self._model(input_ids=ids, attention_mask=torch.ones_like(ids), use_cache=False, **options)
-        return found.logits, start if self._can_skip_logits else 0
+        output = self._model(input_ids=ids, attention_mask=torch.ones_like(ids), use_cache=False, **options)
+        return output.logits, start if self._can_skip_logits else 0
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def _check_causal(self) -> None:
@@ -290,8 +290,8 @@ def _log_probabilities(logits: torch.Tensor, edges: NDArray[np.int64]) -> NDArra
     used, which = torch.unique(rows * logits.shape[1] + places, return_inverse=True)
     totals = torch.cat([_exact(flat[part]).logsumexp(dim=1) for part in used.split(PLACES)])
     log_probs = _exact(flat[used[which], targets]) - totals[which]
-    found: NDArray[np.float64] = log_probs.double().cpu().numpy()
-    return found
+    values: NDArray[np.float64] = log_probs.double().cpu().numpy()
+    return values
 
 
 def _exact(logits: torch.Tensor) -> torch.Tensor:

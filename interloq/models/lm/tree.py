@@ -151,7 +151,7 @@ def _shared(first: Tokens, second: Tokens) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class TreeBatch:
     """Rows padded on the left, so that blocks are at the end of each."""
 
     tokens: Ints  # [rows, length]
@@ -175,7 +175,7 @@ class Batch:
         return min(start for _, start, _ in self.blocks)
 
 
-def batch(members: Sequence[Row], block: Block, *, multiple: int = 8) -> Batch:
+def batch(members: Sequence[Row], block: Block, *, multiple: int = 8) -> TreeBatch:
     """Join rows into a batch; its length is a multiple of 8, which is faster on GPUs."""
     length = -(-max(row.size(block) for row in members) // multiple) * multiple
     tokens = np.zeros((len(members), length), dtype=np.int64)
@@ -200,6 +200,6 @@ def batch(members: Sequence[Row], block: Block, *, multiple: int = 8) -> Batch:
             owners += [len(blocks)] * len(path)
             blocks.append((r, end, number))
             end += len(block)
-    return Batch(
+    return TreeBatch(
         tokens, depths, sees, tuple(blocks), np.concatenate(edges).astype(np.int64), np.array(owners, np.int64)
     )

@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.data.appended import Appended
-from interloq.data.files import read_json, reading_saved, write_json
+from interloq.data.files.appended import Appended
+from interloq.data.files.opening import read_json, reading_saved, write_json
 from interloq.learn.pair_tokens import FACTS, PAIRS, NumberedPairs, SplitPairs, split
 from interloq.models.encoder import Encoder, Pooling
 from interloq.records import Pair

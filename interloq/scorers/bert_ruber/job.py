@@ -11,13 +11,13 @@ from typing import Any
 
 from interloq.learn.job import Curve, Job, Run
 from interloq.learn.settings import Training
-from interloq.learn.trainable import Log
+from interloq.learn.trainable import PairLog
 from interloq.models.encoder import Encoder
 from interloq.models.pretrained import model_folder, weights_fingerprint
 from interloq.records import Pair
 from interloq.scorers.bert_ruber.features import PairVectors, started, write_pair_vectors
 from interloq.scorers.bert_ruber.model import KIND
-from interloq.scorers.bert_ruber.settings import BertRuberSettings, Pretrained
+from interloq.scorers.bert_ruber.settings import BertRuberEncoder, BertRuberSettings
 from interloq.scorers.bert_ruber.task import BertRuberTask, start, wins
 
 LEARNED = 0.99 * 2 * math.log(2)  # just below the loss of a network that cannot tell replies apart
@@ -73,7 +73,7 @@ class BertRuberJob(Job[BertRuberTask]):
         return NOTHING if facts["best"]["dev_loss"] > LEARNED else ""
 
 
-def from_log(log: Log, given: Pretrained, settings: BertRuberSettings, training: Training) -> BertRuberJob:
+def from_log(log: PairLog, given: BertRuberEncoder, settings: BertRuberSettings, training: Training) -> BertRuberJob:
     """Job of `interloq train bert-ruber`."""
     return BertRuberJob(
         pairs=log.pairs, encoder=given.encoder, settings=settings, training=training, source=log.fingerprint

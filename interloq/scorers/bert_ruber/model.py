@@ -18,18 +18,18 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from interloq.data.files import reading_saved
+from interloq.data.files.opening import reading_saved
 from interloq.errors import InputError, short_repr
 from interloq.learn.store import check_counts, load_model, restored
 from interloq.models.encoder import Encoder, Pooling, pooled
 from interloq.models.pretrained import model_folder, weights_fingerprint
-from interloq.scorers.ruber.model import PairNetwork
+from interloq.scorers.ruber.model import VectorPairNetwork
 
 KIND = "bert_ruber"
 BATCH = 1024  # pairs scored at a time
 
 
-class BertRuberNetwork(PairNetwork):
+class BertRuberNetwork(VectorPairNetwork):
     """Network from n utterance vectors and n reply vectors to logits [n]."""
 
     def __init__(self, dimensions: int) -> None:
@@ -39,10 +39,10 @@ class BertRuberNetwork(PairNetwork):
 
 def pooled_vectors(encoder: Encoder, texts: Sequence[str], pooling: Pooling) -> NDArray[np.float32]:
     """One row per text; unlike sentence vectors, rows are not normalised."""
-    found = np.zeros((len(texts), encoder.dimensions), dtype=np.float32)
+    vectors = np.zeros((len(texts), encoder.dimensions), dtype=np.float32)
     for batch in encoder.encode(texts):
-        found[batch.places] = pooled(batch.states.float(), batch.mask, pooling).cpu().numpy()
-    return found
+        vectors[batch.places] = pooled(batch.states.float(), batch.mask, pooling).cpu().numpy()
+    return vectors
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,15 +66,15 @@ class BertRuberScorer:
                 raise ValueError(f"the pooling is {short_repr(config['pooling'])}")
         if encoder is None:
             place = str(model_folder(place, download=False))
-        found = Encoder(place, layer=layer, longest=longest, device=device)
-        if weights_fingerprint(found.folder) != trained_on.get("weights"):
+        loaded = Encoder(place, layer=layer, longest=longest, device=device)
+        if weights_fingerprint(loaded.folder) != trained_on.get("weights"):
             raise InputError(
-                f"{found.folder} is not the encoder that the scorer was trained on, {trained_on.get('signature')}",
+                f"{loaded.folder} is not the encoder that the scorer was trained on, {trained_on.get('signature')}",
                 hint="set `encoder` to the right one, or train the scorer again",
                 where=str(folder),
             )
-        network = restored(lambda: BertRuberNetwork(found.dimensions), tensors, folder)
-        return cls(network.double().eval().to(found.device), found, facts)
+        network = restored(lambda: BertRuberNetwork(loaded.dimensions), tensors, folder)
+        return cls(network.double().eval().to(loaded.device), loaded, facts)
 
     def signature(self) -> str:
         return f"{KIND}-{self.facts['weights']}-{self.encoder.signature()}"
@@ -82,14 +82,16 @@ class BertRuberScorer:
     def scores(self, utterances: Sequence[str], replies: Sequence[str]) -> NDArray[np.float64]:
         """Score from 0 to 1 of each pair; each distinct text is encoded once."""
         place = {text: i for i, text in enumerate(sorted({*utterances, *replies}))}
-        found = pooled_vectors(self.encoder, list(place), self.facts["config"]["pooling"])
-        vectors = torch.from_numpy(found).double()
-        sides = [torch.tensor([place[text] for text in texts], dtype=torch.int64) for texts in (utterances, replies)]
+        pooled_texts = pooled_vectors(self.encoder, list(place), self.facts["config"]["pooling"])
+        vectors = torch.from_numpy(pooled_texts).double()
+        queries = torch.tensor([place[text] for text in utterances], dtype=torch.int64)
+        answers = torch.tensor([place[text] for text in replies], dtype=torch.int64)
+        scores = np.zeros(len(replies))
         with torch.inference_mode():
-            parts = [
-                self._score(vectors, *(side[i : i + BATCH] for side in sides)) for i in range(0, len(replies), BATCH)
-            ]
-        return np.concatenate([np.zeros(0), *parts])
+            for start in range(0, len(replies), BATCH):
+                batch = slice(start, start + BATCH)
+                scores[batch] = self._score(vectors, queries[batch], answers[batch])
+        return scores
 
     def _score(self, vectors: torch.Tensor, queries: torch.Tensor, replies: torch.Tensor) -> NDArray[np.float64]:
         logits = self.network(vectors[queries].to(self.encoder.device), vectors[replies].to(self.encoder.device))

@@ -30,7 +30,7 @@ class BertRuberSettings(Component):
 
 
 @dataclass(frozen=True)
-class Pretrained:
+class BertRuberEncoder:
     """The encoder of the texts."""
 
     encoder: str = option("", "a folder, an installed package or hub:org/name@revision", path=True, required=True)
@@ -38,7 +38,7 @@ class Pretrained:
 
 TRAINABLE = Trainable(
     "BERT-RUBER's scorer from pairs",
-    (Pretrained(), BertRuberSettings(), TRAINING),
+    (BertRuberEncoder(), BertRuberSettings(), TRAINING),
     job="interloq.scorers.bert_ruber.job:from_log",
     result=scorer_result,
 )

@@ -18,7 +18,7 @@ from interloq.scorers.bert_ruber.model import BertRuberNetwork
 from interloq.scorers.bert_ruber.settings import BertRuberSettings
 from interloq.scorers.ruber.task import random_replies
 
-Prepared = tuple[torch.Tensor, torch.Tensor, torch.Tensor]  # vectors of utterances, true replies and random ones
+BertRuberBatch = tuple[torch.Tensor, torch.Tensor, torch.Tensor]  # vectors of utterances, true replies and random ones
 
 
 class BertRuberTask:
@@ -34,19 +34,19 @@ class BertRuberTask:
             order = np.random.default_rng([self.settings.seed, epoch]).permutation(count) + epoch * count
         return [order[i : i + size] for i in range(0, count, size)]
 
-    def prepare(self, part: Part, examples: Numbers) -> Prepared:
+    def prepare(self, part: Part, examples: Numbers) -> BertRuberBatch:
         rows = self.pairs.rows(part)
         chosen = rows[examples % len(rows)]
         others = random_replies(rows, examples, self.settings.seed)
         queries, true, random = (torch.from_numpy(self.pairs.of(t)) for t in (chosen[:, 0], chosen[:, 1], others))
         return queries, true, random
 
-    def logits(self, prepared: Prepared) -> tuple[torch.Tensor, torch.Tensor]:
+    def logits(self, prepared: BertRuberBatch) -> tuple[torch.Tensor, torch.Tensor]:
         """Logits of the true replies and of the random ones."""
         queries, true, random = (part.to(self.network.matrix.device, non_blocking=True) for part in prepared)
         return self.network(queries, true), self.network(queries, random)
 
-    def loss(self, prepared: Prepared) -> torch.Tensor:
+    def loss(self, prepared: BertRuberBatch) -> torch.Tensor:
         true, random = self.logits(prepared)
         return (softplus(-true) + softplus(random)).sum()
 

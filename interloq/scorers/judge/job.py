@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from interloq.data.appended import Appended
-from interloq.data.files import reading_saved
+from interloq.data.files.appended import Appended
+from interloq.data.files.opening import reading_saved
 from interloq.data.progress import Progress
 from interloq.learn.job import AnyTask, Curve, Job, Run
 from interloq.learn.ready import READY, scorer_folder
@@ -28,11 +28,11 @@ from interloq.records import Sample
 from interloq.registry import full_spec
 from interloq.retrieve.training_log import TrainingLog
 from interloq.scorers.judge.model import KIND, pair_hash, texts_of
-from interloq.scorers.judge.rated import Rated
-from interloq.scorers.judge.ridge import Head, RatedStates, learned
+from interloq.scorers.judge.rated import RatedSets
 from interloq.scorers.judge.settings import JudgeSettings, Network
 from interloq.scorers.relevance.model import RelevanceScorer, signature_of
 from interloq.signature import signature as signed
+from interloq.statistics.ridge import Head, RatedStates, learned
 
 STATES = "states.f32"
 BATCH = 1024  # replies encoded at a time: the most work that a kill loses
@@ -65,9 +65,9 @@ class JudgeJob(Job[AnyTask]):
             return signature_of(self.start)
 
     @cached_property
-    def rated(self) -> Rated:
+    def rated(self) -> RatedSets:
         """The rated replies."""
-        return Rated.of(self.log)
+        return RatedSets.of(self.log)
 
     def dependencies(self) -> Sequence[str]:
         return [self.start_signature]
@@ -115,13 +115,13 @@ class FrozenJudgeJob(JudgeJob[Any]):
             _encode(self.rated.samples, file, relevance, run.progress)
 
     def task(self, run: Run) -> list[LearnedAspect]:
-        rated, found = self.rated, []
+        rated, aspects = self.rated, []
         states = np.fromfile(run.work / STATES, dtype=np.float32).reshape(len(rated.samples), -1).astype(np.float64)
-        for aspect, own in rated.all_ratings(self.settings.least, lambda _: None).items():
-            which = own.which
-            known = RatedStates(states[which], own.targets, rated.sets[which], rated.contexts[which])
-            found.append(LearnedAspect(aspect, known, learned(known)))
-        return found
+        for aspect, ratings in rated.all_ratings(self.settings.least, lambda _: None).items():
+            which = ratings.which
+            known = RatedStates(states[which], ratings.targets, rated.sets[which], rated.contexts[which])
+            aspects.append(LearnedAspect(aspect, known, learned(known)))
+        return aspects
 
     def fit(self, task: list[LearnedAspect], run: Run) -> Curve:  # noqa: ARG002
         return []
@@ -132,12 +132,12 @@ class FrozenJudgeJob(JudgeJob[Any]):
             "kind": self.kind,
             "signature": str(signed(self.settings, **parts)),
             "scorer": {"place": self.start_place, "signature": self.start_signature},
-            "aspects": [one.described() for one in task],
+            "aspects": [aspect.described() for aspect in task],
         }
 
     def save(self, folder: Path, task: list[LearnedAspect], run: Run, facts: dict[str, Any], curve: Curve) -> None:  # noqa: ARG002
-        hashes = {pair_hash(sample) for sample in self.rated.samples}
-        save_model(folder, judge_tensors([one.head for one in task], hashes), facts)
+        hashes = map(pair_hash, self.rated.samples)
+        save_model(folder, judge_tensors([aspect.head for aspect in task], hashes), facts)
 
 
 def from_log(log: TrainingLog, given: Network, settings: JudgeSettings) -> FrozenJudgeJob:

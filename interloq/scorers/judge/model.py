@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.data.files import reading_saved
+from interloq.data.files.opening import reading_saved
 from interloq.errors import InputError
 from interloq.learn.ready import READY
 from interloq.learn.store import check_texts, load_model
@@ -48,26 +48,26 @@ class JudgeScorer:
         """Load a judge; `scorer` is the present location of its relevance network; None: as in training."""
         facts, tensors = load_model(folder, kind=KIND)
         with reading_saved(folder):
-            weights, offsets = (tensors[name].numpy() for name in ("weights", "offsets"))
+            weights, offsets = tensors["weights"].numpy(), tensors["offsets"].numpy()
             pairs = frozenset(tensors["pairs"].tolist())
-            for one in facts["aspects"]:
-                check_texts(one, "aspect")
-            place, aspects = _place(Path(folder), facts), [one["aspect"] for one in facts["aspects"]]
-            if weights.ndim != 2 or len(weights) != len(aspects) or offsets.shape != (len(aspects),):
-                raise ValueError(f"weights of shape {weights.shape} for {len(aspects)} aspects")
+            for aspect in facts["aspects"]:
+                check_texts(aspect, "aspect")
+            place, aspects = _place(Path(folder), facts), len(facts["aspects"])
+            if weights.ndim != 2 or len(weights) != aspects or offsets.shape != (aspects,):
+                raise ValueError(f"weights of shape {weights.shape} for {aspects} aspects")
         return cls(Path(folder), facts, weights, offsets, pairs, scorer or place, device)
 
     @cached_property
     def relevance(self) -> RelevanceScorer:
-        """The relevance network; any other than that of the training is refused."""
-        found, wanted = RelevanceScorer.load(self.place, device=self.device), self.facts["scorer"].get("signature")
-        if found.signature() != wanted or found.dimensions != self.weights.shape[1]:
+        """Return the relevance network; refuse any other than the one in training."""
+        scorer, wanted = RelevanceScorer.load(self.place, device=self.device), self.facts["scorer"].get("signature")
+        if scorer.signature() != wanted or scorer.dimensions != self.weights.shape[1]:
             raise InputError(
-                f"{self.place} is {found.signature()}, and the judge was trained on {wanted}",
+                f"{self.place} is {scorer.signature()}, and the judge was trained on {wanted}",
                 hint="set `scorer` to the right one, or train the judge again",
                 where=str(self.folder),
             )
-        return found
+        return scorer
 
     def signature(self) -> str:
         return f"{KIND}-{self.facts['weights']}-{self.relevance.signature()}"
@@ -79,7 +79,7 @@ class JudgeScorer:
 
     def row(self, aspect: str) -> int:
         """Place of an aspect's weights."""
-        aspects = [one["aspect"] for one in self.facts["aspects"]]
+        aspects = [learned["aspect"] for learned in self.facts["aspects"]]
         if aspect not in aspects:
             raise InputError(
                 f"the judge has no aspect {aspect!r}", hint=f"it has {', '.join(aspects)}", where=str(self.folder)
@@ -105,7 +105,11 @@ def _place(folder: Path, facts: Mapping[str, Any]) -> str:
 
 def texts_of(samples: Sequence[Sample]) -> tuple[list[list[str]], list[str]]:
     """Contexts and replies."""
-    return [[turn.text for turn in sample.context] for sample in samples], [sample.response for sample in samples]
+    contexts, replies = [], []
+    for sample in samples:
+        contexts.append([turn.text for turn in sample.context])
+        replies.append(sample.response)
+    return contexts, replies
 
 
 def pair_hash(sample: Sample) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -15,15 +16,15 @@ from interloq.learn.job import Report
 from interloq.records import Sample
 from interloq.retrieve.leaks import context_of
 from interloq.retrieve.training_log import TrainingLog
-from interloq.scorers.judge.ridge import Floats, Ints, ranks
 from interloq.signature import fingerprint
+from interloq.statistics.ridge import Floats, Ints, ranks
 
 SHARE = 10  # one of so many contexts of a set is held out
 
 
 @dataclass(frozen=True, slots=True)
 class AspectRatings:
-    """Replies that an aspect is learned from, as places in `Rated.samples`, with the ranks of their ratings.
+    """Replies that an aspect is learned from, as places in `RatedSets.samples`, with the ranks of their ratings.
 
     `skipped` are the numbers of the sets that have too few of its ratings.
     """
@@ -34,7 +35,7 @@ class AspectRatings:
 
 
 @dataclass(frozen=True, slots=True)
-class Rated:
+class RatedSets:
     """Rated replies with their mean ratings by aspect, the numbers of their sets and contexts, and the sets' names."""
 
     samples: Sequence[Sample]
@@ -45,23 +46,34 @@ class Rated:
     omitted: int  # samples without a reply, a context or ratings
 
     @classmethod
-    def of(cls, log: TrainingLog) -> Rated:
+    def of(cls, log: TrainingLog) -> RatedSets:
         """Read the files, each of which is one set."""
         return cls.of_sets([(Path(path).name, log.rated(path)) for path in log.files])
 
     @classmethod
-    def of_sets(cls, sets: Sequence[tuple[str, Iterable[Sample]]]) -> Rated:
+    def of_sets(cls, sets: Sequence[tuple[str, Iterable[Sample]]]) -> RatedSets:
         """Collect sets, given with their names."""
-        every = [(sample, i, _means(sample)) for i, (_, samples) in enumerate(sets) for sample in samples]
-        kept = [one for one in every if one[0].response.strip() and context_of(one[0]) and one[2]]
-        numbers = {context: i for i, context in enumerate(sorted({context_of(sample) for sample, *_ in kept}))}
+        names, rated_samples, ratings, set_numbers, contexts = [], list[Sample](), [], list[int](), []
+        omitted = 0
+        for number, (name, samples) in enumerate(sets):
+            names.append(name)
+            for sample in samples:
+                means, context = _means(sample), context_of(sample)
+                if not (sample.response.strip() and context and means):
+                    omitted += 1
+                    continue
+                rated_samples.append(sample)
+                ratings.append(means)
+                set_numbers.append(number)
+                contexts.append(context)
+        place = {context: i for i, context in enumerate(sorted(set(contexts)))}
         return cls(
-            [sample for sample, *_ in kept],
-            [means for *_, means in kept],
-            np.array([i for _, i, _ in kept], dtype=np.int64),
-            np.array([numbers[context_of(sample)] for sample, *_ in kept], dtype=np.int64),
-            [name for name, _ in sets],
-            len(every) - len(kept),
+            rated_samples,
+            ratings,
+            np.array(set_numbers, dtype=np.int64),
+            np.array([place[context] for context in contexts], dtype=np.int64),
+            names,
+            omitted,
         )
 
     @property
@@ -73,47 +85,58 @@ class Rated:
     @property
     def aspects(self) -> list[str]:
         """Everything that was rated."""
-        return sorted({name for row in self.means for name in row})
+        return sorted(set(chain.from_iterable(self.means)))
 
     def ratings(self, aspect: str, least: int) -> AspectRatings:
         """Replies of the sets with `least` replies that have different ratings and contexts."""
         values = np.array([row.get(aspect, np.nan) for row in self.means])
-        groups = [np.flatnonzero((self.sets == i) & np.isfinite(values)) for i in range(len(self.names))]
-        kept = [len(g) >= least and bool(np.ptp(values[g])) and bool(np.ptp(self.contexts[g])) for g in groups]
-        used = [group for group, known in zip(groups, kept, strict=True) if known]
-        return AspectRatings(
-            np.concatenate([np.zeros(0, dtype=np.int64), *used]),
-            np.concatenate([np.zeros(0), *(ranks(values[group]) for group in used)]),
-            [i for i, known in enumerate(kept) if not known],
-        )
+        which, targets, skipped = [np.zeros(0, dtype=np.int64)], [np.zeros(0)], []
+        for i in range(len(self.names)):
+            group = np.flatnonzero((self.sets == i) & np.isfinite(values))
+            if len(group) >= least and np.ptp(values[group]) and np.ptp(self.contexts[group]):
+                which.append(group)
+                targets.append(ranks(values[group]))
+            else:
+                skipped.append(i)
+        return AspectRatings(np.concatenate(which), np.concatenate(targets), skipped)
 
     def all_ratings(self, least: int, report: Report) -> dict[str, AspectRatings]:
         """Ratings of every aspect that can be learned."""
-        found = {aspect: self.ratings(aspect, least) for aspect in self.aspects}
-        for aspect in [name for name, own in found.items() if not len(own.which)]:
-            report(f"{aspect} is skipped: no set has {_wanted(least)}")
-            del found[aspect]
-        if not found:
+        learnable = {}
+        for aspect in self.aspects:
+            ratings = self.ratings(aspect, least)
+            if len(ratings.which):
+                learnable[aspect] = ratings
+            else:
+                report(f"{aspect} is skipped: no set has {_wanted(least)}")
+        if not learnable:
             raise InputError("no aspect has enough ratings", hint="use more rated replies, or lower --least")
-        return found
+        return learnable
 
     def ratings_of(self, aspect: str, least: int, report: Report) -> AspectRatings:
         """Ratings of one aspect; sets without enough of them are reported."""
-        found = self.ratings(aspect, least)
-        if not len(found.which):
-            known = f"--aspect is one of {', '.join(self.aspects)}" if self.aspects else "use samples with ratings"
-            hint = "use more rated replies, or lower --least" if aspect in self.aspects else known
+        ratings = self.ratings(aspect, least)
+        if not len(ratings.which):
+            if not self.aspects:
+                hint = "use samples with ratings"
+            elif aspect not in self.aspects:
+                hint = f"--aspect is one of {', '.join(self.aspects)}"
+            else:
+                hint = "use more rated replies, or lower --least"
             raise InputError(f"no set has enough ratings of {aspect!r}", hint=hint)
-        for i in found.skipped:
+        for i in ratings.skipped:
             report(f"{self.names[i]} is skipped: it does not have {_wanted(least)} of {aspect!r}")
-        return found
+        return ratings
 
 
 def held_out(samples: Sequence[Sample], sets: Ints) -> NDArray[np.bool_]:
     """Replies to a tenth of each set's contexts, those with the first hashes; in other sets these are held out too."""
     hashes = np.array([fingerprint(*context_of(sample)) for sample in samples])
-    own = [np.unique(hashes[sets == number]) for number in np.unique(sets)]
-    return np.isin(hashes, np.concatenate([part[: max(1, round(len(part) / SHARE))] for part in own]))
+    chosen = []
+    for number in np.unique(sets):
+        of_set = np.unique(hashes[sets == number])
+        chosen.append(of_set[: max(1, round(len(of_set) / SHARE))])
+    return np.isin(hashes, np.concatenate(chosen))
 
 
 def _wanted(least: int) -> str:
@@ -126,4 +149,4 @@ def _means(sample: Sample) -> dict[str, float]:
     for rating in sample.ratings:
         if rating.value is not None:
             values.setdefault(rating.aspect, []).append(rating.value)
-    return {aspect: float(np.mean(found)) for aspect, found in values.items()}
+    return {aspect: float(np.mean(ratings)) for aspect, ratings in values.items()}

@@ -4,20 +4,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.data.durable import atomic_path
-from interloq.data.files import reading_saved
-from interloq.data.token_texts import Texts
+from interloq.data.files.durable import atomic_path
+from interloq.data.files.opening import reading_saved
+from interloq.data.text.token_texts import Texts
 from interloq.learn.job import Report
 from interloq.scorers.judge.model import pair_hash, texts_of
-from interloq.scorers.judge.rated import Rated, held_out
-from interloq.scorers.judge.ridge import Floats, Ints, RatedStates
+from interloq.scorers.judge.rated import RatedSets, held_out
 from interloq.scorers.judge.settings import TuneSettings
 from interloq.scorers.relevance.model import RelevanceScorer
+from interloq.statistics.ridge import Floats, Ints, RatedStates
 
 NAME = "replies.npz"
 
@@ -35,19 +36,19 @@ class RatedReplies:
     hashes: Ints  # of context and reply
 
     @classmethod
-    def of(cls, rated: Rated, scorer: RelevanceScorer, settings: TuneSettings, report: Report) -> RatedReplies:
+    def of(cls, rated: RatedSets, scorer: RelevanceScorer, settings: TuneSettings, report: Report) -> RatedReplies:
         """Replies with ratings of the aspect, tokenised as the scorer reads them."""
-        found = rated.ratings_of(settings.aspect, settings.least, report)
-        samples, sets = [rated.samples[i] for i in found.which], rated.sets[found.which]
-        texts = [text for row in scorer.token_rows(*texts_of(samples)) for text in row]
+        ratings = rated.ratings_of(settings.aspect, settings.least, report)
+        samples, sets = [rated.samples[i] for i in ratings.which], rated.sets[ratings.which]
+        texts = list(chain.from_iterable(scorer.token_rows(*texts_of(samples))))
         return cls(
             np.concatenate(texts).astype(np.int32),
-            np.concatenate([[0], np.cumsum([len(text) for text in texts], dtype=np.int64)]),
-            found.targets,
+            np.concatenate([[0], np.cumsum(list(map(len, texts)), dtype=np.int64)]),
+            ratings.targets,
             sets,
-            rated.contexts[found.which],
+            rated.contexts[ratings.which],
             held_out(samples, sets),
-            np.array([pair_hash(sample) for sample in samples], dtype=np.int64),
+            np.array(list(map(pair_hash, samples)), dtype=np.int64),
         )
 
     @staticmethod

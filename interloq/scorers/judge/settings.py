@@ -53,19 +53,22 @@ class TuneSettings(Component):
 
 
 def _result(facts: Facts, _: list[Facts]) -> str:
-    best = facts.get("best")
-    first = [f"best dev loss {best['dev_loss']:.4f} after epoch {best['epoch']}"] if best else []
-    return "\n".join([*first, *map(_line, facts["aspects"])])
+    lines = []
+    if best := facts.get("best"):
+        lines.append(f"best dev loss {best['dev_loss']:.4f} after epoch {best['epoch']}")
+    return "\n".join([*lines, *map(_format_aspect, facts["aspects"])])
 
 
-def _line(one: Facts) -> str:
-    """Result of one aspect."""
-    learned = f"{count(one['replies'], 'reply', 'replies')} of {count(one['sets'], 'set')}"
-    strength = f", λ {one['strength']:g}" if "strength" in one else ""
-    number = f"{one['held_out']:,} " if "held_out" in one else ""
-    low, high = map(_number, one["ci"])
-    agreement = f"Spearman on {number}held-out replies {_number(one['spearman'])} [{low}, {high}]"
-    return f"{one['aspect']}: {learned}{strength}; {agreement}"
+def _format_aspect(aspect: Facts) -> str:
+    """Return the result of one aspect in words."""
+    learned = f"{count(aspect['replies'], 'reply', 'replies')} of {count(aspect['sets'], 'set')}"
+    if "strength" in aspect:
+        learned += f", λ {aspect['strength']:g}"
+    held_out = "held-out replies"
+    if "held_out" in aspect:
+        held_out = f"{aspect['held_out']:,} {held_out}"
+    low, high = map(_number, aspect["ci"])
+    return f"{aspect['aspect']}: {learned}; Spearman on {held_out} {_number(aspect['spearman'])} [{low}, {high}]"
 
 
 def _number(value: float | None) -> str:

@@ -22,17 +22,17 @@ from interloq.models.batches import bucketed
 from interloq.models.cross_encoder import CrossEncoder, joined_rows, row_lengths
 from interloq.models.row_outputs import BATCH, TOKENS
 from interloq.models.subwords import Subwords
-from interloq.models.token_rows import Packed, Rows
+from interloq.models.token_rows import Packed, TokenRows
 from interloq.scorers.judge.replies import RatedReplies
-from interloq.scorers.judge.ridge import TINY, Floats, Head, Ints, heads, interval, spearman
 from interloq.scorers.judge.settings import TuneSettings
+from interloq.statistics.ridge import TINY, Floats, Head, Ints, heads, interval, spearman
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class JudgeBatch:
     """Replies of one set with the ranks of their ratings. The loss is of the replies at `own`, against all others."""
 
-    rows: Rows | Packed
+    rows: TokenRows | Packed
     targets: torch.Tensor
     own: torch.Tensor
     scale: float
@@ -51,19 +51,26 @@ class TuneTask:
         self._current: dict[Part, list[Ints]] = {}
 
     def batches(self, part: Part, epoch: int) -> Sequence[Ints]:
-        groups = self._current[part] = self._drawn(epoch) if part == "train" else self._dev_groups
-        return [number * self.settings.batch + np.arange(len(group)) for number, group in enumerate(groups)]
+        if part == "train":
+            self._current[part] = self._draw_groups(epoch)
+        else:
+            self._current[part] = self._dev_groups
+        groups = enumerate(self._current[part])
+        return [number * self.settings.batch + np.arange(len(group)) for number, group in groups]
 
-    def prepare(self, part: Part, examples: Ints) -> Prepared:
+    def prepare(self, part: Part, examples: Ints) -> JudgeBatch:
         numbers, own = np.divmod(examples, self.settings.batch)
         group = self._current[part][int(numbers[0])]
         targets = torch.from_numpy(self.replies.targets[group].astype(np.float32))
-        scale = 1.0 if part == "train" else self._dev_scales[int(self.replies.sets[group[0]])]
-        return Prepared(self.network.packing.arranged(self._rows(group)), targets, torch.from_numpy(own), scale)
+        scale = 1.0
+        if part == "dev":
+            scale = self._dev_scales[int(self.replies.sets[group[0]])]
+        return JudgeBatch(self.network.packing.arranged(self._rows(group)), targets, torch.from_numpy(own), scale)
 
-    def loss(self, prepared: Prepared) -> torch.Tensor:
+    def loss(self, prepared: JudgeBatch) -> torch.Tensor:
         logits = self.network(prepared.rows)[:, 0].float()
-        own, targets = (part.to(logits.device, non_blocking=True) for part in (prepared.own, prepared.targets))
+        own = prepared.own.to(logits.device, non_blocking=True)
+        targets = prepared.targets.to(logits.device, non_blocking=True)
         apart = targets.index_select(0, own)[:, None] - targets
         behind = logits - logits.index_select(0, own)[:, None]
         losses = torch.nn.functional.softplus(behind * apart.sign()) * apart.abs()
@@ -74,21 +81,24 @@ class TuneTask:
     def sets(self) -> dict[Part, dict[int, Ints]]:
         """Replies of each set in each part; a set that has fewer than two replies for training is not trained on."""
         replies = self.replies
-        numbers = np.unique(replies.sets).tolist()
-        train = {i: np.flatnonzero((replies.sets == i) & ~replies.dev) for i in numbers}
-        dev = {i: np.flatnonzero((replies.sets == i) & replies.dev) for i in numbers}
-        return {"train": {i: own for i, own in train.items() if len(own) > 1}, "dev": dev}
+        train, dev = {}, {}
+        for number in np.unique(replies.sets).tolist():
+            dev[number] = np.flatnonzero((replies.sets == number) & replies.dev)
+            trained_on = np.flatnonzero((replies.sets == number) & ~replies.dev)
+            if len(trained_on) > 1:
+                train[number] = trained_on
+        return {"train": train, "dev": dev}
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def logits(self, which: Ints) -> Floats:
         """Logits of some replies."""
         self.network.eval()
-        found = np.zeros(len(which))
+        logits = np.zeros(len(which))
         lengths = row_lengths(self.replies.texts.lengths.reshape(-1, 2)[which])
         most = TOKENS[self.network.head.weight.device.type]
         for part in bucketed(lengths, size=BATCH, tokens=most, rng=None):
-            found[part] = self.network(self._rows(which[part]))[:, 0].double().cpu().numpy()
-        return found
+            logits[part] = self.network(self._rows(which[part]))[:, 0].double().cpu().numpy()
+        return logits
 
     @cached_property
     def head(self) -> Head:
@@ -108,29 +118,36 @@ class TuneTask:
             interval(unseen, logits[dev]),
         )
 
-    def _rows(self, which: Ints) -> Rows:
+    def _rows(self, which: Ints) -> TokenRows:
         return joined_rows(self.replies.texts, 2 * which[:, None] + np.arange(2), self.subwords)
 
-    def _drawn(self, epoch: int) -> list[Ints]:
-        """Groups of an epoch: rounds with one group of each set, in random order."""
+    def _draw_groups(self, epoch: int) -> list[Ints]:
+        """Draw the groups of an epoch: rounds with one group of each set, in random order."""
         rng, size = np.random.default_rng([self.settings.seed, epoch]), self.settings.batch
         rounds = max(1, round(self.settings.replies / size))
-        drawn = {i: _repeated(own, rounds, min(size, len(own)), rng) for i, own in self.sets["train"].items()}
-        return [drawn[i][k] for k in range(rounds) for i in rng.permutation(list(drawn))]
+        drawn = {}
+        for number, replies in self.sets["train"].items():
+            drawn[number] = _draw_repeatedly(replies, rounds, min(size, len(replies)), rng)
+        groups: list[Ints] = []
+        for k in range(rounds):
+            groups += [drawn[number][k] for number in rng.permutation(list(drawn))]
+        return groups
 
     @cached_property
     def _dev_groups(self) -> list[Ints]:
-        found = [np.array_split(own, math.ceil(len(own) / self.settings.batch)) for own in self.sets["dev"].values()]
-        return [group for groups in found for group in groups]
+        groups: list[Ints] = []
+        for replies in self.sets["dev"].values():
+            groups += np.array_split(replies, math.ceil(len(replies) / self.settings.batch))
+        return groups
 
     @cached_property
     def _dev_scales(self) -> dict[int, float]:
         """Factors by which every set counts the same in the dev loss."""
-        sizes = {i: len(own) for i, own in self.sets["dev"].items()}
-        return {i: sum(sizes.values()) / (len(sizes) * size) for i, size in sizes.items()}
+        sets, total = self.sets["dev"], int(self.replies.dev.sum())
+        return {number: total / (len(sets) * len(replies)) for number, replies in sets.items()}
 
 
-def _repeated(replies: Ints, rounds: int, size: int, rng: np.random.Generator) -> Ints:
+def _draw_repeatedly(replies: Ints, rounds: int, size: int, rng: np.random.Generator) -> Ints:
     """Groups [rounds, size]: every reply is drawn once before any is drawn again."""
     passes = math.ceil(rounds * size / len(replies))
     return np.concatenate([rng.permutation(replies) for _ in range(passes)])[: rounds * size].reshape(rounds, size)

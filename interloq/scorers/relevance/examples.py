@@ -19,11 +19,11 @@ import orjson
 from numpy.typing import NDArray
 
 from interloq.data.batched import batched
-from interloq.data.durable import locked, make_folder
-from interloq.data.files import read_json, reading_saved, replacing
-from interloq.data.token_texts import Texts
-from interloq.data.unseen_texts import Distinct
-from interloq.data.write_errors import writing
+from interloq.data.files.durable import locked, make_folder
+from interloq.data.files.opening import read_json, reading_saved, replacing
+from interloq.data.files.write_errors import writing
+from interloq.data.text.token_texts import Texts
+from interloq.data.text.unseen_texts import UnseenTexts
 from interloq.errors import InputError, MissingDependencyError
 from interloq.models.subwords import Subwords
 from interloq.registry import full_spec
@@ -87,7 +87,9 @@ class Exchanges:
 
     def range(self, part: Part) -> slice:
         """Range of a part's exchanges."""
-        return slice(0, self.facts["dev"]) if part == "dev" else slice(self.facts["dev"], len(self.replies))
+        if part == "dev":
+            return slice(0, self.facts["dev"])
+        return slice(self.facts["dev"], len(self.replies))
 
     @cached_property
     def texts(self) -> Texts:
@@ -127,7 +129,7 @@ def write_exchanges(
     with writing(folder):
         make_folder(folder)
     with locked(folder / LOCK):
-        stored = _stored(exchanges, subwords, reading, source, similar, step)
+        stored = _tokenise(exchanges, subwords, reading, source, similar, step)
         for name in ARRAYS:
             np.save(folder / f"{name}.npy", getattr(stored, name), allow_pickle=False)
         with replacing(folder / FACTS) as file:
@@ -136,7 +138,7 @@ def write_exchanges(
     return stored
 
 
-def _stored(
+def _tokenise(
     exchanges: Iterable[Exchange],
     subwords: Subwords,
     reading: Reading,
@@ -144,11 +146,11 @@ def _stored(
     similar: bool,
     step: Callable[[int], None],
 ) -> Exchanges:
-    texts, found = _streamed(exchanges, subwords, reading, step)
-    arrays = texts | _placed(found, texts.pop("hashes"), reading)
+    texts, hashed = _read_stream(exchanges, subwords, reading, step)
+    arrays = texts | _number_exchanges(hashed, texts.pop("hashes"), reading)
     dev = int(arrays.pop("dev"))
     arrays["similar"] = np.full((len(arrays["replies"]), KEPT), NONE, dtype=np.int32)
-    facts = {**described(subwords, reading), "longest": reading.longest, "source": source, "blank": found.blank}
+    facts = {**described(subwords, reading), "longest": reading.longest, "source": source, "blank": hashed.blank}
     stored = Exchanges(**arrays, facts={**facts, "dev": dev, "exchanges": len(arrays["replies"])})
     if similar:
         _find_similar(stored, reading.seed)
@@ -157,7 +159,9 @@ def _stored(
 
 def stored_source(folder: Path | None) -> str:
     """Fingerprint of the logs that a folder's exchanges were made from."""
-    return str(read_json(folder / FACTS)["source"]) if folder and Exchanges.written(folder) else ""
+    if folder is None or not Exchanges.written(folder):
+        return ""
+    return str(read_json(folder / FACTS)["source"])
 
 
 def described(subwords: Subwords, reading: Reading) -> dict[str, str]:
@@ -168,7 +172,7 @@ def described(subwords: Subwords, reading: Reading) -> dict[str, str]:
 # ---- reading ---------------------------------------------------------------------------------------------------------
 
 
-class _Found:
+class _HashedExchanges:
     """Exchanges as hashes of their texts; 0 means no text."""
 
     def __init__(self, turns: int) -> None:
@@ -177,49 +181,59 @@ class _Found:
 
     def add(self, batch: Sequence[Exchange]) -> list[str]:
         """Add a batch; return its texts."""
-        kept = [e for e in batch if e.reply.strip() and e.context and e.context[-1].strip()]
-        self.blank += len(batch) - len(kept)
-        contexts = [self._context(e) for e in kept]
-        wrong = [[text for text in e.wrong if text.strip()] for e in kept]
+        contexts, replies, talks = list[str](), list[str](), list[str]()
+        origins, counts, wrong_replies = list[int](), list[int](), list[str]()
+        for exchange in batch:
+            if not (exchange.reply.strip() and exchange.context and exchange.context[-1].strip()):
+                self.blank += 1
+                continue
+            contexts += self._context(exchange)
+            replies.append(exchange.reply)
+            talks.append(exchange.talk)
+            origins.append(exchange.origin)
+            wrong = [text for text in exchange.wrong if text.strip()]
+            counts.append(len(wrong))
+            wrong_replies += wrong
         self._parts.append(
             (
-                _hashes([text for row in contexts for text in row]).reshape(-1, self.turns),
-                _hashes([e.reply for e in kept]),
-                _hashes([e.talk for e in kept]),
-                np.array([e.origin for e in kept], dtype=np.uint8),
-                np.array([len(row) for row in wrong], dtype=np.int64),
-                _hashes([text for row in wrong for text in row]),
+                _hashes(contexts).reshape(-1, self.turns),
+                _hashes(replies),
+                _hashes(talks),
+                np.array(origins, dtype=np.uint8),
+                np.array(counts, dtype=np.int64),
+                _hashes(wrong_replies),
             )
         )
-        every = [*contexts, [e.reply for e in kept], *wrong]
-        return [text for row in every for text in row if text]
+        return list(filter(None, (*contexts, *replies, *wrong_replies)))
 
     def _context(self, exchange: Exchange) -> list[str]:
-        turns = [turn for turn in exchange.context if turn.strip()][-self.turns :]
+        turns = [turn for turn in exchange.context if turn.strip()]
+        turns = turns[-self.turns :]
         return [""] * (self.turns - len(turns)) + turns
 
     def arrays(self) -> tuple[Any, ...]:
-        if not sum(len(part[1]) for part in self._parts):
+        columns = tuple(map(np.concatenate, zip(*self._parts, strict=True)))
+        if not columns or not len(columns[1]):
             raise InputError("no exchange has both a context and a reply", hint="use dialogues or pairs")
-        return tuple(np.concatenate(column) for column in zip(*self._parts, strict=True))
+        return columns
 
 
-def _streamed(
+def _read_stream(
     exchanges: Iterable[Exchange], subwords: Subwords, reading: Reading, step: Callable[[int], None]
-) -> tuple[dict[str, Any], _Found]:
-    seen, found = Distinct(), _Found(reading.turns)
+) -> tuple[dict[str, Any], _HashedExchanges]:
+    seen, hashed = UnseenTexts(), _HashedExchanges(reading.turns)
     kind = np.uint16 if subwords.size <= np.iinfo(np.uint16).max else np.uint32
     hashes, forms, tokens, lengths = [_hashes([])], [_hashes([])], [np.zeros(0, kind)], [np.zeros(0, np.uint16)]
     for batch in batched(exchanges, BATCH):
-        new = seen.new(found.add(batch))
+        new = seen.new(hashed.add(batch))
         tokenised = subwords.texts(new)
         tokens.append(tokenised.tokens.astype(kind))
         lengths.append(tokenised.lengths.astype(np.uint16))
         hashes.append(_hashes(new))
-        forms.append(_hashes([_form(text) for text in new]))
+        forms.append(_hashes(list(map(_form, new))))
         step(len(batch))
     whole = _by_hash(np.concatenate(hashes), np.concatenate(forms), np.concatenate(tokens), np.concatenate(lengths))
-    return whole, found
+    return whole, hashed
 
 
 def _by_hash(hashes: Hashes, forms: Hashes, tokens: NDArray[Any], lengths: NDArray[Any]) -> dict[str, Any]:
@@ -230,9 +244,9 @@ def _by_hash(hashes: Hashes, forms: Hashes, tokens: NDArray[Any], lengths: NDArr
     return {"hashes": hashes[order], "tokens": tokens[flat], "lengths": lengths[order], "forms": numbered}
 
 
-def _placed(found: _Found, hashes: Hashes, reading: Reading) -> dict[str, Any]:
+def _number_exchanges(exchanges: _HashedExchanges, hashes: Hashes, reading: Reading) -> dict[str, Any]:
     """Distinct exchanges as text numbers, sorted."""
-    contexts, replies, talks, origins, counts, wrong = found.arrays()
+    contexts, replies, talks, origins, counts, wrong = exchanges.arrays()
     same = replies + (contexts * (MIX * np.arange(1, contexts.shape[1] + 1, dtype=np.uint64))).sum(axis=1)
     order = np.lexsort((same, talks, origins))
     order = order[np.sort(np.unique(same[order], return_index=True)[1])]

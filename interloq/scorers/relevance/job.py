@@ -27,7 +27,7 @@ from interloq.registry import full_spec
 from interloq.retrieve.training_log import TrainingLog
 from interloq.scorers.relevance.examples import Exchange, Exchanges, described, stored_source, write_exchanges
 from interloq.scorers.relevance.log import ExchangeLog
-from interloq.scorers.relevance.settings import KINDS, Reading, Relevance, Sources
+from interloq.scorers.relevance.settings import KINDS, Reading, Relevance, RelevanceSources
 from interloq.scorers.relevance.task import RelevanceTask
 from interloq.signature import fingerprint
 from interloq.signature import signature as signed
@@ -83,7 +83,7 @@ class RelevanceJob(Job[RelevanceTask]):
     def _exchanges(self, run: Run) -> Exchanges:
         folder = self.examples or run.work / EXAMPLES
         if Exchanges.written(folder):
-            return self._checked(Exchanges.load(folder), folder)
+            return self._check_examples(Exchanges.load(folder), folder)
         if self.exchanges is None:
             raise InputError("no examples in the folder", hint="give logs to make them from", where=str(folder))
         # jobs that share a folder of examples may use other kinds of wrong replies
@@ -93,7 +93,7 @@ class RelevanceJob(Job[RelevanceTask]):
                 self.exchanges(), folder, self.subwords, self.reading, source=self.source, similar=similar, step=step
             )
 
-    def _checked(self, stored: Exchanges, folder: Path) -> Exchanges:
+    def _check_examples(self, stored: Exchanges, folder: Path) -> Exchanges:
         for name, value in {**described(self.subwords, self.reading), "source": self.source}.items():
             if stored.facts[name] != value:
                 raise InputError(
@@ -137,7 +137,12 @@ class RelevanceJob(Job[RelevanceTask]):
 
 
 def from_log(
-    log: TrainingLog, given: Sources, reading: Reading, settings: Relevance, training: Training, low_rank: LowRank
+    log: TrainingLog,
+    given: RelevanceSources,
+    reading: Reading,
+    settings: Relevance,
+    training: Training,
+    low_rank: LowRank,
 ) -> RelevanceJob:
     """Job of `interloq train relevance` and `interloq train valid`."""
     if not (log.files or given.hard or given.examples):
@@ -161,10 +166,10 @@ def dev_logits(task: RelevanceTask) -> Floats:
     """Logits [exchanges, 1 + wrong replies] of the dev part."""
     task.network.eval()
     batches = task.batches("dev", 0)
-    found = np.zeros((sum(map(len, batches)), 1 + len(task.settings.slots)))
+    logits = np.zeros((sum(map(len, batches)), 1 + len(task.settings.slots)))
     for examples in batches:
-        found[examples] = task.logits(task.prepare("dev", examples)).double().cpu().numpy()
-    return found
+        logits[examples] = task.logits(task.prepare("dev", examples)).double().cpu().numpy()
+    return logits
 
 
 def labelled(logits: Floats) -> tuple[Floats, NDArray[np.int64]]:
@@ -176,6 +181,6 @@ def labelled(logits: Floats) -> tuple[Floats, NDArray[np.int64]]:
 
 def wins(logits: Floats, settings: Relevance) -> dict[str, float]:
     """Share of true replies that score above the wrong one, by kind of wrong reply; .5 is chance."""
-    columns = {kind: [1 + i for i, slot in enumerate(settings.slots) if slot == kind] for kind in KINDS}
-    above = np.sign(logits[:, :1] - logits) / 2 + 0.5
-    return {kind: float(above[:, places].mean()) for kind, places in columns.items() if places}
+    above = np.sign(logits[:, :1] - logits[:, 1:]) / 2 + 0.5
+    slots = np.array(settings.slots)
+    return {kind: float(above[:, slots == kind].mean()) for kind in KINDS if kind in settings.slots}

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from interloq.data.files import lines
+from interloq.data.files.opening import lines
 from interloq.errors import InputError
 from interloq.records import Dialogue, Pair, Sample
 from interloq.retrieve.leaks import Guard, guard, normalised, originals
@@ -34,7 +34,7 @@ class ExchangeLog:
         every = TrainingLog([*log.files, *written], log.without, strict=log.strict, on_reject=log.on_reject)
         every.dropped = log.dropped  # exclusions are counted there
         self.log, self.turns, self.written, self.files = every, turns, set(written), every.files
-        self._guard = _merged(every.samples)
+        self._guard = _merge_guards(every.samples)
         self._rows = _neighbours(every.samples)
 
     @property
@@ -47,39 +47,41 @@ class ExchangeLog:
         """Exchanges of all logs."""
         for origin, path in enumerate(self.files):
             dropped = self.log.dropped[path] = Counter()
-            for talk, found in self._talks(path, origin):
-                if self._copied(talk):
-                    dropped["copied"] += len(found)
+            for talk, exchanges in self._talks(path, origin):
+                if self._is_copy(talk):
+                    dropped["copied"] += len(exchanges)
                     continue
-                for exchange in found:
+                for exchange in exchanges:
                     if reason := self._reason(exchange):
                         dropped[reason] += 1
                     else:
-                        yield self._cleared(exchange)
+                        yield self._remove_shared(exchange)
 
     def _talks(self, path: str, origin: int) -> Iterator[tuple[list[str], list[Exchange]]]:
         """Turns and exchanges of each dialogue."""
         if path in self.written:
-            yield from _written(path, origin)
+            yield from _read_written(path, origin)
             return
         for record in self.log.records(path):
             if isinstance(record, Pair):
-                found = [Exchange((record.utterance,), record.response, record.utterance, origin)]
-                yield [record.utterance, record.response], found
+                exchange = Exchange((record.utterance,), record.response, record.utterance, origin)
+                yield [record.utterance, record.response], [exchange]
             else:
                 turns = [turn.text for turn in record.turns]
                 yield turns, list(_of_dialogue(record, turns, self.turns, origin))
 
-    def _copied(self, turns: list[str]) -> bool:
+    def _is_copy(self, turns: list[str]) -> bool:
         return bool(self._rows) and not self._rows.isdisjoint(pairwise(map(normalised, turns)))
 
     def _reason(self, exchange: Exchange) -> str:
         if not self.log.samples:
             return ""
-        reasons = (self._guard.reason(Pair("", turn, exchange.reply)) for turn in exchange.context)
-        return next(filter(None, reasons), "")
+        for turn in exchange.context:
+            if reason := self._guard.reason(Pair("", turn, exchange.reply)):
+                return reason
+        return ""
 
-    def _cleared(self, exchange: Exchange) -> Exchange:
+    def _remove_shared(self, exchange: Exchange) -> Exchange:
         """The exchange without wrong replies that match a text of a sample."""
         shared = self._guard.utterances
         if not shared or not exchange.wrong:
@@ -95,14 +97,15 @@ def _of_dialogue(dialogue: Dialogue, turns: list[str], most: int, origin: int) -
             yield Exchange(tuple(turns[max(0, i - most) : i]), turn.text, talk, origin)
 
 
-def _written(path: str, origin: int) -> Iterator[tuple[list[str], list[Exchange]]]:
+def _read_written(path: str, origin: int) -> Iterator[tuple[list[str], list[Exchange]]]:
     """Contexts with several good replies and optionally wrong ones, in the layout of DailyDialog++."""
     for number, line in lines(path):
         if not line.strip():
             continue
         try:
             item = orjson.loads(line)
-            context, good, wrong = _texts(item, "context"), _texts(item, POSITIVE), _texts(item, ADVERSARIAL, ())
+            context, good = _texts(item["context"], "context"), _texts(item[POSITIVE], POSITIVE)
+            wrong = _texts(item.get(ADVERSARIAL, ()), ADVERSARIAL)
         except (orjson.JSONDecodeError, KeyError, TypeError) as error:
             raise InputError(
                 f"not a context with replies: {error}",
@@ -114,27 +117,29 @@ def _written(path: str, origin: int) -> Iterator[tuple[list[str], list[Exchange]
             yield context, [Exchange(tuple(context), reply, talk, origin, tuple(wrong)) for reply in good]
 
 
-def _texts(item: Mapping[str, Any], name: str, *default: Any) -> list[str]:
-    found = item.get(name, *default) if default else item[name]
-    if isinstance(found, str) or not all(isinstance(text, str) for text in found):
+def _texts(texts: Any, name: str) -> list[str]:
+    if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
         raise TypeError(f"{name} must be a list of texts")
-    return list(found)
+    return list(texts)
 
 
-def _merged(samples: list[Sample]) -> Guard:
-    every = [guard(sample) for sample in samples]
-    return Guard(
-        utterances=frozenset().union(*(each.utterances for each in every)),
-        responses=frozenset().union(*(each.responses for each in every)),
-    )
+def _merge_guards(samples: list[Sample]) -> Guard:
+    utterances, responses = set[str](), set[str]()
+    for sample in samples:
+        of_sample = guard(sample)
+        utterances |= of_sample.utterances
+        responses |= of_sample.responses
+    return Guard(utterances=frozenset(utterances), responses=frozenset(responses))
 
 
 def _neighbours(samples: list[Sample]) -> frozenset[tuple[str, str]]:
     """Consecutive turns of samples, including the gold reply."""
-    return frozenset(
-        (first, second)
-        for sample in samples
-        for reply in [reference.text for reference in originals(sample)] or [""]
-        for first, second in pairwise(map(normalised, [*(turn.text for turn in sample.context), reply]))
-        if first and second
-    )
+    neighbours: set[tuple[str, str]] = set()
+    for sample in samples:
+        turns = [turn.text for turn in sample.context]
+        replies = [reference.text for reference in originals(sample)] or [""]
+        for reply in replies:
+            for first, second in pairwise(map(normalised, [*turns, reply])):
+                if first and second:
+                    neighbours.add((first, second))
+    return frozenset(neighbours)

@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.data.files import reading_saved
+from interloq.data.files.opening import reading_saved
 from interloq.learn.ready import scorer_folder
 from interloq.learn.start import files_of, trained_network, weights_of
 from interloq.learn.store import check_counts, check_temperature, foreign, load_model
@@ -61,8 +61,7 @@ class RelevanceScorer:
 
     def states(self, contexts: Sequence[Sequence[str]], replies: Sequence[str]) -> Floats:
         """State that the head reads, for each reply after its context [replies, dimensions]; pairs as in `scores`."""
-        found: Floats = self._outputs(contexts, replies, None, self.network.states, self.dimensions)
-        return found
+        return self._outputs(contexts, replies, None, self.network.states, self.dimensions)
 
     @property
     def dimensions(self) -> int:
@@ -73,10 +72,10 @@ class RelevanceScorer:
         self, contexts: Sequence[Sequence[str]], replies: Sequence[str], turns: int | None, network: Network, width: int
     ) -> Floats:
         """Outputs [replies, width] of the network, or of its encoder, for each reply after its context."""
-        asked = self._last_turns(contexts, replies, turns)
-        place = {pair: i for i, pair in enumerate(dict.fromkeys(asked))}
-        found: Floats = row_outputs(self, self._read(list(place)), self.subwords, network, width)
-        return found[[place[pair] for pair in asked]]
+        pairs = self._last_turns(contexts, replies, turns)
+        place = {pair: i for i, pair in enumerate(dict.fromkeys(pairs))}
+        outputs: Floats = row_outputs(self, self._read(list(place)), self.subwords, network, width)
+        return outputs[[place[pair] for pair in pairs]]
 
     def token_rows(self, contexts: Sequence[Sequence[str]], replies: Sequence[str]) -> list[tuple[NDArray[Any], ...]]:
         """Tokens of each context and of its reply, as the network reads them."""
@@ -87,19 +86,25 @@ class RelevanceScorer:
     ) -> list[tuple[tuple[str, ...], str]]:
         """The last turns with text of each context, and its reply."""
         last = turns or self.facts["config"]["turns"]
-        return [
-            (tuple([turn for turn in context if turn.strip()][-last:]), reply)
-            for context, reply in zip(contexts, replies, strict=True)
-        ]
+        pairs = []
+        for context, reply in zip(contexts, replies, strict=True):
+            with_text = [turn for turn in context if turn.strip()]
+            pairs.append((tuple(with_text[-last:]), reply))
+        return pairs
 
     def _read(self, pairs: Sequence[tuple[tuple[str, ...], str]]) -> list[tuple[NDArray[Any], ...]]:
         """Tokens of each context, with separators between turns, and of each reply."""
-        place = {text: i for i, text in enumerate(dict.fromkeys(t for turns, reply in pairs for t in (*turns, reply)))}
+        place: dict[str, int] = {}
+        for turns, reply in pairs:
+            for text in (*turns, reply):
+                place.setdefault(text, len(place))
         texts, config = self.subwords.texts(list(place)), self.facts["config"]
         between = np.array([self.subwords.end], dtype=np.int32)
         read: list[tuple[NDArray[Any], ...]] = []
         for turns, reply in pairs:
-            parts = [part for turn in turns for part in (texts[place[turn]], between)]
+            parts = []
+            for turn in turns:
+                parts += [texts[place[turn]], between]
             read.append((np.concatenate(parts)[:-1][-config["context"] :], texts[place[reply]][: config["reply"]]))
         return read
 

@@ -29,14 +29,14 @@ GROUP, MARK = 1, 2  # flags of tokens: continues a word; is punctuation such as 
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class WrongReplies:
     """Wrong replies of each exchange of a part: texts [n, slots], and how each is spoiled (0: not at all)."""
 
     texts: NDArray[np.int32]
     spoiled: NDArray[np.int8]
 
 
-def draw(stored: Exchanges, part: Part, epoch: int, settings: Relevance) -> Drawn:
+def draw(stored: Exchanges, part: Part, epoch: int, settings: Relevance) -> WrongReplies:
     """Draw the wrong replies of one epoch."""
     own = stored.range(part)
     drawing = _Drawing(stored, part, epoch, settings)
@@ -45,7 +45,7 @@ def draw(stored: Exchanges, part: Part, epoch: int, settings: Relevance) -> Draw
     for slot, kind in enumerate(settings.slots):
         drawing.stream = slot * STREAMS
         texts[:, slot], spoiled[:, slot] = getattr(drawing, kind)()
-    return Drawn(texts, spoiled)
+    return WrongReplies(texts, spoiled)
 
 
 class _Drawing:
@@ -68,8 +68,8 @@ class _Drawing:
         """A similar reply, or a random one if none was found."""
         texts, plain = self.random()
         similar = self.stored.similar[self.rows]
-        found = np.sort(similar, axis=1)[:, ::-1]  # NONE comes last
-        chosen = self._one_of(found, (similar != NONE).sum(axis=1))
+        ordered = np.sort(similar, axis=1)[:, ::-1]  # NONE comes last
+        chosen = self._one_of(ordered, (similar != NONE).sum(axis=1))
         return np.where(chosen == NONE, texts, chosen), plain
 
     def adversarial(self) -> tuple[Ints, Ints]:
@@ -84,7 +84,7 @@ class _Drawing:
         contexts = stored.contexts[rows][:, ::-1]
         parrots = self._one_of(contexts, (contexts != NONE).sum(axis=1))
         texts = np.select([kinds == OTHER, kinds == PARROT], [others, parrots], own)
-        written = self._written()
+        written = self._draw_written()
         texts = np.where(written == NONE, texts, written)
         spoiled = np.where((written == NONE) & (kinds > PARROT), kinds, 0)
         true = (spoiled == 0) & stored.is_true(rows, texts)  # "hello" answers "hello"
@@ -109,7 +109,7 @@ class _Drawing:
         bounds = np.cumsum(shares) / sum(shares)
         return np.searchsorted(bounds[:-1], self._share(), side="right")
 
-    def _written(self) -> Ints:
+    def _draw_written(self) -> Ints:
         ends = self.stored.wrong_ends.astype(np.int64)
         starts, counts = ends[self.rows], ends[self.rows + 1] - ends[self.rows]
         asked = (counts > 0) & (self._share() < self.settings.written)
@@ -123,15 +123,15 @@ class _Drawing:
 
         If the range is a whole log, the last draw is used instead of NONE.
         """
-        found = np.full(len(self.rows), NONE, dtype=np.int64)
+        replies = np.full(len(self.rows), NONE, dtype=np.int64)
         open_ = np.flatnonzero(asked & (sizes > 1))
         for _ in range(DRAWS):
             bits = self._bits(self.numbers[open_]) % sizes[open_].astype(np.uint64)
             texts = self.stored.replies[starts[open_] + bits.astype(np.int64)].astype(np.int64)
             true = self.stored.is_true(self.rows[open_], texts)
-            found[open_] = np.where(true & (starts is not self.logs[0]), NONE, texts)
+            replies[open_] = np.where(true & (starts is not self.logs[0]), NONE, texts)
             open_ = open_[true]
-        return found
+        return replies
 
     def _one_of(self, texts: NDArray[np.int32], counts: Ints) -> Ints:
         """One of the first `counts` texts of each row; NONE if it has none."""
@@ -148,13 +148,14 @@ class _Drawing:
     def _talks(self, own: slice) -> tuple[Ints, Ints]:
         keys = self.stored.talks[own].astype(np.int64) * 256 + self.stored.origins[own]
         edges = [0, *(np.flatnonzero(np.diff(keys)) + 1).tolist(), len(keys)]
-        return _runs([slice(own.start + a, own.start + b) for a, b in pairwise(edges) if a < b], own.start)
+        ranges = [slice(own.start + a, own.start + b) for a, b in pairwise(edges) if a < b]
+        return _runs(ranges, own.start)
 
 
 def _runs(ranges: list[slice], first: int) -> tuple[Ints, Ints]:
     """Start and length of each exchange's range."""
-    starts = np.array([one.start for one in ranges], dtype=np.int64)
-    sizes = np.array([one.stop - one.start for one in ranges], dtype=np.int64)
+    bounds = np.array([(each.start, each.stop) for each in ranges], dtype=np.int64).reshape(-1, 2)
+    starts, sizes = bounds[:, 0], bounds[:, 1] - bounds[:, 0]
     assert not len(starts) or starts[0] == first  # noqa: S101 - ranges cover a part
     return np.repeat(starts, sizes), np.repeat(sizes, sizes)
 
@@ -164,14 +165,16 @@ def _runs(ranges: list[slice], first: int) -> tuple[Ints, Ints]:
 
 def token_kinds(subwords: Subwords) -> NDArray[np.int8]:
     """GROUP and MARK flags of every token id."""
-    found = load_tokenizer(subwords.folder).convert_ids_to_tokens(range(subwords.size))
-    pieces = [piece or "" for piece in found]  # a vocabulary may skip ids
+    tokens = load_tokenizer(subwords.folder).convert_ids_to_tokens(range(subwords.size))
+    pieces = [piece or "" for piece in tokens]  # a vocabulary may skip ids
     marked = any(piece.startswith("##") for piece in pieces)
     starts = ("▁", "Ġ")
     led = not marked and any(piece.startswith(starts) for piece in pieces)
     kinds = np.zeros(len(pieces), dtype=np.int8)
     for number, piece in enumerate(pieces):
-        continues = piece.startswith("##") if marked else led and not piece.startswith(starts)
+        continues = led and not piece.startswith(starts)
+        if marked:
+            continues = piece.startswith("##")
         is_mark = not any(map(str.isalnum, piece))
         kinds[number] = GROUP * (continues and not is_mark) + MARK * is_mark
     return kinds
@@ -186,17 +189,17 @@ def spoil(tokens: NDArray[Any], kind: int, kinds: NDArray[np.int8], rng: np.rand
     return np.concatenate([*_SPOILERS[EDITS[kind]](words, rng), tail])
 
 
-def _shuffled(words: list[Any], rng: np.random.Generator) -> list[Any]:
+def _shuffle(words: list[Any], rng: np.random.Generator) -> list[Any]:
     return [words[i] for i in rng.permutation(len(words))]
 
 
-def _dropped(words: list[Any], rng: np.random.Generator) -> list[Any]:
+def _drop(words: list[Any], rng: np.random.Generator) -> list[Any]:
     """Keep a third to two thirds of the words."""
     kept = max(1, round(len(words) * rng.uniform(1 / 3, 2 / 3)))
     return [words[i] for i in np.sort(rng.choice(len(words), kept, replace=False))]
 
 
-def _repeated(words: list[Any], rng: np.random.Generator) -> list[Any]:
+def _repeat(words: list[Any], rng: np.random.Generator) -> list[Any]:
     """Repeat one to three consecutive words three times."""
     size = min(len(words), int(rng.integers(1, 4)))
     start = int(rng.integers(len(words) - size + 1))
@@ -207,4 +210,4 @@ def _cut(words: list[Any], rng: np.random.Generator) -> list[Any]:
     return words[: max(1, round(len(words) * rng.uniform(0.25, 0.6)))]
 
 
-_SPOILERS = {"shuffled": _shuffled, "dropped": _dropped, "repeated": _repeated, "cut": _cut}
+_SPOILERS = {"shuffled": _shuffle, "dropped": _drop, "repeated": _repeat, "cut": _cut}

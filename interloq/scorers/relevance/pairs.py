@@ -10,10 +10,10 @@ import numpy as np
 
 from interloq.errors import InputError
 from interloq.learn.adapt.job import AdaptJob
-from interloq.learn.adapt.settings import Adaptation, Pretrained
+from interloq.learn.adapt.settings import Adaptation, StartingModel
 from interloq.learn.pair_tokens import TOKENS, PairTokens, save_pairs
 from interloq.learn.settings import Training
-from interloq.learn.trainable import Log
+from interloq.learn.trainable import PairLog
 from interloq.models.subwords import Subwords
 from interloq.scorers.relevance.examples import Exchanges
 from interloq.signature import fingerprint
@@ -48,7 +48,7 @@ def _write(stored: Exchanges, folder: Path, subwords: Subwords, *, dev: int) -> 
     return save_pairs(folder, stored.texts.ends[:-1], lengths, pairs, dev=dev, blank=stored.facts["blank"])
 
 
-def adapt_job(log: Log, given: Pretrained, settings: Adaptation, training: Training) -> AdaptJob:
+def adapt_job(log: PairLog, given: StartingModel, settings: Adaptation, training: Training) -> AdaptJob:
     """Job of `interloq train adapt`, on logs or on examples kept by a scorer."""
     if bool(given.examples) == bool(log.files or log.without):
         raise InputError("give logs to train on or --examples FOLDER, not both")

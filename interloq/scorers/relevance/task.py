@@ -20,13 +20,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from interloq.data.token_texts import Texts
+from interloq.data.text.token_texts import Texts
 from interloq.models.batches import bucketed
 from interloq.models.cross_encoder import CrossEncoder, joined_rows
 from interloq.models.subwords import Subwords
-from interloq.models.token_rows import Packed, Rows
+from interloq.models.token_rows import Packed, TokenRows
 from interloq.scorers.relevance.examples import NONE, Exchanges, Ints, Part, spans
-from interloq.scorers.relevance.negatives import Drawn, draw, spoil, token_kinds
+from interloq.scorers.relevance.negatives import WrongReplies, draw, spoil, token_kinds
 from interloq.scorers.relevance.settings import EDITS, Relevance
 
 REPEATED = EDITS.index("repeated")
@@ -34,10 +34,10 @@ TOKENS = 2**16  # per batch, padding included
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class RelevanceBatch:
     """Rows of a batch: for each exchange the true reply, then its wrong ones."""
 
-    rows: Rows | Packed
+    rows: TokenRows | Packed
     exchanges: int
 
 
@@ -48,19 +48,22 @@ class RelevanceTask:
         self.network, self.exchanges, self.settings, self.subwords = network, exchanges, settings, subwords
         self.kinds = token_kinds(subwords)
         self.choices = 1 + len(settings.slots)  # replies per exchange
-        self._drawn: dict[tuple[Part, int], Drawn] = {}
+        self._drawn: dict[tuple[Part, int], WrongReplies] = {}
 
     def batches(self, part: Part, epoch: int) -> Sequence[Ints]:
-        epoch = epoch if part == "train" else 0
-        self._drawn = {key: kept for key, kept in self._drawn.items() if key[0] != part}
+        rng = None
+        if part == "train":
+            rng = np.random.default_rng([self.settings.seed, epoch])
+        else:
+            epoch = 0
+        self._drawn = {key: replies for key, replies in self._drawn.items() if key[0] != part}
         drawn = self._drawn[part, epoch] = draw(self.exchanges, part, epoch, self.settings)
-        rng = np.random.default_rng([self.settings.seed, epoch]) if part == "train" else None
         longest = self._lengths(part, drawn)
         most = TOKENS // self.choices
         batches = bucketed(longest, size=self.settings.batch, tokens=most, rng=rng)
         return [batch + epoch * len(longest) for batch in batches]
 
-    def prepare(self, part: Part, examples: Ints) -> Prepared:
+    def prepare(self, part: Part, examples: Ints) -> RelevanceBatch:
         own = self.exchanges.range(part)
         epoch, places = np.divmod(examples, own.stop - own.start)
         drawn = self._drawn[part, int(epoch[0])]
@@ -68,21 +71,21 @@ class RelevanceTask:
         contexts = None
         if self.settings.context:
             contexts = _contexts(self.exchanges, own.start + places, self.subwords.end, self.settings.context)
-        return Prepared(self.network.packing.arranged(_rows(replies, self.subwords, contexts)), len(examples))
+        return RelevanceBatch(self.network.packing.arranged(_rows(replies, self.subwords, contexts)), len(examples))
 
-    def logits(self, prepared: Prepared) -> torch.Tensor:
+    def logits(self, prepared: RelevanceBatch) -> torch.Tensor:
         """Logits [exchanges, 1 + wrong replies]; the true reply is first."""
         logits: torch.Tensor = self.network(prepared.rows)
         return logits.float().view(prepared.exchanges, -1)
 
-    def loss(self, prepared: Prepared) -> torch.Tensor:
+    def loss(self, prepared: RelevanceBatch) -> torch.Tensor:
         logits = self.logits(prepared)
         if self.settings.loss == "listwise":
             return -torch.log_softmax(logits, dim=1)[:, 0].sum()
         true, wrong = -torch.nn.functional.logsigmoid(logits[:, 0]), -torch.nn.functional.logsigmoid(-logits[:, 1:])
         return (true + wrong.mean(dim=1)).sum() / 2
 
-    def _lengths(self, part: Part, drawn: Drawn) -> Ints:
+    def _lengths(self, part: Part, drawn: WrongReplies) -> Ints:
         """Tokens in the longest row of each exchange; tokens added by spoiling are not counted."""
         stored, own = self.exchanges, self.exchanges.range(part)
         context = _context_lengths(stored, stored.contexts[own])
@@ -99,9 +102,12 @@ class RelevanceTask:
         how = np.column_stack([np.zeros(len(exchanges), dtype=np.int8), spoiled]).ravel()
         lengths = np.minimum(self.exchanges.lengths[texts], self.settings.reply).astype(np.int64)
         plain = Stretches(self.exchanges.tokens[spans(self.exchanges.texts.ends[texts], lengths)], lengths)
-        return plain.replaced({i: self._spoiled(plain, i, int(how[i]), examples) for i in np.flatnonzero(how).tolist()})
+        spoiled_replies = {}
+        for i in np.flatnonzero(how).tolist():
+            spoiled_replies[i] = self._spoil(plain, i, int(how[i]), examples)
+        return plain.replaced(spoiled_replies)
 
-    def _spoiled(self, replies: Stretches, i: int, how: int, examples: Ints) -> NDArray[Any]:
+    def _spoil(self, replies: Stretches, i: int, how: int, examples: Ints) -> NDArray[Any]:
         rng = np.random.default_rng([self.settings.seed, int(examples[i // self.choices]), i % self.choices])
         made = spoil(replies[i], how, self.kinds, rng)[: self.settings.reply]
         if not self.settings.context and np.array_equal(made, replies[i]):  # a single word, or "no no no" shuffled
@@ -152,7 +158,7 @@ def _context_lengths(stored: Exchanges, turns: NDArray[np.int32]) -> Ints:
     return np.asarray(np.where(turns == NONE, 0, stored.lengths[turns].astype(np.int64) + 1).sum(axis=1) - 1)
 
 
-def _rows(replies: Stretches, subwords: Subwords, contexts: Stretches | None = None) -> Rows:
+def _rows(replies: Stretches, subwords: Subwords, contexts: Stretches | None = None) -> TokenRows:
     """Each context with each of its replies (the same number for all), or replies alone."""
     parts = [contexts, replies] if contexts else [replies]
     lengths = np.concatenate([part.lengths for part in parts])

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from interloq.data.durable import write_atomically
+from interloq.data.files.durable import write_atomically
 from interloq.errors import count
 from interloq.learn.job import Curve, Job, Run
 from interloq.learn.pair_tokens import PairTokens, write_pair_tokens
 from interloq.learn.pieces import Pieces, train_pieces
 from interloq.learn.settings import Training
-from interloq.learn.trainable import Log
+from interloq.learn.trainable import PairLog
 from interloq.records import Pair
 from interloq.scorers.ruber.model import KIND, PIECES
-from interloq.scorers.ruber.settings import Tokenizer, Unreferenced
+from interloq.scorers.ruber.settings import RuberTokenizer, Unreferenced
 from interloq.scorers.ruber.task import RuberTask, start, wins
 from interloq.signature import file_fingerprint
 
@@ -85,7 +85,7 @@ class RuberJob(Job[RuberTask]):
         return NOTHING if facts["best"]["dev_loss"] > LEARNED * self.settings.margin else ""
 
 
-def from_log(log: Log, given: Tokenizer, training: Training, settings: Unreferenced) -> RuberJob:
+def from_log(log: PairLog, given: RuberTokenizer, training: Training, settings: Unreferenced) -> RuberJob:
     """Job of `interloq train ruber`."""
     return RuberJob(
         pairs=log.pairs, tokenizer=given.tokenizer, settings=settings, training=training, source=log.fingerprint

@@ -22,8 +22,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from interloq.data.files import reading_saved
-from interloq.data.token_texts import Texts
+from interloq.data.files.opening import reading_saved
+from interloq.data.text.token_texts import Texts
 from interloq.learn.gru import SentenceGru
 from interloq.learn.pieces import Pieces
 from interloq.learn.store import check_counts, foreign, load_model, restored
@@ -37,7 +37,7 @@ BATCH, TOKENS = 1024, 2**14  # texts or pairs, and tokens, per batch
 DIGITS = 9
 
 
-class PairNetwork(torch.nn.Module):  # type: ignore[misc]
+class VectorPairNetwork(torch.nn.Module):  # type: ignore[misc]
     """Scores pairs of vectors: both, and their quadratic feature, through a perceptron."""
 
     def add_perceptron(self, dimensions: int) -> None:
@@ -56,7 +56,7 @@ class PairNetwork(torch.nn.Module):  # type: ignore[misc]
         return self.output(values).squeeze(1).to(self.output.weight.dtype)
 
 
-class RuberNetwork(PairNetwork):
+class RuberNetwork(VectorPairNetwork):
     """`query` and `reply` turn texts into vectors; `forward` scores pairs of vectors."""
 
     def __init__(self, *, vocabulary: int, embedding: int = 128, hidden: int = 128) -> None:
@@ -96,8 +96,8 @@ class RuberScorer:
             pieces = Pieces(model, longest=facts["config"]["longest"])
             sizes = {name: facts["config"][name] for name in ("embedding", "hidden")}
         network = restored(lambda: RuberNetwork(vocabulary=pieces.size, **sizes), tensors, folder)
-        found = pick_device(device)
-        return cls(network.double().eval().to(found), pieces, found, facts)
+        picked = pick_device(device)
+        return cls(network.double().eval().to(picked), pieces, picked, facts)
 
     def signature(self) -> str:
         return f"{KIND}-{self.facts['weights']}-{self.pieces.signature()}"
@@ -107,11 +107,11 @@ class RuberScorer:
         with torch.inference_mode():
             queries, rows = self._vectors(self.network.query, utterances)
             answers, columns = self._vectors(self.network.reply, replies)
-            parts = [
-                self.network(queries[rows[i : i + BATCH]], answers[columns[i : i + BATCH]]).cpu().numpy()
-                for i in range(0, len(replies), BATCH)
-            ]
-        return np.concatenate([np.zeros(0), *parts]).round(DIGITS)
+            scores = np.zeros(len(replies))
+            for start in range(0, len(replies), BATCH):
+                batch = slice(start, start + BATCH)
+                scores[batch] = self.network(queries[rows[batch]], answers[columns[batch]]).cpu().numpy()
+        return scores.round(DIGITS)
 
     def _vectors(self, gru: torch.nn.Module, texts: Sequence[str]) -> tuple[torch.Tensor, torch.Tensor]:
         """Vectors of the distinct texts, and the index of each text's vector."""

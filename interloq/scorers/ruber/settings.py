@@ -31,7 +31,7 @@ class Unreferenced(Component):
 
 
 @dataclass(frozen=True)
-class Tokenizer:
+class RuberTokenizer:
     """The tokenizer."""
 
     tokenizer: str | None = option(None, "a SentencePiece model", path=True, shown="one trained on the pairs")
@@ -39,7 +39,7 @@ class Tokenizer:
 
 TRAINABLE = Trainable(
     "RUBER's unreferenced scorer from pairs",
-    (Tokenizer(), TRAINING, Unreferenced()),
+    (RuberTokenizer(), TRAINING, Unreferenced()),
     job="interloq.scorers.ruber.job:from_log",
     result=scorer_result,
     extra="rater",

@@ -36,7 +36,7 @@ class RuberTask:
         batches = bucketed(longest, size=self.settings.batch, tokens=TOKENS, rng=rng)
         return batches if rng is None else [batch + epoch * len(rows) for batch in batches]
 
-    def prepare(self, part: Part, examples: Numbers) -> Prepared:
+    def prepare(self, part: Part, examples: Numbers) -> RuberBatch:
         rows = self.pairs.rows(part)
         chosen = np.asarray(rows[examples % len(rows)], dtype=np.int64)
         others = random_replies(rows, examples, self.settings.seed)
@@ -44,23 +44,23 @@ class RuberTask:
         replies, reply = np.unique(np.concatenate([chosen[:, 1], others]), return_inverse=True)
         true, random = np.split(reply, 2)
         numbers = (*self.pairs.texts(queries), query, *self.pairs.texts(replies), true, random)
-        return Prepared(*(torch.from_numpy(np.asarray(array, dtype=np.int64)) for array in numbers))
+        return RuberBatch(*(torch.from_numpy(np.asarray(array, dtype=np.int64)) for array in numbers))
 
-    def scores(self, prepared: Prepared) -> tuple[torch.Tensor, torch.Tensor]:
+    def scores(self, prepared: RuberBatch) -> tuple[torch.Tensor, torch.Tensor]:
         """Scores of the true replies and of the random ones."""
         p, device = prepared, self.network.matrix.device
         queries = self.network.query(p.queries.to(device), p.query_lengths)[p.query.to(device)]
         replies = self.network.reply(p.replies.to(device), p.reply_lengths)
-        true, random = (replies[which.to(device)] for which in (p.true, p.random))
+        true, random = replies[p.true.to(device)], replies[p.random.to(device)]
         return self.network(queries, true), self.network(queries, random)
 
-    def loss(self, prepared: Prepared) -> torch.Tensor:
+    def loss(self, prepared: RuberBatch) -> torch.Tensor:
         true, random = self.scores(prepared)
         return torch.relu(self.settings.margin - true + random).sum()
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class RuberBatch:
     """The concatenated distinct texts of a batch, and the indices of each example's texts."""
 
     queries: torch.Tensor
@@ -78,15 +78,15 @@ def random_replies(rows: NDArray[np.int32], examples: Numbers, seed: int) -> Num
     It depends only on seed and example. If DRAWS draws find none, the last one is used.
     """
     own = rows[examples % len(rows)]
-    found = np.zeros(len(examples), dtype=np.int64)
+    replies = np.zeros(len(examples), dtype=np.int64)
     open_ = np.arange(len(examples))
     for draw in range(DRAWS):
         other = rows[(mixed(examples[open_], seed, draw) % np.uint64(len(rows))).astype(np.int64)]
-        found[open_] = other[:, 1]
+        replies[open_] = other[:, 1]
         open_ = open_[(other == own[open_]).any(axis=1)]
         if not len(open_):
             break
-    return found
+    return replies
 
 
 def start(vocabulary: int, settings: Unreferenced) -> RuberNetwork:

@@ -23,8 +23,8 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from interloq.data.files import read_json, reading_saved, replacing
-from interloq.data.token_texts import Texts
+from interloq.data.files.opening import read_json, reading_saved, replacing
+from interloq.data.text.token_texts import Texts
 
 Keys = NDArray[np.uint64]
 Run = tuple[Keys, NDArray[Any]]  # sorted distinct keys and their sums
@@ -48,10 +48,12 @@ class Cooccurrence:
 
     @classmethod
     def load(cls, folder: Path) -> Cooccurrence | None:
-        """The folder's counts, or None if it has none."""
+        """Return the folder's counts, or None if it has none."""
         path = folder / FACTS
         with reading_saved(path):
-            return cls(folder, **read_json(path)) if path.exists() else None
+            if not path.exists():
+                return None
+            return cls(folder, **read_json(path))
 
     @property
     def full_entries(self) -> int:
@@ -59,7 +61,7 @@ class Cooccurrence:
         return 2 * self.entries - self.diagonal
 
     def slices(self, size: int) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]]:
-        """Rows, columns and X, for row ≤ column, sorted."""
+        """Yield rows, columns and X, for row ≤ column, sorted."""
         for start in range(0, self.entries, size):
             keys = np.fromfile(self.folder / KEYS, dtype=np.uint64, count=size, offset=8 * start)
             sums = np.fromfile(self.folder / SUMS, dtype=self._dtype, count=size, offset=8 * start)
@@ -165,7 +167,7 @@ def _pairs(tokens: NDArray[np.int32], text_of: NDArray[np.int32], distance: int)
 
 
 def _summed(keys: Keys, values: NDArray[Any]) -> Run:
-    """One entry per key, from sorted keys."""
+    """Return one entry per key, from sorted keys."""
     if not len(keys):
         return keys, values
     starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
@@ -200,13 +202,22 @@ def merged(runs: Sequence[Run], block: int) -> Iterator[Run]:
     """Merge sorted runs, in pieces; at most `block` entries of each run are in memory."""
     places = [0] * len(runs)
     while any(place < len(keys) for place, (keys, _) in zip(places, runs, strict=True)):
-        views = [keys[place : place + block] for place, (keys, _) in zip(places, runs, strict=True)]
-        unread = [place + block < len(keys) for place, (keys, _) in zip(places, runs, strict=True)]
         # keys up to the smallest last key in memory are complete in all runs
-        ends = [view[-1] for view, more in zip(views, unread, strict=True) if more]
-        taken = [len(view) if not ends else int(np.searchsorted(view, min(ends), "right")) for view in views]
-        keys = np.concatenate([view[:n] for view, n in zip(views, taken, strict=True)])
-        sums = np.concatenate([s[p : p + n] for (_, s), p, n in zip(runs, places, taken, strict=True)])
-        order = np.argsort(keys, kind="stable")
-        yield _summed(keys[order], sums[order])
-        places = [place + n for place, n in zip(places, taken, strict=True)]
+        complete: np.uint64 | None = None
+        for place, (keys, _) in zip(places, runs, strict=True):
+            if place + block < len(keys):
+                last = keys[place + block - 1]
+                complete = last if complete is None else min(complete, last)
+        taken_keys, taken_sums = [], []
+        for i, (keys, sums) in enumerate(runs):
+            start = places[i]
+            view = keys[start : start + block]
+            n = len(view)
+            if complete is not None:
+                n = int(np.searchsorted(view, complete, "right"))
+            taken_keys.append(view[:n])
+            taken_sums.append(sums[start : start + n])
+            places[i] += n
+        merged_keys, merged_sums = np.concatenate(taken_keys), np.concatenate(taken_sums)
+        order = np.argsort(merged_keys, kind="stable")
+        yield _summed(merged_keys[order], merged_sums[order])

@@ -25,10 +25,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.data.durable import atomic_folder, remove
-from interloq.data.files import read_json, reading_saved, write_json
+from interloq.data.files.durable import atomic_folder, remove
+from interloq.data.files.opening import read_json, reading_saved, write_json
+from interloq.data.files.write_errors import writing
 from interloq.data.progress import Progress, Step, format_duration, silent
-from interloq.data.write_errors import writing
 from interloq.errors import InputError, MissingDependencyError, count
 from interloq.learn.claim import WORK, claim, clear_work
 from interloq.learn.learning_curve import write_curve
@@ -37,7 +37,7 @@ from interloq.signature import fingerprint
 from interloq.signature import signature as signed
 from interloq.vectors.glove import cooccur, shuffle
 from interloq.vectors.glove.numbered_corpus import Corpus, write_corpus
-from interloq.vectors.glove.parameters import Parameters
+from interloq.vectors.glove.parameters import GloveParameters
 from interloq.vectors.glove.settings import Glove
 from interloq.vectors.word_vectors import WordVectors
 
@@ -55,8 +55,8 @@ class Engine(Protocol):
     def epoch(self, chunks: Iterator[shuffle.Chunk], rng: np.random.Generator, step: Step) -> float:
         """Train one pass over all chunks; gives the loss."""
 
-    def parameters(self) -> Parameters:
-        """The current parameters."""
+    def parameters(self) -> GloveParameters:
+        """Return the current parameters."""
 
 
 def train(
@@ -141,7 +141,7 @@ def _shuffled(corpus: Corpus, work: Path, settings: Glove, memory: float, progre
     return chunks
 
 
-def _engine(device: str, threads: int) -> Callable[[Glove, Parameters, shuffle.Chunks], Engine]:
+def _engine(device: str, threads: int) -> Callable[[Glove, GloveParameters, shuffle.Chunks], Engine]:
     """Import numba or torch, which are slow to import; a missing package is reported before any work."""
     try:
         if device == "cpu":
@@ -161,10 +161,10 @@ def _epochs(
     corpus: Corpus,
     work: Path,
     settings: Glove,
-    engine_for: Callable[[Glove, Parameters, shuffle.Chunks], Engine],
+    engine_for: Callable[[Glove, GloveParameters, shuffle.Chunks], Engine],
     progress: Progress,
     report: Callable[[str], None],
-) -> tuple[Parameters, list[dict[str, Any]]]:
+) -> tuple[GloveParameters, list[dict[str, Any]]]:
     parameters, curve = _checkpoint(work) or (_start(corpus, settings), [])
     if curve:
         report(f"resuming after epoch {len(curve)}")
@@ -183,8 +183,8 @@ def _epochs(
     return engine.parameters(), curve
 
 
-def _start(corpus: Corpus, settings: Glove) -> Parameters:
-    return Parameters.start(len(corpus.words), settings.dimensions, seed=settings.seed)
+def _start(corpus: Corpus, settings: Glove) -> GloveParameters:
+    return GloveParameters.start(len(corpus.words), settings.dimensions, seed=settings.seed)
 
 
 def _ahead(chunks: shuffle.Chunks, rng: np.random.Generator) -> Iterator[shuffle.Chunk]:
@@ -209,16 +209,16 @@ def _progress_line(curve: list[dict[str, Any]], epochs: int) -> str:
 # ---- saved files -----------------------------------------------------------------------------------------------------
 
 
-def _checkpoint(work: Path) -> tuple[Parameters, list[dict[str, Any]]] | None:
-    """The newest complete checkpoint; an incomplete one has no state file."""
+def _checkpoint(work: Path) -> tuple[GloveParameters, list[dict[str, Any]]] | None:
+    """Return the newest complete checkpoint; an incomplete one has no state file."""
     states = sorted(work.glob(f"{CHECKPOINT}-*/{STATE}"))
     if not states:
         return None
     with reading_saved(states[-1].parent, hint="remove the checkpoint to start over"):
-        return Parameters.load(states[-1].parent), list(read_json(states[-1])["epochs"])
+        return GloveParameters.load(states[-1].parent), list(read_json(states[-1])["epochs"])
 
 
-def _save_checkpoint(work: Path, parameters: Parameters, curve: list[dict[str, Any]]) -> None:
+def _save_checkpoint(work: Path, parameters: GloveParameters, curve: list[dict[str, Any]]) -> None:
     target = work / f"{CHECKPOINT}-{len(curve):05}"
     with atomic_folder(target) as part:
         parameters.save(part)
@@ -232,7 +232,7 @@ def _save(
     folder: Path,
     corpus: Corpus,
     settings: Glove,
-    parameters: Parameters,
+    parameters: GloveParameters,
     curve: list[dict[str, Any]],
     *,
     job: str,

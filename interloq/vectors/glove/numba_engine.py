@@ -11,7 +11,7 @@ from numba import prange
 from numpy.typing import NDArray
 
 from interloq.models.numba_threads import start_threads
-from interloq.vectors.glove.parameters import Parameters
+from interloq.vectors.glove.parameters import GloveParameters
 from interloq.vectors.glove.settings import Glove
 from interloq.vectors.glove.shuffle import BLOCKS, Chunk
 
@@ -24,7 +24,7 @@ class NumbaEngine:
 
     device = "cpu"
 
-    def __init__(self, settings: Glove, parameters: Parameters, *, threads: int) -> None:
+    def __init__(self, settings: Glove, parameters: GloveParameters, *, threads: int) -> None:
         self._settings, self._parameters = settings, parameters
         start_threads()
         numba.set_num_threads(min(threads or numba.config.NUMBA_NUM_THREADS, numba.config.NUMBA_NUM_THREADS))
@@ -49,8 +49,8 @@ class NumbaEngine:
         train_blocks(own, context, biases, bias_squares, entries, ends, rate, bias_rate, clip, losses)
         return float(losses.sum())
 
-    def parameters(self) -> Parameters:
-        """The current parameters."""
+    def parameters(self) -> GloveParameters:
+        """Return the current parameters."""
         return self._parameters
 
 

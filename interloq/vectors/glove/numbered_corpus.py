@@ -17,12 +17,12 @@ import orjson
 from numpy.typing import NDArray
 
 from interloq.data.batched import batched
-from interloq.data.files import read_json, reading_saved, replacing
-from interloq.data.token_texts import Texts
-from interloq.data.tokenize import Tokenizer
-from interloq.data.unseen_texts import Distinct
+from interloq.data.files.opening import read_json, reading_saved, replacing
+from interloq.data.text.token_texts import Texts
+from interloq.data.text.tokenize import Tokenizer
+from interloq.data.text.unseen_texts import UnseenTexts
 from interloq.errors import InputError
-from interloq.vectors.word_numbering import Numbering
+from interloq.vectors.word_numbering import WordNumbering
 
 VOCABULARY = 2**30  # bytes of the list of words
 BATCH = 10_000  # texts tokenised at a time
@@ -43,10 +43,12 @@ class Corpus:
 
     @classmethod
     def load(cls, folder: Path) -> Corpus | None:
-        """The folder's corpus, or None if it has none."""
+        """Return the folder's corpus, or None if it has none."""
         path = folder / FACTS
         with reading_saved(path):
-            return cls(folder, **read_json(path, limit=VOCABULARY)) if path.exists() else None
+            if not path.exists():
+                return None
+            return cls(folder, **read_json(path, limit=VOCABULARY))
 
     def parts(self, size: int) -> Iterator[Texts]:
         """Parts of about `size` tokens, as ranks; words outside the vocabulary are omitted."""
@@ -73,8 +75,8 @@ def write_corpus(
 ) -> Corpus:
     """Tokenise a stream of texts; `step` is called with the number of texts read."""
     numbers: dict[str, int] = {}
-    numbering = Numbering(tokenizer, lambda token: numbers.setdefault(token, len(numbers)))
-    seen, counts, facts = Distinct(), _Counts(), {"texts": 0, "duplicates": 0, "tokens": 0}
+    numbering = WordNumbering(tokenizer, lambda token: numbers.setdefault(token, len(numbers)))
+    seen, counts, facts = UnseenTexts(), _WordCounts(), {"texts": 0, "duplicates": 0, "tokens": 0}
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / TOKENS).open("wb") as token_file, (folder / LENGTHS).open("wb") as length_file:
         for batch in batched(texts, BATCH):
@@ -117,7 +119,7 @@ def _close(folder: Path, facts: dict[str, Any]) -> Corpus:
     return Corpus(folder, **facts)
 
 
-class _Counts:
+class _WordCounts:
     """Count occurrences by number; the array grows by doubling."""
 
     def __init__(self) -> None:
@@ -128,8 +130,8 @@ class _Counts:
             grown = np.zeros(2 * size, dtype=np.int64)
             grown[: len(self._counts)] = self._counts
             self._counts = grown
-        found = np.bincount(numbers)
-        self._counts[: len(found)] += found
+        counts = np.bincount(numbers)
+        self._counts[: len(counts)] += counts
 
     def values(self, size: int) -> NDArray[np.int64]:
         return self._counts[:size]

@@ -13,7 +13,7 @@ Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
-class Parameters:
+class GloveParameters:
     """Words at [0] and contexts at [1]; squared gradients are stored without their initial 1."""
 
     vectors: Floats
@@ -22,7 +22,7 @@ class Parameters:
     bias_squares: Floats
 
     @classmethod
-    def start(cls, words: int, dimensions: int, *, seed: int) -> Parameters:
+    def start(cls, words: int, dimensions: int, *, seed: int) -> GloveParameters:
         """Random initial parameters."""
         rng = np.random.default_rng([seed, 0])
         vectors = rng.random((2, words, dimensions), dtype=np.float32)
@@ -33,7 +33,7 @@ class Parameters:
         return cls(vectors, np.zeros_like(vectors), biases, np.zeros_like(biases))
 
     @classmethod
-    def load(cls, folder: Path) -> Parameters:
+    def load(cls, folder: Path) -> GloveParameters:
         """Load the parameters of a folder."""
         return cls(*(np.load(folder / f"{name}.npy", allow_pickle=False) for name in cls.__slots__))
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.data.tokenize import Tokenizer
+from interloq.data.text.tokenize import Tokenizer
 from interloq.errors import InputError
 from interloq.learn.settings import check_positive, option
 from interloq.registry import Component, component

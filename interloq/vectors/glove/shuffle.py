@@ -19,7 +19,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from interloq.data.files import read_json, reading_saved, replacing
+from interloq.data.files.opening import read_json, reading_saved, replacing
 from interloq.vectors.glove.cooccur import Cooccurrence
 
 BLOCKS = 32
@@ -50,13 +50,15 @@ class Chunks:
 
     @classmethod
     def load(cls, folder: Path) -> Chunks | None:
-        """The folder's chunks, or None if it has none."""
+        """Return the folder's chunks, or None if it has none."""
         path = folder / FACTS
         with reading_saved(path):
-            return cls(folder, **read_json(path)) if path.exists() else None
+            if not path.exists():
+                return None
+            return cls(folder, **read_json(path))
 
     def chunk(self, number: int) -> Chunk:
-        """One chunk."""
+        """Return one chunk."""
         with np.load(_path(self.folder, number), allow_pickle=False) as arrays:
             return Chunk(arrays["rows"], arrays["columns"], arrays["values"], arrays["ends"])
 

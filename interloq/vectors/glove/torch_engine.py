@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from interloq.errors import InputError
-from interloq.vectors.glove.parameters import Parameters
+from interloq.vectors.glove.parameters import GloveParameters
 from interloq.vectors.glove.settings import Glove
 from interloq.vectors.glove.shuffle import Chunk, Chunks
 
@@ -33,7 +33,7 @@ def check(device: str) -> None:
 class TorchEngine:
     """Trains GloVe with torch."""
 
-    def __init__(self, settings: Glove, parameters: Parameters, chunks: Chunks, *, device: str) -> None:
+    def __init__(self, settings: Glove, parameters: GloveParameters, chunks: Chunks, *, device: str) -> None:
         self.device = device  # for the signature
         self._where = "cpu" if device == "torch" else device
         self._settings = settings
@@ -83,9 +83,9 @@ class TorchEngine:
             _descend(biases[side], bias_squares[side], which, pull)
         return loss
 
-    def parameters(self) -> Parameters:
-        """The current parameters."""
-        return Parameters(*(np.ascontiguousarray(tensor.cpu().numpy()) for tensor in self._tensors))
+    def parameters(self) -> GloveParameters:
+        """Return the current parameters."""
+        return GloveParameters(*(np.ascontiguousarray(tensor.cpu().numpy()) for tensor in self._tensors))
 
 
 def _descend(values: Any, squares: Any, which: Any, steps: Any) -> None:

@@ -18,16 +18,16 @@ import pytest
 from interloq.data.corpus import build as building
 from interloq.data.corpus.build import build
 from interloq.data.corpus.clean import Cleaning
-from interloq.data.corpus.dialogues import Shape
-from interloq.data.corpus.settings import Settings
+from interloq.data.corpus.dialogues import DialogueShape
+from interloq.data.corpus.settings import CorpusSettings
 from interloq.data.corpus.shards import Logs
 from interloq.data.corpus.split import Split
 from interloq.data.corpus.threads import Joining
-from interloq.data.jsonl import header, load, write
+from interloq.data.records.jsonl import header, load, write
 from interloq.errors import InputError
 from tests.made_posts import made_posts, write_posts
 
-LOOSE = Settings(joining=Joining(orphans=True), shape=Shape(pairs="all"))
+LOOSE = CorpusSettings(joining=Joining(orphans=True), shape=DialogueShape(pairs="all"))
 
 pytest.importorskip("duckdb")
 
@@ -62,7 +62,7 @@ def test_outputs_are_records_with_headers(expected: dict[str, bytes], tmp_path: 
 
 
 def _unpacked(path: Path) -> bytes:
-    from interloq.data.files import open_bytes
+    from interloq.data.files.opening import open_bytes
 
     with open_bytes(path) as stream:
         return stream.read()
@@ -89,7 +89,7 @@ def test_examples_of_what_each_filter_drops(tmp_path: Path) -> None:
     posts += [{"id": f"s{i}", "user": "ann", "text": "hm" * i, "time": 1_500_000_000} for i in range(3)]
     posts += [{"id": f"j{i}", "user": "ann", "text": f"これは日本語{i}です", "time": 1_500_000_000} for i in range(9)]
     log = write_posts(tmp_path / "posts.jsonl", posts)
-    settings = Settings(Cleaning(scripts=("Latin",)), examples=3)
+    settings = CorpusSettings(Cleaning(scripts=("Latin",)), examples=3)
     dropped = build([log], tmp_path / "corpus", settings, workers=1)["posts"]["dropped"]
     assert (dropped["empty"]["count"], dropped["short"]["count"], dropped["script"]["count"]) == (1, 2, 9)
     assert [example["id"] for example in dropped["script"]["examples"]] == ["j0", "j1", "j2"]
@@ -122,7 +122,7 @@ def test_the_order_of_posts_and_files_changes_no_record(log: Path, expected: dic
 def test_other_compressions_hold_the_same(
     log: Path, expected: dict[str, bytes], tmp_path: Path, compression: Any, suffix: str
 ) -> None:
-    build([log], tmp_path / "corpus", Settings(joining=LOOSE.joining, shape=LOOSE.shape, compression=compression))
+    build([log], tmp_path / "corpus", CorpusSettings(joining=LOOSE.joining, shape=LOOSE.shape, compression=compression))
     (tmp_path / "pairs.jsonl.zst").write_bytes(expected["dev/pairs.jsonl.zst"])
     assert _unpacked(tmp_path / f"corpus/dev/pairs{suffix}") == _unpacked(tmp_path / "pairs.jsonl.zst")
 
@@ -131,8 +131,8 @@ def start(log: Path, output: Path, *, workers: int = 2) -> subprocess.Popen[byte
     program = (
         "import sys; from interloq.data.corpus.build import build; from interloq.data.corpus.settings import *\n"
         "if __name__ == '__main__':\n"
-        " build([sys.argv[1]], sys.argv[2], Settings(joining=Joining(orphans=True), shape=Shape(pairs='all')),"
-        f" workers={workers}, block=2**16)\n"
+        " settings = CorpusSettings(joining=Joining(orphans=True), shape=DialogueShape(pairs='all'))\n"
+        f" build([sys.argv[1]], sys.argv[2], settings, workers={workers}, block=2**16)\n"
     )
     script = output.parent / "run.py"
     script.write_text(program)
@@ -262,7 +262,7 @@ def test_an_output_among_the_logs_is_refused(log: Path, tmp_path: Path) -> None:
 def test_other_options_are_refused_with_the_cure(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stopped(monkeypatch, log, tmp_path / "corpus")
     with pytest.raises(InputError, match=r"an unfinished build with other logs or other options; .*--fresh"):
-        build([log], tmp_path / "corpus", Settings(), workers=1, block=2**17)
+        build([log], tmp_path / "corpus", CorpusSettings(), workers=1, block=2**17)
 
 
 def test_a_finished_corpus_is_left_alone(log: Path, expected: dict[str, bytes], tmp_path: Path) -> None:
@@ -272,8 +272,8 @@ def test_a_finished_corpus_is_left_alone(log: Path, expected: dict[str, bytes], 
     assert facts == json.loads(expected["corpus.json"])
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "corpus").rglob("*")} == before
     with pytest.raises(InputError, match="the folder has a corpus of other logs or with other options"):
-        build([log], tmp_path / "corpus", Settings(), workers=1)
-    build([log], tmp_path / "corpus", Settings(split=Split(())), workers=1, fresh=True)
+        build([log], tmp_path / "corpus", CorpusSettings(), workers=1)
+    build([log], tmp_path / "corpus", CorpusSettings(split=Split(())), workers=1, fresh=True)
     left = {str(path.relative_to(tmp_path / "corpus")) for path in (tmp_path / "corpus").rglob("*")}
     assert left == {f"{k}.jsonl.zst" for k in ("dialogues", "pairs", "groups")} | {
         "corpus.json",

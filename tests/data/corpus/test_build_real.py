@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from interloq.data.corpus.build import build
-from interloq.data.corpus.dialogues import Shape
-from interloq.data.corpus.settings import Settings
+from interloq.data.corpus.dialogues import DialogueShape
+from interloq.data.corpus.settings import CorpusSettings
 from interloq.data.corpus.shards import read_posts
 from interloq.data.corpus.split import Split
-from interloq.data.corpus.threads import Bots, Joining
-from interloq.data.jsonl import load
+from interloq.data.corpus.threads import BotFilter, Joining
+from interloq.data.records.jsonl import load
 
 pytest.importorskip("duckdb")
 DATA = Path(os.environ.get("INTERLOQ_DATA", ""))
@@ -35,10 +35,10 @@ def test_reddit_links_equal_a_dictionary(tmp_path: Path) -> None:
         for id, post in by_id.items()
         if post["reply_to"][3:] in by_id and by_id[post["reply_to"][3:]]["user"] != post["user"]
     }
-    settings = Settings(
-        bots=Bots(0, 0, 0),
+    settings = CorpusSettings(
+        bots=BotFilter(0, 0, 0),
         joining=Joining(orphans=True, duplicates="off"),
-        shape=Shape(pairs="all"),
+        shape=DialogueShape(pairs="all"),
         split=Split(()),
     )
     facts = build([log], tmp_path / "corpus", settings, workers=1)

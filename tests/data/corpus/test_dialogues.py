@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interloq.data.corpus.dialogues import (
-    Shape,
+    DialogueShape,
     Thread,
     ThreadPost,
     dialogues_of,
@@ -42,7 +42,7 @@ def ids(found: Iterator[Dialogue]) -> list[str]:
 
 
 def test_a_dialogue_has_exactly_two_users_and_three_posts() -> None:
-    (dialogue,) = dialogues_of(TALK, Shape())
+    (dialogue,) = dialogues_of(TALK, DialogueShape())
     assert dialogue.id == "a/e"
     assert [(turn.speaker, turn.text) for turn in dialogue.turns] == [
         ("ann", "text a"),
@@ -56,40 +56,40 @@ def test_a_dialogue_has_exactly_two_users_and_three_posts() -> None:
 @pytest.mark.parametrize(
     ("shape", "expected"),
     [
-        (Shape(users=0), ["a/e", "a/d"]),
-        (Shape(users=3), ["a/d"]),
-        (Shape(users=0, min_posts=2), ["a/e", "a/d", "a/f"]),
-        (Shape(min_posts=2), ["a/e", "a/f"]),
-        (Shape(min_posts=5), []),
-        (Shape(max_posts=3), ["a/c"]),
-        (Shape(users=0, branches="longest"), ["a/e"]),
-        (Shape(others=False), []),
-        (Shape(users=3, others=False, min_posts=1), ["a/d"]),
-        (Shape(users=1, min_posts=1), ["a/a"]),
+        (DialogueShape(users=0), ["a/e", "a/d"]),
+        (DialogueShape(users=3), ["a/d"]),
+        (DialogueShape(users=0, min_posts=2), ["a/e", "a/d", "a/f"]),
+        (DialogueShape(min_posts=2), ["a/e", "a/f"]),
+        (DialogueShape(min_posts=5), []),
+        (DialogueShape(max_posts=3), ["a/c"]),
+        (DialogueShape(users=0, branches="longest"), ["a/e"]),
+        (DialogueShape(others=False), []),
+        (DialogueShape(users=3, others=False, min_posts=1), ["a/d"]),
+        (DialogueShape(users=1, min_posts=1), ["a/a"]),
     ],
 )
-def test_other_shapes(shape: Shape, expected: list[str]) -> None:
+def test_other_shapes(shape: DialogueShape, expected: list[str]) -> None:
     assert ids(dialogues_of(TALK, shape)) == expected
 
 
 def test_posts_of_one_user_in_a_row_can_be_one_turn() -> None:
     talk = thread(("a", "ann", ""), ("b", "ann", "a"), ("c", "bob", "b"), ("d", "ann", "c"))
-    (dialogue,) = dialogues_of(talk, Shape(merge=True))
+    (dialogue,) = dialogues_of(talk, DialogueShape(merge=True))
     assert [turn.text for turn in dialogue.turns] == ["text a text b", "text c", "text d"]
-    assert ids(dialogues_of(talk, Shape(merge=True, min_posts=4))) == []  # turns count, not posts
-    assert ids(dialogues_of(talk, Shape(min_posts=4))) == ["a/d"]
+    assert ids(dialogues_of(talk, DialogueShape(merge=True, min_posts=4))) == []  # turns count, not posts
+    assert ids(dialogues_of(talk, DialogueShape(min_posts=4))) == ["a/d"]
 
 
 def test_pairs_are_replies_by_others() -> None:
     talk = thread(("a", "ann", ""), ("b", "bob", "a"), ("c", "ann", "a"), ("d", "cat", "a"), ("e", "ann", "b"))
-    first = list(pairs_of(talk, Shape()))
+    first = list(pairs_of(talk, DialogueShape()))
     assert first == [
         [
             Pair("b", "text a", "text b", "a", "a", "1970-01-01T00:00:01Z"),
             Pair("d", "text a", "text d", "a", "a", "1970-01-01T00:00:03Z"),
         ]
     ]
-    assert [[pair.id for pair in pairs] for pairs in pairs_of(talk, Shape(pairs="all"))] == [["b", "d"], ["e"]]
+    assert [[pair.id for pair in pairs] for pairs in pairs_of(talk, DialogueShape(pairs="all"))] == [["b", "d"], ["e"]]
 
 
 def test_groups_are_replies_with_different_texts() -> None:
@@ -101,16 +101,16 @@ def test_groups_are_replies_with_different_texts() -> None:
 
 def test_what_hangs_on_a_missing_post_is_not_reached() -> None:
     posts = [ThreadPost(0, None, "a", "ann", "t"), ThreadPost(5, 3, "x", "bob", "t"), ThreadPost(6, 5, "y", "ann", "t")]
-    assert ids(dialogues_of(Thread(posts), Shape(min_posts=2))) == []
-    assert list(pairs_of(Thread(posts), Shape(pairs="all"))) == []
-    assert list(pairs_of(Thread(posts[1:]), Shape(pairs="all"))) == []
+    assert ids(dialogues_of(Thread(posts), DialogueShape(min_posts=2))) == []
+    assert list(pairs_of(Thread(posts), DialogueShape(pairs="all"))) == []
+    assert list(pairs_of(Thread(posts[1:]), DialogueShape(pairs="all"))) == []
 
 
 def test_a_long_thread_needs_no_recursion_and_ends() -> None:
     chain = thread(*((str(i), "ann" if i % 2 else "bob", str(i - 1) if i else "") for i in range(5000)))
-    (dialogue,) = dialogues_of(chain, Shape())
+    (dialogue,) = dialogues_of(chain, DialogueShape())
     assert len(dialogue.turns) == 1000
-    (whole,) = dialogues_of(chain, Shape(max_posts=10_000))
+    (whole,) = dialogues_of(chain, DialogueShape(max_posts=10_000))
     assert len(whole.turns) == 5000
 
 
@@ -138,7 +138,7 @@ def test_paths_equal_a_literal_search(posts: list[tuple[str, str, str]], users: 
     expected = {
         f"0/{id}" for id in ends if len(path(id)) >= least and (not users or len({user[i] for i in path(id)}) == users)
     }
-    found = ids(dialogues_of(thread(*posts), Shape(users=users, min_posts=least)))
+    found = ids(dialogues_of(thread(*posts), DialogueShape(users=users, min_posts=least)))
     assert len(found) == len(set(found))
     assert set(found) == expected
 
@@ -148,7 +148,7 @@ def test_paths_equal_a_literal_search(posts: list[tuple[str, str, str]], users: 
 def test_pairs_equal_a_literal_search(posts: list[tuple[str, str, str]]) -> None:
     user = {id: name for id, name, _ in posts}
     expected = {(to, id) for id, name, to in posts if to and user[to] != name}
-    found = [(pair.to, pair.id) for pairs in pairs_of(thread(*posts), Shape(pairs="all")) for pair in pairs]
+    found = [(pair.to, pair.id) for pairs in pairs_of(thread(*posts), DialogueShape(pairs="all")) for pair in pairs]
     assert sorted(found) == sorted(expected)
 
 
@@ -165,4 +165,4 @@ def test_pairs_of_dialogues() -> None:
 @pytest.mark.parametrize("options", [{"users": -1}, {"min_posts": 0}, {"min_posts": 5, "max_posts": 4}])
 def test_impossible_shapes_are_refused(options: dict[str, int]) -> None:
     with pytest.raises(InputError, match="dialogues cannot have"):
-        Shape(**options)  # type: ignore[arg-type]
+        DialogueShape(**options)  # type: ignore[arg-type]

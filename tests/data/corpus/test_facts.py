@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from interloq.data.corpus.facts import part_facts, summed
+from interloq.data.corpus.facts import part_facts, sum_counts
 
 
 def test_counts_are_added_up_over_shards() -> None:
     cleaned: list[dict[str, Any]] = [{"read": {"a": 3, "b": 1}}, {"read": {"a": 2}}, {"read": {}}]
-    assert summed(cleaned, "read") == {"a": 5, "b": 1}
-    assert summed([], "read")["a"] == 0
+    assert sum_counts(cleaned, "read") == {"a": 5, "b": 1}
+    assert sum_counts([], "read")["a"] == 0
 
 
 def test_means_of_nothing_are_missing() -> None:

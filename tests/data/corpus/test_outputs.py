@@ -10,7 +10,7 @@ import zstandard
 
 from interloq import InputError
 from interloq.data.corpus.outputs import SUFFIXES, assemble, pack
-from interloq.data.files import lines
+from interloq.data.files.opening import lines
 
 
 @pytest.mark.parametrize("compression", SUFFIXES)

@@ -8,7 +8,7 @@ import pytest
 
 from interloq import Dialogue, InputError, Turn, write
 from interloq.data.corpus.pairs_file import pairs_file
-from interloq.data.jsonl import Rejected, header, load
+from interloq.data.records.jsonl import Rejected, header, load
 
 
 def test_every_turn_after_the_first_answers(folder: Path) -> None:

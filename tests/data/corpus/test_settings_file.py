@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from interloq.data.corpus.settings import Settings
+from interloq.data.corpus.settings import CorpusSettings
 from interloq.data.corpus.settings_file import default_toml, keys, read_settings
 from interloq.errors import InputError
 
@@ -63,14 +63,14 @@ user = "author.name"
 """
 
 
-def read(tmp_path: Path, text: str) -> Settings:
+def read(tmp_path: Path, text: str) -> CorpusSettings:
     path = tmp_path / "corpus.toml"
     path.write_text(text, encoding="utf-8")
     return read_settings(path)
 
 
 def test_the_printed_file_says_the_defaults(tmp_path: Path) -> None:
-    assert read(tmp_path, default_toml()) == read(tmp_path, "") == Settings()
+    assert read(tmp_path, default_toml()) == read(tmp_path, "") == CorpusSettings()
 
 
 def test_the_page_shows_the_printed_file() -> None:
@@ -79,7 +79,7 @@ def test_the_page_shows_the_printed_file() -> None:
 
 
 def test_every_key_reaches_its_setting(tmp_path: Path) -> None:
-    chosen, plain = read(tmp_path, OTHER).plain(), Settings().plain()
+    chosen, plain = read(tmp_path, OTHER).plain(), CorpusSettings().plain()
     for name in keys():
         group, _, field = name.rpartition(".")
         values, defaults = (chosen[group], plain[group]) if group else (chosen, plain)
@@ -91,7 +91,7 @@ def test_every_key_reaches_its_setting(tmp_path: Path) -> None:
 
 
 def test_all_settings_but_those_that_follow_from_others_are_keys() -> None:
-    plain = Settings().plain()
+    plain = CorpusSettings().plain()
     every = {f"{group}.{name}" for group, values in plain.items() if isinstance(values, dict) for name in values}
     every |= {name for name, value in plain.items() if not isinstance(value, dict)}
     assert every - set(keys()) == {"cleaning.need_time", "fields"}

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interloq.data import files
 from interloq.data.corpus.formats import read_piece
 from interloq.data.corpus.shards import Logs, _end_of_rows
+from interloq.data.files import opening as files
 
 
 def posts(n: int, *, length: int = 40) -> bytes:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from interloq.data.corpus.sources import opened
+from interloq.data.corpus.sources import open_logs
 
 
 def test_what_a_few_packed_bytes_stand_for_is_never_held_whole(tmp_path: Path) -> None:
@@ -18,7 +18,7 @@ def test_what_a_few_packed_bytes_stand_for_is_never_held_whole(tmp_path: Path) -
         for _ in range(400):
             writer.write(b"x" * 2**20)
     tracemalloc.start()
-    read = sum(len(data) for source in opened([path]) for data in iter(partial(source.stream.read, 2**20), b""))
+    read = sum(len(data) for source in open_logs([path]) for data in iter(partial(source.stream.read, 2**20), b""))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert read == 400 * 2**20

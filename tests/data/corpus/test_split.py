@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interloq.data.corpus.split import Split, border_at, borders, shown
+from interloq.data.corpus.split import Split, border_at, borders, format_borders
 from interloq.data.corpus.times import DAY, SECOND
 from interloq.errors import InputError
 
@@ -40,7 +40,7 @@ def test_threads_that_begin_at_once_stay_together() -> None:
 
 def test_dates_and_no_split() -> None:
     at = borders(Split((), "2018-01-01", "2019-01-01"), counting([]))  # type: ignore[arg-type]
-    assert shown(at) == {"dev_from": "2018-01-01T00:00:00Z", "test_from": "2019-01-01T00:00:00Z"}
+    assert format_borders(at) == {"dev_from": "2018-01-01T00:00:00Z", "test_from": "2019-01-01T00:00:00Z"}
     assert borders(Split(()), counting([])) == ()  # type: ignore[arg-type]
     assert not Split(()).by_time
     assert Split().by_time

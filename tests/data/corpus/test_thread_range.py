@@ -9,9 +9,9 @@ import orjson
 import pytest
 
 from interloq.data.corpus import thread_range
-from interloq.data.corpus.dialogues import Shape
+from interloq.data.corpus.dialogues import DialogueShape
 from interloq.data.corpus.thread_range import ThreadRange, write_range
-from interloq.data.jsonl import load
+from interloq.data.records.jsonl import load
 
 ROWS: list[tuple[Any, ...]] = [  # root, place, parent, id, user, text, time
     (1, 1, None, "p1", "ann", "hi", None),
@@ -25,7 +25,7 @@ ROWS: list[tuple[Any, ...]] = [  # root, place, parent, id, user, text, time
 def test_records_and_counts_of_a_stretch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(thread_range, "read_lines", lambda _, first, end: ROWS[first:end])
     stretch = ThreadRange(7, 0, 0, 5)
-    assert write_range(stretch, tmp_path / "ordered", tmp_path, Shape(), "none") == 5
+    assert write_range(stretch, tmp_path / "ordered", tmp_path, DialogueShape(), "none") == 5
     counts = orjson.loads(stretch.path(tmp_path, "json").read_bytes())
     assert counts == {
         "threads": 2, "posts": 5, "dialogues": 1, "turns": 3, "turn_characters": 10,

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from interloq.data.corpus.build import build
 from interloq.data.corpus.clean import Cleaning, clean_text, normalised
-from interloq.data.corpus.dialogues import Shape
-from interloq.data.corpus.settings import Settings
+from interloq.data.corpus.dialogues import DialogueShape
+from interloq.data.corpus.settings import CorpusSettings
 from interloq.data.corpus.split import Split
-from interloq.data.corpus.threads import Bots, Joining
-from interloq.data.jsonl import load
+from interloq.data.corpus.threads import BotFilter, Joining
+from interloq.data.records.jsonl import load
 from tests.made_posts import DAY, made_posts, write_posts
 
 pytest.importorskip("duckdb")
@@ -28,11 +28,11 @@ def built(tmp_path: Path, posts: Posts, **options: Any) -> dict[str, Any]:
     """A corpus of posts, not split unless asked, with every reply as a pair."""
     chosen: dict[str, Any] = {
         "split": Split(()),
-        "shape": Shape(users=0, min_posts=1, pairs="all"),
+        "shape": DialogueShape(users=0, min_posts=1, pairs="all"),
         "compression": "none",
     } | options
     log = write_posts(tmp_path / "posts.jsonl", posts)
-    return build([log], tmp_path / "corpus", Settings(**chosen), workers=1, fresh=True)
+    return build([log], tmp_path / "corpus", CorpusSettings(**chosen), workers=1, fresh=True)
 
 
 def pairs(tmp_path: Path, part: str = "") -> set[tuple[str, str, str]]:
@@ -95,7 +95,7 @@ def test_late_replies_begin_nothing(tmp_path: Path) -> None:
 def test_chains_of_any_depth_find_their_first_post(tmp_path: Path, depth: int) -> None:
     posts = [post(str(i), "ann" if i % 2 else "bob", str(i - 1) if i else "", i) for i in range(depth + 1)]
     random.Random(depth).shuffle(posts)
-    facts = built(tmp_path, posts, joining=Joining(duplicates="off"), bots=Bots(0, 0, 0))
+    facts = built(tmp_path, posts, joining=Joining(duplicates="off"), bots=BotFilter(0, 0, 0))
     assert facts["threads"]["kept"] == 1
     assert {thread for thread, _, _ in pairs(tmp_path)} == {"0"}
 
@@ -162,15 +162,15 @@ def bot_posts() -> Posts:
 @pytest.mark.parametrize(
     ("bots", "found"),
     [
-        (Bots(), {"repeats": {"repeater"}}),
-        (Bots(per_day=25), {"repeats": {"repeater"}, "rate": {"talker"}}),
-        (Bots(per_day=26), {"repeats": {"repeater"}}),
-        (Bots(posts=31), {}),
-        (Bots(repeats=0, names=True), {"name": {"news_bot"}}),
-        (Bots(repeats=0, users=("human", "nobody")), {"user": {"human"}}),
+        (BotFilter(), {"repeats": {"repeater"}}),
+        (BotFilter(per_day=25), {"repeats": {"repeater"}, "rate": {"talker"}}),
+        (BotFilter(per_day=26), {"repeats": {"repeater"}}),
+        (BotFilter(posts=31), {}),
+        (BotFilter(repeats=0, names=True), {"name": {"news_bot"}}),
+        (BotFilter(repeats=0, users=("human", "nobody")), {"user": {"human"}}),
     ],
 )
-def test_users_that_behave_like_programs(tmp_path: Path, bots: Bots, found: dict[str, set[str]]) -> None:
+def test_users_that_behave_like_programs(tmp_path: Path, bots: BotFilter, found: dict[str, set[str]]) -> None:
     posts = [*bot_posts(), post("q1", "ann", time=50), post("q2", "bob", "q1", 60)]
     facts = built(tmp_path, posts, bots=bots, joining=Joining(duplicates="off"))
     assert facts["bots"] == {why: len(users) for why, users in found.items()}
@@ -222,7 +222,7 @@ def test_threads_equal_loops(tmp_path: Path, data: st.DataObject, n: int) -> Non
         post(id, rng.choice("xyz"), rng.choice([*ids, "gone", "", "", ""]), rng.randrange(n), f"words of post {id}")
         for id in ids
     ]
-    facts = built(tmp_path, posts, joining=Joining(orphans=True, duplicates="off"), bots=Bots(0, 0, 0))
+    facts = built(tmp_path, posts, joining=Joining(orphans=True, duplicates="off"), bots=BotFilter(0, 0, 0))
     roots, broken = literal_threads(posts)
     user = {p["id"]: p["user"] for p in posts}
     expected = {
@@ -296,7 +296,7 @@ def test_texts_of_later_parts_are_unseen_where_asked(tmp_path: Path) -> None:
     texts: dict[str, list[set[str]]] = {}
     loose = Joining(orphans=True, duplicates="off")
     for unseen in (False, True):
-        facts = built(tmp_path, posts, split=Split(unseen=unseen), joining=loose, bots=Bots(repeats=0))
+        facts = built(tmp_path, posts, split=Split(unseen=unseen), joining=loose, bots=BotFilter(repeats=0))
         texts[str(unseen)] = [
             {normalised(text) for pair in _parts(tmp_path, part) for text in (pair.utterance, pair.response)}
             for part in ("train", "dev", "test")

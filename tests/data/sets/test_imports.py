@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from interloq import Dialogue, InputError, Turn
-from interloq.data.jsonl import header, load
-from interloq.data.profiles import read_profiles
+from interloq.data.records.jsonl import header, load
+from interloq.data.records.profiles import read_profiles
 from interloq.data.sets.imports import import_corpus, import_dataset, import_names, pairs
 from tests.data.sets.made_sets import write_hazumi, write_text
 from tests.published_layouts import write_json, write_usr

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interloq import InputError
-from interloq.data.archives import DataFile
+from interloq.data.files.archives import DataFile
 from interloq.data.sets import fed, grade, multiref_dailydialog, predictive_engagement, usr
-from interloq.data.sets.items import Item, rows
+from interloq.data.sets.items import DatasetItem, rows
 from interloq.data.sets.registry import read_dataset
 from tests.published_layouts import (
     ENGAGEMENT,
@@ -182,6 +182,6 @@ def test_a_table_that_is_none_is_named() -> None:
 
 def test_a_misspelt_field_is_named_with_the_expected_one() -> None:
     with pytest.raises(InputError, match=r"^a\.json:3: expected a field 'response', found 'respons'; compare"):
-        Item({"id": "1", "respons": "Hi"}, "a.json:3").text("response")
+        DatasetItem({"id": "1", "respons": "Hi"}, "a.json:3").text("response")
     with pytest.raises(InputError, match="'response' is missing; found 'id'"):
-        Item({"id": "1"}, "a.json:3").text("response")
+        DatasetItem({"id": "1"}, "a.json:3").text("response")

@@ -19,7 +19,7 @@ import transformers
 from safetensors.torch import load_file, save_file
 
 from interloq.data.embedded import embedded_log_path
-from interloq.data.jsonl import read
+from interloq.data.records.jsonl import read
 from interloq.errors import InputError
 from interloq.learn.adapt import job as adapt
 from interloq.learn.adapt.job import AdaptJob

@@ -13,7 +13,7 @@ import pytest
 import transformers
 
 from interloq.data.embedded import embedded_log_path
-from interloq.data.jsonl import read
+from interloq.data.records.jsonl import read
 from interloq.learn import job as jobs
 from interloq.learn.adapt.scratch import from_log
 from interloq.learn.adapt.settings import SCRATCH, Adaptation, SmallEncoder

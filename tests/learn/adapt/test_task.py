@@ -14,7 +14,7 @@ import transformers
 
 from interloq.errors import InputError
 from interloq.learn.adapt.task import dev_loss
-from interloq.models.token_rows import Packed, Rows
+from interloq.models.token_rows import Packed, TokenRows
 from interloq.records import Pair
 from tests.made_adapt import CPU, QUICK, SMALL, adapted, pairs, task_of
 from tests.made_language_models import change_tokenizer, tiny_model
@@ -29,7 +29,7 @@ def test_the_loss_is_that_of_transformers(tmp_path: Path, kind: str) -> None:
     for examples in task.batches("dev", 0):
         g = task.prepare("dev", examples)
         rows = g.rows
-        assert isinstance(rows, Rows)
+        assert isinstance(rows, TokenRows)
         labels = torch.full_like(rows.ids, -100)
         labels[g.places] = g.targets
         kinds = {"token_type_ids": rows.kinds} if kind in ("bert", "electra", "albert") else {}
@@ -68,7 +68,7 @@ def test_packed_rows_have_the_same_loss(tmp_path: Path, kind: str) -> None:
         assert isinstance(task.prepare("dev", task.batches("dev", 0)[0]).rows, Packed)
         assert dev_loss(task, CPU, amp=False) == pytest.approx(expected, rel=1e-5)
         task.pieces = 2  # cut by rows
-        assert isinstance(task.prepare("dev", task.batches("dev", 0)[0]).rows, Rows)
+        assert isinstance(task.prepare("dev", task.batches("dev", 0)[0]).rows, TokenRows)
 
 
 def test_the_loss_does_not_depend_on_batches(tmp_path: Path) -> None:

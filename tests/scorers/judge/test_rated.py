@@ -7,11 +7,11 @@ import pytest
 
 from interloq import InputError, Rating, Sample, write
 from interloq.retrieve.training_log import TrainingLog
-from interloq.scorers.judge.rated import Rated, held_out
+from interloq.scorers.judge.rated import RatedSets, held_out
 from tests.made_judge import rated, write_sets
 
 
-def of_ratings(*sets: list[list[float]], aspect: str = "overall") -> Rated:
+def of_ratings(*sets: list[list[float]], aspect: str = "overall") -> RatedSets:
     """Sets named a, b, … with one context per reply."""
     named = [
         (
@@ -23,7 +23,7 @@ def of_ratings(*sets: list[list[float]], aspect: str = "overall") -> Rated:
         )
         for name, found in zip("abc", sets, strict=False)
     ]
-    return Rated.of_sets(named)
+    return RatedSets.of_sets(named)
 
 
 def test_a_rating_is_the_mean_of_all_raters() -> None:
@@ -61,7 +61,7 @@ def test_an_aspect_that_no_set_has(aspect: str, says: str) -> None:
 
 def test_no_ratings_at_all() -> None:
     with pytest.raises(InputError, match="use samples with ratings"):
-        Rated.of_sets([("a", [Sample("1", ["?"], "x")])]).ratings_of("overall", 1, lambda _: None)
+        RatedSets.of_sets([("a", [Sample("1", ["?"], "x")])]).ratings_of("overall", 1, lambda _: None)
 
 
 def test_samples_that_teach_nothing_are_counted() -> None:
@@ -71,7 +71,7 @@ def test_samples_that_teach_nothing_are_counted() -> None:
         Sample("c", ["tea ?"], "not rated"),
         Sample("d", ["tea ?"], "not applicable", ratings=[Rating(None)]),
     ]
-    found = Rated.of_sets([("a", [*rated(5), *odd])])
+    found = RatedSets.of_sets([("a", [*rated(5), *odd])])
     assert (len(found.samples), found.omitted) == (5, 4)
     assert found.summary == "5 rated replies, 4 samples omitted that lack a reply, a context or ratings"
 
@@ -80,7 +80,7 @@ def test_replies_to_tested_contexts_are_excluded(tmp_path: Path) -> None:
     files = write_sets(tmp_path, 20, 20)
     write(tmp_path / "test.jsonl", [Sample("x", rated(20)[4].context, "another reply")], kind="samples")
     log = TrainingLog(files, [str(tmp_path / "test.jsonl")])
-    assert len(Rated.of(log).samples) == 38
+    assert len(RatedSets.of(log).samples) == 38
     assert log.excluded == 2, "two replies to that context"
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from interloq import InputError
 from interloq.scorers.judge.model import pair_hash
-from interloq.scorers.judge.rated import Rated
+from interloq.scorers.judge.rated import RatedSets
 from interloq.scorers.judge.replies import NAME, RatedReplies
 from interloq.scorers.judge.settings import TuneSettings
 from interloq.scorers.relevance.model import RelevanceScorer
@@ -17,7 +17,7 @@ from tests.made_judge import rated
 
 @pytest.fixture(scope="module")
 def replies(scorer: Path) -> RatedReplies:
-    sets = Rated.of_sets([("a", rated(60)), ("b", rated(40, seed=1)), ("few", rated(4, seed=2))])
+    sets = RatedSets.of_sets([("a", rated(60)), ("b", rated(40, seed=1)), ("few", rated(4, seed=2))])
     loaded = RelevanceScorer.load(scorer, device="cpu")
     return RatedReplies.of(sets, loaded, TuneSettings(least=20), lambda _: None)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from interloq.scorers.judge.rated import Rated
+from interloq.scorers.judge.rated import RatedSets
 from interloq.scorers.judge.replies import RatedReplies
 from interloq.scorers.judge.settings import TuneSettings
 from interloq.scorers.judge.task import TuneTask
@@ -25,7 +25,7 @@ def loaded(scorer: Path) -> RelevanceScorer:
 
 
 def made(loaded: RelevanceScorer, *sizes: int, **changes: Any) -> TuneTask:
-    sets = Rated.of_sets([(str(i), rated(n, seed=i)) for i, n in enumerate(sizes)])
+    sets = RatedSets.of_sets([(str(i), rated(n, seed=i)) for i, n in enumerate(sizes)])
     settings = replace(SETTINGS, **changes)
     replies = RatedReplies.of(sets, loaded, settings, lambda _: None)
     return TuneTask(loaded.network, replies, settings, loaded.subwords)

@@ -11,7 +11,7 @@ import pytest
 from interloq import InputError, Rating, Sample, write
 from interloq.learn.job import train
 from interloq.learn.settings import LowRank
-from interloq.metrics.judge import Judge
+from interloq.metrics.trained.judge import Judge
 from interloq.retrieve.training_log import TrainingLog
 from interloq.scorers.judge.model import JudgeScorer
 from interloq.scorers.judge.settings import TUNING, Network, TuneSettings

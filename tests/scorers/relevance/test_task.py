@@ -11,7 +11,7 @@ import torch
 
 from interloq.learn.start import Start
 from interloq.models.subwords import Subwords
-from interloq.models.token_rows import Packed, Rows
+from interloq.models.token_rows import Packed, TokenRows
 from interloq.scorers.relevance.examples import NONE, Exchanges
 from interloq.scorers.relevance.model import RelevanceScorer
 from interloq.scorers.relevance.negatives import draw
@@ -28,7 +28,7 @@ def test_rows_are_those_that_the_scorer_reads(made: tuple[Exchanges, Subwords]) 
     scorer = RelevanceScorer(task.network, subwords, {"config": {"context": 24, "reply": 12}}, "cpu")
     examples = task.batches("train", 2)[0]
     batch = task.prepare("train", examples)
-    assert isinstance(batch.rows, Rows)
+    assert isinstance(batch.rows, TokenRows)
     own, drawn = found.range("train"), draw(found, "train", 2, settings)
     n = len(found.talks[own])
     asked = []

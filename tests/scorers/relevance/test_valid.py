@@ -14,7 +14,7 @@ from interloq.errors import InputError
 from interloq.learn.job import train
 from interloq.learn.start import Start
 from interloq.models.subwords import Subwords
-from interloq.models.token_rows import Rows
+from interloq.models.token_rows import TokenRows
 from interloq.scorers.relevance.examples import Exchange, Exchanges
 from interloq.scorers.relevance.model import RelevanceScorer, ValidScorer
 from interloq.scorers.relevance.negatives import SHORTEST, draw
@@ -60,7 +60,7 @@ def test_rows_are_replies_alone(made: tuple[Exchanges, Subwords]) -> None:
     examples = task.batches("train", 1)[0]
     batch = task.prepare("train", examples)
     own = found.range("train")
-    assert isinstance(batch.rows, Rows)
+    assert isinstance(batch.rows, TokenRows)
     assert len(batch.rows.ids) == 2 * len(examples)
     assert not batch.rows.kinds.any()
     for row, i in enumerate((examples - (own.stop - own.start)).tolist()):
@@ -81,7 +81,7 @@ def test_a_reply_that_stays_the_same_is_repeated(tmp_path: Path) -> None:
     shuffled = replace(SMALL, shuffled=1.0, dropped=0.0, repeated=0.0)
     task = RelevanceTask(Start.of(subwords.folder).network(1, seed=0), found, shuffled, subwords)
     rows = task.prepare("train", task.batches("train", 1)[0]).rows
-    assert isinstance(rows, Rows)
+    assert isinstance(rows, TokenRows)
     lengths = rows.mask.sum(dim=1)
     assert (lengths[::2] == 8).all()
     assert (lengths[1::2] > 8).all()

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interloq.data.token_texts import Texts as Numbered
+from interloq.data.text.token_texts import Texts as Numbered
 from interloq.vectors.glove import cooccur
 
 Texts = list[list[int]]

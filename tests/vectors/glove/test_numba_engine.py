@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from interloq.errors import MissingDependencyError
 from interloq.vectors.glove import shuffle
 from interloq.vectors.glove.job import train
-from interloq.vectors.glove.parameters import Parameters
+from interloq.vectors.glove.parameters import GloveParameters
 from interloq.vectors.glove.settings import Glove
 from interloq.vectors.glove.shuffle import BLOCKS, Chunks
 from tests.vectors.glove.made_glove import SMALL, changed, cosines, curve_of, topical_texts, trained_on
@@ -42,7 +42,7 @@ def literal_epoch(p: dict[str, NDArray[np.float64]], entries: Entries, s: Glove)
     return total
 
 
-def literal_parameters(start: Parameters) -> dict[str, NDArray[np.float64]]:
+def literal_parameters(start: GloveParameters) -> dict[str, NDArray[np.float64]]:
     v, b = start.vectors.astype(np.float64), start.biases.astype(np.float64)
     values = {"w": v[0], "c": v[1], "bw": b[0], "bc": b[1]}
     return values | {f"g{name}": np.ones_like(value) for name, value in values.items()}
@@ -67,7 +67,7 @@ def test_same_start_and_order_give_what_the_literal_loop_gives(
     chunks = Chunks.load(tmp_path / "out" / "work")
     assert chunks is not None
     assert chunks.chunks > 1
-    p = literal_parameters(Parameters.start(len(trained) - 1, settings.dimensions, seed=settings.seed))
+    p = literal_parameters(GloveParameters.start(len(trained) - 1, settings.dimensions, seed=settings.seed))
     losses = []
     for epoch in range(1, settings.epochs + 1):
         total = sum(literal_epoch(p, entries, settings) for entries in in_training_order(chunks, settings, epoch))
@@ -86,7 +86,7 @@ def test_another_seed_and_plain_order_learn_the_same(tmp_path: Path, kept_work: 
     assert chunks is not None
     parts = list(in_training_order(chunks, settings, 1))
     entries = [np.concatenate(column) for column in zip(*parts, strict=True)]
-    p = literal_parameters(Parameters.start(len(trained) - 1, settings.dimensions, seed=7))
+    p = literal_parameters(GloveParameters.start(len(trained) - 1, settings.dimensions, seed=7))
     rng = np.random.default_rng(7)
     for _ in range(settings.epochs):
         order = rng.permutation(len(entries[0]))

@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from interloq.data.files import as_line
+from interloq.data.files.opening import as_line
 from interloq.errors import InputError, short_repr
 
 Reject = Callable[[int, bytes, InputError], None]  # line number, line, error
@@ -34,7 +34,7 @@ class Piece:
 
 
 def stem(name: str) -> str:
-    """Prefix for ids of posts without ids: the file's folder and its name without suffixes."""
+    """Return the prefix for ids of posts without ids: the file's folder and its name without suffixes."""
     path = PurePath(name)
     return "/".join(
         [*path.parts[-2:-1], re.split(r"\.(?:txt|log|ascii|raw|json|jsonl|csv|tsv)\b", path.name)[0]]
@@ -42,7 +42,7 @@ def stem(name: str) -> str:
 
 
 def objects(piece: Piece, reject: Reject) -> Iterator[tuple[int, bytes, dict[str, Any]]]:
-    """The JSON objects of a piece: one per line, or the members of a list in a whole file."""
+    """Yield the JSON objects of a piece: one per line, or the members of a list in a whole file."""
     if piece.whole:
         yield from _members(piece, reject)
         return
@@ -62,7 +62,7 @@ def objects(piece: Piece, reject: Reject) -> Iterator[tuple[int, bytes, dict[str
 
 
 def document(piece: Piece) -> Any:
-    """The one JSON value of a whole file."""
+    """Return the one JSON value of a whole file."""
     try:
         return orjson.loads(piece.data)
     except orjson.JSONDecodeError as error:
@@ -80,12 +80,12 @@ def text_lines(piece: Piece, reject: Reject) -> Iterator[tuple[int, str]]:
 
 
 def not_utf8(error: UnicodeDecodeError) -> InputError:
-    """The error for a line that is not UTF-8."""
+    """Return the error for a line that is not UTF-8."""
     return InputError(f"byte {error.start + 1} is not valid UTF-8", hint="save the file as UTF-8")
 
 
 def as_text(value: Any, name: str) -> str:
-    """A text, or a number as text; empty for None."""
+    """Return a text, or a number as text; empty for None."""
     if value.__class__ is str:
         return str(value)
     if value is None:

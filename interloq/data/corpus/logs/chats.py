@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
-from interloq.data.corpus.clean import NO_TIME, RawPost
+from interloq.data.corpus.clean import NO_TIME, PostShape, RawPost
 from interloq.data.corpus.logs import Piece, Reject, as_text, document, stem, text_lines
 from interloq.data.corpus.times import DAY, microseconds
-from interloq.data.files import as_line
+from interloq.data.files.opening import as_line
 from interloq.errors import InputError, short_repr
 
 MESSAGE = re.compile(
@@ -27,12 +27,16 @@ _SLACK_LINK = re.compile(r"<(https?://[^|>]+)(?:\|[^>]*)?>")
 
 
 def read_telegram(piece: Piece, reject: Reject) -> Iterator[RawPost]:
-    """`result.json` of one chat; ids are unique only within a chat."""
+    """Yield the posts of the `result.json` of one chat; ids are unique only within a chat."""
     export = document(piece)
     chat = as_text(export.get("id"), "id") if isinstance(export, dict) else ""
 
     def post(value: Mapping[str, Any]) -> RawPost:
-        shape = "" if value.get("type", "message") == "message" else "notice"
+        shape: PostShape = ""
+        if "forwarded_from" in value:
+            shape = "retweet"
+        elif value.get("type", "message") != "message":
+            shape = "notice"
         answered = as_text(value.get("reply_to_message_id"), "reply_to_message_id")
         return RawPost(
             f"{chat}:{_required(value, 'id')}",
@@ -40,23 +44,23 @@ def read_telegram(piece: Piece, reject: Reject) -> Iterator[RawPost]:
             _telegram_text(value.get("text")),
             microseconds(value.get("date_unixtime") or value.get("date")),
             f"{chat}:{answered}" if answered else "",
-            shape="retweet" if "forwarded_from" in value else shape,  # type: ignore[arg-type]
+            shape=shape,
         )
 
     yield from _posts(_messages(export), reject, post)
 
 
 def read_discord(piece: Piece, reject: Reject) -> Iterator[RawPost]:
-    """The JSON of DiscordChatExporter."""
+    """Yield the posts of a JSON export by DiscordChatExporter."""
 
     def post(value: Mapping[str, Any]) -> RawPost:
-        author, reference = value.get("author"), value.get("reference")
+        author, reference = _object(value, "author"), _object(value, "reference")
         return RawPost(
             _required(value, "id"),
-            as_text(author.get("id") or author.get("name"), "author") if isinstance(author, dict) else "",
+            as_text(author.get("id") or author.get("name"), "author"),
             _TARGET.sub(" ", as_text(value.get("content"), "content")),
             microseconds(value.get("timestamp")),
-            as_text(reference.get("messageId"), "messageId") if isinstance(reference, dict) else "",
+            as_text(reference.get("messageId"), "messageId"),
             shape="" if value.get("type", "Default") in ("Default", "Reply") else "notice",
         )
 
@@ -64,7 +68,7 @@ def read_discord(piece: Piece, reject: Reject) -> Iterator[RawPost]:
 
 
 def read_slack(piece: Piece, reject: Reject) -> Iterator[RawPost]:
-    """One day of a channel; a message in a thread answers the thread's first message."""
+    """Yield the posts of one day of a channel; a message in a thread answers the thread's first message."""
     channel = PurePath(piece.name).parent.name
 
     def post(value: Mapping[str, Any]) -> RawPost:
@@ -83,7 +87,7 @@ def read_slack(piece: Piece, reject: Reject) -> Iterator[RawPost]:
 
 
 def read_whatsapp(piece: Piece, reject: Reject) -> Iterator[RawPost]:
-    """Lines `12/31/20, 10:15 PM - Ann: text`; a line without a time continues the message before it."""
+    """Yield the posts of lines `12/31/20, 10:15 PM - Ann: text`; a line without a time continues the one before it."""
     name_of_file = stem(piece.name)
     swapped = _month_first(piece)
     before: RawPost | None = None
@@ -98,20 +102,21 @@ def read_whatsapp(piece: Piece, reject: Reject) -> Iterator[RawPost]:
         if not colon:
             yield RawPost(id, "", "", NO_TIME, shape="notice")
             continue
-        near = before is not None and 0 <= time - before.time < DAY
-        post = RawPost(id, name, "\n".join([text, *more]), time, before.id if before and near else "")
-        yield post
-        before = post
+        answered = ""
+        if before is not None and 0 <= time - before.time < DAY:
+            answered = before.id
+        before = RawPost(id, name, "\n".join([text, *more]), time, answered)
+        yield before
 
 
 def _whatsapp_messages(piece: Piece, reject: Reject) -> Iterator[tuple[int, re.Match[str], list[str]]]:
     open_message: tuple[int, re.Match[str], list[str]] | None = None
     for number, line in text_lines(piece, reject):
-        found = MESSAGE.match(line)
-        if found:
+        first = MESSAGE.match(line)
+        if first:
             if open_message:
                 yield open_message
-            open_message = (number, found, [])
+            open_message = (number, first, [])
         elif open_message:
             open_message[2].append(line)
         elif line.strip():
@@ -121,28 +126,35 @@ def _whatsapp_messages(piece: Piece, reject: Reject) -> Iterator[tuple[int, re.M
 
 
 def _month_first(piece: Piece) -> bool:
-    """Whether dates are month/day: more dates are valid only in this order than only in the other."""
-    dates = [found for line in piece.data.decode("utf-8", "replace").split("\n") if (found := MESSAGE.match(line))]
-    pairs = [(int(found["day"]), int(found["month"])) for found in dates]
-    return sum(first <= 12 < second for first, second in pairs) > sum(second <= 12 < first for first, second in pairs)
+    """Return whether dates are month/day: more dates are valid only in this order than only in the other."""
+    only_month_first = only_day_first = 0
+    for line in piece.data.decode("utf-8", "replace").split("\n"):
+        if message := MESSAGE.match(line):
+            first, second = int(message["day"]), int(message["month"])
+            only_month_first += first <= 12 < second
+            only_day_first += second <= 12 < first
+    return only_month_first > only_day_first
 
 
-def _whatsapp_time(found: re.Match[str], month_first: bool) -> int:
-    day, month, year = (int(found[name]) for name in ("day", "month", "year"))
-    if len(found["day"]) == 4:
+def _whatsapp_time(message: re.Match[str], month_first: bool) -> int:
+    day, month, year = int(message["day"]), int(message["month"]), int(message["year"])
+    if len(message["day"]) == 4:
         day, year = year, day
     if month_first:
         day, month = month, day
-    year += 2000 if year < 100 else 0
-    hour = int(found["hour"])
-    half = (found["half"] or "").strip().lower()
+    if year < 100:
+        year += 2000
+    hour = int(message["hour"])
+    half = (message["half"] or "").strip().lower()
     if half:
-        hour = hour % 12 + (12 if half.startswith("p") else 0)
-    return microseconds(f"{year:04}-{month:02}-{day:02}T{hour:02}:{found['minute']}:{found['second'] or '00'}")
+        hour %= 12
+    if half.startswith("p"):
+        hour += 12
+    return microseconds(f"{year:04}-{month:02}-{day:02}T{hour:02}:{message['minute']}:{message['second'] or '00'}")
 
 
 def _posts(values: Any, reject: Reject, make: Callable[[Mapping[str, Any]], RawPost]) -> Iterator[RawPost]:
-    """Posts of the messages of an export; a bad message is named by its number."""
+    """Yield posts of the messages of an export; a bad message is named by its number."""
     if not isinstance(values, list):
         raise InputError("expected a list of messages", hint="name the file of one chat")
     for number, value in enumerate(values, 1):
@@ -163,14 +175,25 @@ def _messages(export: Any) -> Any:
 
 
 def _telegram_text(value: Any) -> str:
-    """The text, which may be split into pieces for links and emphasis."""
-    if isinstance(value, list):
-        return "".join(as_text(part.get("text") if isinstance(part, dict) else part, "text") for part in value)
-    return as_text(value, "text")
+    """Return the text, which may be split into pieces for links and emphasis."""
+    if not isinstance(value, list):
+        return as_text(value, "text")
+    text = ""
+    for part in value:
+        text += as_text(part.get("text") if isinstance(part, dict) else part, "text")
+    return text
+
+
+def _object(value: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """Return a field that should be an object; empty if it is not."""
+    inner = value.get(name)
+    if not isinstance(inner, dict):
+        return {}
+    return inner
 
 
 def _required(value: Mapping[str, Any], name: str) -> str:
-    found = as_text(value.get(name), name)
-    if not found:
+    text = as_text(value.get(name), name)
+    if not text:
         raise InputError(f"{name} is missing", hint="export the chat again")
-    return found
+    return text

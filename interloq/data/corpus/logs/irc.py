@@ -31,7 +31,7 @@ ADDRESS = re.compile(r"([^\s:,<>]{1,32})[:,]\s+(?=\S)")
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class IrcMessage:
     """One message of the log."""
 
     index: int  # counted from 0, as in annotations
@@ -41,46 +41,49 @@ class Said:
 
 
 def read(piece: Piece, reject: Reject) -> Iterator[RawPost]:
-    """The posts of an IRC log, each with the line it answers, if known."""
+    """Yield the posts of an IRC log, each with the line it answers, if known."""
     name = stem(piece.name)
     answers = _annotated(piece)
     nicks: set[str] = set()
     last: dict[str, int] = {}  # the last line of each person so far
-    for said in _lines(piece, reject):
-        if not said.nick:
-            yield RawPost(f"{name}:{said.index}", "", "", NO_TIME, shape="notice")
+    for message in _lines(piece, reject):
+        if not message.nick:
+            yield RawPost(f"{name}:{message.index}", "", "", NO_TIME, shape="notice")
             continue
-        nicks.add(said.nick)
-        named, text = _address(said.text, nicks)
-        to = answers.get(said.index) if piece.links else last.get(named)
-        last[said.nick] = said.index
-        yield RawPost(f"{name}:{said.index}", said.nick, text, said.time, "" if to is None else f"{name}:{to}")
+        nicks.add(message.nick)
+        addressee, text = _address(message.text, nicks)
+        answered = answers.get(message.index) if piece.links else last.get(addressee)
+        reply_to = "" if answered is None else f"{name}:{answered}"
+        last[message.nick] = message.index
+        yield RawPost(f"{name}:{message.index}", message.nick, text, message.time, reply_to)
 
 
-def _lines(piece: Piece, reject: Reject) -> Iterator[Said]:
-    """The messages, with full times; system messages have no nick."""
+def _lines(piece: Piece, reject: Reject) -> Iterator[IrcMessage]:
+    """Yield the messages, with full times; system messages have no nick."""
     day, clock = _day(piece.name), -1
     for number, line in text_lines(piece, reject):
-        found = LINE.match(line)
-        if not found:
+        message = LINE.match(line)
+        if not message:
             if NOTICE.match(line) or not line.strip():
-                yield Said(number - 1, "", "", NO_TIME)
+                yield IrcMessage(number - 1, "", "", NO_TIME)
             else:
                 hint = "write [hh:mm] <nick> text"
                 reject(number, line.encode(), InputError(f"not a line of IRC: {line!r:.60}", hint=hint))
             continue
-        if found["date"]:
+        if message["date"]:
             try:
-                day, clock = microseconds(found["date"]), -1
+                day, clock = microseconds(message["date"]), -1
             except InputError as error:
                 reject(number, line.encode(), error)
                 continue
-        now = _clock(found["time"])
-        if now < clock - 12 * 3600:  # past midnight
-            day += DAY if day != NO_TIME else 0
+        now = _clock(message["time"])
+        time = NO_TIME
+        if day != NO_TIME:
+            if now < clock - 12 * 3600:  # past midnight
+                day += DAY
+            time = day + now * SECOND
         clock = now
-        time = NO_TIME if day == NO_TIME else day + now * SECOND
-        yield Said(number - 1, found["nick"], found["text"], time)
+        yield IrcMessage(number - 1, message["nick"], message["text"], time)
 
 
 def _annotated(piece: Piece) -> dict[int, int]:
@@ -107,21 +110,25 @@ def _stop(piece: Piece) -> Reject:
 
 
 def _address(text: str, nicks: set[str]) -> tuple[str, str]:
-    """The person that a line addresses, and the line without the name."""
-    found = ADDRESS.match(text)
-    return (found[1], text[found.end() :]) if found and found[1] in nicks else ("", text)
+    """Return the person that a line addresses, and the line without the name."""
+    address = ADDRESS.match(text)
+    if address is None or address[1] not in nicks:
+        return "", text
+    return address[1], text[address.end() :]
 
 
 def _day(name: str) -> int:
-    """The date in a file's name; digits that are not a date are ignored."""
-    found = DATE.search(PurePath(name).name)
+    """Return the date in a file's name; digits that are not a date are ignored."""
+    date = DATE.search(PurePath(name).name)
+    if date is None:
+        return NO_TIME
     try:
-        return microseconds("-".join(found.groups())) if found else NO_TIME
+        return microseconds("-".join(date.groups()))
     except InputError:
         return NO_TIME
 
 
 def _clock(time: str) -> int:
-    """Seconds since midnight."""
-    parts = [int(part) for part in time.split(":")]
-    return sum(part * unit for part, unit in zip(parts, (3600, 60, 1), strict=False))
+    """Return the seconds since midnight of `hh:mm` or `hh:mm:ss`."""
+    hours, minutes, *seconds = map(int, time.split(":"))
+    return 3600 * hours + 60 * minutes + sum(seconds)

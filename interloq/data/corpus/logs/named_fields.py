@@ -14,7 +14,7 @@ import orjson
 from interloq.data.corpus.clean import Columns, RawPost, columns_of
 from interloq.data.corpus.logs import Piece, Reject, as_text, not_utf8, objects, stem
 from interloq.data.corpus.times import LATEST_SECONDS, SECOND, microseconds
-from interloq.data.files import MAX_LINE
+from interloq.data.files.opening import MAX_LINE
 from interloq.errors import InputError
 
 # names of the parts of a post in logs; the first name that a log uses counts
@@ -33,28 +33,28 @@ Get = Callable[[Mapping[str, Any]], Any]
 Make = Callable[[dict[str, Any], int], RawPost]
 
 
-def choose_fields(found: Sequence[str], given: Mapping[str, str], where: str) -> dict[str, str]:
-    """Part of a post → its name in the log."""
-    fields = dict(given)
-    for part, names in NAMES.items():
-        if part not in fields:
-            known = [name for name in names if name in found]
-            fields |= {part: known[0]} if known else {}
+def choose_fields(names_in_log: Sequence[str], chosen: Mapping[str, str], where: str) -> dict[str, str]:
+    """Map each part of a post to its name in the log: the chosen one, or the first usual name that the log has."""
+    fields = dict(chosen)
+    for part, usual_names in NAMES.items():
+        for name in usual_names:
+            if part not in fields and name in names_in_log:
+                fields[part] = name
     for part in ("user", "text"):
         if part not in fields:
-            hint = f"name it with --field {part}=NAME; the log has {', '.join(found) or 'none'}"
+            hint = f"name it with --field {part}=NAME; the log has {', '.join(names_in_log) or 'none'}"
             raise InputError(f"no field for the {part} of a post", hint=hint, where=where)
     return fields
 
 
 def read(piece: Piece, reject: Reject) -> Iterator[RawPost]:
-    """The posts of JSON objects."""
+    """Yield the posts of JSON objects."""
     for columns in read_columns(piece, reject):
         yield from map(RawPost._make, zip(*columns, strict=True))
 
 
 def read_columns(piece: Piece, reject: Reject) -> Iterator[Columns]:
-    """The posts of JSON objects, a few thousand at a time."""
+    """Yield the posts of JSON objects, a few thousand at a time."""
     make = _maker(piece.fields, stem(piece.name))
     if piece.whole:
         yield columns_of(list(_one_by_one(piece, make, reject)))
@@ -79,7 +79,7 @@ def _one_by_one(piece: Piece, make: Make, reject: Reject) -> Iterator[RawPost]:
 
 
 def read_table(piece: Piece, reject: Reject) -> Iterator[RawPost]:
-    """The posts of rows."""
+    """Yield the posts of rows."""
     make = _maker(piece.fields, stem(piece.name))
     for number, line, cells in _rows(piece, reject):
         if any(cells) and len(cells) != len(piece.columns):
@@ -93,7 +93,7 @@ def read_table(piece: Piece, reject: Reject) -> Iterator[RawPost]:
 
 
 def _at_once(lines: Sequence[bytes], fields: Mapping[str, str]) -> Columns | None:
-    """The posts of many lines, as columns; None if a line needs to be checked on its own."""
+    """Return the posts of many lines, as columns; None if a line needs to be checked on its own."""
     if any("." in name for name in fields.values()) or "id" not in fields:
         return None
     try:
@@ -104,12 +104,14 @@ def _at_once(lines: Sequence[bytes], fields: Mapping[str, str]) -> Columns | Non
         return None
     names = [fields.get(part, "") for part in NAMES]
     try:
-        found = list(zip(*map(itemgetter(*names), values), strict=True))
+        columns = list(zip(*map(itemgetter(*names), values), strict=True))
     except KeyError:  # some of them lack a part
-        found = [tuple(value.get(name) for value in values) for name in names]
-    parts = dict(zip(NAMES, found, strict=True))
+        columns = []
+        for name in names:
+            columns.append(tuple(value.get(name) for value in values))
+    parts = dict(zip(NAMES, columns, strict=True))
     times = _as_times(parts.pop("time"))
-    ids, users, texts, replies, langs = (_as_texts(column) for column in parts.values())
+    ids, users, texts, replies, langs = map(_as_texts, parts.values())
     if ids is None or users is None or texts is None or replies is None or langs is None or times is None:
         return None
     if not all(ids):
@@ -125,7 +127,9 @@ def _as_texts(column: Sequence[Any]) -> list[str] | None:
         return list(column)
     if kinds <= {str, type(None)}:
         return [value or "" for value in column]
-    return list(map(str, column)) if kinds == {int} else None
+    if kinds == {int}:
+        return list(map(str, column))
+    return None
 
 
 def _as_times(column: Sequence[Any]) -> list[int] | None:
@@ -139,7 +143,7 @@ def _as_times(column: Sequence[Any]) -> list[int] | None:
 
 
 def _maker(fields: Mapping[str, str], name_of_file: str) -> Make:
-    """A function from a record and its number to a post."""
+    """Return a function from a record and its number to a post."""
     get_id, get_user, get_text = (_getter(fields.get(part, "")) for part in ("id", "user", "text"))
     get_time, get_reply, get_lang = (_getter(fields.get(part, "")) for part in ("time", "reply_to", "lang"))
 
@@ -161,7 +165,7 @@ def _maker(fields: Mapping[str, str], name_of_file: str) -> Make:
 
 
 def _getter(name: str) -> Get:
-    """A function that looks up a field; `author.name` looks inside an object."""
+    """Return a function that looks up a field; `author.name` looks inside an object."""
     if not name:
         return lambda _: ""
     if "." not in name:
@@ -170,29 +174,35 @@ def _getter(name: str) -> Get:
     get = _getter(inner)
 
     def inside(value: Mapping[str, Any]) -> Any:
-        found = value.get(outer)
-        return get(found) if isinstance(found, dict) else None
+        record = value.get(outer)
+        if not isinstance(record, dict):
+            return None
+        return get(record)
 
     return inside
 
 
 def _plain_id(id: str) -> str:
-    """The id without Reddit's prefix: links have `t1_abc`, the post itself `abc`."""
-    return id[3:] if id.startswith(("t1_", "t3_")) else id
+    """Return the id without Reddit's prefix: links have `t1_abc`, the post itself `abc`."""
+    if id.startswith(("t1_", "t3_")):
+        return id[3:]
+    return id
 
 
 def _plain_ids(ids: list[str]) -> list[str]:
     joined = "\n".join(ids)
-    return list(map(_plain_id, ids)) if "t1_" in joined or "t3_" in joined else ids
+    if "t1_" in joined or "t3_" in joined:
+        return list(map(_plain_id, ids))
+    return ids
 
 
 def _rows(piece: Piece, reject: Reject) -> Iterator[tuple[int, bytes, list[str]]]:
-    """Number, line and cells of every row. After an unclosed quote, reading resumes at the next line."""
+    """Yield the number, line and cells of every row. After an unclosed quote, reading resumes at the next line."""
     csv.field_size_limit(MAX_LINE)
     lines = _texts(piece, reject)
     start, reread = 0, 0
     while start < len(lines):
-        feed = _Lines(lines, start, longest=LONGEST_ROW if reread < REREAD * len(lines) else 1)
+        feed = _TableLines(lines, start, longest=LONGEST_ROW if reread < REREAD * len(lines) else 1)
         try:
             for cells in csv.reader(feed, delimiter=piece.delimiter, strict=True):
                 yield piece.first_line + feed.row, "".join(lines[feed.row : feed.next]).encode(), cells
@@ -205,7 +215,7 @@ def _rows(piece: Piece, reject: Reject) -> Iterator[tuple[int, bytes, list[str]]
             reread += feed.next - start
 
 
-class _Lines(Iterator[str]):
+class _TableLines(Iterator[str]):
     """Lines from a given one on; a row of more than `longest` lines has an unclosed quote."""
 
     def __init__(self, lines: Sequence[str], start: int, *, longest: int) -> None:
@@ -221,7 +231,7 @@ class _Lines(Iterator[str]):
 
 
 def _texts(piece: Piece, reject: Reject) -> list[str]:
-    """The lines as text; an invalid line becomes empty, to keep the line numbers right."""
+    """Return the lines as text; an invalid line becomes empty, to keep the line numbers right."""
     texts = []
     for number, line in enumerate(piece.data.removesuffix(b"\n").split(b"\n"), piece.first_line):
         try:

@@ -15,7 +15,7 @@ DELETED = ("[deleted]", "[removed]")
 
 
 def read(piece: Piece, reject: Reject) -> Iterator[RawPost]:
-    """The posts of a Reddit dump: comments and submissions."""
+    """Yield the posts of a Reddit dump: comments and submissions."""
     for number, line, value in objects(piece, reject):
         try:
             yield _comment(value) if "body" in value else _submission(value)
@@ -24,7 +24,7 @@ def read(piece: Piece, reject: Reject) -> Iterator[RawPost]:
 
 
 def is_reddit(value: Mapping[str, Any]) -> bool:
-    """Whether an object looks like a comment or submission."""
+    """Return whether an object looks like a comment or submission."""
     comment = "body" in value and ("link_id" in value or "subreddit" in value)
     return comment or ("title" in value and ("selftext" in value or "subreddit" in value))
 
@@ -36,8 +36,12 @@ def _comment(value: Mapping[str, Any]) -> RawPost:
 def _submission(value: Mapping[str, Any]) -> RawPost:
     if "title" not in value:
         raise InputError("the object has neither body nor title", hint="give comments or submissions of Reddit")
-    parts = (as_text(value.get(name), name) for name in ("title", "selftext"))
-    return _post(value, "t3_", "\n\n".join(part for part in parts if part and part not in DELETED), "")
+    parts = []
+    for name in ("title", "selftext"):
+        part = as_text(value.get(name), name)
+        if part and part not in DELETED:
+            parts.append(part)
+    return _post(value, "t3_", "\n\n".join(parts), "")
 
 
 def _post(value: Mapping[str, Any], prefix: str, text: str, reply_to: str) -> RawPost:
@@ -45,10 +49,9 @@ def _post(value: Mapping[str, Any], prefix: str, text: str, reply_to: str) -> Ra
     if not id:
         raise InputError("id is missing", hint="give comments or submissions of Reddit")
     user = as_text(value.get("author"), "author")
-    return RawPost(
-        id if id.startswith(prefix) else prefix + id,
-        "" if user in DELETED else user,
-        "" if text in DELETED else without_markdown(unescape(text)),
-        microseconds(value.get("created_utc")),
-        reply_to,
-    )
+    if user in DELETED:
+        user = ""
+    if text in DELETED:
+        text = ""
+    text = without_markdown(unescape(text))
+    return RawPost(prefix + id.removeprefix(prefix), user, text, microseconds(value.get("created_utc")), reply_to)

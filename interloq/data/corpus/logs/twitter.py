@@ -6,17 +6,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from interloq.data.corpus.clean import NO_TIME, RawPost
+from interloq.data.corpus.clean import NO_TIME, PostShape, RawPost
 from interloq.data.corpus.logs import Piece, Reject, as_text, objects
 from interloq.data.corpus.times import microseconds
-from interloq.data.files import as_line
+from interloq.data.files.opening import as_line
 from interloq.errors import InputError, short_repr
 
 NOTICES = ("delete", "limit", "scrub_geo", "status_withheld", "user_withheld", "disconnect", "warning")
 
 
 def read(piece: Piece, reject: Reject) -> Iterator[RawPost]:
-    """The posts of an API response or a dump of X/Twitter."""
+    """Yield the posts of an API response or a dump of X/Twitter."""
     for number, line, value in objects(piece, reject):
         for part in _parts(value):
             try:
@@ -28,7 +28,7 @@ def read(piece: Piece, reject: Reject) -> Iterator[RawPost]:
 
 
 def is_twitter(value: Mapping[str, Any]) -> bool:
-    """Whether an object looks like one of the API's."""
+    """Return whether an object looks like one of the API's."""
     if isinstance(value.get("data"), list | dict) and ("meta" in value or "includes" in value):
         return True
     newer = "author_id" in value and "text" in value
@@ -36,9 +36,13 @@ def is_twitter(value: Mapping[str, Any]) -> bool:
 
 
 def _parts(value: Mapping[str, Any]) -> list[Any]:
-    """The posts of a response of version 2, which may have many; any other object is one post."""
+    """Return the posts of a response of version 2, which may have many; any other object is one post."""
     data = value.get("data")
-    return data if isinstance(data, list) else [data if isinstance(data, dict) else value]
+    if isinstance(data, list):
+        return data
+    if isinstance(data, dict):
+        return [data]
+    return [value]
 
 
 def _post(value: Any, *, answer: bool) -> RawPost:
@@ -51,14 +55,16 @@ def _post(value: Any, *, answer: bool) -> RawPost:
 
 def _version_1(value: Mapping[str, Any]) -> RawPost:
     user = value.get("user")
+    if not isinstance(user, dict):
+        user = {}
     return RawPost(
         _required(value, "id_str", "id"),
-        as_text(_first(user, "id_str", "id", "screen_name"), "user") if isinstance(user, dict) else "",
+        as_text(_first(user, "id_str", "id", "screen_name"), "user"),
         _full_text(value),
         microseconds(value.get("created_at")),
         as_text(_first(value, "in_reply_to_status_id_str", "in_reply_to_status_id"), "in_reply_to_status_id"),
         as_text(value.get("lang"), "lang"),
-        "retweet" if "retweeted_status" in value else "quote" if value.get("is_quote_status") else "",
+        _shape("retweeted_status" in value, bool(value.get("is_quote_status"))),
         as_text(_first(value, "quoted_status_id_str", "quoted_status_id"), "quoted_status_id"),
     )
 
@@ -74,34 +80,49 @@ def _version_2(value: Any) -> RawPost:
         microseconds(value.get("created_at")),
         ids.get("replied_to", ""),
         as_text(value.get("lang"), "lang"),
-        "retweet" if "retweeted" in ids else "quote" if "quoted" in ids else "",
+        _shape("retweeted" in ids, "quoted" in ids),
         ids.get("quoted", ""),
     )
 
 
+def _shape(is_retweet: bool, is_quote: bool) -> PostShape:
+    if is_retweet:
+        return "retweet"
+    if is_quote:
+        return "quote"
+    return ""
+
+
 def _reference(entry: Any) -> tuple[str, str]:
-    """Type and id of a reference to another post."""
+    """Return the type and id of a reference to another post."""
     if not isinstance(entry, dict):
         raise InputError(f"a referenced post must be an object, got {short_repr(entry)}", hint="fix its type")
     return as_text(entry.get("type"), "type"), as_text(entry.get("id"), "id")
 
 
 def _list(value: Mapping[str, Any], name: str) -> list[Any]:
-    found = value.get(name)
-    if found is not None and not isinstance(found, list):
-        raise InputError(f"{name} must be a list, got {short_repr(found)}", hint="fix its type")
-    return found or []
+    entries = value.get(name)
+    if entries is not None and not isinstance(entries, list):
+        raise InputError(f"{name} must be a list, got {short_repr(entries)}", hint="fix its type")
+    return entries or []
 
 
 def _full_text(value: Mapping[str, Any]) -> str:
-    """The full text; the old field is truncated at 140 characters."""
+    """Return the full text; the old field is truncated at 140 characters."""
     longer = value.get("extended_tweet") or value.get("note_tweet")
-    found = _first(longer, "full_text", "text") if isinstance(longer, dict) else None
-    return as_text(found if found is not None else _first(value, "full_text", "text"), "text")
+    text = None
+    if isinstance(longer, dict):
+        text = _first(longer, "full_text", "text")
+    if text is None:
+        text = _first(value, "full_text", "text")
+    return as_text(text, "text")
 
 
 def _first(value: Mapping[str, Any], *names: str) -> Any:
-    return next((value[name] for name in names if value.get(name) is not None), None)
+    for name in names:
+        if value.get(name) is not None:
+            return value[name]
+    return None
 
 
 def _required(value: Mapping[str, Any], *names: str) -> str:

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Correlation by sample: a coefficient within each context that has at least three replies, averaged over contexts.
+
+Resamples draw contexts. The p-value is from a t-test of the contexts' coefficients against 0. The permutation test
+swaps scores that were standardised within their context.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from interloq.agree.judgments import Judgments
+from interloq.agree.set_scores import Column, scores_of
+from interloq.errors import InputError
+from interloq.metrics.metric import Array
+from interloq.statistics import correlate, significance
+from interloq.statistics.coefficients import BUILT_IN, Coefficients, Correlation
+from interloq.statistics.correlate import complete
+from interloq.statistics.correlation import constant
+from interloq.statistics.estimate import Estimate
+from interloq.statistics.resampling import bootstrap_counts
+
+Index = NDArray[np.int64]
+Rows = NDArray[np.intp]
+FEWEST_REPLIES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Contexts:
+    """A coefficient within each context, averaged."""
+
+    context: Index  # number of each sample, negative if it is not used
+    usable: int  # contexts with enough rated replies
+    skipped: int  # contexts with fewer
+    coefficients: Coefficients = field(default_factory=lambda: BUILT_IN)
+    unit: str = "context"  # what a group of replies is called in notes
+
+    def points(self, *_: Column) -> None:
+        return None
+
+    def size(self, *columns: Column) -> int:
+        scores = [scores_of(column) for column in columns]
+        return sum(len(_varying(rows, *scores)) for rows in self._groups(*scores))
+
+    def values(self, x: Column, y: Array) -> dict[str, float]:
+        return {name: estimate.value for name, estimate in self.estimates(x, y).items()}
+
+    def estimates(self, x: Column, y: Array) -> dict[str, Estimate]:
+        return {name: _average(found, self.unit) for name, found in self._by_context(x, y).items()}
+
+    def resampled(self, x: Column, y: Array, n_bootstrap: int, seed: int) -> dict[str, Array]:
+        result = {}
+        for name, found in self._by_context(x, y).items():
+            found = found[~np.isnan(found)]
+            means = [drawn @ found / len(found) for drawn in bootstrap_counts(len(found), n_bootstrap, seed)]
+            result[name] = np.concatenate(means)
+        return result
+
+    def exchanged(self, first: Column, second: Column, y: Array, n_permutations: int, seed: int) -> dict[str, Array]:
+        """Average over the contexts in which both metrics have a coefficient."""
+        a, b = scores_of(first), scores_of(second)
+        groups = [_varying(rows, a, b, y) for rows in self._groups(a, b, y)]
+        parts: dict[str, list[Array]] = {name: [] for name in self.coefficients}
+        for swapped in significance.swaps(len(y), n_permutations, seed):
+            for name, one in self.coefficients.items():
+                found = [_differences(one, a[rows], b[rows], y[rows], swapped[:, rows]) for rows in groups]
+                parts[name].append(_mean(np.concatenate(found, axis=1)))
+        return {name: np.concatenate(part) for name, part in parts.items()}
+
+    def notes(self) -> list[str]:
+        few = f"; skipped, with fewer: {self.skipped}" if self.skipped else ""
+        return [f"{self.unit}s with at least {FEWEST_REPLIES} rated replies: {self.usable}{few}"]
+
+    def _groups(self, *columns: Array) -> list[Rows]:
+        """The usable samples as matrices with one row per context, one matrix for each number of replies."""
+        rows = complete(*columns)
+        rows = rows[self.context[rows] >= 0]
+        rows = rows[np.argsort(self.context[rows], kind="stable")]
+        starts, sizes = np.unique(self.context[rows], return_index=True, return_counts=True)[1:]
+        return [
+            rows[starts[sizes == size][:, None] + np.arange(size)]
+            for size in np.unique(sizes[sizes >= FEWEST_REPLIES]).tolist()
+        ]
+
+    def _by_context(self, x: Column, y: Array) -> dict[str, Array]:
+        scores = scores_of(x)
+        groups = self._groups(scores, y)
+        return {
+            name: np.concatenate([np.zeros(0), *(correlate.by_rows(one, scores[rows], y[rows]) for rows in groups)])
+            for name, one in self.coefficients.items()
+        }
+
+
+def contexts(judgments: Judgments) -> Contexts:
+    """The level over contexts; at least one context needs enough rated replies."""
+    return grouped(judgments.contexts, judgments.sizes() > 0, by="sample", unit="context")
+
+
+def grouped(group: Index, rated: NDArray[np.bool_], *, by: str, unit: str) -> Contexts:
+    """The level over groups of samples, which are numbered from 0; samples with a negative number are not used."""
+    sizes = np.bincount(group[rated & (group >= 0)])
+    usable = int((sizes >= FEWEST_REPLIES).sum())
+    if not usable:
+        raise InputError(
+            f"by={by!r} needs {unit}s with at least {FEWEST_REPLIES} rated replies, "
+            f"but no {unit} has more than {sizes.max(initial=0)}",
+            hint="use by='none'",
+        )
+    return Contexts(group, usable, int(((sizes > 0) & (sizes < FEWEST_REPLIES)).sum()), unit=unit)
+
+
+def _average(found: Array, unit: str) -> Estimate:
+    known = found[~np.isnan(found)]
+    flat = len(found) - len(known)
+    note = f"{unit}s skipped because scores or judgments are constant: {flat}" if flat else ""
+    if not len(known):
+        return Estimate(float("nan"), 0, note=note or f"no {unit} has enough scored replies")
+    estimate = Estimate(float(known.mean()), len(known), note=note)
+    if len(known) < 2 or constant(known):
+        return estimate  # a t-test needs variance
+    return replace(estimate, p=float(stats.ttest_1samp(known, 0.0).pvalue))
+
+
+def _varying(rows: Rows, *columns: Array) -> Rows:
+    """Rows of the contexts in which no column is constant."""
+    flat = np.any([constant(column[rows]) for column in columns], axis=0)
+    return np.asarray(rows[~flat])
+
+
+def _differences(one: str | Correlation, first: Array, second: Array, y: Array, swapped: Array) -> Array:
+    """One difference per permutation (row) and context (column); scores are standardised within the context."""
+    scale = significance.midranks if one in ("spearman", "kendall") else significance.z_scores
+    # mixed ranks are correlated as they are: ranking them again would change what was swapped
+    coefficient = "pearson" if one == "spearman" else one
+    a, b = scale(first), scale(second)
+    target = np.broadcast_to(scale(y), swapped.shape).reshape(-1, y.shape[1])
+    mixed = (a + swapped * (b - a), b + swapped * (a - b))
+    found = [correlate.by_rows(coefficient, m.reshape(target.shape), target) for m in mixed]
+    return (found[0] - found[1]).reshape(swapped.shape[:2])
+
+
+def _mean(differences: Array) -> Array:
+    """Mean over contexts, except those in which swapping made a metric constant."""
+    known = ~np.isnan(differences)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.where(known, differences, 0.0).sum(axis=1) / known.sum(axis=1))

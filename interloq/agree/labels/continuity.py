@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How well metrics predict whether people reply: accuracy, macro-F1, AUC and calibration; see `predictors.py`.
+
+With training samples, three baselines are added (scorers/interlocutor/baselines.py), and users are grouped by the
+number of training samples that they judged. Resamples draw dialogues with all their samples.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from interloq.agree.labels.continuity_table import ContinuityTable, UserGroup
+from interloq.agree.labels.predictors import NO_THRESHOLD, LabelledJudgments, Predictor, labelled, predictors
+from interloq.agree.labels.training_sizes import size_groups
+from interloq.agree.score_columns import columns_fingerprint
+from interloq.errors import InputError
+from interloq.metrics import metric_names
+from interloq.records import Sample, Score
+from interloq.scorers.interlocutor.baselines import BASELINES, label_of
+from interloq.scorers.interlocutor.samples import CONTINUED, rated_by
+from interloq.signature import Signature, fingerprint
+
+
+def evaluate_continuity(
+    scores: Iterable[Score],
+    samples: Iterable[Sample],
+    *,
+    train: Iterable[Sample] = (),
+    dev: Iterable[Sample] = (),
+    aspect: str = CONTINUED,
+    groups: int = 3,
+    lower_is_better: bool | None = None,
+    n_bootstrap: int = 1000,
+    seed: int = 0,
+) -> ContinuityTable:
+    """Every metric in `scores` as a predictor of the 0/1 ratings of `samples`.
+
+    `train` adds the baselines and `groups` of users by training size. `scores` may contain scores of `dev` samples,
+    from which thresholds are set. `lower_is_better` is the direction of metrics that do not define one themselves; an
+    unknown one is refused.
+    """
+    if groups < 1 or n_bootstrap < 0:
+        raise InputError(f"groups must be at least 1 and n_bootstrap at least 0, got {groups} and {n_bootstrap}")
+    scores, samples, train, dev = list(scores), list(samples), list(train), list(dev)
+    for metric in metric_names.unknown_directions({score.metric for score in scores}, lower_is_better):
+        what, hint = metric_names.UNKNOWN_DIRECTION, "add --higher-is-better or --lower-is-better"
+        raise InputError(f"{metric} cannot predict labels: {what}", hint=hint)
+    if train:
+        scores += [s for baseline in BASELINES.values() for s in baseline(train, [*samples, *dev], aspect=aspect)]
+    test, held = labelled(samples, aspect), labelled(dev, aspect) if dev else None
+    found, notes = predictors(scores, test, held, lower_is_better)
+    known = ~np.isnan(test.labels)
+    facts = {"aspect": aspect, "labels": test.judgments.fingerprint, "groups": groups if train else ""}
+    facts |= {"dev": held.judgments.fingerprint if held else "", "train": _fingerprint(train, aspect)}
+    facts |= {"scores": columns_fingerprint({each.metric: each.scores for each in found})}
+    facts |= {"lower-is-better": "" if lower_is_better is None else lower_is_better}
+    return ContinuityTable(
+        aspect=aspect,
+        rows=tuple(row for each in found for row in each.rows(test, known, n_bootstrap, seed)),
+        groups=tuple(_groups(found, test, train, aspect, groups, n_bootstrap, seed)) if train else (),
+        samples=int(known.sum()),
+        replied=int((test.labels == 1).sum()),
+        dialogues=len(np.unique(test.dialogues[known])),
+        users=len(_users(test)),
+        notes=(*notes, *_notes(test, found)),
+        signature=Signature.of("continuity", {**facts, "resamples": n_bootstrap, "seed": seed}),
+    )
+
+
+def _groups(
+    found: Sequence[Predictor],
+    test: LabelledJudgments,
+    train: Sequence[Sample],
+    aspect: str,
+    groups: int,
+    n_bootstrap: int,
+    seed: int,
+) -> Iterator[UserGroup]:
+    sizes = Counter(rated_by(sample) for sample in train if label_of(sample, aspect) is not None)
+    for group in size_groups(_users(test), sizes, groups):
+        own = np.array([user in group.sizes for user in test.judgments.users]) & ~np.isnan(test.labels)
+        yield UserGroup(
+            users=len(group.sizes),
+            smallest=min(group.sizes.values()),
+            largest=max(group.sizes.values()),
+            mean=group.mean,
+            samples=int(own.sum()),
+            rows=tuple(row for each in found for row in each.rows(test, own, n_bootstrap, seed)),
+        )
+
+
+def _users(test: LabelledJudgments) -> set[str]:
+    """The users who judged a sample."""
+    labelled_users = zip(test.judgments.users, test.labels, strict=True)
+    return {user for user, label in labelled_users if user and not np.isnan(label)}
+
+
+def _notes(test: LabelledJudgments, found: Sequence[Predictor]) -> Iterator[str]:
+    known = test.labels[~np.isnan(test.labels)]
+    share = max(known.mean(), 1 - known.mean())
+    yield f"always predicting the more frequent label is right for {share:.1%} of the samples"
+    if share == 1:
+        yield "all samples have the same label: AUC is undefined"
+    for each in found:
+        if not each.thresholds:
+            yield f"{each.metric}: {NO_THRESHOLD}"
+    if test.judgments.counted.unrated:
+        yield f"samples without a label, not used: {test.judgments.counted.unrated}"
+
+
+def _fingerprint(train: Sequence[Sample], aspect: str) -> str:
+    labels = sorted(f"{sample.id}\0{rated_by(sample)}\0{label_of(sample, aspect)}" for sample in train)
+    return fingerprint(*labels) if labels else ""

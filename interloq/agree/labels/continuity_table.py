@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Results of predicting whether people reply, as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from interloq.errors import count
+from interloq.metrics.metric_names import labels
+from interloq.signature import Signature
+from interloq.statistics.estimate import Estimate
+from interloq.tabular import Row, Tabular
+
+Threshold = Literal["half", "reply-ratio", "none"]
+MEASURES = {"accuracy": "accuracy", "macro_f1": "macro-F1", "auc": "AUC", "ece": "ECE", "brier": "Brier"}  # headings
+BY_GROUP = ("accuracy", "macro_f1", "auc")  # shown by training size of users
+
+
+@dataclass(frozen=True, slots=True)
+class ContinuityRow:
+    """One metric as a predictor: scores at or above `cut` predict a reply (at or below, if lower is better)."""
+
+    metric: str
+    threshold: Threshold  # where `cut` is from: .5, the reply ratio of the dev samples, or there is none
+    cut: float
+    measures: Mapping[str, Estimate]  # accuracy, macro_f1, auc, ece and brier; those that are undefined have a note
+    predicted: float  # share of samples predicted to be answered
+    unscored: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class UserGroup:
+    """Users with similar numbers of training samples, and all predictors on the samples that they judged."""
+
+    users: int
+    smallest: int  # training samples of a user
+    largest: int
+    mean: float
+    samples: int  # test samples
+    rows: tuple[ContinuityRow, ...]  # as in the whole table
+
+    @property
+    def sizes(self) -> str:
+        """`3` or `3–10` training samples."""
+        return "–".join(f"{size:,}" for size in dict.fromkeys((self.smallest, self.largest)))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ContinuityTable(Tabular):
+    """How well metrics predict whether the person addressed replies."""
+
+    aspect: str
+    rows: tuple[ContinuityRow, ...]
+    groups: tuple[UserGroup, ...]  # by number of training samples, the smallest first; empty without training samples
+    samples: int
+    replied: int
+    dialogues: int
+    users: int
+    notes: tuple[str, ...]
+    signature: Signature
+
+    def _title(self) -> str:
+        """Title of the table."""
+        return f"prediction of {self.aspect!r}, {count(self.samples, 'sample')}, {self.replied:,} answered"
+
+    def _shown_rows(self) -> list[Row]:
+        """One row per metric and threshold."""
+        return [
+            {
+                "metric": row.metric,
+                "threshold": row.threshold,
+                "cut": row.cut,
+                **{name: row.measures[name].value for name in MEASURES},
+                "unscored": row.unscored,
+            }
+            for row in self.rows
+        ]
+
+    def _remarks(self) -> tuple[str, ...]:
+        """The notes."""
+        return self.notes
+
+    def labelled(self) -> ContinuityTable:
+        """The table with metrics under their labels, for display."""
+        shown = labels(list(dict.fromkeys(row.metric for row in self.rows)))
+
+        def named(rows: tuple[ContinuityRow, ...]) -> tuple[ContinuityRow, ...]:
+            return tuple(replace(row, metric=shown[row.metric]) for row in rows)
+
+        groups = tuple(replace(group, rows=named(group.rows)) for group in self.groups)
+        return replace(self, rows=named(self.rows), groups=groups)

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scores as predictions of labels: the threshold above which a score predicts a reply, and the measures it gives.
+
+half         .5, for scores that are all between 0 and 1
+reply-ratio  the score at which the share of dev samples predicted to be answered is nearest to the share that was
+             answered, as in the paper for metrics that are not probabilities; needs scores of the dev samples
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from interloq.agree.judgments import Judgments, collect
+from interloq.agree.labels.continuity_table import ContinuityRow, Threshold
+from interloq.agree.score_columns import score_columns
+from interloq.data.records.dialogue_names import name_dialogues
+from interloq.metrics import metric_names
+from interloq.metrics.metric import Array
+from interloq.records import Sample, SampleKeys, Score
+from interloq.score.selection import SampleSelection
+from interloq.scorers.interlocutor.baselines import check_label
+from interloq.statistics.binary import Labels, of_decisions, of_probabilities, of_scores
+from interloq.statistics.correlate import Counts
+from interloq.statistics.estimate import Estimate
+
+NO_THRESHOLD = "no threshold: scores are not between 0 and 1, and no dev sample has a score"
+NO_PROBABILITY = "scores are not between 0 and 1"
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledJudgments:
+    """Samples in a fixed order with their labels (NaN if there is none) and dialogues."""
+
+    judgments: Judgments
+    labels: Array
+    dialogues: Counts  # number of each sample's dialogue
+
+
+def labelled(samples: Iterable[Sample], aspect: str) -> LabelledJudgments:
+    """Samples with ratings of 0 or 1; one of which nothing tells the dialogue is a dialogue of its own."""
+    named = name_dialogues(list(samples))
+    judgments = collect(named, aspect=aspect)
+    labels = judgments.mean()
+    for key, label in zip(judgments.keys, labels, strict=True):
+        if not math.isnan(label):
+            check_label(label, key, aspect)
+    dialogue_of = {sample.key: sample.dialogue or f"sample {sample.id}" for sample in named}
+    names = [dialogue_of[key] for key in judgments.keys]
+    return LabelledJudgments(judgments, labels, np.asarray(np.unique(names, return_inverse=True)[1], dtype=np.int64))
+
+
+@dataclass(frozen=True, slots=True)
+class Predictor:
+    """One metric's scores of labelled samples, with the sign changed if lower is better."""
+
+    metric: str
+    scores: Array  # NaN if unscored
+    thresholds: Mapping[Threshold, float]
+    probable: bool  # whether all scores may be probabilities
+    sign: int = 1
+
+    def rows(self, samples: LabelledJudgments, chosen: Labels, n_bootstrap: int, seed: int) -> Iterator[ContinuityRow]:
+        """One row per threshold, over the chosen samples."""
+        known = chosen & ~np.isnan(samples.labels)
+        used = known & ~np.isnan(self.scores)
+        scores, labels = self.scores[used], samples.labels[used] == 1
+        cluster = np.asarray(np.unique(samples.dialogues[used], return_inverse=True)[1], dtype=np.int64)
+        how = cluster, n_bootstrap, seed
+        shared = {"auc": of_scores(scores, labels, *how), **_undefined(("ece", "brier"), len(scores), NO_PROBABILITY)}
+        if self.probable:
+            shared |= of_probabilities(scores, labels, *how)
+        thresholds: Mapping[Threshold, float] = self.thresholds or {"none": math.nan}
+        for threshold, cut in thresholds.items():
+            defined = not math.isnan(cut)
+            found = (
+                of_decisions(scores >= cut, labels, *how)
+                if defined
+                else _undefined(("accuracy", "macro_f1"), len(scores), NO_THRESHOLD)
+            )
+            yield ContinuityRow(
+                metric=self.metric,
+                threshold=threshold,
+                cut=self.sign * cut,
+                measures={**found, **shared},
+                predicted=float(np.mean(scores >= cut)) if len(scores) and defined else math.nan,
+                unscored=int(known.sum() - used.sum()),
+            )
+
+
+def predictors(
+    scores: Sequence[Score], test: LabelledJudgments, dev: LabelledJudgments | None, lower_is_better: bool | None = None
+) -> tuple[list[Predictor], list[str]]:
+    """The metrics in the scores of test and dev samples, by name; and notes on scores that belong to no sample."""
+    held = SampleKeys(dev.judgments.keys if dev else ())
+    parts: tuple[list[Score], list[Score]] = [], []
+    for score in scores:
+        parts[held.find(score.id, score.system) is not None].append(score)
+    columns, notes = score_columns(parts[0], test.judgments, SampleSelection())
+    of_dev = score_columns(parts[1], dev.judgments, SampleSelection())[0] if dev and parts[1] else {}
+    notes += [
+        f"{name}: only dev samples have scores, so it is not evaluated" for name in of_dev.keys() - columns.keys()
+    ]
+    found = []
+    for name, column in columns.items():
+        sign = -1 if metric_names.direction(name, lower_is_better) == "lower" else 1
+        found.append(_predictor(name, column, of_dev.get(name), dev, sign))
+    return found, notes
+
+
+def _predictor(
+    metric: str, scores: Array, dev_scores: Array | None, dev: LabelledJudgments | None, sign: int
+) -> Predictor:
+    known = np.concatenate([scores, dev_scores if dev_scores is not None else []])
+    known = known[~np.isnan(known)]
+    probable = sign > 0 and bool(((known >= 0) & (known <= 1)).all())
+    thresholds: dict[Threshold, float] = {"half": 0.5} if probable else {}
+    if dev is not None and dev_scores is not None and not np.isnan(dev_scores + dev.labels).all():
+        thresholds["reply-ratio"] = ratio_threshold(sign * dev_scores, dev.labels)
+    return Predictor(metric, sign * scores, thresholds, probable, sign)
+
+
+def ratio_threshold(scores: Array, labels: Array) -> float:
+    """The score such that the share of scores at or above it is nearest to the share of labels that are 1."""
+    both = ~np.isnan(scores + labels)
+    ordered, ratio = np.sort(scores[both]), labels[both].mean()
+    values = np.unique(ordered)
+    shares = 1 - np.searchsorted(ordered, values) / len(ordered)
+    return float(values[np.argmin(np.abs(shares - ratio))])
+
+
+def _undefined(measures: Iterable[str], n: int, why: str) -> dict[str, Estimate]:
+    return {measure: Estimate(math.nan, n, note=why) for measure in measures}

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Levels of correlation: over all samples, over systems, or over the replies to each context.
+
+`by='none'`    a point is a sample; resamples draw samples, or dialogues if samples name theirs. In this module.
+`by='system'`  a point is a system. In `systems.py`.
+`by='sample'`  a coefficient within each context, averaged over contexts. In `contexts.py`.
+`by='user'`    the same within each user. In `users.py`.
+
+Columns have one number per sample, NaN if it is missing; only samples with a number in every column are used.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+import numpy as np
+
+from interloq.agree.by_context import contexts
+from interloq.agree.by_system import systems
+from interloq.agree.by_user import users
+from interloq.agree.judgments import Index, Judgments
+from interloq.agree.set_scores import Column, scores_of
+from interloq.agree.table import By
+from interloq.errors import InputError, count
+from interloq.metrics.metric import Array
+from interloq.statistics import correlate, significance
+from interloq.statistics.coefficients import BUILT_IN, Coefficients
+from interloq.statistics.correlate import complete
+from interloq.statistics.estimate import Estimate
+
+
+class Level(Protocol):
+    """Defines the points of a correlation and the coefficients computed over them."""
+
+    @property
+    def coefficients(self) -> Coefficients:
+        """The computed coefficients, by name."""
+
+    def points(self, *columns: Column) -> list[Array] | None:
+        """The points, or None if a coefficient is an average over several sets of points."""
+
+    def size(self, *columns: Column) -> int:
+        """Number of points, or sets of points, used in a comparison of these columns."""
+
+    def values(self, x: Column, y: Array) -> dict[str, float]:
+        """The coefficients without p-values."""
+
+    def estimates(self, x: Column, y: Array) -> dict[str, Estimate]:
+        """The coefficients with p-values and notes."""
+
+    def resampled(self, x: Column, y: Array, n_bootstrap: int, seed: int) -> dict[str, Array]:
+        """The coefficients in each bootstrap resample."""
+
+    def exchanged(self, first: Column, second: Column, y: Array, n_permutations: int, seed: int) -> dict[str, Array]:
+        """Differences between two metrics' coefficients: observed, then after each random permutation."""
+
+    def notes(self) -> list[str]:
+        """Notes on the points for the reader."""
+
+
+def level(by: By, judgments: Judgments, coefficients: Coefficients = BUILT_IN) -> Level:
+    """The level with this name over these samples."""
+    if by == "none":
+        clusters = judgments.clusters()
+        together = any(judgments.dialogues) and len(np.unique(clusters)) < len(clusters)
+        return Samples(coefficients, clusters if together else None)
+    if by == "system":
+        return replace(systems(judgments), coefficients=coefficients)
+    if by == "sample":
+        return replace(contexts(judgments), coefficients=coefficients)
+    if by == "user":
+        return replace(users(judgments), coefficients=coefficients)
+    raise InputError(f"cannot correlate by {by!r}", hint="by is none, system, sample or user")
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """A point is a sample. If dialogues are named, whole `clusters` are resampled, and there are no p-values."""
+
+    coefficients: Coefficients = field(default_factory=lambda: BUILT_IN)
+    clusters: Index | None = None  # number of each sample's dialogue
+
+    def points(self, *columns: Column) -> list[Array]:
+        scores = [scores_of(column) for column in columns]
+        rows = complete(*scores)
+        return [column[rows] for column in scores]
+
+    def _clusters(self, *columns: Column) -> Index | None:
+        """Cluster of each point, numbered from 0."""
+        if self.clusters is None:
+            return None
+        rows = complete(*map(scores_of, columns))
+        return np.asarray(np.unique(self.clusters[rows], return_inverse=True)[1], dtype=np.int64)
+
+    def size(self, *columns: Column) -> int:
+        return len(complete(*map(scores_of, columns)))
+
+    def values(self, x: Column, y: Array) -> dict[str, float]:
+        return correlate.values(*self.points(x, y), chosen=self.coefficients)
+
+    def estimates(self, x: Column, y: Array) -> dict[str, Estimate]:
+        found = correlate.coefficients(*self.points(x, y), chosen=self.coefficients)
+        return found if self.clusters is None else {name: replace(one, p=None) for name, one in found.items()}
+
+    def resampled(self, x: Column, y: Array, n_bootstrap: int, seed: int) -> dict[str, Array]:
+        points, clusters = self.points(x, y), self._clusters(x, y)
+        chosen = self.coefficients
+        return correlate.resampled(*points, n_bootstrap=n_bootstrap, seed=seed, chosen=chosen, cluster=clusters)
+
+    def exchanged(self, first: Column, second: Column, y: Array, n_permutations: int, seed: int) -> dict[str, Array]:
+        a, b, people = self.points(first, second, y)
+        clusters = self._clusters(first, second, y)
+        parts: dict[str, list[Array]] = {name: [] for name in self.coefficients}
+        n = len(people) if clusters is None else int(clusters.max(initial=-1)) + 1
+        for swapped in significance.swaps(n, n_permutations, seed):
+            swapped_points = swapped if clusters is None else swapped[:, clusters]
+            for name, one in self.coefficients.items():
+                parts[name].append(significance.differences(one, a, b, people, swapped_points))
+        return {name: np.concatenate(part) for name, part in parts.items()}
+
+    def notes(self) -> list[str]:
+        if self.clusters is None:
+            return []
+        n = count(len(np.unique(self.clusters)), "dialogue")
+        return [f"samples belong to {n}: these are resampled, and there are no p-values of coefficients"]

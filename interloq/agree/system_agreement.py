@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How well a metric orders systems as people do: correlation, and the share of pairs of systems in the same order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+
+from interloq.agree.rating_scores import rating_scores
+from interloq.errors import InputError, count
+from interloq.metrics.metric import Array
+from interloq.records import Dialogue
+from interloq.statistics import correlate
+from interloq.statistics.estimate import COEFFICIENTS, Estimate
+from interloq.statistics.proportion import beta_interval
+from interloq.statistics.resampling import percentile_interval
+from interloq.statistics.rounding import mean_of
+
+OVERALL = "overall"  # the aspect of ratings that speaks of a system as a whole
+FEWEST = 5  # systems: with fewer, no order of them has a p-value below .05
+
+
+def agreement(systems: Sequence[str], places: tuple[Array, Array], human: Mapping[str, float]) -> dict[str, Estimate]:
+    """Correlation over the systems that both rank; the interval shows how much other dialogues would change it."""
+    shared = [i for i, name in enumerate(systems) if name in human]
+    people = np.array([human[systems[i]] for i in shared])
+    estimates = without_p_of_few(correlate.coefficients(places[0][shared], people))
+    rows = places[1][:, shared]
+    if not len(rows) or any(math.isnan(e.value) for e in estimates.values()):
+        return estimates
+    drawn = {name: correlate.by_rows(name, rows, np.broadcast_to(people, rows.shape)) for name in COEFFICIENTS}
+    return {name: replace(e, ci=percentile_interval(drawn[name])) for name, e in estimates.items()}
+
+
+def without_p_of_few(estimates: Mapping[str, Estimate]) -> dict[str, Estimate]:
+    """Remove the p-values of correlations over fewer than five systems, and say why."""
+    found = dict(estimates)
+    for name, estimate in estimates.items():
+        if estimate.p is not None and estimate.n < FEWEST:
+            why = f"no p-value: {count(estimate.n, 'system')}, at least {FEWEST} needed"
+            found[name] = replace(estimate, p=None, note="; ".join(filter(None, (estimate.note, why))))
+    return found
+
+
+def rated_systems(dialogues: Iterable[Dialogue]) -> dict[str, float]:
+    """People's mean rating of each system in dialogues: of the aspect `overall`, or of the only one.
+
+    Empty if there is neither, or if a rating does not say which of two systems it is of.
+    """
+    dialogues = list(dialogues)
+    aspects = {rating.aspect for dialogue in dialogues for rating in dialogue.ratings}
+    if OVERALL not in aspects and len(aspects) != 1:
+        return {}
+    values: dict[str, list[float]] = {}
+    try:
+        scores = list(rating_scores(dialogues, aspect=OVERALL if OVERALL in aspects else aspects.pop()))
+    except InputError:
+        return {}
+    for score in scores:
+        if score.value is not None:
+            values.setdefault(score.system, []).append(score.value)
+    return {system: mean_of(ratings) for system, ratings in sorted(values.items())}
+
+
+def order_note(found: Estimate | None) -> str:
+    """How often the metric orders two systems as people do."""
+    if found is None or found.ci is None:
+        return "people judge no two of these systems differently, so the metric's own error is unknown"
+    low, high = found.ci
+    return (
+        f"the metric's own error: it orders two systems as people do in {found.value:.2f} [{low:.2f}, {high:.2f}] "
+        f"of {count(found.n, 'pair')} of systems"
+    )
+
+
+def order_accuracy(systems: Sequence[str], scores: Array, human: Mapping[str, float]) -> Estimate | None:
+    """Share of the pairs of systems that scores (higher is better) order as people do; equal scores count half.
+
+    Pairs that people judge equal are not counted; None if no pair is left. Pairs of k systems overlap: the interval is
+    the exact one of k/2 separate pairs, which is cautious.
+    """
+    known = [(float(score), human[name]) for name, score in zip(systems, scores, strict=True) if name in human]
+    agrees = []
+    for (x, people_x), (y, people_y) in combinations(known, 2):
+        if people_x != people_y:
+            agrees.append(0.5 + 0.5 * float(np.sign((x - y) * (people_x - people_y))))
+    if not agrees:
+        return None
+    share = sum(agrees) / len(agrees)
+    return Estimate(share, len(agrees), beta_interval(share, len(known) // 2))

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Candidates for a metric, and how well each agrees with people on samples that it was not learned from.
+
+A candidate learns weights of metrics from rated samples: a single metric (nothing is learned), metrics with equal
+weights, or weights from a ridge regression on the ranks of the ratings; its λ is chosen by held-out samples. Choosing
+the best candidate is a candidate too, which makes its cross-validation nested. Replies to one context are never both
+learned from and tested on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interloq.metrics.metric import Array
+from interloq.statistics import ridge
+from interloq.statistics.correlation import BY_ROW
+
+Index = NDArray[np.int64]
+OUTER, INNER = 10, 5  # folds of a reported agreement, and of those inside it
+EQUAL, RIDGE = "blend with equal weights", "blend with learned weights"
+BLENDS = (EQUAL, RIDGE)
+WORTH = 0.02  # a blend must agree by more than this better than the best single metric, which is easier to explain
+
+
+@dataclass(frozen=True, slots=True)
+class RatedScores:
+    """Standardised scores [samples, metrics], higher is better; mean judgments and context numbers of the samples."""
+
+    scores: Array
+    people: Array
+    contexts: Index
+
+    def rows(self, which: NDArray[np.bool_]) -> RatedScores:
+        """Some of the samples."""
+        return RatedScores(self.scores[which], self.people[which], self.contexts[which])
+
+
+Learner = Callable[[RatedScores], Array]  # weights of the metrics, learned from rated samples
+
+
+def candidates(metrics: list[str], *, blend: bool = True) -> dict[str, Learner]:
+    """Single metrics and, if there are several, blends of all of them; simple ones first."""
+    found: dict[str, Learner] = {name: _single(i, len(metrics)) for i, name in enumerate(metrics)}
+    return found | {EQUAL: _equal, RIDGE: _ridge} if blend and len(metrics) > 1 else found
+
+
+def chooser(learners: Mapping[str, Learner], seed: int) -> Learner:
+    """Learner that chooses the candidate with the highest agreement on held-out samples."""
+    return lambda rated: learners[best(learners, rated, seed, folds=INNER)](rated)
+
+
+def best(learners: Mapping[str, Learner], rated: RatedScores, seed: int, *, folds: int = OUTER) -> str:
+    """The candidate with the highest agreement on held-out samples; a blend only if it is worth it."""
+    found = {name: spearman(held_out(one, rated, seed, folds=folds), rated.people) for name, one in learners.items()}
+    value = {name: rho - WORTH * (name in BLENDS) for name, rho in found.items() if not np.isnan(rho)}
+    return max(value, key=lambda name: value[name], default=next(iter(learners)))
+
+
+def held_out(learn: Learner, rated: RatedScores, seed: int, *, folds: int = OUTER) -> Array:
+    """Score of each sample with weights learned from other contexts."""
+    fold, scores = _folds(rated.contexts, folds, seed), np.zeros(len(rated.people))
+    for number in np.unique(fold):
+        held = fold == number
+        scores[held] = rated.scores[held] @ learn(rated.rows(~held))
+    return scores
+
+
+def spearman(x: Array, y: Array) -> float:
+    """Spearman's ρ; NaN if one side is constant."""
+    return float(BY_ROW["spearman"](x[None], y[None])[0])
+
+
+def _folds(contexts: Index, n: int, seed: int) -> Index:
+    """Fold of each sample: contexts are dealt out at random, so that folds have equally many."""
+    groups, number = np.unique(contexts, return_inverse=True)
+    order = np.random.default_rng(seed).permutation(len(groups))
+    return np.asarray((order % min(n, len(groups)))[number], dtype=np.int64)
+
+
+def _single(i: int, n: int) -> Learner:
+    weights = np.eye(n)[i]
+    return lambda _: weights
+
+
+def _equal(rated: RatedScores) -> Array:
+    return _scaled(np.ones(rated.scores.shape[1]), rated)
+
+
+def _ridge(rated: RatedScores) -> Array:
+    contexts = np.unique(rated.contexts, return_inverse=True)[1]
+    states = ridge.RatedStates(rated.scores, ridge.ranks(rated.people), np.zeros_like(contexts), contexts)
+    agreement = [ridge.spearman(states, column) for column in ridge.held_out(states)]
+    strength = ridge.STRENGTHS[int(np.argmax(np.nan_to_num(agreement, nan=-2.0)))]
+    (head,) = ridge.heads(states, [strength])
+    return _scaled(head.weights, rated)
+
+
+def _scaled(weights: Array, rated: RatedScores) -> Array:
+    """Weights for scores with a standard deviation of 1, so that the scores of different folds are comparable."""
+    spread = float((rated.scores @ weights).std())
+    return weights / spread if spread > 0 else weights

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`interloq corpus`: raw logs in, dialogues and utterance–response pairs out."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from interloq.cli.corpus import forget as corpus_forget
+from interloq.cli.corpus import samples as corpus_samples
+from interloq.cli.corpus.options import add_build, settings
+from interloq.cli.shared.arguments import add_common, add_map, add_output, add_user_ids
+from interloq.cli.shared.output import BadLineReporter, mark_incomplete
+from interloq.cli.shared.paths import InputPath
+from interloq.cli.shared.progress import phases
+from interloq.errors import InputError, count
+from interloq.signature import Signature
+from interloq.terminal.console import print_json, print_line, print_signatures, print_stderr, print_table
+
+EXAMPLES = """\
+  interloq corpus build posts.jsonl.gz -o corpus --lang ja
+  interloq corpus build RC_2015-01.zst RS_2015-01.zst -o corpus --lang en --pairs all
+  interloq corpus settings > corpus.toml                            # all settings, with their defaults
+  interloq corpus build irc-logs/ -o corpus --settings corpus.toml --split none
+  interloq corpus show corpus
+  interloq corpus import dailydialog dailydialog.tar.gz -o dailydialog
+  interloq corpus pairs dialogues.jsonl -o pairs.jsonl
+  interloq corpus continuity dialogues.jsonl -o continuity          # which replies were answered
+  interloq corpus ratings rated.jsonl -o rated                      # replies rated by the person in the dialogue
+  interloq corpus forget ann dialogues.jsonl                        # remove one person's data"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    add_build(actions.add_parser("build", help="build a corpus from logs of posts"))
+    actions.add_parser("settings", help="print all settings of a build and their defaults as TOML")
+    showing = actions.add_parser("show", help="print the contents of a corpus and what its filters dropped")
+    showing.add_argument("folder", type=InputPath, metavar="FOLDER", help="a folder written by `corpus build`")
+    showing.add_argument("--examples", action="store_true", help="also print examples of what each filter dropped")
+    showing.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    _add_import(actions.add_parser("import", help="convert a published dialogue corpus to dialogues and pairs"))
+    pairing = actions.add_parser("pairs", help="extract pairs from dialogues")
+    pairing.add_argument(
+        "dialogues", type=InputPath, metavar="DIALOGUES", help="JSONL, also .gz .xz .zst; - for a pipe"
+    )
+    add_output(pairing, "JSONL, also .gz .xz .zst; - for a pipe")
+    add_map(pairing, of="dialogues")
+    add_common(pairing)
+    corpus_samples.add_arguments(actions)
+    corpus_forget.add_arguments(actions)
+
+
+def _add_import(importing: argparse.ArgumentParser) -> None:
+    from interloq.data.sets.registry import CORPORA
+
+    importing.add_argument("corpus", metavar="NAME", help=", ".join(corpus.name for corpus in CORPORA))
+    importing.add_argument(
+        "path",
+        nargs="?",
+        type=InputPath,
+        metavar="PATH",
+        help="its folder or archive (default: looked up in $INTERLOQ_DATA)",
+    )
+    add_output(importing, "the folder to write", metavar="FOLDER")
+    importing.add_argument(
+        "--compress", choices=("zst", "gz", "none"), default="zst", help="compression of the outputs (default zst)"
+    )
+    add_user_ids(importing)
+    importing.add_argument("--json", action="store_true", help="print JSON instead of a table")
+
+
+def run(args: argparse.Namespace) -> int:
+    actions = {"build": _build, "settings": _settings, "show": _show, "import": _import, "pairs": _pairs}
+    return (actions | corpus_samples.ACTIONS | {"forget": corpus_forget.run})[args.action](args)
+
+
+def _build(args: argparse.Namespace) -> int:
+    from interloq.data.corpus.build import build
+
+    chosen = settings(args)
+    if not chosen.cleaning.target_scripts() and not args.quiet:
+        print_stderr("interloq: without --lang, posts in all languages and scripts are kept")
+    with phases(quiet=args.quiet) as progress:
+        facts = build(
+            args.posts,
+            args.output,
+            chosen,
+            workers=args.workers,
+            memory=args.memory,
+            block=max(1, args.block) * 2**20,
+            fresh=args.fresh,
+            strict=args.strict,
+            progress=progress,
+        )
+    _print(facts, args)
+    mark_incomplete(facts["posts"]["bad_lines"])
+    if facts["posts"]["bad_lines"]:
+        print_stderr(f"interloq: bad lines are in {args.output}/posts.rejected.jsonl")
+    return 0
+
+
+def _settings(_: argparse.Namespace) -> int:
+    from interloq.data.corpus.settings_file import default_toml
+
+    print_line(default_toml().rstrip())
+    return 0
+
+
+def _show(args: argparse.Namespace) -> int:
+    from interloq.data.files.opening import read_json, reading_saved
+
+    path = f"{args.folder.rstrip('/')}/corpus.json"
+    hint = "name a folder written by `interloq corpus build`"
+    facts = read_json(path, hint=hint)
+    if facts.get("kind") != "corpus":
+        raise InputError("does not describe a corpus", hint=hint, where=path)
+    with reading_saved(path, hint=hint):
+        _print(facts, args)
+    return 0
+
+
+def _print(facts: dict[str, Any], args: argparse.Namespace) -> None:
+    """Print the contents of a corpus as tables."""
+    if args.json:
+        print_json(facts)
+        return
+    posts = facts["posts"]
+    rows = [["posts read", f"{posts['read']:,}", ""], ["bad lines", f"{posts['bad_lines']:,}", ""]]
+    rows += [[f"dropped: {name}", f"{x['count']:,}", x["what"]] for name, x in posts["dropped"].items() if x["count"]]
+    rows.append(["posts kept", f"{posts['kept']:,}", f"by {count(posts['users'], 'user')}"])
+    rows += _thread_rows(facts)
+    print_table("", ["", "count", "meaning"], rows)
+    names = list(next(iter(facts["parts"].values())))
+    shown = [[name.replace("_", " "), *(_cell(part[name]) for part in facts["parts"].values())] for name in names]
+    print_table("", ["", *facts["parts"]], shown)
+    for name, time_ in facts["split"].items():
+        print_line(f"{name.replace('_', ' begins ').replace('from', 'at')} {time_}")
+    if getattr(args, "examples", False) is True:
+        _print_examples(posts["dropped"])
+    print_signatures(Signature(facts["signature"]))
+
+
+def _thread_rows(facts: dict[str, Any]) -> list[list[str]]:
+    from interloq.data.corpus.threads import BROKEN
+
+    broken, threads = facts["replies"]["broken"], facts["threads"]
+    rows = [["replies", f"{facts['replies']['all']:,}", ""]]
+    rows += [[f"broken: {name}", f"{n:,}", BROKEN[name]] for name, n in broken.items() if n]
+    reasons = {
+        "orphan": "starts with a reply to a missing post",
+        "crosses": "crosses the boundary between two parts",
+        "too_large": "has more posts than fit in memory",
+    }
+    rows += [
+        [f"threads dropped: {name}", f"{threads[name]:,}", what] for name, what in reasons.items() if threads[name]
+    ]
+    return [*rows, ["threads kept", f"{threads['kept']:,}", f"with {count(facts['thread_posts']['kept'], 'post')}"]]
+
+
+def _cell(value: float | None) -> str:
+    if value is None:
+        return "n/a"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:,.2f}"
+
+
+def _print_examples(dropped: dict[str, Any]) -> None:
+    for name, drops in dropped.items():
+        for example in drops["examples"]:
+            print_line(f"{name}: {example['user']}: {' '.join(example['text'].split())}")
+
+
+def _import(args: argparse.Namespace) -> int:
+    from interloq.data.sets.imports import import_corpus, import_names
+
+    names = import_names(args.corpus, args.user_key, keep=args.keep_user_ids)
+    facts = import_corpus(args.corpus, args.output, path=args.path, compress=args.compress, names=names)
+    if args.json:
+        print_json(facts)
+    else:
+        rows = [[part, *(f"{n:,}" for n in counts.values())] for part, counts in facts["parts"].items()]
+        print_table("", [facts["corpus"], "dialogues", "turns", "pairs", "pairs in groups"], rows)
+    return 0
+
+
+def _pairs(args: argparse.Namespace) -> int:
+    from interloq.data.corpus.pairs_file import pairs_file
+
+    bad = BadLineReporter()
+    pairs = pairs_file(args.dialogues, args.output, strict=args.strict, on_reject=bad, columns=args.columns)
+    bad.close()
+    if args.output != "-":
+        print_json({"pairs": pairs, "bad_lines": bad.count}) if args.json else print_line(count(pairs, "pair"))
+    return 0

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The options of `interloq corpus build`: flags for the most important settings, and a settings file for all."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from interloq.cli.shared.arguments import add_common, add_list, add_output
+from interloq.cli.shared.paths import InputPath
+from interloq.errors import InputError
+
+FLAGS = {  # the settings that are also flags; their help texts are those of the settings
+    "--lang": "cleaning.lang",
+    "--users": "shape.users",
+    "--min-posts": "shape.min_posts",
+    "--pairs": "shape.pairs",
+    "--format": "format",
+    "--compress": "compression",
+}
+METAVARS: dict[type, str] = {int: "N", str: "NAME"}
+MOVED = {  # flags of earlier versions
+    "--detectors": "cleaning.detectors",
+    "--script": "cleaning.scripts",
+    "--script-share": "cleaning.script_share",
+    "--min-chars": "cleaning.min_characters",
+    "--keep-urls": "cleaning.urls",
+    "--keep-users": "cleaning.users",
+    "--keep-emoji": "cleaning.emoji",
+    "--hashtags": "cleaning.hashtags",
+    "--markdown": "cleaning.markdown",
+    "--repeated-letters": "cleaning.repeated_letters",
+    "--repeated-words": "cleaning.repeated_words",
+    "--quotes": "cleaning.quotes",
+    "--duplicates": "joining.duplicates",
+    "--utc-offset": "joining.utc_offset",
+    "--orphans": "joining.orphans",
+    "--max-gap": "joining.max_gap",
+    "--bot-rate": "bots.per_day",
+    "--bot-posts": "bots.posts",
+    "--bot-repeats": "bots.repeats",
+    "--bot-names": "bots.names",
+    "--drop-user": "bots.users",
+    "--max-posts": "shape.max_posts",
+    "--branches": "shape.branches",
+    "--no-others": "shape.others",
+    "--merge": "shape.merge",
+    "--dev-from": "split.dev_from",
+    "--test-from": "split.test_from",
+    "--unseen": "split.unseen",
+    "--examples": "examples",
+}
+
+
+def add_build(build: argparse.ArgumentParser) -> None:
+    """Add the options of `interloq corpus build`."""
+    build.add_argument(
+        "posts", nargs="+", type=InputPath, metavar="POSTS", help="files, folders or tar archives of logs; - for a pipe"
+    )
+    add_output(build, "the folder to write", metavar="FOLDER")
+    build.add_argument(
+        "--settings", type=InputPath, metavar="FILE", help="TOML (see: interloq corpus settings); flags override it"
+    )
+    _add_flags(build)
+    add_list(build, "--field", metavar="PART=NAME", help="name of a field in the logs, e.g. user=author.name")
+    build.add_argument(
+        "--split", metavar="SHARES", help="shares of train, dev and test in order of time, e.g. 0.8,0.1,0.1; or none"
+    )
+    running = build.add_argument_group("running")
+    running.add_argument("--workers", type=int, default=0, metavar="N", help="processes (default: one per core)")
+    running.add_argument("--memory", default="2GB", metavar="SIZE", help="memory limit of the joins (default 2GB)")
+    running.add_argument(
+        "--block", type=int, default=4, metavar="MIB", help="size of the blocks given to workers, in MiB (default 4)"
+    )
+    running.add_argument("--fresh", action="store_true", help="start over instead of resuming")
+    add_common(running)  # type: ignore[arg-type]
+    for flag in MOVED:
+        build.add_argument(flag, nargs="?", action=_Moved, help=argparse.SUPPRESS)
+
+
+def _add_flags(build: argparse.ArgumentParser) -> None:
+    from interloq.data.corpus.settings_file import keys
+
+    known = keys()
+    for flag, name in FLAGS.items():
+        key = known[name]
+        default = f" (default {key.default})" if key.default != "" else ""
+        values: dict[str, Any] = {"choices": key.choices} if key.choices else {"metavar": METAVARS[type(key.default)]}
+        build.add_argument(flag, dest=name, type=type(key.default), help=key.help + default, **values)
+
+
+class _Moved(argparse.Action):
+    """Refuses a flag of an earlier version and names the setting that replaced it."""
+
+    def __call__(self, *_: object) -> NoReturn:
+        (flag,) = self.option_strings
+        group, _dot, field = MOVED[flag].rpartition(".")
+        place = f"{field} under [{group}]" if group else field
+        hint = f"set {place} in a file and name it with --settings; `interloq corpus settings` prints all keys"
+        raise InputError(f"{flag} is no longer an option but a setting", hint=hint)
+
+
+def settings(args: argparse.Namespace) -> Any:
+    """The settings from the settings file, overridden by flags."""
+    from dataclasses import replace
+
+    from interloq.data.corpus.settings import CorpusSettings
+    from interloq.data.corpus.settings_file import log_names, read_settings, replaced
+
+    chosen = read_settings(args.settings) if args.settings else CorpusSettings()
+    if args.field:
+        chosen = replace(chosen, fields=log_names(dict(chosen.fields) | _fields(args.field)))
+    values = {name: vars(args)[name] for name in FLAGS.values() if vars(args)[name] is not None}
+    return replaced(chosen, values | _split(args.split))
+
+
+def _split(given: str | None) -> dict[str, Any]:
+    if given is None:
+        return {}
+    try:
+        shares = tuple(float(share) for share in given.split(",")) if given != "none" else ()
+    except ValueError:
+        raise InputError(f"cannot read --split {given!r}", hint="write --split 0.8,0.1,0.1 or --split none") from None
+    return {"split.shares": shares, "split.dev_from": "", "split.test_from": ""}
+
+
+def _fields(given: Sequence[str]) -> dict[str, str]:
+    for text in given:
+        if not text.partition("=")[2]:
+            raise InputError(f"cannot read --field {text!r}", hint="write --field user=author")
+    return {part: name for part, _, name in (text.partition("=") for text in given)}

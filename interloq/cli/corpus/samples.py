@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`interloq corpus continuity` and `interloq corpus ratings`: samples judged by the person in the dialogue."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+from interloq.cli.shared.arguments import add_common, add_map, add_output, add_user_ids
+from interloq.cli.shared.options import add_option, option_names, with_options
+from interloq.cli.shared.output import BadLineReporter
+from interloq.cli.shared.paths import InputPath
+from interloq.scorers.interlocutor.samples import SampleSelection
+from interloq.terminal.console import print_json, print_line, print_table
+
+FILE = "JSONL, also .gz .xz .zst; - for a pipe"
+UNLIMITED = SampleSelection(min_conversations=0, max_conversations=0)  # ratings are valid labels however few there are
+OF_RATINGS = ("min_conversations", "max_conversations", "context", "by", "dev", "test", "seed")
+
+
+def add_arguments(actions: Any) -> None:
+    """Add both actions."""
+    continuity = actions.add_parser("continuity", help="extract replies of dialogues, labelled as answered or not")
+    _add(continuity, "dialogues", SampleSelection(), option_names(SampleSelection()))
+    ratings = actions.add_parser("ratings", help="extract replies or dialogues rated by the person in the dialogue")
+    _add(ratings, "samples or dialogues", UNLIMITED, OF_RATINGS)
+
+
+def _add(action: argparse.ArgumentParser, of: str, selection: SampleSelection, names: Any) -> None:
+    action.add_argument("file", type=InputPath, metavar="FILE", help=f"{of}: {FILE}")
+    add_output(action, "the folder to write", metavar="FOLDER")
+    for name in names:
+        add_option(action, selection, name)
+    action.add_argument("--profiles", type=InputPath, metavar="FILE", help="profiles of users, as JSON")
+    action.add_argument(
+        "--compress", choices=("zst", "gz", "none"), default="zst", help="compression of the outputs (default zst)"
+    )
+    add_user_ids(action)
+    add_map(action, of="dialogues")
+    add_common(action)
+
+
+def _continuity(args: argparse.Namespace) -> int:
+    from interloq.scorers.interlocutor.samples_file import continuity_file
+
+    return _run(args, SampleSelection(), continuity_file)
+
+
+def _ratings(args: argparse.Namespace) -> int:
+    from interloq.scorers.interlocutor.samples_file import ratings_file
+
+    return _run(args, UNLIMITED, ratings_file)
+
+
+ACTIONS = {"continuity": _continuity, "ratings": _ratings}
+
+
+def _run(args: argparse.Namespace, selection: SampleSelection, stage: Callable[..., dict[str, Any]]) -> int:
+    from interloq.data.pseudonyms import pseudonyms
+    from interloq.scorers.interlocutor.samples_file import SampleSource
+
+    bad = BadLineReporter()
+    names = pseudonyms(args.user_key, keep=args.keep_user_ids)
+    source = SampleSource(args.file, args.profiles, names, args.strict, bad, args.columns)
+    facts = stage(source, args.output, with_options(selection, args), compress=args.compress)
+    bad.close()
+    print_json(facts | {"bad_lines": bad.count}) if args.json else _print(facts)
+    return 0
+
+
+def _print(facts: dict[str, Any]) -> None:
+    if facts.get("cut_ends"):
+        print_line(f"warning: {facts['cut_ends']}: these ends are not valid labels")
+    if facts["dropped"]:
+        rows = [[name.replace("_", " "), f"{n:,}"] for name, n in sorted(facts["dropped"].items())]
+        print_table("", ["dropped or changed", "count"], rows)
+    parts = facts["parts"]
+    rows = [
+        [name.replace("_", " "), *(_cell(part[name]) for part in parts.values())] for name in next(iter(parts.values()))
+    ]
+    print_table("", ["", *parts], rows)
+    print_line(f"user ids: {facts['user_ids']}")
+
+
+def _cell(value: float | None) -> str:
+    if value is None:
+        return "n/a"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:,.1f}"

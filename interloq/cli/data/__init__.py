@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`interloq data`: import published datasets; check and convert files."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from typing import Any
+
+from interloq.cli.data import label_studio as data_label_studio
+from interloq.cli.shared.arguments import add_common, add_list, add_map, add_output, add_trust, add_user_ids
+from interloq.cli.shared.output import BadLineReporter, mark_incomplete
+from interloq.cli.shared.paths import InputPath
+from interloq.cli.shared.progress import stage_progress
+from interloq.data.records.convert_file import KINDS, convert_file
+from interloq.errors import count
+from interloq.records import format_key
+from interloq.terminal.console import print_json, print_line, print_notes, print_stderr, print_table
+
+EXAMPLES = """\
+  interloq data list
+  interloq data import usr usr.tar.gz --subset topical -o samples.jsonl
+  INTERLOQ_DATA=datasets interloq data import fed --subset dialogue -o dialogues.jsonl.gz
+  interloq data check samples.csv -m bleu
+  interloq data convert samples.tsv.xz -o samples.jsonl
+  interloq data merge samples.jsonl ratings.csv -o rated.jsonl
+  interloq data to-label-studio samples.jsonl -o tasks.json
+  interloq data from-label-studio export.json --key tasks.key.json -o rated.jsonl
+  interloq data lines old=a.txt new=b.txt --contexts contexts.txt --references gold.txt -o samples.jsonl"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    listing = actions.add_parser("list", help="list the published datasets that can be imported")
+    listing.add_argument("--json", action="store_true", help="print JSON instead of a table")
+
+    importing = actions.add_parser("import", help="convert a published dataset to records")
+    importing.add_argument("dataset", metavar="NAME", help="grade, usr, fed, … (see: interloq data list)")
+    importing.add_argument(
+        "path",
+        nargs="?",
+        type=InputPath,
+        metavar="PATH",
+        help="its folder, archive or file (default: looked up in $INTERLOQ_DATA)",
+    )
+    add_output(importing, "JSONL, also .gz .xz .zst; - for a pipe")
+    importing.add_argument("--subset", default="", metavar="PART", help="only this part (see: interloq data list)")
+    importing.add_argument("--json", action="store_true", help="print the counts as JSON")
+    add_user_ids(importing)
+
+    checking = actions.add_parser("check", help="read a file and report its bad lines, counts and notes")
+    add_list(checking, "-m", "--metric", metavar="SPEC", help="also note what this metric cannot handle")
+    add_trust(checking)
+    converting = actions.add_parser("convert", help="convert CSV, TSV or compressed records to JSONL")
+    add_output(converting, "JSONL, also .gz .xz .zst; - for a pipe")
+    for action in (checking, converting):
+        action.add_argument(
+            "file", type=InputPath, metavar="FILE", help="JSONL, CSV or TSV, also .gz .xz .zst; - for a pipe"
+        )
+        action.add_argument(
+            "--kind", choices=KINDS, help="kind of record (default: from the file's header, or else from its fields)"
+        )
+        add_map(action, of="records")
+        add_common(action)
+
+    merging = actions.add_parser("merge", help="add ratings from other files to samples or dialogues")
+    merging.add_argument("file", type=InputPath, metavar="FILE", help="samples or dialogues")
+    merging.add_argument(
+        "ratings", nargs="+", type=InputPath, metavar="RATINGS", help="ratings with their item: CSV, TSV or JSONL"
+    )
+    add_output(merging, "JSONL, also .gz .xz .zst; - for a pipe")
+    add_common(merging)
+
+    data_label_studio.add_arguments(actions)
+    _add_lines(actions.add_parser("lines", help="join text files line by line: replies, contexts, references"))
+
+
+def _add_lines(joining: argparse.ArgumentParser) -> None:
+    joining.add_argument(
+        "responses",
+        nargs="+",
+        type=InputPath,
+        metavar="[NAME=]FILE",
+        help="replies of one system, one per line; its name is that of the file unless given",
+    )
+    joining.add_argument("--contexts", type=InputPath, metavar="FILE", help="contexts, one per line")
+    add_list(joining, "--references", metavar="FILE", help="references, one per line", type=InputPath)
+    joining.add_argument(
+        "--separator",
+        default="\t",
+        metavar="TEXT",
+        help="separates turns of a context, and references, within a line (default: a tab)",
+    )
+    joining.add_argument("--json", action="store_true", help="print the counts as JSON")
+    add_output(joining, "JSONL, also .gz .xz .zst; - for a pipe")
+
+
+def run(args: argparse.Namespace) -> int:
+    actions = {
+        "list": _list,
+        "import": _import,
+        "check": _check,
+        "convert": _convert,
+        "lines": _lines,
+        "merge": _merge,
+        "to-label-studio": data_label_studio.write_tasks,
+        "from-label-studio": data_label_studio.read_annotations,
+    }
+    return actions[args.action](args)
+
+
+def _list(args: argparse.Namespace) -> int:
+    from interloq.data.sets.registry import DATASETS
+
+    if args.json:
+        facts = [
+            {"name": d.name, "aliases": d.aliases, "subsets": d.subsets, "holds": d.holds, "paper": d.paper}
+            for d in DATASETS.values()
+        ]
+        print_json({"datasets": facts})
+        return 0
+    for d in DATASETS.values():
+        print_line(f"{d.name}: {d.holds} ({d.paper})")
+        if d.subsets:
+            print_line(f"    --subset {' | '.join(d.subsets)}")
+    print_line("\nAlso known as: " + ", ".join(f"{alias} = {d.name}" for d in DATASETS.values() for alias in d.aliases))
+    return 0
+
+
+def _import(args: argparse.Namespace) -> int:
+    from interloq.data.sets.imports import import_dataset, import_names
+
+    names = import_names(args.dataset, args.user_key, keep=args.keep_user_ids)
+    facts = import_dataset(args.dataset, args.output, path=args.path, subset=args.subset, names=names)
+    _show(facts, args, f"of {facts['dataset']} {args.subset}".strip())
+    return 0
+
+
+def _check(args: argparse.Namespace) -> int:
+    from interloq.score.check_file import check_file
+
+    bad = BadLineReporter()
+    counts, notes = check_file(args.file, metrics=args.metric, trust=args.trust, **_reading(args, bad))
+    bad.close()
+    _show({**counts, "bad_lines": bad.count, "notes": [asdict(note) for note in notes]}, args, f"in {args.file}")
+    if not args.json:
+        print_notes(notes)
+    return 0
+
+
+def _convert(args: argparse.Namespace) -> int:
+    bad = BadLineReporter()
+    counts = convert_file(args.file, args.output, **_reading(args, bad))
+    bad.close()
+    _show({**counts, "bad_lines": bad.count}, args, f"of {args.file}")
+    return 0
+
+
+def _merge(args: argparse.Namespace) -> int:
+    from interloq.data.records.merge_file import merge_file
+
+    bad = BadLineReporter()
+    facts = merge_file(args.file, args.ratings, args.output, strict=args.strict, on_reject=bad)
+    bad.close()
+    mark_incomplete(facts["unknown"])
+    if facts["unknown"]:
+        named = ", ".join(format_key((one["item"], one["system"])) for one in facts["unknown_items"])
+        what = f"{count(facts['unknown'], 'rating')} of unknown items or systems not added"
+        print_stderr(f"interloq: {what}, such as {named}")
+    if args.output == "-":
+        return 0
+    if args.json:
+        print_json(facts)
+    else:
+        added = f"{count(facts['added'], 'rating')} added, {facts['repeated']:,} there already"
+        print_line(f"{args.output}: {count(facts['records'], facts['kind'].removesuffix('s'))}, {added}")
+    return 0
+
+
+def _lines(args: argparse.Namespace) -> int:
+    from interloq.data.records.line_files import lines_file
+
+    facts = lines_file(
+        args.responses, args.output, contexts=args.contexts, references=args.references, separator=args.separator
+    )
+    _show(facts, args, f"of {count(len(args.responses), 'file')}")
+    return 0
+
+
+def _reading(args: argparse.Namespace, bad: BadLineReporter) -> dict[str, Any]:
+    """Arguments that `check` and `convert` share."""
+    return {
+        "kind": args.kind,
+        "strict": args.strict,
+        "on_reject": bad,
+        "columns": args.columns,
+        "progress": stage_progress(quiet=args.quiet),
+    }
+
+
+def _show(facts: dict[str, Any], args: argparse.Namespace, source: str) -> None:
+    """Print the counts, unless the records go to standard output."""
+    if getattr(args, "output", None) == "-":
+        return
+    if args.json:
+        print_json(facts)
+        return
+    print_line(f"{count(facts['records'], facts['kind'].removesuffix('s'))} {source}")
+    for name in ("systems", "metrics"):
+        if facts.get(name):
+            print_line(f"{name}: " + ", ".join(f"{key} {n}" for key, n in facts[name].items()))
+    if facts.get("references"):
+        print_line(
+            "references: " + ", ".join(f"{count(n, 'sample')} with {size}" for size, n in facts["references"].items())
+        )
+    if facts["ratings"]:
+        print_line(f"raters: {facts['raters']} named; ratings without a rater: {facts['ratings_without_rater']}")
+    rows = [
+        [aspect, str(counts["ratings"]), str(counts["not_applicable"])] for aspect, counts in facts["aspects"].items()
+    ]
+    if rows:
+        print_table("", ["aspect", "ratings", "not applicable"], rows)
+    if facts.get("bad_lines"):
+        print_line(f"bad lines: {facts['bad_lines']}")

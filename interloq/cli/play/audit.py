@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`interloq play audit`: how much a ranking depends on the choice of systems and partners, from scored dialogues."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from interloq.cli.rank import add_direction, add_score_files
+from interloq.cli.shared.arguments import add_common, add_list
+from interloq.cli.shared.output import BadLineReporter
+from interloq.errors import count
+from interloq.terminal.console import number, print_json, print_line, print_table
+
+if TYPE_CHECKING:
+    from interloq.rank.audit import Cheating, Influence, ReplacementEffect
+
+SHOWN = 10  # changes of partners in the table; --json prints all
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_score_files(parser)
+    parser.add_argument(
+        "-m", "--metric", default="", metavar="SPEC", help="the metric, if the files have scores of several"
+    )
+    add_direction(parser)
+    parser.add_argument("--unfavoured", metavar="NAME", help="the system to push down, in an all-play-all ranking")
+    parser.add_argument("--alike", action="append", default=[], metavar="NAME", help="a system similar to it; give two")
+    add_list(parser, "--favoured", metavar="NAME", help="the system to push up (default: each)")
+    add_list(parser, "--in-set", metavar="NAME", help="a partner in the set")
+    add_list(parser, "--pool", metavar="NAME", help="a scored partner to add or swap in")
+    add_common(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from interloq.agree.dialogue_scores import dialogue_scores, metrics_of
+    from interloq.metrics.metric_names import find
+    from interloq.rank.audit import cheating, influence
+    from interloq.rank.rank_file import read_scored
+
+    bad = BadLineReporter()
+    scored = read_scored(args.scores, args.dialogues, strict=args.strict, on_reject=bad)
+    bad.close()
+    rows = dialogue_scores(scored.scores, scored.dialogues, metric=find(args.metric, metrics_of(scored.scores)))
+    lower = args.lower_is_better
+    if args.unfavoured or args.alike or args.favoured:
+        tried = cheating(rows, args.unfavoured or "", args.alike, favoured=args.favoured, lower_is_better=lower)
+        if args.json:
+            print_json({**asdict(tried), "table": tried.table, "unscored": tried.unscored})
+        else:
+            _print_cheating(tried)
+        return 0
+    effect = influence(rows, args.in_set, args.pool, lower_is_better=lower)
+    if args.json:
+        print_json(asdict(effect))
+    else:
+        _print_influence(effect)
+    return 0
+
+
+def _print_cheating(tried: Cheating) -> None:
+    rows = [
+        [t.favoured, number(t.fair, 4), number(t.unfair, 4), str(t.dialogues), "overturned" if t.overturned else ""]
+        for t in tried.trials
+    ]
+    title = f"favoured minus {tried.unfavoured}, with {', '.join(tried.alike)} as systems similar to it"
+    print_table(title, ["favoured", "fair set", "unfair set", "dialogues", ""], rows)
+    wins, loses = tried.table
+    rows = [["favoured wins", *map(str, wins)], ["favoured loses", *map(str, loses)]]
+    print_table("", ["fair set \\ unfair set", "favoured wins", "favoured loses"], rows)
+    print_line(
+        f"the choice of systems overturned {sum(t.overturned for t in tried.trials)} of {len(tried.trials)} rankings"
+    )
+    if tried.unscored:
+        print_line(f"note: not in the table, because unscored in one of the sets: {', '.join(tried.unscored)}")
+
+
+def _print_influence(effect: Influence) -> None:
+    kinds = [kind for kind in ("drop", "add", "swap") if any(change.kind == kind for change in effect.changes)]
+    rows = []
+    for system in sorted(effect.ranks, key=lambda name: (effect.ranks[name], name)):
+        ranges = [effect.range_of(system, kind) or (0, 0) for kind in kinds]
+        rows.append([system, str(effect.ranks[system]), *(_range(low, high) for low, high in ranges)])
+    names = {"drop": "one dropped", "add": "one added", "swap": "one swapped"}
+    print_table(
+        f"ranks with {count(len(effect.partners), 'partner')}, and their ranges if partners change",
+        ["system", "rank", *(names[kind] for kind in kinds)],
+        rows,
+    )
+    shown = [_row(change) for change in effect.changes[:SHOWN]]
+    print_table("changes that move ranks most", ["change", "places moved", "Kendall", "moves"], shown)
+    unmoved = sum(change.moved == 0 for change in effect.changes)
+    print_line(f"{unmoved} of {count(len(effect.changes), 'change')} do not move any rank")
+
+
+def _row(change: ReplacementEffect) -> list[str]:
+    labels = {"drop": f"without {change.out}", "add": f"with {change.into}", "swap": f"{change.into} for {change.out}"}
+    moves = [f"{name} {move:+d}" for name, move in sorted(change.moves.items(), key=lambda item: -item[1]) if move]
+    kendall = number(None if math.isnan(change.kendall) else change.kendall)
+    return [labels[change.kind], str(change.moved), kendall, ", ".join(moves)]
+
+
+def _range(low: int, high: int) -> str:
+    return str(low) if low == high else f"{low}–{high}"

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`interloq play run --until-settled METRIC`: play in rounds, score, and stop when the ranking is settled."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from interloq.cli.play.view import print_bots
+from interloq.cli.rank import add_direction
+from interloq.cli.shared.paths import OutputFile
+from interloq.errors import count
+from interloq.terminal.console import interval, number, print_json, print_line, print_stderr, print_table
+
+if TYPE_CHECKING:
+    from interloq.metrics.metric import Metric
+    from interloq.play.run import Plan, PlayOptions
+    from interloq.play.talk import PlayTally
+    from interloq.rank.play_settled import Played
+    from interloq.rank.settle import Look, Settled, SystemGap
+
+SIGNS = {"apart": " > ", "alike": " = ", "not apart": " ? "}  # between systems in a ranking
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options that make `interloq play run` stop early."""
+    parser.add_argument(
+        "--until-settled", metavar="SPEC", help="stop as soon as this metric separates the targets; needs at least two"
+    )
+    parser.add_argument("--alpha", type=float, default=0.05, help="error probability over all looks (default 0.05)")
+    parser.add_argument("--margin", type=float, default=0.0, help="differences up to this do not matter (default 0)")
+    add_direction(parser)
+    parser.add_argument(
+        "--scores", type=OutputFile, metavar="FILE", help="write the scores of all judged utterances here"
+    )
+
+
+class Settling:
+    """Plays a plan until the ranking is settled or the plan ends; `ranking` is the current ranking."""
+
+    def __init__(self, args: argparse.Namespace, metric: Metric) -> None:
+        self.args, self.metric = args, metric
+        self.last: Look | None = None
+
+    def play(self, plan: Plan, options: PlayOptions) -> Played:
+        """Play; the caller closes the bots."""
+        from interloq.rank.play_settled import play_until_settled
+        from interloq.rank.settle import Rule
+
+        args = self.args
+        return play_until_settled(
+            plan,
+            args.output,
+            self.metric,
+            Rule(args.alpha, margin=args.margin, lower_is_better=args.lower_is_better),
+            options,
+            on_look=self._look,
+        )
+
+    def ranking(self) -> str:
+        """The ranking at the last look, as text."""
+        return _order(self.last) if self.last else ""
+
+    def _look(self, look: Look) -> None:
+        self.last = look
+        if not self.args.quiet:
+            left = sum(not (gap.apart or gap.alike) for gap in look.gaps)
+            done = f"{count(look.rounds, 'round')}, {count(look.dialogues, 'dialogue')}"
+            print_stderr(f"{done}: {_order(look)}; {left} of {len(look.gaps)} adjacent pairs not yet separated")
+
+
+def show(args: argparse.Namespace, found: Played, plan: Plan, tally: PlayTally) -> None:
+    """Print the settled ranking, and write its scores if --scores is given."""
+    from interloq.rank.play_settled import facts
+
+    if args.scores:
+        _write(args.scores, found, plan)
+    unranked = sorted({match.target for match in plan.matches} - set(found.settled.order))
+    if args.json:
+        print_json({**facts(found.settled), "unranked": unranked, "play": tally.facts()})
+        return
+    print_bots(tally.facts()["bots"])
+    _print(found.settled)
+    if unranked:
+        print_line(f"note: not ranked, because no dialogue has a score: {', '.join(unranked)}")
+    print_line(f"{args.output}: rank them with `interloq rank`")
+
+
+def _write(path: str, found: Played, plan: Plan) -> None:
+    from interloq.data.records.jsonl import write
+    from interloq.play.samples import carried
+
+    judge = {"metric": found.metric, "signature": found.signature}
+    write(path, found.scores, kind="scores", **judge, **carried(plan.run))
+
+
+def _order(look: Look) -> str:
+    """`c > b ? a = d`: c is better than b, b and a are not separated yet, a and d differ by less than the margin."""
+    signs = [SIGNS[_verdict(gap)] for gap in look.gaps]
+    parts: list[str] = []
+    for system, sign in zip(look.order, [*signs, ""], strict=False):
+        parts += [system, sign]
+    return "".join(parts)
+
+
+def _verdict(gap: SystemGap) -> str:
+    if gap.apart:
+        return "apart"
+    if gap.alike:
+        return "alike"
+    return "not apart"
+
+
+def _print(settled: Settled) -> None:
+    rows = []
+    for gap in settled.looks[-1].gaps if settled.looks else ():
+        numbers = [number(gap.difference, 4), interval(gap.interval, 4), str(gap.rounds)]
+        rows.append([f"{gap.better} > {gap.worse}", *numbers, _verdict(gap)])
+    level = f"{100 * (1 - settled.level):.2f} %"
+    columns = ["better > worse", "difference", f"{level} interval", "rounds", ""]
+    print_table("adjacent systems in the ranking", columns, rows)
+    ended = "settled" if settled.settled else "not settled: the schedule ended"
+    played = f"{count(settled.dialogues, 'dialogue')} in {settled.rounds} of {count(settled.budget, 'round')}"
+    print_line(f"{ended} after {played}")
+    if settled.unscored:
+        print_line(f"note: {count(settled.unscored, 'dialogue')} without a score")

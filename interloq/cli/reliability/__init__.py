@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`interloq reliability`: how reliable references are, and how to make them better."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from interloq.cli.extend import REASONS
+from interloq.cli.reliability import annotate as reliability_annotate
+from interloq.cli.reliability import curve as reliability_curve
+from interloq.cli.shared.arguments import (
+    add_common,
+    add_device,
+    add_list,
+    add_map,
+    add_output,
+    add_samples,
+)
+from interloq.cli.shared.output import BadLineReporter, mark_incomplete
+from interloq.cli.shared.paths import InputPath, OutputFile
+from interloq.cli.shared.progress import stage_progress
+from interloq.errors import count
+from interloq.terminal.console import interval, number, print_json, print_line, print_signatures, print_table
+
+if TYPE_CHECKING:
+    from interloq.records import Score
+    from interloq.reliability.candidates import CandidateOptions
+
+EXAMPLES = """\
+  interloq reliability predict samples.jsonl --model reliability -o predicted.jsonl
+  interloq reliability augment samples.jsonl --model reliability --log pairs.jsonl -o augmented.jsonl
+  interloq reliability augment samples.jsonl --model reliability --index index --limit 5 -o augmented.jsonl
+  interloq reliability annotate samples.jsonl --model reliability --log pairs.jsonl -o annotated.jsonl
+  interloq reliability curve samples.jsonl -m bleu_star -m bleu --sizes 1,2,3,4,5"""
+SHOWN = 10  # weakest sets in the table
+CUT = 40  # characters of a reference in the table
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    predicting = actions.add_parser("predict", help="predict how reliable the references of each sample are")
+    augmenting = actions.add_parser("augment", help="add replies from logs that raise the predicted reliability")
+    annotating = actions.add_parser("annotate", help="decide on replies from logs one by one, with predictions")
+    for action in (predicting, augmenting, annotating):
+        add_samples(action)
+        action.add_argument(
+            "--model", required=True, type=InputPath, metavar="FOLDER", help="see interloq train reliability --help"
+        )
+        action.add_argument("--encoder", metavar="NAME", help="the model's encoder, if it has moved")
+        add_device(action)
+        add_map(action)
+        add_common(action)
+    for action in (augmenting, annotating):
+        _add_candidates(action)
+        add_output(action, "the samples with further references")
+    _add_predict(predicting)
+    _add_augment(augmenting)
+    reliability_annotate.add_arguments(annotating)
+    reliability_curve.add_arguments(actions.add_parser("curve", help="correlation with people as references are added"))
+
+
+def _add_predict(action: argparse.ArgumentParser) -> None:
+    action.add_argument(
+        "-o", "--output", type=OutputFile, metavar="FILE", help="score file with the predictions, for meta and report"
+    )
+    action.add_argument(
+        "--min-reliability",
+        type=float,
+        default=0.1,
+        metavar="X",
+        help="references below this are too weak to trust (default 0.1)",
+    )
+    action.add_argument("--seed", type=int, default=0, help="seed of the orders in which references are added")
+
+
+def _add_candidates(action: argparse.ArgumentParser) -> None:
+    add_list(action, "--log", metavar="PAIRS", help="pairs to search by Jaccard similarity", type=InputPath)
+    action.add_argument("--index", type=InputPath, metavar="INDEX", help="an index to search instead")
+    action.add_argument("-k", type=int, default=100, metavar="N", help="candidates per query (default 100)")
+    action.add_argument("--limit", type=int, default=10, metavar="N", help="references per query (default 10)")
+    action.add_argument("--turns", type=int, default=1, metavar="N", help="last turns to search for (default 1)")
+    action.add_argument(
+        "--near-duplicates", type=float, default=0.0, metavar="J", help="drop replies this similar to a gold reply"
+    )
+    action.add_argument(
+        "--exclude", type=InputPath, metavar="FILE", help="ids of pairs, posts or threads to exclude, one per line"
+    )
+    action.add_argument(
+        "--drop-own-replies", action="store_true", help="exclude candidates identical to the reply being judged"
+    )
+
+
+def _add_augment(action: argparse.ArgumentParser) -> None:
+    action.add_argument("--trials", type=OutputFile, metavar="FILE", help="every candidate that was tried")
+    action.add_argument("--seed", type=int, default=0, help="seed of the order of candidates (default 0)")
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.action == "annotate":
+        return reliability_annotate.run(args, candidate_options(args))
+    actions = {"predict": _predict, "augment": _augment, "curve": reliability_curve.run}
+    return actions[args.action](args)
+
+
+def candidate_options(args: argparse.Namespace) -> CandidateOptions:
+    """Options that say where candidates come from."""
+    from interloq.reliability.candidates import CandidateOptions
+
+    return CandidateOptions(
+        index=args.index,
+        log=args.log,
+        k=args.k,
+        turns=args.turns,
+        near=args.near_duplicates,
+        own=not args.drop_own_replies,
+        exclude=args.exclude,
+    )
+
+
+# ---- predict ---------------------------------------------------------------------------------------------------------
+
+
+def _predict(args: argparse.Namespace) -> int:
+    from interloq.reliability.reliability_file import predict_file
+
+    bad = BadLineReporter()
+    scores, facts = predict_file(
+        args.samples,
+        args.output,
+        model=args.model,
+        minimum=args.min_reliability,
+        encoder=args.encoder,
+        device=args.device,
+        seed=args.seed,
+        strict=args.strict,
+        on_reject=bad,
+        columns=args.columns,
+        progress=stage_progress(quiet=args.quiet),
+    )
+    bad.close()
+    mark_incomplete(all(score.value is None for score in scores))
+    if args.json:
+        print_json(facts)
+    elif args.output != "-":
+        print_predicted(scores, facts)
+    return 0
+
+
+def print_predicted(scores: Sequence[Score], facts: dict[str, Any]) -> None:
+    """Print the weakest samples, and what the weak ones need."""
+    from interloq.reliability.summary import predicted_metric, weak_note
+
+    known = sorted((s for s in scores if s.value is not None), key=lambda s: (s.value, repr(s.details), s.key))
+    sets = [list(some) for _, some in groupby(known, key=lambda s: (s.value, s.details))]
+    columns = ["sample", "samples", "references", "reliability", "95 % interval", "needed", "helps most", "harms most"]
+    if sets:
+        print_table(f"weakest references, {facts['metric']}", columns, [_row(some) for some in sets[:SHOWN]])
+    summary = facts["reliability"]
+    print_line(f"{count(summary['samples'], 'sample')}, mean predicted reliability {number(summary['mean'])}")
+    if summary["weak"]:
+        print_line(weak_note(predicted_metric(facts["metric"]), summary))
+    for reason, n in summary["unpredicted"].items():
+        print_line(f"no prediction: {reason} ({count(n, 'sample')})")
+    _print_end(facts)
+
+
+def _print_end(facts: dict[str, Any]) -> None:
+    if facts["warning"]:
+        print_line(f"warning: {facts['warning']}")
+    print_signatures(facts["signature"])
+
+
+def _row(some: Sequence[Score]) -> list[str]:
+    """The row of samples with the same prediction, which are those of several systems."""
+    score, prediction = some[0], some[0].details
+    ci = None if prediction["low"] is None else (prediction["low"], prediction["high"])
+    needed = ""
+    if "needed" in prediction:
+        needed = "unknown" if prediction["needed"] is None else f"{prediction['needed']} more"
+    extremes = [_extreme(prediction.get(name)) for name in ("helps", "harms")]
+    counts = [str(len(some)), str(prediction["references"])]
+    return [score.id, *counts, number(score.value), interval(ci), needed, *extremes]
+
+
+def _extreme(reference: dict[str, Any] | None) -> str:
+    from interloq.report.text import cut
+
+    return f"{cut(reference['text'], CUT)} ({reference['effect']:+.3f})" if reference else ""
+
+
+# ---- augment ---------------------------------------------------------------------------------------------------------
+
+
+def _augment(args: argparse.Namespace) -> int:
+    from interloq.reliability.reliability_file import augment_file
+
+    bad = BadLineReporter()
+    facts = augment_file(
+        args.samples,
+        args.output,
+        model=args.model,
+        source=candidate_options(args),
+        limit=args.limit,
+        seed=args.seed,
+        trials=args.trials,
+        encoder=args.encoder,
+        device=args.device,
+        strict=args.strict,
+        on_reject=bad,
+        columns=args.columns,
+        progress=stage_progress(quiet=args.quiet),
+    )
+    bad.close()
+    if args.json:
+        print_json({"output": args.output, **facts})
+    elif args.output != "-":
+        print_augmented(args.output, facts)
+    return 0
+
+
+def print_augmented(output: str, facts: dict[str, Any]) -> None:
+    """Print how many candidates were tried and kept, and how predictions changed."""
+    counts = facts["counts"]
+    kept = count(counts["kept"], "reference")
+    if facts["resumed"]:
+        print_line(f"resumed: {count(facts['resumed'], 'query', 'queries')} of an earlier run")
+    print_line(f"{output}: {count(counts['samples'], 'sample')}, {kept} added of {count(counts['tried'], 'candidate')}")
+    print_line(f"mean predicted reliability: {number(counts['before'])} before, {number(counts['after'])} after")
+    if counts["unchanged"]:
+        print_line(f"{count(counts['unchanged'], 'sample')} unchanged: enough references, or no candidate that helps")
+    rows = [[REASONS[r], str(n["pairs"]), str(n["samples"])] for r, n in counts["dropped"].items()]
+    if rows:
+        print_table("", ["dropped", "pairs", "samples"], rows)
+    _print_end(facts)

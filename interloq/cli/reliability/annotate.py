@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`interloq reliability annotate`: a person decides on candidates in the terminal.
+
+The conversation is on standard error and standard input, one answer per line; the summary is on standard output.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from interloq.cli.shared.output import BadLineReporter, mark_incomplete
+from interloq.cli.shared.paths import OutputFile
+from interloq.errors import InputError, count
+from interloq.terminal.console import interval, number, print_json, print_line, print_stderr
+
+if TYPE_CHECKING:
+    from interloq.reliability.annotate import Offer, ReliabilityEstimate, Session
+    from interloq.reliability.candidates import CandidateOptions
+
+QUESTION = "[k]eep, [e]dit, [a]bandon, [b]est candidate, [n]ext query or [q]uit?"
+
+
+def add_arguments(action: argparse.ArgumentParser) -> None:
+    action.add_argument(
+        "--record",
+        type=OutputFile,
+        metavar="FILE",
+        help="file for every step, from which the next session resumes (default OUTPUT.record)",
+    )
+    action.add_argument("--attempts", type=int, default=3, metavar="N", help="edits per candidate (default 3)")
+
+
+def run(args: argparse.Namespace, source: CandidateOptions) -> int:
+    from interloq.reliability.annotate_file import annotation
+
+    if "-" in (args.samples, args.output):
+        raise InputError("annotation needs files, not a pipe", hint="name the samples and the output")
+    bad = BadLineReporter()
+    with annotation(
+        args.samples,
+        args.record or f"{args.output}.record",
+        model=args.model,
+        source=source,
+        attempts=args.attempts,
+        limit=args.limit,
+        encoder=args.encoder,
+        device=args.device,
+        strict=args.strict,
+        on_reject=bad,
+        columns=args.columns,
+    ) as annotating:
+        bad.close()
+        if annotating.queries.warning:
+            print_stderr(f"warning: {annotating.queries.warning}")
+        _talk(annotating.session)
+        facts = annotating.write(args.output)
+    counts = facts["counts"]
+    mark_incomplete(counts["finished"] < counts["queries"])
+    if args.json:
+        print_json({"output": args.output, **facts})
+        return 0
+    print_line(
+        f"{args.output}: {count(counts['added'], 'reference')} added, {counts['edited']} of them edited; "
+        f"{counts['finished']:,} of {count(counts['queries'], 'query', 'queries')} finished"
+    )
+    return 0
+
+
+def _talk(session: Session) -> None:
+    """Ask until all queries are finished, the person quits or the input ends."""
+    while offer := session.offer():
+        _show(offer)
+        answer = sys.stdin.readline()
+        if not answer or answer.strip().lower() == "q":
+            return
+        try:
+            _decide(session, offer, answer.strip().lower())
+        except InputError as error:
+            print_stderr(str(error))
+
+
+def _decide(session: Session, offer: Offer, answer: str) -> None:
+    if answer == "e":
+        print_stderr(f"new text ({count(offer.attempts, 'edit')} left):")
+        session.edit(sys.stdin.readline())
+    elif answer == "b":
+        session.choose(offer.best)
+    elif answer in ("k", "a", "n"):
+        {"k": session.keep, "a": session.abandon, "n": session.next}[answer]()
+    else:
+        raise InputError(f"unknown answer {answer!r}", hint=QUESTION)
+
+
+def _show(offer: Offer) -> None:
+    print_stderr(f"\n{offer.query}: {count(len(offer.references), 'reference')}")
+    for turn in offer.turns:
+        print_stderr(f"  {turn}")
+    for reference in offer.references:
+        print_stderr(f"    = {reference}")
+    print_stderr(f"candidate: {offer.candidate.text}")
+    print_stderr(f"reliability: {_estimate(offer.before)} without it, {_estimate(offer.after)} with it")
+    best = "this one" if offer.best == 0 else f"{offer.waiting[offer.best].text!r}, {_estimate(offer.best_after)}"
+    print_stderr(f"best of {count(len(offer.waiting), 'candidate')}: {best}")
+    print_stderr(QUESTION)
+
+
+def _estimate(found: ReliabilityEstimate) -> str:
+    ci = None if found.low != found.low else (found.low, found.high)
+    return f"{number(found.mean)} {interval(ci)}".rstrip()

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arguments and options that several verbs have."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import fields
+from typing import TYPE_CHECKING, TypeVar
+
+from interloq.cli.shared.paths import InputPath, OutputFile, OutputPath
+from interloq.data.records.synonyms import read_columns
+from interloq.terminal.console import print_stderr
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Options = TypeVar("Options", bound="DataclassInstance")
+
+
+def add_samples(parser: argparse.ArgumentParser) -> None:
+    """Add the argument for a file of samples."""
+    parser.add_argument(
+        "samples", type=InputPath, metavar="SAMPLES", help="JSONL, CSV or TSV, also .gz .xz .zst; - for a pipe"
+    )
+
+
+def add_output(parser: argparse.ArgumentParser, help: str, *, metavar: str = "FILE") -> None:
+    """Add the required option `-o`."""
+    path_type = OutputFile if metavar == "FILE" else OutputPath
+    parser.add_argument("-o", "--output", type=path_type, required=True, metavar=metavar, help=help)
+
+
+def add_list(
+    parser: argparse.ArgumentParser,
+    *names: str,
+    metavar: str,
+    help: str,
+    type: Callable[[str], str] = str,
+    dest: str | None = None,
+) -> None:
+    """Add an option that may be given several times; its value is a list."""
+    parser.add_argument(
+        *names, action="append", default=[], type=type, metavar=metavar, help=f"{help}; repeatable", dest=dest
+    )
+
+
+def filled(options: type[Options], args: argparse.Namespace) -> Options:
+    """A dataclass of options with the values of the arguments that have the names of its fields."""
+    return options(**{field.name: getattr(args, field.name) for field in fields(options)})
+
+
+def add_device(parser: argparse.ArgumentParser) -> None:
+    """Add the option `--device`."""
+    parser.add_argument(
+        "--device", choices=("auto", "cpu", "cuda"), default="auto", help="where to compute (default auto)"
+    )
+
+
+def add_map(parser: argparse.ArgumentParser, *, of: str = "samples") -> None:
+    """Add the option `--map`: names of fields in the user's file."""
+    parser.add_argument(
+        "--map",
+        type=read_columns,
+        default={},
+        dest="columns",
+        metavar="FIELD=NAME,…",
+        help=f"names of the fields in your {of}, e.g. "
+        + ("turns=chat,id=session" if of == "dialogues" else "response=reply,system=model"),
+    )
+
+
+def add_common(parser: argparse.ArgumentParser) -> None:
+    """Add the options of every verb that prints results."""
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    parser.add_argument(
+        "--table-format",
+        choices=("text", "markdown", "latex"),
+        default="text",
+        help="format of tables (default text); latex needs the package booktabs",
+    )
+    parser.add_argument("--strict", action="store_true", help="stop at the first bad line instead of setting it aside")
+    parser.add_argument("--quiet", action="store_true", help="do not show progress on standard error")
+
+
+def add_user_key(parser: argparse.ArgumentParser, help: str = "key that user ids were hashed with") -> None:
+    """Add the option `--user-key`."""
+    default = "(default: interloq/user.key in ~/.config)"
+    parser.add_argument("--user-key", metavar="FILE|env:NAME", help=f"{help} {default}")
+
+
+def add_user_ids(parser: argparse.ArgumentParser) -> None:
+    """Add the options about ids of users."""
+    add_user_key(parser, "key for hashing user ids; a missing file is made")
+    parser.add_argument("--keep-user-ids", action="store_true", help="do not hash user ids")
+
+
+def add_drop_own_replies(parser: argparse.ArgumentParser) -> None:
+    """Add the option `--drop-own-replies`."""
+    parser.add_argument(
+        "--drop-own-replies", action="store_true", help="drop references that are identical to the reply being judged"
+    )
+
+
+def add_normalise(parser: argparse.ArgumentParser) -> None:
+    """Add the option `--normalise`."""
+    parser.add_argument(
+        "--normalise",
+        choices=("z", "rank"),
+        default="",
+        help="put each rater's ratings on a common scale: z-scores, or ranks among the rater's own ratings",
+    )
+
+
+def add_without_system(parser: argparse.ArgumentParser) -> None:
+    """Add the option `--without-system`."""
+    parser.add_argument(
+        "--without-system", action="append", default=[], metavar="NAME", help="exclude this system; repeatable"
+    )
+
+
+def add_trust(
+    parser: argparse.ArgumentParser,
+    help: str = "allow metrics FILE.py:NAME, which execute the file, and metrics in files (@FILE, baselines) that "
+    "contact a server or run code; what they do is printed",
+) -> None:
+    """Add the option `--trust`; its value is called with what a trusted file does (see `interloq.trust`)."""
+    parser.add_argument("--trust", action="store_const", const=print_stderr, help=help)

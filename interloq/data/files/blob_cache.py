@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A cache on disk: bytes by key in one table of an SQLite file, never a pickle.
+
+Several processes may share the file; it may be deleted at any time.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from interloq.data.files.durable import PRIVATE
+from interloq.errors import InputError
+
+FEW = 500  # keys looked up at a time: SQLite limits the variables of a query
+WAIT = 60.0  # seconds to wait for another process that writes
+
+
+@dataclass(frozen=True)
+class BlobCache:
+    """Bytes by key; `kind` names what is stored, such as `vector`."""
+
+    path: Path
+    kind: str
+
+    @property
+    def table(self) -> str:
+        """Name of the table: the plural of the kind."""
+        return f"{self.kind}s"
+
+    def get(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        """Return the values of those keys that are in the cache."""
+        with self._opened() as database:
+            return dict(self._read(database, keys))
+
+    def put(self, rows: Sequence[tuple[bytes, bytes]]) -> None:
+        """Add keys with their values, or replace the values of known keys."""
+        with self._opened() as database, database:
+            database.executemany(f"INSERT OR REPLACE INTO {self.table} VALUES (?, ?)", rows)  # noqa: S608
+
+    def _read(self, database: sqlite3.Connection, keys: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
+        for start in range(0, len(keys), FEW):
+            part = keys[start : start + FEW]
+            marks = ",".join("?" * len(part))
+            yield from database.execute(f"SELECT key, row FROM {self.table} WHERE key IN ({marks})", part)  # noqa: S608
+
+    @contextmanager
+    def _opened(self) -> Iterator[sqlite3.Connection]:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.touch(mode=PRIVATE)  # it may hold prompts; the files that SQLite adds get the same mode
+            with closing(sqlite3.connect(self.path, timeout=WAIT)) as database:
+                columns = "(key BLOB PRIMARY KEY, row BLOB) WITHOUT ROWID"
+                database.execute(f"CREATE TABLE IF NOT EXISTS {self.table} {columns}")
+                yield database
+        except (sqlite3.Error, OSError) as error:
+            raise InputError(
+                f"the {self.kind} cache cannot be used: {error}",
+                hint="delete it, or use another file",
+                where=str(self.path),
+            ) from error

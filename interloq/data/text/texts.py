@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All texts of a file: records of any kind, or plain text with one text per line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import chain
+from pathlib import Path
+
+from interloq.data.files.opening import lines
+from interloq.data.records.jsonl import Rejected, first_object, read
+from interloq.data.records.synonyms import FIELDS
+from interloq.data.records.tables import is_table
+from interloq.errors import InputError
+from interloq.records import Dialogue, Pair, Post, Sample
+from interloq.unicode_form import normalise
+
+TEXT = "text"
+KINDS = (TEXT, "pairs", "dialogues", "samples", "posts")
+_KIND_BY_FIELD = {
+    "utterance": "pairs",
+    "response": "samples",  # also if it has the number of turns
+    "turns": "dialogues",
+    **dict.fromkeys(FIELDS["samples"]["response"], "samples"),
+    **dict.fromkeys(FIELDS["dialogues"]["turns"], "dialogues"),
+    "metric": "scores",
+    "text": "posts",
+    "winner": "preferences",
+    "item": "ratings",
+}
+
+
+def file_texts(
+    path: str | Path,
+    *,
+    kind: str | None = None,
+    strict: bool = False,
+    on_reject: Callable[[Rejected], None] | None = None,
+) -> Iterator[str]:
+    """Return the texts of a file one by one, without empty ones; `kind` is detected unless given."""
+    kind = kind or kind_of(path)
+    if kind not in KINDS:
+        raise InputError(f"{kind} have no texts", hint=f"give a file of {', '.join(KINDS)}", where=str(path))
+    if kind == TEXT:
+        return filter(str.strip, text_lines(path))
+    records = read(path, kind=kind, strict=strict, on_reject=on_reject)
+    return filter(str.strip, chain.from_iterable(map(texts_of, records)))
+
+
+def kind_of(path: str | Path) -> str:
+    """Return the kind of a file, from its header or the fields of its first record; a pipe is read as plain text."""
+    if is_table(path):
+        return "samples"
+    if str(path) == "-":
+        return TEXT
+    value = first_object(path)
+    if value is None:
+        return TEXT
+    if value.get("kind"):
+        return str(value["kind"])
+    for field, kind in _KIND_BY_FIELD.items():
+        if field in value:
+            return kind
+    return "samples"
+
+
+def texts_of(record: Sample | Dialogue | Pair | Post) -> Iterator[str]:
+    """Yield all texts of a record."""
+    if isinstance(record, Sample):
+        yield from (turn.text for turn in record.context)
+        yield record.response
+        yield from (reference.text for reference in record.references)
+    elif isinstance(record, Dialogue):
+        yield from (turn.text for turn in record.turns)
+    elif isinstance(record, Pair):
+        yield from (record.utterance, record.response)
+    else:
+        yield record.text
+
+
+def text_lines(path: str | Path) -> Iterator[str]:
+    """Yield the lines of a text file in UTF-8, in the one Unicode form."""
+    for number, line in lines(path):
+        try:
+            yield normalise(line.decode("utf-8"))
+        except UnicodeDecodeError as error:
+            what = f"byte {error.start + 1} is not valid UTF-8"
+            raise InputError(what, hint="save the file as UTF-8", where=f"{path}:{number}") from error

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Many texts as numbered tokens, for counting and averaging without lists of strings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interloq.data.batched import batched
+from interloq.data.text.tokenize import Tokenizer
+
+Ints = NDArray[np.int32]
+FEW = 1024  # texts split at a time, so that their words are still in the cache when looked up
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Tokenised texts concatenated in one array; text i is `tokens[ends[i]:ends[i + 1]]`."""
+
+    tokens: Ints
+    ends: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[int]]) -> Texts:
+        """Return texts given as rows of token numbers."""
+        ends = np.zeros(len(rows) + 1, dtype=np.int64)
+        np.cumsum([len(row) for row in rows], out=ends[1:])
+        tokens = np.fromiter((number for row in rows for number in row), dtype=np.int32, count=int(ends[-1]))
+        return cls(tokens, ends)
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Number of tokens in each text."""
+        return np.diff(self.ends)
+
+    def padded(self, which: NDArray[np.int64], width: int, fill: int) -> Ints:
+        """Return the chosen texts as rows of equal width."""
+        starts, columns = self.ends[which], np.arange(width)
+        inside = columns < (self.ends[which + 1] - starts)[:, None]
+        rows = np.full((len(which), width), fill, dtype=np.int32)
+        rows[inside] = self.tokens[(starts[:, None] + columns)[inside]]
+        return rows
+
+    def joined(self, which: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the concatenated tokens of the chosen texts, and their lengths."""
+        starts = self.ends[which]
+        lengths = self.ends[which + 1] - starts
+        ends = np.cumsum(lengths)
+        places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + lengths, lengths)
+        return self.tokens[places].astype(np.int64), lengths
+
+    def taken(self, which: NDArray[Any]) -> Texts:
+        """Return the chosen texts."""
+        tokens, lengths = self.joined(which)
+        return Texts(tokens.astype(np.int32), np.concatenate([[0], np.cumsum(lengths)]))
+
+    def without(self, dropped: NDArray[np.bool_]) -> Texts:
+        """Return the same texts without some of their tokens."""
+        kept = np.concatenate([[0], np.cumsum(~dropped, dtype=np.int64)])
+        return Texts(self.tokens[~dropped], kept[self.ends])
+
+    def __getitem__(self, i: int) -> Ints:
+        return self.tokens[self.ends[i] : self.ends[i + 1]]
+
+
+class TokenNumbering:
+    """Numbers tokens; splits each distinct word once, or each distinct text unless the tokenizer is `by_word`."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._by_word = tokenizer.by_word
+        self._units = _Units(tokenizer)
+
+    def vocabulary(self) -> list[str]:
+        """Return the tokens so far; a token's number is its position."""
+        return list(self._units.ids)
+
+    def texts(self, texts: Iterable[str]) -> Texts:
+        """Return the texts as numbered tokens."""
+        which, ends = [np.zeros(0, dtype=np.int64)], [0]
+        for batch in batched(texts, FEW):
+            units: list[str] = []
+            done = ends[-1]
+            for text in batch:
+                # 13a joins words over "-\n", so texts with line breaks are not split into words first
+                if self._by_word and "\n" not in text:
+                    units += text.split()
+                else:
+                    units.append(text)
+                ends.append(done + len(units))
+            which.append(np.fromiter(map(self._units.__getitem__, units), dtype=np.int64, count=len(units)))
+        return self._units.spread(np.concatenate(which), np.array(ends, dtype=np.int64))
+
+
+class _Units(dict[str, int]):
+    """Word or text → its row in a table of token numbers, created on first use."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        self.ids: dict[str, int] = {}
+        self._tokens: list[int] = []
+        self._ends = [0]
+
+    def __missing__(self, unit: str) -> int:
+        ids = self.ids
+        self._tokens += [ids.setdefault(token, len(ids)) for token in self._tokenizer.tokens(unit)]
+        self._ends.append(len(self._tokens))
+        self[unit] = place = len(self._ends) - 2
+        return place
+
+    def spread(self, which: NDArray[np.int64], ends: NDArray[np.int64]) -> Texts:
+        """Return the concatenated tokens of the units, and the end of each text."""
+        table, table_ends = np.array(self._tokens, dtype=np.int32), np.array(self._ends)
+        starts, lengths = table_ends[which], table_ends[which + 1] - table_ends[which]
+        total = np.concatenate([[0], np.cumsum(lengths)])
+        tokens = table[np.repeat(starts - total[:-1], lengths) + np.arange(total[-1])]
+        return Texts(tokens, total[ends])

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""RUBER, a blend of a referenced and an unreferenced metric (Tao et al., 2018).
+
+s = blend(ŝ_R, ŝ_U), ŝ = (s − min S) / (max S − min S)
+
+S are the scores of one part over the whole sample set. The blend is the arithmetic mean (default, as in Tsuta et al.,
+2023), the geometric mean, the minimum or the maximum. Any two metrics may be blended; both should increase with
+quality.
+
+Tsuta et al. (2023) print the normalisation the wrong way round, (s − max S) / (min S − max S); ours is that of 2018. If
+all scores of a part are equal, it has no information, and ŝ is .5. S consists of the samples that both parts can score,
+so a sample without references does not affect the others. Scores outside the range of S, of samples seen after `fit`,
+are clipped to [0, 1].
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, Self
+
+import numpy as np
+
+from interloq.errors import InputError
+from interloq.metrics.metric import Array, FittedMetric, Metric, mean_parts, mean_value, score_rows
+from interloq.records import Sample
+from interloq.registry import Component
+
+Blend = Literal["arithmetic", "geometric", "min", "max"]
+CHUNK = 4096  # samples that a part scores at a time: bounds memory, never changes a result
+
+
+@dataclass(frozen=True)
+class Ruber(Component):
+    """Blend of a metric with references and one without."""
+
+    referenced: Annotated[Metric, "metric with references; `ruber_referenced` in the paper"] = field(
+        metadata={"kind": "metric"}
+    )
+    unreferenced: Annotated[Metric, "metric without references; `ruber_unreferenced` in the paper"] = field(
+        metadata={"kind": "metric"}
+    )
+    blend: Annotated[Blend, "how the two normalised scores are combined"] = "arithmetic"
+    _fit: Fit | None = field(default=None, init=False, repr=False, compare=False)
+
+    def fit(self, samples: Sequence[Sample]) -> Self:
+        """A copy whose parts are fitted to these samples, with the range of each part's scores."""
+        fitted = dataclasses.replace(
+            self, referenced=fitted_to(self.referenced, samples), unreferenced=fitted_to(self.unreferenced, samples)
+        )
+        scored = [sample for sample in samples if fitted.unscorable(sample) is None]
+        object.__setattr__(fitted, "_fit", Fit.of(scored, *fitted._parts().values()))
+        return fitted
+
+    def fitted(self) -> str:
+        if self._fit is None:
+            return ""
+        parts = zip(self._parts().items(), self._fit.ranges, strict=True)
+        return ",".join(f"{name}[{_bounds(*bounds)}{source_of(part)}]" for (name, part), bounds in parts)
+
+    def built_with(self) -> str:
+        """Identifies the tokenizers and models of both parts."""
+        return foundations(self._parts().items())
+
+    def unscorable(self, sample: Sample) -> str | None:
+        return self.referenced.unscorable(sample) or self.unreferenced.unscorable(sample)
+
+    def stats(self, samples: Sequence[Sample]) -> Array:
+        if self._fit is None:
+            raise InputError(
+                "ruber is not fitted: the ranges of its parts are unknown", hint="call fit(samples), or use evaluate"
+            )
+        parts = self._fit.normalised(samples, *self._parts().values())
+        return score_rows(BLENDS[self.blend](*parts), *parts)
+
+    def value(self, total: Array) -> Array:
+        return mean_value(total)
+
+    def details(self, total: Array) -> dict[str, float]:
+        """Normalised scores of both parts, as means over samples."""
+        return mean_parts(total, *self._parts())
+
+    def _parts(self) -> dict[str, Metric]:
+        return {"referenced": self.referenced, "unreferenced": self.unreferenced}
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """Range of each part's scores, and the scores themselves, so that no sample is scored twice."""
+
+    ranges: tuple[tuple[float, float], ...]
+    known: dict[Sample, tuple[float, ...]]
+
+    @classmethod
+    def of(cls, samples: Sequence[Sample], *parts: Metric) -> Fit:
+        """Range of each part's scores of these samples."""
+        columns, ranges = [], []
+        for part in parts:
+            scores = _scores(part, samples)
+            columns.append(scores.tolist())
+            ranges.append((float(scores.min()), float(scores.max())) if len(scores) else (np.nan, np.nan))
+        return cls(tuple(ranges), dict(zip(samples, zip(*columns, strict=True), strict=True)))
+
+    def normalised(self, samples: Sequence[Sample], *parts: Metric) -> list[Array]:
+        """Each part's scores from 0 to 1."""
+        if samples and np.isnan(self.ranges).any():
+            raise InputError(
+                "ruber was fitted to samples that its parts cannot both score", hint="fit it to other samples"
+            )
+        new = [sample for sample in dict.fromkeys(samples) if sample not in self.known]
+        scores = self.known | Fit.of(new, *parts).known
+        rows = np.array([scores[sample] for sample in samples], dtype=np.float64).reshape(len(samples), len(parts))
+        return [normalise(column, *bounds) for column, bounds in zip(rows.T, self.ranges, strict=True)]
+
+
+def normalise(scores: Array, low: float, high: float) -> Array:
+    """Map [low, high] to [0, 1]; .5 if low equals high."""
+    if low == high:
+        return np.full_like(scores, 0.5)
+    return np.clip((scores - low) / (high - low), 0, 1)
+
+
+BLENDS: dict[Blend, Any] = {
+    "arithmetic": lambda first, second: (first + second) / 2,
+    "geometric": lambda first, second: np.sqrt(first * second),
+    "min": np.minimum,
+    "max": np.maximum,
+}
+
+
+def _scores(metric: Metric, samples: Sequence[Sample]) -> Array:
+    chunks = [samples[i : i + CHUNK] for i in range(0, len(samples), CHUNK)]
+    return np.concatenate([np.zeros(0), *(metric.value(metric.stats(chunk)) for chunk in chunks)])
+
+
+def fitted_to(part: Any, samples: Sequence[Sample]) -> Any:
+    """A part of a metric, fitted to these samples if it is a fitted metric."""
+    return part.fit(samples) if isinstance(part, FittedMetric) else part
+
+
+def _bounds(low: float, high: float) -> str:
+    return f"{low!r}..{high!r}"
+
+
+def source_of(part: Any) -> str:
+    """Identifies what a part was fitted to, for a signature."""
+    return f",{part.fitted()}" if isinstance(part, FittedMetric) else ""
+
+
+def foundation(part: Any) -> str:
+    """Identifies a part's tokenizer and model, for a signature."""
+    known = []
+    if getattr(part, "tokenizer", None) is not None:
+        known.append(part.tokenizer.signature())
+    if hasattr(part, "built_with"):
+        known.append(part.built_with())
+    return ",".join(known)
+
+
+def foundations(parts: Iterable[tuple[str, Any]]) -> str:
+    """Return the tokenizers and models of named parts, for a signature."""
+    return ",".join(f"{name}[{foundation(part)}]" for name, part in parts)

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Deep AM, the adequacy half of Deep AM-FM (Zhang et al., 2021): does the reply mean what it should?
+
+reference_free: AM = cos( v(previous utterance), v(reply) )
+referenced:     AM = max_j cos( v(reference j), v(reply) )
+
+v is the mean of an encoder's token vectors, special tokens included, at the last layer or at `layer`. The authors first
+adapt a BERT to the domain; here the given encoder is used. A text of white space alone has no direction: its cosine is
+0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import numpy as np
+
+from interloq.metrics.context_reply import needs_context
+from interloq.metrics.metric import (
+    Array,
+    Reduction,
+    mean_value,
+    needs_references,
+    reference_counts,
+    replies,
+    score_rows,
+)
+from interloq.models.loaded import loaded
+from interloq.records import Sample
+from interloq.registry import Component
+from interloq.signature import NETWORK
+
+Mode = Literal["reference_free", "referenced"]
+
+
+@dataclass(frozen=True)
+class DeepAm(Component):
+    """Cosine of the sentence vectors of the reply and of what it is compared with."""
+
+    places = ("model",)
+    libraries = NETWORK
+    model: Annotated[str, "encoder: a folder, an installed package, or `hub:org/name@revision`"]
+    layer: Annotated[int | None, "layer whose vectors are used; 0: the embeddings; `None`: the last"] = None
+    mode: Annotated[Mode, "compare the reply with the utterance, or with the references"] = "reference_free"
+
+    def built_with(self) -> str:
+        return str(self._encoder().signature())
+
+    @property
+    def over_references(self) -> Reduction | None:
+        """ "max" if replies are compared with references."""
+        return "max" if self.mode == "referenced" else None
+
+    def unscorable(self, sample: Sample) -> str | None:
+        return needs_references(sample) if self.mode == "referenced" else needs_context(sample)
+
+    def stats(self, samples: Sequence[Sample]) -> Array:
+        counts = reference_counts(samples) if self.mode == "referenced" else [1] * len(samples)
+        return score_rows(best(self.by_reference(samples), counts))
+
+    def by_reference(self, samples: Sequence[Sample]) -> Array:
+        """Cosine of each reply with each text that it is compared with."""
+        texts, counts = list[str](), []
+        for sample in samples:
+            compared = compared_with(sample, self.mode)
+            texts += compared
+            counts.append(len(compared))
+        vectors = self._encoder().sentences([*texts, *replies(samples)]).astype(np.float64)
+        reply_vectors = np.repeat(vectors[len(texts) :], counts, axis=0)
+        return np.asarray(np.clip((vectors[: len(texts)] * reply_vectors).sum(axis=1), -1, 1))
+
+    def value(self, total: Array) -> Array:
+        return mean_value(total)
+
+    def _encoder(self) -> Any:
+        return loaded("metric 'deep_am'", "interloq.models.encoder:Encoder", self.model, layer=self.layer)
+
+
+def compared_with(sample: Sample, mode: Mode) -> list[str]:
+    """Texts that a reply is compared with: the utterance before it, or its references."""
+    if mode == "reference_free":
+        return [sample.context[-1].text]
+    return [reference.text for reference in sample.references]
+
+
+def best(values: Array, counts: Sequence[int]) -> Array:
+    """Largest of each sample's values, which are concatenated; every sample has at least one."""
+    starts = np.cumsum([0, *counts])[:-1]
+    return np.maximum.reduceat(values, starts) if len(starts) else np.zeros(0)

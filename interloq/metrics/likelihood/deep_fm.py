@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Deep FM, the fluency half of Deep AM-FM (Zhang et al., 2021): how likely is the reply to a language model?
+
+reference_free: FM = [ log p(utterance + reply) − log p(utterance) ] / (number of the reply's tokens)
+referenced:     FM = max_j  min(e_j, e) / max(e_j, e),  e = exp( log p(reply) / tokens ), e_j that of reference j
+
+e is the inverse of the perplexity. `separator` is put between utterance and reply and counts as part of the reply: a
+space by default, as in running text; '' for models that put a space in front of every text themselves. A text is
+tokenised independently of what precedes it, so the difference is exactly log p(reply | utterance); the public code
+tokenises both together and may have a token across the boundary.
+
+A reply without text has no tokens: it is unscored in `reference_free` mode and scores 0 in `referenced` mode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+
+from interloq.metrics.context_reply import needs_context
+from interloq.metrics.contextual.deep_am import Mode, best
+from interloq.metrics.metric import (
+    Array,
+    mean_value,
+    needs_references,
+    needs_reply,
+    reference_counts,
+    reference_texts,
+    replies,
+    score_rows,
+)
+from interloq.models.loaded import loaded
+from interloq.records import Sample
+from interloq.registry import Component
+from interloq.signature import NETWORK
+
+
+@dataclass(frozen=True)
+class DeepFm(Component):
+    """How likely the reply is under a language model."""
+
+    places = ("model",)
+    libraries = NETWORK
+    model: Annotated[str, "causal language model: a folder, an installed package, or `hub:org/name@revision`"]
+    mode: Annotated[Mode, "the reply's likelihood, or its closeness to that of the references"] = "reference_free"
+    separator: Annotated[str, "text between utterance and reply; its tokens count as the reply's"] = " "
+
+    def built_with(self) -> str:
+        return str(self._model().signature())
+
+    def unscorable(self, sample: Sample) -> str | None:
+        if self.mode == "referenced":
+            return needs_references(sample)
+        return needs_context(sample) or needs_reply(sample)
+
+    def stats(self, samples: Sequence[Sample]) -> Array:
+        if self.mode == "referenced":
+            return score_rows(self._ratios(samples))
+        return score_rows(self._means(samples))
+
+    def value(self, total: Array) -> Array:
+        return mean_value(total)
+
+    def _means(self, samples: Sequence[Sample]) -> Array:
+        return self._mean_log_likelihoods(
+            [sample.context[-1].text for sample in samples],
+            [self.separator + sample.response for sample in samples],
+        )
+
+    def _ratios(self, samples: Sequence[Sample]) -> Array:
+        counts, references = reference_counts(samples), reference_texts(samples)
+        texts = [text if text.strip() else "" for text in (*references, *replies(samples))]
+        means = self._mean_log_likelihoods([""] * len(texts), texts)
+        reply_means = np.repeat(means[len(references) :], counts)
+        with np.errstate(invalid="ignore"):
+            ratios = np.exp(-np.abs(means[: len(references)] - reply_means))
+        return best(np.nan_to_num(ratios), counts)
+
+    def _mean_log_likelihoods(self, contexts: Sequence[str], texts: Sequence[str]) -> Array:
+        """Mean per token; minus infinity for a text without tokens."""
+        sums, counts = self._model().log_likelihoods(contexts, texts)
+        return np.where(counts > 0, sums / np.maximum(counts, 1), -np.inf)
+
+    def _model(self) -> Any:
+        return loaded("metric 'deep_fm'", "interloq.models.lm.causal:LanguageModel", self.model)

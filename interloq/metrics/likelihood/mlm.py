@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""MLM: likelihood of the reply under a masked language model, without its context.
+
+likelihood = 1/n · Σ log p(token | the other tokens)      the mean: how fluent the reply is
+surprise   = − Σ log p(token | the other tokens)          the sum: how much it says; Phy et al. (2020) call it MLM-NLL
+
+`model` is an encoder with a masked-language-model head, such as one made by `interloq train adapt`. A reply without
+text, or without a token that the encoder knows, is unscored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+from interloq.metrics.metric import Array, Direction, mean_value, needs_reply, replies, score_rows
+from interloq.models.loaded import loaded
+from interloq.records import Sample
+from interloq.registry import Component
+from interloq.signature import NETWORK
+
+UNKNOWN = "no known tokens"
+
+
+@dataclass(frozen=True)
+class Mlm(Component):
+    """How well an encoder predicts each token of the reply from the others."""
+
+    places = ("model",)
+    libraries = NETWORK
+    model: Annotated[str, "encoder with a masked-language-model head: a folder, a package, or `hub:org/name@revision`"]
+    mode: Annotated[Literal["likelihood", "surprise"], "mean log-likelihood, or minus the sum"] = "likelihood"
+    direction: ClassVar[Direction] = "neither"
+
+    def built_with(self) -> str:
+        return str(self._scorer().signature())
+
+    def usual(self) -> tuple[float, float]:
+        """Quartiles over replies of the log that the encoder was adapted to."""
+        low, high = self._scorer().quartiles(self.mode)
+        return low, high
+
+    def unscorable(self, sample: Sample) -> str | None:
+        if reason := needs_reply(sample):
+            return reason
+        return None if self._scorer().known(sample.response) else UNKNOWN
+
+    def stats(self, samples: Sequence[Sample]) -> Array:
+        sums, counts = self._scorer().scores(replies(samples))
+        from interloq.models.mlm import values
+
+        return score_rows(values(self.mode, sums, counts))
+
+    def value(self, total: Array) -> Array:
+        return mean_value(total)
+
+    def _scorer(self) -> Any:
+        return loaded("metric 'mlm'", "interloq.models.mlm:MaskedLikelihood.load", self.model)

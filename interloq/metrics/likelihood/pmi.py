@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How much more likely is the reply after this context than after none?
+
+mean   ( log p(reply | context) − log p(reply) ) / tokens of the reply
+sum    log p(reply | context) − log p(reply)
+
+The pointwise mutual information of context and reply (Li et al., 2016, "A Diversity-Promoting Objective Function for
+Neural Conversation Models"), per token or for the whole reply. A dull reply that fits everywhere is also likely without
+a context, so it gains nothing; a likelihood alone would favour it. Higher is better; below 0 the context makes the
+reply less likely.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+
+from interloq.errors import InputError
+from interloq.metrics.context_reply import needs_context
+from interloq.metrics.likelihood.fed import LanguageModel, Layout, Longest, Over, context, dialogue_scorer
+from interloq.metrics.metric import Array, mean_value, needs_reply, score_rows
+from interloq.records import Sample
+from interloq.registry import Component
+from interloq.signature import NETWORK
+
+
+@dataclass(frozen=True)
+class Pmi(Component):
+    """How much more likely the reply is after its context than without one."""
+
+    places = ("model",)
+    libraries = NETWORK
+    model: LanguageModel
+    over: Annotated[Over, "per token, or for the whole reply, which grows with its length"] = "mean"
+    turns: Annotated[int, "last turns of the context that are read"] = 4
+    layout: Layout = "eos"
+    longest: Longest = 1024
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.turns < 1:
+            raise InputError(f"turns must be at least 1, got {self.turns}")
+
+    def built_with(self) -> str:
+        return str(dialogue_scorer(self).signature())
+
+    def unscorable(self, sample: Sample) -> str | None:
+        return needs_context(sample) or needs_reply(sample)
+
+    def stats(self, samples: Sequence[Sample]) -> Array:
+        scores = np.full(len(samples), np.nan)
+        places = [i for i, sample in enumerate(samples) if not self.unscorable(sample)]
+        replies = [samples[i].response for i in places]
+        after, tokens = self._log_likelihoods([context(samples[i])[-self.turns :] for i in places], replies)
+        alone, _ = self._log_likelihoods([()] * len(places), replies)
+        scores[places] = (after - alone) / (tokens if self.over == "mean" else 1)
+        return score_rows(scores)
+
+    def value(self, total: Array) -> Array:
+        return mean_value(total)
+
+    def _log_likelihoods(self, contexts: Sequence[tuple[str, ...]], replies: Sequence[str]) -> tuple[Any, Any]:
+        scored: tuple[Any, Any] = dialogue_scorer(self).reply_scores(contexts, replies, layout=self.layout)
+        return scored

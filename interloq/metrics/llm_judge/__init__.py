@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Judgments by language models behind chat servers."""

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rubrics: what a language model is asked when it judges replies or whole dialogues.
+
+Files in English, Japanese and Chinese come with Interloq, `en`, `ja` and `zh` for replies and `dialogue_en` … for
+dialogues; your own is a JSON file of the same format:
+
+    {"scale": [1, 5],
+     "dimensions": {"overall": "how good the reply is as the next turn"},
+     "single":  "Rate {dimension}: {definition}. {dialogue} Answer with one number from {lowest} to {highest}.",
+     "several": "Rate {definitions} {dialogue} Answer with a JSON object: keys {keys}, values {lowest} to {highest}.",
+     "pair":    "Compare {dimension}: {definition}. {dialogue} Answer with {answers}."}
+
+`single` asks for one number, `several` for one JSON object with several dimensions, `pair` compares two replies. A
+prompt that is not needed may be missing. The scale is two digits, so that every score is one token. The dialogue is
+inserted as a JSON object, so that no text in it can pass for a part of the prompt.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from interloq.data.files.opening import read_json
+from interloq.errors import InputError, nearest, short_repr
+from interloq.signature import fingerprint
+
+LANGUAGES = ("en", "ja", "zh")
+Unit = Literal["reply", "dialogue"]  # what is judged
+PROMPTS = {  # what each prompt must contain
+    "single": ("definition", "dialogue", "lowest", "highest"),
+    "several": ("definitions", "dialogue", "keys", "lowest", "highest"),
+    "pair": ("definition", "dialogue", "answers"),
+}
+FORM = 'write {"scale": [1, 5], "dimensions": {"overall": "…"}, "single": "… {dialogue} …"}'
+SHORTEST = 40  # bytes of a turn that are worth keeping
+_SLOT = re.compile(r"\{(\w+)\}")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True)
+class Rubric:
+    """A scale, dimensions with their definitions, and prompts."""
+
+    where: str
+    lowest: int
+    highest: int
+    dimensions: Mapping[str, str]
+    prompts: Mapping[str, str]
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """Possible scores as text, from the lowest to the highest."""
+        return tuple(str(score) for score in range(self.lowest, self.highest + 1))
+
+    def fingerprint(self) -> str:
+        """Hash of everything that a model reads."""
+        parts = [*self.choices, *self.dimensions, *self.dimensions.values(), *self.prompts, *self.prompts.values()]
+        return fingerprint(*parts)
+
+    def check(self, prompt: str, dimensions: Sequence[str]) -> None:
+        """Refuse dimensions that the rubric does not define, and a prompt that it does not have."""
+        for name in dimensions:
+            if name not in self.dimensions:
+                raise InputError(f"no dimension {name!r}{nearest(name, self.dimensions)}", where=self.where)
+        if prompt not in self.prompts:
+            raise InputError(f"no prompt {prompt!r}", hint=f'write "{prompt}": "… {{dialogue}} …"', where=self.where)
+
+    def single(self, dimension: str, dialogue: str) -> str:
+        """Prompt that asks for the score of one dimension as a number."""
+        return self._fill("single", dialogue, dimension=dimension, definition=self.dimensions[dimension])
+
+    def several(self, dimensions: Sequence[str], dialogue: str) -> str:
+        """Prompt that asks for the scores of several dimensions as a JSON object."""
+        definitions = "\n".join(f"- {name}: {self.dimensions[name]}" for name in dimensions)
+        keys = ", ".join(json.dumps(name, ensure_ascii=False) for name in dimensions)
+        return self._fill("several", dialogue, definitions=definitions, keys=keys)
+
+    def pair(self, dimension: str, dialogue: str, answers: str) -> str:
+        """Prompt that asks which of two replies is better; `answers` lists what may be answered."""
+        definition = self.dimensions[dimension]
+        return self._fill("pair", dialogue, dimension=dimension, definition=definition, answers=answers)
+
+    def _fill(self, prompt: str, dialogue: str, **parts: str) -> str:
+        values = {"dialogue": dialogue, "lowest": str(self.lowest), "highest": str(self.highest), **parts}
+        # in one pass, so that braces in the dialogue stay what they are
+        return _SLOT.sub(lambda found: values.get(found[1], found[0]), self.prompts[prompt])
+
+
+def read_rubric(name: str, of: Unit = "reply") -> Rubric:
+    """Rubric of a language for replies or dialogues, or of a JSON file."""
+    path = Path(name)
+    if name in LANGUAGES and of == "dialogue":
+        path = Path(__file__).with_name(f"dialogue_{name}.json")
+    elif name in LANGUAGES:
+        path = Path(__file__).with_name(f"{name}.json")
+    if not path.is_file():
+        known = ", ".join(("auto", *LANGUAGES))
+        raise InputError(f"no rubric {name!r}", hint=f"name a JSON file, or one of these: {known}")
+    return _make_rubric(read_json(path, hint=FORM), name)
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A dialogue as a judge reads it, and how many replies, and whether the context, had to be shortened."""
+
+    text: str
+    replies_cut: int = 0
+    context_cut: bool = False
+
+
+def dialogue_json(turns: Sequence[str], replies: Mapping[str, str], *, longest: int) -> Excerpt:
+    """The dialogue as a JSON object of about `longest` bytes at most.
+
+    Replies lose their ends, each at the same length. The context loses its oldest turns and then the beginning of the
+    next one; it keeps half of the room if it needs it, so that no reply is judged without its context.
+    """
+    quoted_turns = list(map(_quoted, turns))
+    context_size = sum(len(turn.encode()) + 2 for turn in quoted_turns)
+    room = max(longest // 2, longest - context_size)
+    for name in replies:
+        room -= len(f'"{name}": , ')
+    endings, replies_cut = [], 0
+    for name, text in replies.items():
+        shortened = _shortened(text, room // len(replies))
+        replies_cut += shortened != _quoted(text)
+        endings.append(f'"{name}": {shortened}')
+    ends = ", ".join(endings)
+    kept, left = list[str](), longest - len(ends.encode())
+    for turn, quoted in zip(reversed(turns), reversed(quoted_turns), strict=True):
+        size = len(quoted.encode()) + 2
+        if size > left:
+            if left > SHORTEST:
+                kept.insert(0, _shortened(turn, left - 2, from_start=True))
+            break
+        kept.insert(0, quoted)
+        left -= size
+    return Excerpt(f'{{"context": [{", ".join(kept)}], {ends}}}', replies_cut, context_cut=kept != quoted_turns)
+
+
+def transcript_json(turns: Sequence[tuple[str, str]]) -> str:
+    """A whole dialogue as a JSON object, from speakers and texts."""
+    parts = ", ".join(f'{{"speaker": {_quoted(speaker)}, "text": {_quoted(text)}}}' for speaker, text in turns)
+    return f'{{"dialogue": [{parts}]}}'
+
+
+def _quoted(text: str) -> str:
+    """A JSON string in which no chat template's special token, such as `<|im_end|>` or `[INST]`, can occur."""
+    plain = json.dumps(_SURROGATE.sub("\ufffd", text), ensure_ascii=False)
+    return plain.replace("<", "\\u003c").replace("[", "\\u005b")
+
+
+def _shortened(text: str, longest: int, *, from_start: bool = False) -> str:
+    """The quoted text, without its end, or its beginning, if it has more bytes than allowed."""
+    quoted = _quoted(text)
+    while (size := len(quoted.encode())) > longest and text:
+        length = min(len(text) - 1, len(text) * longest // size)
+        if from_start:
+            text = text[len(text) - length :]
+            quoted = _quoted(f"…{text}")
+        else:
+            text = text[:length]
+            quoted = _quoted(f"{text}…")
+    return quoted
+
+
+def _make_rubric(content: Mapping[str, Any], where: str) -> Rubric:
+    known = ("language", "source", "scale", "dimensions", *PROMPTS)
+    for key in content:
+        if key not in known:
+            raise InputError(f"unknown part {key!r}{nearest(key, known)}", where=where)
+    lowest, highest = _scale(content.get("scale"), where)
+    dimensions = _texts(content.get("dimensions"), "dimensions", where)
+    prompts = _texts({name: content[name] for name in PROMPTS if name in content}, "prompts", where)
+    for name, text in prompts.items():
+        missing = [slot for slot in PROMPTS[name] if f"{{{slot}}}" not in text]
+        if missing:
+            slots = " and ".join(f"{{{slot}}}" for slot in missing)
+            raise InputError(f"the prompt {name!r} lacks {slots}", hint=FORM, where=where)
+    return Rubric(where, lowest, highest, dimensions, prompts)
+
+
+def _scale(value: Any, where: str) -> tuple[int, int]:
+    match value:
+        case [int(lowest), int(highest)] if type(lowest) is type(highest) is int and 0 <= lowest < highest <= 9:
+            return lowest, highest
+    raise InputError(f"scale must be two digits such as [1, 5], got {short_repr(value)}", hint=FORM, where=where)
+
+
+def _texts(value: Any, name: str, where: str) -> dict[str, str]:
+    if not isinstance(value, dict) or not value:
+        raise InputError(f"{name} must contain texts, got {short_repr(value)}", hint=FORM, where=where)
+    for key, text in value.items():
+        if not isinstance(text, str) or not text.strip():
+            raise InputError(f"{key!r} must be a text, got {short_repr(text)}", hint=FORM, where=where)
+    return value

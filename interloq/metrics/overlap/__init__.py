@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Metrics of shared n-grams, words and lengths."""

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""BLEU (Papineni, Roukos, Ward and Zhu, 2002).
+
+BLEU = BP · exp(1/N Σ_n log p_n),  p_n = Σ_i Σ_g min(#_g(h_i), max_j #_g(r_ij)) / Σ_i Σ_g #_g(h_i)
+BP = 1 if η > ρ, else exp(1 − ρ/η); η is the length of the replies, ρ the length of the references.
+
+A sample's score is sentence BLEU. The set's score is corpus BLEU (sums first, then the formula), or with
+`level='sentence'` the mean of sentence scores. Scores are from 0 to 1.
+
+Smoothing methods are named after the code they match: `none`, `floor`, `add-k` and `exp` are sacrebleu's, `method1` is
+NLTK's, and `tiny` is the 1e-15/1e-9 of the COCO caption code, common in dialogue work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interloq.data.text.tokenize import TokenizerChoice
+from interloq.errors import SpecError
+from interloq.metrics.metric import Array, mean_parts, mean_value, needs_references, score_rows
+from interloq.metrics.overlap import ngrams
+from interloq.records import Sample
+from interloq.registry import Component, component
+
+Smoothing = Literal["none", "floor", "add-k", "exp", "method1", "tiny"]
+Brevity = Literal["closest", "average"]
+DEFAULT_K = {"floor": 0.1, "add-k": 1.0, "method1": 0.1}
+
+
+@dataclass(frozen=True)
+class Bleu(Component):
+    """BLEU of replies against all their references."""
+
+    order: Annotated[int, "longest n-gram, 1 to 9"] = 4
+    smoothing: Annotated[Smoothing, "smoothing for orders without a match"] = "exp"
+    k: Annotated[float | None, "value for `floor` (0.1), `add-k` (1) and `method1` (0.1); `None`: these"] = None
+    brevity: Annotated[Brevity, "reference length: closest to the reply's, or the average"] = "closest"
+    level: Annotated[Literal["corpus", "sentence"], "the set's score: from summed counts, or the mean of scores"] = (
+        "corpus"
+    )
+    effective_order: Annotated[bool, "ignore orders longer than the reply (never with `add-k`)"] = False
+    tokenizer: TokenizerChoice = component("tokenizer", "13a")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_order(self.order)
+        if self.k is not None and (self.smoothing not in DEFAULT_K or self.k <= 0):
+            raise SpecError(f"bleu: k must be positive and is only for {', '.join(DEFAULT_K)}, got {self.k}")
+
+    def tokens_needed(self) -> int:
+        """Fewest tokens for a score above 0: with fewer, an order has no n-grams, unless smoothing adds some."""
+        return 0 if self.effective_order else tokens_needed(self.order, self.smoothing)
+
+    def unscorable(self, sample: Sample) -> str | None:
+        return needs_references(sample)
+
+    def stats(self, samples: Sequence[Sample]) -> Array:
+        """[matches of order 1…N, n-grams of order 1…N, reply length, reference length], or [score, 1, parts]."""
+        rows = bleu_rows(ngrams.number(samples, self.tokenizer), self.order, self.brevity)
+        if self.level == "corpus":
+            return rows
+        return score_rows(self._bleu(rows), self._parts(rows))
+
+    @property
+    def is_mean(self) -> bool:
+        """Whether the set's score is the mean of sample scores."""
+        return self.level == "sentence"
+
+    def value(self, total: Array) -> Array:
+        return mean_value(total) if self.is_mean else self._bleu(total)
+
+    def details(self, total: Array) -> dict[str, float]:
+        """Smoothed precisions, brevity penalty and summed lengths; with `level='sentence'` their means over samples."""
+        names = part_names(self.order)
+        if self.is_mean:
+            return mean_parts(total, *names)
+        return dict(zip(names, self._parts(total).tolist(), strict=True))
+
+    def _bleu(self, rows: Array) -> Array:
+        return bleu_value(rows, self.order, self.smoothing, self._k(), effective_order=self.effective_order)
+
+    def _parts(self, rows: Array) -> Array:
+        return bleu_parts(rows, self.order, self.smoothing, self._k())
+
+    def _k(self) -> float:
+        if self.k is not None:
+            return self.k
+        return DEFAULT_K.get(self.smoothing, 0.0)
+
+
+def tokens_needed(order: int, smoothing: Smoothing) -> int:
+    """Fewest tokens of a reply for a score above 0."""
+    return order if smoothing in ("none", "floor", "exp") else 0
+
+
+def check_order(order: int) -> None:
+    """Refuse an order that is not from 1 to 9."""
+    if not 1 <= order <= 9:
+        raise SpecError(f"order must be from 1 to 9, got {order}")
+
+
+def bleu_rows(numbered: ngrams.Numbered, order: int, brevity: Brevity) -> Array:
+    """Clipped matches, n-gram totals and lengths of each sample."""
+    lengths = numbered.responses.lengths
+    rows = np.zeros((len(lengths), 2 * order + 2))
+    for block in ngrams.count(numbered, order):
+        for n, (own, other) in enumerate(zip(block.response, block.references, strict=True)):
+            rows[block.samples, n] = np.minimum(own, other.max(axis=1, initial=0)).sum(axis=0, dtype=np.int64)
+    rows[:, order : 2 * order] = np.maximum(lengths[:, None] - np.arange(order), 0)
+    rows[:, -2] = lengths
+    if brevity == "closest":
+        rows[:, -1] = ngrams.closest_lengths(numbered)
+    else:
+        rows[:, -1] = ngrams.average_lengths(numbered)
+    return rows
+
+
+def bleu_value(rows: Array, order: int, smoothing: Smoothing, k: float, *, effective_order: bool = False) -> Array:
+    """BLEU from rows of [matches, totals, reply length, reference length] along the last axis."""
+    matches, totals = rows[..., :order], rows[..., order : 2 * order]
+    length, reference = rows[..., -2], rows[..., -1]
+    if smoothing == "tiny":
+        logs = np.log((matches + 1e-15) / (totals + 1e-9))
+        ratio = (length + 1e-15) / (reference + 1e-9)
+        return np.asarray(np.exp(logs.mean(axis=-1) + np.where(ratio < 1, 1 - 1 / ratio, 0.0)))
+    precisions = smoothed(matches, totals, smoothing, k)
+    # add-k adds n-grams to every order, so no order counts as longer than the reply, as in sacrebleu
+    every = not effective_order or smoothing == "add-k"
+    used = np.ones_like(totals, dtype=bool) if every else totals > 0
+    with np.errstate(divide="ignore"):
+        logs = np.where(used, np.log(precisions), 0.0).sum(axis=-1) / np.maximum(used.sum(axis=-1), 1)
+    # without any match there is nothing to smooth: 0, as in sacrebleu and NLTK
+    score = np.where((matches > 0).any(axis=-1) & (length > 0), np.exp(logs), 0.0)
+    return np.asarray(score * brevity_penalty(length, reference))
+
+
+def bleu_parts(rows: Array, order: int, smoothing: Smoothing, k: float) -> Array:
+    """[precision of order 1…N, brevity penalty, reply length, reference length] of the rows that `bleu_value` reads."""
+    matches, totals = rows[..., :order], rows[..., order : 2 * order]
+    length, reference = rows[..., -2:-1], rows[..., -1:]
+    if smoothing == "tiny":
+        precisions = (matches + 1e-15) / (totals + 1e-9)
+        penalty = np.exp(np.minimum(1 - (reference + 1e-9) / (length + 1e-15), 0.0))
+    else:
+        some = (matches > 0).any(axis=-1, keepdims=True)  # without any match nothing is smoothed, as in `bleu_value`
+        precisions = np.where(some, smoothed(matches, totals, smoothing, k), 0.0)
+        penalty = brevity_penalty(length, reference)
+    return np.concatenate([precisions, penalty, length, reference], axis=-1)
+
+
+def part_names(order: int) -> list[str]:
+    """Names of the columns of `bleu_parts`."""
+    return [*(f"precision_{n}" for n in range(1, order + 1)), "brevity_penalty", "reply_length", "reference_length"]
+
+
+def smoothed(matches: Array, totals: Array, smoothing: Smoothing, k: float) -> Array:
+    """Smoothed precision of each order; 0 if there is nothing to smooth."""
+    if smoothing == "method1":
+        return np.where(matches > 0, matches, k) / np.maximum(totals, 1)
+    if smoothing == "add-k":
+        later = np.arange(matches.shape[-1]) > 0
+        matches, totals = np.where(later, matches + k, matches), np.where(later, totals + k, totals)
+    safe = np.where(totals > 0, totals, 1.0)
+    precisions = np.where(totals > 0, matches / safe, 0.0)
+    zero = (matches == 0) & (totals > 0)
+    if smoothing == "floor":
+        precisions = np.where(zero, k / safe, precisions)
+    elif smoothing == "exp":  # 1/2, 1/4, … of a match for the first, second, … order without one
+        precisions = np.where(zero, 0.5 ** np.cumsum(zero, axis=-1) / safe, precisions)
+    return np.asarray(precisions)
+
+
+def brevity_penalty(length: NDArray[np.float64], reference: NDArray[np.float64]) -> Array:
+    """1 for replies as long as the references, less for shorter ones."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(length < reference, np.exp(1 - reference / length), 1.0)

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ΔBLEU, discriminative BLEU (Galley et al., 2015), as υBLEU uses it (Tsuta et al., 2020 and 2023).
+
+p_n = Σ_i Σ_g max_{j: g ∈ r_ij} w_ij · min(#_g(h_i), #_g(r_ij)) / Σ_i Σ_g max_j w_ij · #_g(h_i)
+
+The papers and their code differ, so there are three modes:
+
+- `sentence` (default, the υBLEU code): one score per reply, averaged over replies. The maximum in the numerator starts
+  at 0, so a reference with a negative weight never subtracts. Closest reference length, no smoothing: any p_n = 0 gives
+  0.
+- `corpus` (the ΔBLEU code, a sacrebleu fork): sums over all replies. The weight is the largest among references that
+  contain g, the count the largest among all of them; each order's sum is floored at 0, then smoothed as by sacrebleu's
+  `exp`.
+- `paper` (the formula above): sums over all replies, average lengths. Any p_n ≤ 0 gives 0, as it has no logarithm.
+
+With all weights 1, each mode equals BLEU of the same order, smoothing and length rule. A sample whose largest weight
+is 0 or less is unscored: its denominator is not positive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interloq.data.text.tokenize import TokenizerChoice
+from interloq.metrics.metric import Array, mean_parts, mean_value, needs_references, score_rows
+from interloq.metrics.overlap import ngrams
+from interloq.metrics.overlap.bleu import Smoothing, bleu_parts, bleu_value, check_order, part_names, tokens_needed
+from interloq.records import Sample
+from interloq.registry import Component, component
+
+Mode = Literal["sentence", "corpus", "paper"]
+NO_POSITIVE_WEIGHT = "no positive weight"
+SMOOTHING: dict[Mode, Smoothing] = {"sentence": "none", "corpus": "exp", "paper": "none"}
+
+
+@dataclass(frozen=True)
+class DeltaBleu(Component):
+    """BLEU with weighted references."""
+
+    order: Annotated[int, "longest n-gram, 1 to 9"] = 2
+    mode: Annotated[Mode, "the υBLEU code, the ΔBLEU code, or the paper's formula"] = "sentence"
+    tokenizer: TokenizerChoice = component("tokenizer", "13a")
+    reads_weights: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_order(self.order)
+
+    def tokens_needed(self) -> int:
+        """Fewest tokens of a reply for a score above 0."""
+        return tokens_needed(self.order, SMOOTHING[self.mode])
+
+    def unscorable(self, sample: Sample) -> str | None:
+        if reason := needs_references(sample):
+            return reason
+        return None if max(r.weight for r in sample.references) > 0 else NO_POSITIVE_WEIGHT
+
+    def stats(self, samples: Sequence[Sample]) -> Array:
+        """[weighted matches of order 1…N, weighted n-grams of order 1…N, both lengths], or [score, 1, parts]."""
+        rows = delta_bleu_rows(ngrams.number(samples, self.tokenizer), self.order, self.mode)
+        if self.mode != "sentence":
+            return rows
+        return score_rows(self._bleu(rows), self._parts(rows))
+
+    @property
+    def is_mean(self) -> bool:
+        """Whether the set's score is the mean of sample scores."""
+        return self.mode == "sentence"
+
+    def value(self, total: Array) -> Array:
+        return mean_value(total) if self.is_mean else self._bleu(total)
+
+    def details(self, total: Array) -> dict[str, float]:
+        """Weighted precisions, brevity penalty and summed lengths; in `sentence` mode their means over samples."""
+        names = part_names(self.order)
+        if self.is_mean:
+            return mean_parts(total, *names)
+        return dict(zip(names, self._parts(total).tolist(), strict=True))
+
+    def _bleu(self, rows: Array) -> Array:
+        return bleu_value(self._floored(rows), self.order, SMOOTHING[self.mode], 0.0)
+
+    def _parts(self, rows: Array) -> Array:
+        return bleu_parts(self._floored(rows), self.order, SMOOTHING[self.mode], 0.0)
+
+    def _floored(self, rows: Array) -> Array:
+        return np.concatenate([np.maximum(rows[..., : self.order], 0), rows[..., self.order :]], axis=-1)
+
+
+def delta_bleu_rows(numbered: ngrams.Numbered, order: int, mode: Mode) -> Array:
+    """Weighted matches, weighted n-gram totals and lengths of each sample."""
+    lengths = numbered.responses.lengths
+    rows = np.zeros((len(lengths), 2 * order + 2))
+    for block in ngrams.count(numbered, order):
+        for n, (own, other) in enumerate(zip(block.response, block.references, strict=True)):
+            rows[block.samples, n] = _added(_NUMERATORS[mode](own, other, block.weights))
+    grams = np.maximum(lengths[:, None] - np.arange(order), 0)
+    rows[:, order : 2 * order] = grams * ngrams.largest_weights(numbered)[:, None]
+    rows[:, -2] = lengths
+    if mode == "paper":
+        rows[:, -1] = ngrams.average_lengths(numbered)
+    else:
+        rows[:, -1] = ngrams.closest_lengths(numbered)
+    return rows
+
+
+def _added(gains: Array) -> Array:
+    """Sum of each column from top to bottom: numpy sums a single column in another order, with another last bit."""
+    if gains.shape[1] > 1:
+        return np.asarray(gains.sum(axis=0))
+    return np.concatenate([[0.0], gains[:, 0]]).cumsum()[-1:]
+
+
+def _sentence(own: NDArray[Any], other: NDArray[Any], weights: Array) -> Array:
+    """max(0, max_j w_j · min(c_h, c_rj)): only references with weight above 0 matter."""
+    gain = np.minimum(own[:, None], other) * np.nan_to_num(np.maximum(weights, 0))
+    return np.asarray(gain.max(axis=1, initial=0))
+
+
+def _corpus(own: NDArray[Any], other: NDArray[Any], weights: Array) -> Array:
+    """(largest weight among references with g) · min(c_h, largest count): these may be different references."""
+    weight = np.where(other > 0, np.nan_to_num(weights), -np.inf).max(axis=1, initial=-np.inf)
+    count = np.minimum(own, other.max(axis=1, initial=0))
+    return np.asarray(np.where(count > 0, weight, 0) * count)
+
+
+def _paper(own: NDArray[Any], other: NDArray[Any], weights: Array) -> Array:
+    """max over references with g of w_j · min(c_h, c_rj); negative if only bad references contain g."""
+    gain = np.where(other > 0, np.minimum(own[:, None], other) * np.nan_to_num(weights), -np.inf)
+    best = gain.max(axis=1, initial=-np.inf)
+    return np.where(np.isfinite(best), best, 0)
+
+
+_NUMERATORS = {"sentence": _sentence, "corpus": _corpus, "paper": _paper}

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""METEOR (Banerjee and Lavie, 2005), without Java.
+
+score = F · (1 − γ · (chunks / m)^β),  F = P · R / (α · P + (1 − α) · R),  P = m / |h|, R = m / |r|
+
+m is the number of words of the reply matched to words of the reference: equal words first, then words with the same
+Porter stem, then optionally words that share a WordNet synset. A chunk is a run of matches that are adjacent in both
+texts. Of several references the one with the best score is used. The defaults α = .9, β = 3, γ = .5 are the paper's.
+
+Among alignments with the most matches we use one with the fewest chunks, as METEOR does since version 1.3; the paper
+uses the fewest crossings. NLTK does neither: it pairs words greedily from the right. This is not METEOR 1.5, which
+has other parameters, weights for each stage and for function words, and a paraphrase table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from itertools import chain
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+
+from interloq.data.text.tokenize import TokenizerChoice
+from interloq.errors import InputError, MissingDependencyError, SpecError
+from interloq.metrics.metric import Array, Reduction, mean_parts, mean_value, needs_references, score_rows
+from interloq.metrics.overlap.word_alignment import Word, align
+from interloq.records import Sample
+from interloq.registry import Component, component
+
+STAGES = (("exact",), ("exact", "stem"), ("exact", "synonym"), ("exact", "stem", "synonym"))
+
+
+@dataclass(frozen=True)
+class Meteor(Component):
+    """Matched words, stems and synonyms, and how scattered they are."""
+
+    stages: Annotated[tuple[str, ...], "`exact`, then `stem`, `synonym` or both, in this order"] = ("exact", "stem")
+    alpha: Annotated[float, "weight of recall in F, 0 to 1"] = 0.9
+    beta: Annotated[float, "exponent of the penalty for scattered matches, from 0"] = 3.0
+    gamma: Annotated[float, "largest penalty for scattered matches, as a share of F, 0 to 1"] = 0.5
+    level: Annotated[
+        Literal["sentence", "corpus"],
+        "the set's score: mean of sample scores, or from summed counts as in the paper",
+    ] = "sentence"
+    lowercase: Annotated[bool, "lower-case all words first"] = True
+    tokenizer: TokenizerChoice = component("tokenizer", "13a")
+
+    over_references: ClassVar[Reduction] = "max"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "stages", _check_stages(self.stages))
+        for name, value, most in (("alpha", self.alpha, 1), ("gamma", self.gamma, 1), ("beta", self.beta, np.inf)):
+            if not 0 <= value <= most:
+                raise SpecError(f"meteor: {name} must be from 0 to {most}, got {value}")
+        if len(self.stages) > 1 and not find_spec("nltk"):
+            raise MissingDependencyError(f"stage {self.stages[1]!r} of meteor", "nltk", "meteor")
+        if "synonym" in self.stages:
+            _wordnet()
+
+    def built_with(self) -> str:
+        """Identifies the packages used for stems and synonyms."""
+        if len(self.stages) == 1:
+            return "none"
+        import nltk
+
+        packages = f"nltk-{nltk.__version__}"
+        if "synonym" in self.stages:
+            packages += f"-wordnet-{_wordnet().get_version()}"
+        return packages
+
+    def unscorable(self, sample: Sample) -> str | None:
+        return needs_references(sample)
+
+    def stats(self, samples: Sequence[Sample]) -> Array:
+        """[matches, chunks, reply length, reference length] of the best reference, or [score, 1, the same]."""
+        rows = np.array(list(map(self._best, samples)), dtype=np.float64).reshape(-1, 4)
+        if self.level == "corpus":
+            return rows
+        return score_rows(self._meteor(rows), rows)
+
+    def by_reference(self, samples: Sequence[Sample]) -> Array:
+        """Score of each reply with each of its references."""
+        rows = list(chain.from_iterable(map(self._rows, samples)))
+        return self._meteor(np.array(rows, dtype=np.float64).reshape(-1, 4))
+
+    @property
+    def is_mean(self) -> bool:
+        """Whether the set's score is the mean of sample scores."""
+        return self.level == "sentence"
+
+    def value(self, total: Array) -> Array:
+        return mean_value(total) if self.is_mean else self._meteor(total)
+
+    def details(self, total: Array) -> dict[str, float]:
+        """Counts of the best references: sums, or with `level='sentence'` means over samples."""
+        names = ("matches", "chunks", "reply_length", "reference_length")
+        if self.is_mean:
+            return mean_parts(total, *names)
+        return dict(zip(names, total.tolist(), strict=True))
+
+    def _best(self, sample: Sample) -> list[float]:
+        # equal scores may have different counts: the choice must not depend on the order of the references
+        return max(self._rows(sample), key=lambda row: (float(self._meteor(np.array(row))), row))
+
+    def _rows(self, sample: Sample) -> list[list[float]]:
+        """[matches, chunks, reply length, reference length] of each reference."""
+        response = self._words(sample.response)
+        related = _share_synset if "synonym" in self.stages else None
+        by_text: dict[str, list[float]] = {}
+        for text in {reference.text for reference in sample.references}:
+            reference = self._words(text)
+            match = align(response, reference, related)
+            by_text[text] = [float(match.matches), match.chunks, len(response), len(reference)]
+        return [by_text[reference.text] for reference in sample.references]
+
+    def _words(self, text: str) -> list[Word]:
+        tokens = self.tokenizer.tokens(text)
+        if self.lowercase:
+            tokens = [token.lower() for token in tokens]
+        if "stem" not in self.stages:
+            return [Word(token, token) for token in tokens]
+        stem = _stemmer()
+        return [Word(token, stem(token)) for token in tokens]
+
+    def _meteor(self, rows: Array) -> Array:
+        matches, chunks, response, reference = np.moveaxis(rows, -1, 0)
+        some = np.where(matches > 0, matches, 1)
+        # P·R / (αP + (1−α)R) with m cancelled
+        f = matches / np.where(matches > 0, self.alpha * reference + (1 - self.alpha) * response, 1)
+        return np.asarray(f * (1 - self.gamma * (chunks / some) ** self.beta))
+
+
+def _check_stages(stages: Any) -> tuple[str, ...]:
+    if not isinstance(stages, tuple | list) or tuple(stages) not in STAGES:
+        raise SpecError(
+            f"meteor: stages must be 'exact', optionally followed by 'stem', 'synonym' or both, got {stages!r}"
+        )
+    return tuple(stages)
+
+
+@cache
+def _stemmer() -> Callable[[str], str]:
+    from nltk.stem.porter import PorterStemmer
+
+    return cache(PorterStemmer().stem)
+
+
+@cache
+def _wordnet() -> Any:
+    """NLTK's WordNet, from files on this machine; nothing is downloaded."""
+    from nltk.corpus import wordnet
+
+    try:
+        wordnet.ensure_loaded()
+    except LookupError as error:
+        raise InputError(
+            "stage 'synonym' of meteor needs WordNet, which NLTK does not find on this machine",
+            hint="omit the stage, or download WordNet: python -m nltk.downloader wordnet",
+        ) from error
+    return wordnet
+
+
+@cache
+def _synsets(word: str) -> frozenset[str]:
+    return frozenset(synset.name() for synset in _wordnet().synsets(word))
+
+
+def _share_synset(first: str, second: str) -> bool:
+    return not _synsets(first).isdisjoint(_synsets(second))

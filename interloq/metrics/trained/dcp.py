@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Dialogue continuity prediction (Tsuta et al., 2024): P(the interlocutor answers the reply).
+
+`model` is a folder written by `interloq train dcp`. The judge is the person who would speak next: `user`, or by
+default the one named in the sample (see `samples.judge_of`). A judge that the model does not know is read as anyone. An
+empty reply scores 0. See `interloq.scorers.interlocutor.task` for the training.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar
+
+from interloq.metrics.context_reply import ContextReply, needs_turns
+from interloq.metrics.course import TurnScore
+from interloq.metrics.metric import Array
+from interloq.models.loaded import loaded
+from interloq.records import Sample, Turn
+from interloq.registry import name_of
+from interloq.scorers.interlocutor.samples import judges_turns
+
+
+@dataclass(frozen=True)
+class Dcp(ContextReply):
+    """Whether the interlocutor would answer the reply, by a network trained on logged dialogues."""
+
+    places = ("model", "profiles")
+    kind: ClassVar[str] = "dcp"
+    user: Annotated[str | None, "user who judges; empty: anyone; `None`: the judge of each sample"] = None
+    profiles: Annotated[str | None, "file of profiles; `None`: those saved with the model"] = None
+
+    def network(self) -> Any:
+        made = "interloq.scorers.interlocutor.model:InterlocutorModel.load"
+        model = loaded(f"metric {name_of(self)!r}", made, self.model, kind=self.kind, profiles=self.profiles)
+        model.check_user(self.user or "")
+        return model
+
+    def network_scores(self, samples: Sequence[Sample]) -> Array:
+        scores: Array = self.network().scores(samples, self.user)
+        return scores
+
+    def course(self, sample: Sample) -> list[TurnScore]:
+        """Scores of the replies to the same judge in the sample's context, and of its own."""
+        spoken = [*zip(sample.context, judges_turns(sample), strict=True), (Turn(sample.response), False)]
+        places = [i for i, (_, is_judge) in enumerate(spoken) if i and not is_judge]
+        replies = [replace(sample, context=sample.context[:i], response=spoken[i][0].text) for i in places]
+        scores = self.value(self.stats(replies)).tolist()
+        course = []
+        for i, reply, score in zip(places, replies, scores, strict=True):
+            course.append(TurnScore(i, reply.response, None if math.isnan(score) else score))
+        return course
+
+    def unknown_judges(self, samples: Sequence[Sample]) -> int:
+        """Number of samples that are read as judged by anyone, although the model knows users."""
+        if self.user is not None:
+            return 0
+        return int(self.network().unknown_judges(samples))
+
+    def unscorable(self, sample: Sample) -> str | None:
+        """Reason why a sample is unscored: no turn of its context has text."""
+        return needs_turns(sample)

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Judge: the rating that people would give the reply, from a linear head on the states of a relevance network.
+
+score = state · w + c, limited to −1 … 1: the expected rank among the rated replies of a set, from the worst (−1) to
+the best (1). `model` is a folder written by `interloq train judge`, `scorer` the present location of the relevance
+network if it has moved. An empty reply scores −1. For the training see `interloq.statistics.ridge` (the network is
+frozen) and `interloq.scorers.judge.task` (it is tuned).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from interloq.learn.ready import language_of
+from interloq.metrics.context_reply import ContextReply, needs_turns
+from interloq.metrics.metric import Array
+from interloq.models.loaded import loaded
+from interloq.records import Sample
+
+
+@dataclass(frozen=True)
+class Judge(ContextReply):
+    """The rating that people would give the reply, learned from rated replies."""
+
+    places = ("model", "scorer")
+    is_probability = False
+    lowest = -1.0
+    model: Annotated[str, "folder of the trained judge"]
+    aspect: Annotated[str, "what people rated; `interloq train judge` prints the aspects of a judge"] = "overall"
+    scorer: Annotated[str | None, "present location of the relevance network; `None`: as in training"] = None
+
+    @property
+    def language(self) -> str:
+        """The only language that the relevance network knows, as far as that is known."""
+        return language_of(self.network().origin)
+
+    def network(self) -> Any:
+        made = "interloq.scorers.judge.model:JudgeScorer.load"
+        judge = loaded("metric 'judge'", made, self.model, scorer=self.scorer)
+        judge.row(self.aspect)  # an aspect that it lacks is refused even if no reply has text
+        return judge
+
+    def network_scores(self, samples: Sequence[Sample]) -> Array:
+        scores: Array = self.network().scores(samples, self.aspect)
+        return scores
+
+    def unscorable(self, sample: Sample) -> str | None:
+        """Reason why a sample is unscored: no turn of its context has text."""
+        return needs_turns(sample)
+
+    def trained_on(self, samples: Sequence[Sample]) -> int:
+        """Number of samples whose ratings the judge may know: it was trained on their context and reply."""
+        return int(self.network().trained_on(samples))

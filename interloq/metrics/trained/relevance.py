@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Relevance: P(the reply fits the context), from a cross-encoder that reads the context and the reply together.
+
+`model` is a folder written by `interloq train relevance`, or `ready`, the scorer that comes with this package (extra
+`interloq[ready]`; write `./ready` for a folder of that name). `turns` is the number of turns of the context that are
+read, None as many as in training. An empty reply scores 0. See `interloq.scorers.relevance.task` for the network's
+training.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from interloq.errors import SpecError
+from interloq.learn.ready import READY, language_of, ready_folder
+from interloq.metrics.context_reply import ContextReply, needs_turns
+from interloq.metrics.metric import Array, replies
+from interloq.models.loaded import loaded
+from interloq.records import Sample
+
+
+@dataclass(frozen=True)
+class Relevance(ContextReply):
+    """Whether the reply fits the context, by a trained cross-encoder."""
+
+    model: Annotated[str, "folder of the trained network, or `ready`: the one that comes with this package"]
+    turns: Annotated[int | None, "last turns of the context that are read; `None`: as many as in training"] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.turns is not None and self.turns < 1:
+            raise SpecError(f"relevance: turns must be at least 1, got {self.turns}")
+
+    @property
+    def language(self) -> str:
+        """The only language that the network knows, as far as that is known."""
+        return language_of(self.model)
+
+    def network(self) -> Any:
+        ready = self.model == READY
+        return loaded(
+            "metric 'relevance'",
+            "interloq.scorers.relevance.model:RelevanceScorer.load",
+            str(ready_folder()) if ready else self.model,
+            extra=READY if ready else "encoder",
+        )
+
+    def network_scores(self, samples: Sequence[Sample]) -> Array:
+        contexts = [[turn.text for turn in sample.context] for sample in samples]
+        scores: Array = self.network().scores(contexts, replies(samples), turns=self.turns)
+        return scores
+
+    def unscorable(self, sample: Sample) -> str | None:
+        """Reason why a sample is unscored: no turn of its context has text."""
+        return needs_turns(sample)

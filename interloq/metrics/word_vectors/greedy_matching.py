@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Greedy Matching (Rus and Lintean, 2012; Liu et al., 2016): each word with its nearest word on the other side.
+
+The mean over a text's words of the largest cosine with a word of the other text; then the mean of both directions. Of
+several references the one with the best score is used. A set's score is the mean over samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interloq.metrics.metric import Array
+from interloq.metrics.word_vectors.bags_of_vectors import Bags, Ints, WordVectorMetric
+
+STEP = 4  # texts are padded to a multiple of this many words, so that many pairs have the same shape
+NUMBERS = 2**18  # of the vectors and cosines in memory at a time
+
+
+@dataclass(frozen=True)
+class GreedyMatching(WordVectorMetric):
+    """Similarity of each word to the nearest word of the other text, in both directions."""
+
+    def similarities(self, bags: Bags, replies: Ints, references: Ints) -> Array:
+        units = _units(bags.table.astype(np.float64))
+        similarities = np.zeros(len(replies))
+        for pairs, width, other_width in _shapes(bags, replies, references, units.shape[1]):
+            words, shares = _fill_rows(bags, replies[pairs], width)
+            other_words, other_shares = _fill_rows(bags, references[pairs], other_width)
+            cosines = units[words] @ units[other_words].transpose(0, 2, 1)
+            there = (cosines.max(axis=2) * shares).sum(axis=1)
+            back = (cosines.max(axis=1) * other_shares).sum(axis=1)
+            similarities[pairs] = (there + back) / 2
+        return similarities
+
+
+def _units(table: Array) -> Array:
+    """Unit vectors; a zero vector stays zero, and its cosines are 0."""
+    lengths = np.linalg.norm(table, axis=1, keepdims=True)
+    return table / np.where(lengths > 0, lengths, 1)
+
+
+def _shapes(bags: Bags, replies: Ints, references: Ints, dimensions: int) -> Iterator[tuple[Ints, int, int]]:
+    """Pairs whose texts have words, grouped by their two padded widths, a bounded number at a time."""
+    widths = -(-np.diff(bags.ends) // STEP) * STEP
+    first, second = widths[replies], widths[references]
+    order = np.lexsort((second, first))
+    order = order[(first[order] > 0) & (second[order] > 0)]
+    changes = np.flatnonzero(np.diff(first[order]) | np.diff(second[order])) + 1
+    if not len(order):
+        return
+    for pairs in np.split(order, changes):
+        width, other_width = int(first[pairs[0]]), int(second[pairs[0]])
+        step = max(1, NUMBERS // ((width + other_width) * dimensions + width * other_width))
+        for start in range(0, len(pairs), step):
+            yield pairs[start : start + step], width, other_width
+
+
+def _fill_rows(bags: Bags, texts: Ints, width: int) -> tuple[NDArray[np.int32], Array]:
+    """Words of texts as rows of equal width, and their shares of the text.
+
+    Rows are padded with a text's first word, which changes no maximum, with share 0.
+    """
+    starts, columns = bags.ends[texts, None], np.arange(width)
+    inside = columns < bags.ends[texts + 1, None] - starts
+    places = starts + np.where(inside, columns, 0)
+    counts = np.where(inside, bags.counts[places], 0)
+    return bags.words[places], counts / counts.sum(axis=1, keepdims=True)

@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A bot behind a server with OpenAI's `/chat/completions` API: a public service, or vLLM, llama.cpp, Ollama …
+
+Requests are sent concurrently. Temporary refusals (429, 5xx), lost connections, timeouts and answers that are not JSON
+are retried after a pause that doubles, or that the server requests. The key comes only from the environment: `key`
+names the variable. The key itself is in no spec, signature or message. What a model does not accept (a seed, a
+temperature, `max_tokens`) is left out or renamed, with a warning, and so is reasoning in `<think>…</think>`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import os
+import re
+import warnings
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, TypeVar
+from urllib.parse import parse_qsl, urlsplit
+
+from interloq.errors import InputError, MissingDependencyError
+from interloq.play.bot import NOTHING_TO_ANSWER, roles
+from interloq.records import Turn
+from interloq.registry import Component
+from interloq.servers.chat_parameters import ChatParameters, parameters_of
+from interloq.servers.replies import Reply
+from interloq.signature import Signature, signature
+
+HERE = ("localhost", "127.0.0.1", "::1")
+PATH = "/chat/completions"
+DEFAULT_KEY = "OPENAI_API_KEY"
+EACH = 4  # dialogues per batch and concurrent request
+_SECRET = re.compile(r"key|token|secret|password|sig", re.IGNORECASE)
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Endpoint(Component):
+    """Sends dialogues to a chat server."""
+
+    url: Annotated[str, "up to `/v1`, or up to `/chat/completions`"]
+    model: Annotated[str, "the model's name on the server"]
+    key: Annotated[str, "environment variable that contains the key; `''`: none"] = DEFAULT_KEY
+    concurrency: Annotated[int, "concurrent requests"] = 8
+    timeout: Annotated[float, "seconds for one request"] = 60.0
+    retries: Annotated[int, "further attempts after a failed request"] = 5
+    rate: Annotated[float, "requests per minute; 0: no limit"] = 0.0
+    temperature: Annotated[float | None, "sampling temperature; `None`: the server's default"] = None
+    max_tokens: Annotated[int, "tokens per reply, at most; 0: the server's default"] = 0
+    system_prompt: Annotated[str, "a system message before the dialogue"] = ""
+    send_seed: Annotated[bool, "send a seed with each request; some servers refuse it"] = True
+    cache: Annotated[bool, "take answers to requests that were sent before from the cache on disk"] = False
+    waits: ClassVar[bool] = True  # for the server, so that other bots can run meanwhile
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_url(self.url)
+        # the message does not repeat the value, because it may be the key itself
+        if self.key and not re.fullmatch("[A-Z_][A-Z0-9_]*", self.key):
+            raise InputError("key must be the name of an environment variable, such as OPENAI_API_KEY, not the key")
+        if self.concurrency < 1 or self.timeout <= 0:
+            raise InputError(f"concurrency and timeout must be above 0, got {self.concurrency} and {self.timeout}")
+        if min(self.retries, self.rate, self.max_tokens, self.temperature or 0) < 0:
+            raise InputError("retries, rate, max_tokens and temperature must not be negative")
+
+    @property
+    def batch(self) -> int:
+        """Enough to keep all requests busy, at most ten minutes of requests, so that dialogues are finished early."""
+        if not self.rate:
+            return EACH * self.concurrency
+        return min(EACH * self.concurrency, math.ceil(10 * self.rate))
+
+    def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
+        replies = [Reply("", NOTHING_TO_ANSWER)] * len(dialogues)
+        answerable = [i for i, turns in enumerate(dialogues) if turns]
+        bodies = [self._body(dialogues[i], seeds[i]) for i in answerable]
+        for i, reply in zip(answerable, self._answers(bodies), strict=True):
+            replies[i] = reply
+        return replies
+
+    def stream(self, turns: Sequence[Turn], seed: int, show: Callable[[str], None]) -> Reply:
+        """One reply, shown while it arrives; answers from the cache come as a whole."""
+        if self.cache or not turns:
+            return self.replies([turns], [seed])[0]
+        connection = self._connection
+        from interloq.servers.chat_stream import stream_reply
+
+        reply = _run(stream_reply(connection, self._body(turns, seed), show))
+        self._warn_of_left_out()
+        return reply
+
+    def _answers(self, bodies: Sequence[dict[str, Any]]) -> list[Reply]:
+        connection = self._connection
+        if not self.cache:
+            replies: list[Reply] = _run(connection.replies(bodies))
+            self._warn_of_left_out()
+            return replies
+        from interloq.servers.chat_cache import answer_key, cache_answers, cached_answers
+        from interloq.servers.chat_server import ChatAnswer, read_answer
+
+        keys = [answer_key(self.url, body) for body in bodies]
+        known: dict[bytes, Any] = dict(cached_answers(keys))
+        new = {key: body for key, body in zip(keys, bodies, strict=True) if key not in known}
+        asked = dict(zip(new, self.ask(list(new.values()), read_answer), strict=True))
+        cache_answers({key: answer for key, answer in asked.items() if isinstance(answer, ChatAnswer)})
+        known |= asked
+        self._warn_of_left_out()
+        replies = []
+        for key in keys:
+            answer = known[key]
+            if isinstance(answer, ChatAnswer):
+                replies.append(Reply(answer.text))
+            else:
+                replies.append(Reply("", str(answer)))
+        return replies
+
+    def ask(
+        self,
+        bodies: Sequence[dict[str, Any]],
+        read: Callable[[bytes], T],
+        allowed: Callable[[], str] | None = None,
+        ended: Callable[[Any, float], None] | None = None,
+        *,
+        reasoning_tokens: int = 0,
+    ) -> list[Any]:
+        """Send requests of any content; see `ChatConnection.answers`."""
+        work = self._connection.answers(bodies, read, allowed, ended, reasoning_tokens=reasoning_tokens)
+        return _run(work)
+
+    @property
+    def parameters(self) -> ChatParameters:
+        """What the model is known not to accept."""
+        return parameters_of(self._connection.url, self.model)
+
+    def _warn_of_left_out(self) -> None:
+        """Say once which parameters the model does not accept."""
+        if names := self.parameters.news():
+            effect = ": replies cannot be repeated" if "seed" in names else ""
+            warnings.warn(f"{self.url}: {self.model} does not accept {' and '.join(names)}{effect}", stacklevel=3)
+
+    def try_out(self, turns: Sequence[Turn]) -> None:
+        """Send one request without retries; a server that is only busy is accepted, because the run retries."""
+        self.check_key()
+        failed = _run(self._connection.check(self._body(turns, 0)))
+        if failed and not failed.works:
+            raise InputError(f"the endpoint does not answer: {failed}", hint="check url, model and key", where=self.url)
+        if failed:
+            warnings.warn(f"{self.url}: {failed}; continuing anyway", stacklevel=2)
+        self._warn_of_left_out()
+
+    def check_key(self) -> None:
+        """Raise an error if the key is needed and its variable is not set."""
+        if self._lacks_key():
+            raise InputError(
+                f"the environment variable {self.key} is not set, which must contain the endpoint's key",
+                hint="set it, name another with key=…, or write key='' if the server needs none",
+                where=self.url,
+            )
+
+    def _lacks_key(self) -> bool:
+        """Whether the key may be missing: only the default one, for unencrypted and so probably local servers."""
+        wanted = self.key != DEFAULT_KEY or self.url.lower().startswith("https")
+        return bool(self.key) and wanted and not os.environ.get(self.key, "").strip()
+
+    @property
+    def side_effect(self) -> str:
+        """Text that names the server it contacts."""
+        effect = f"sends dialogues to {self.url}"
+        if self.key:
+            effect += f" with the key in {self.key}"
+        return effect
+
+    @property
+    def key_variable(self) -> str:
+        """The environment variable whose value it sends."""
+        return self.key
+
+    def signature(self) -> Signature:
+        """The server's weights are unknown; settings that do not change replies are omitted."""
+        self._connection  # noqa: B018 - fails early
+        bare = replace(self, key="", concurrency=1, timeout=60.0, retries=0, rate=0.0, cache=False)
+        return signature(bare, weights="unknown")
+
+    def _body(self, turns: Sequence[Turn], seed: int) -> dict[str, Any]:
+        messages = [{"role": "system", "content": self.system_prompt}] * bool(self.system_prompt)
+        messages += [{"role": role, "content": t.text} for t, role in zip(turns, roles(turns), strict=True)]
+        body: dict[str, Any] = {"model": self.model, "messages": messages}
+        if self.temperature is not None:
+            body["temperature"] = self.temperature
+        if self.max_tokens:
+            body["max_tokens"] = self.max_tokens
+        if self.send_seed:
+            body["seed"] = seed % 2**31
+        return body
+
+    @cached_property
+    def _connection(self) -> Any:
+        try:
+            from interloq.servers.chat_server import ChatConnection
+        except ImportError as error:
+            raise MissingDependencyError("bot 'endpoint'", error.name or "httpx", "endpoint") from error
+        parts = urlsplit(self.url)
+        local = (parts.hostname or "") in HERE
+        secret = os.environ.get(self.key, "").strip() if self.key else ""
+        if not re.fullmatch("[!-~]*", secret):
+            raise InputError(f"the key in {self.key} contains characters that cannot be sent", hint="copy it again")
+        if secret and parts.scheme == "http" and not local:
+            raise InputError(
+                f"the key in {self.key} would be sent unencrypted to {parts.hostname}",
+                hint="use https, or write key='' if the server needs none",
+            )
+        path = parts.path.rstrip("/")
+        url = parts._replace(path=path.removesuffix(PATH) + PATH).geturl()
+        return ChatConnection(
+            url,
+            secret=secret,
+            local=local,
+            concurrency=self.concurrency,
+            timeout=self.timeout,
+            retries=self.retries,
+            rate=self.rate,
+        )
+
+
+def _check_url(url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        good = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        good = False
+    if not good:
+        raise InputError("url must be an address such as http://localhost:8000/v1")
+    if "@" in parts.netloc or any(_SECRET.search(name) for name, _ in parse_qsl(parts.query, keep_blank_values=True)):
+        raise InputError("url must not contain a password or key", hint="put the key in an environment variable")
+
+
+def _run(work: Coroutine[Any, Any, T]) -> T:
+    """Run to the end, also if an event loop is already running, as in a notebook."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(1) as other:
+        return other.submit(asyncio.run, work).result()

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A bot that is a Python function, named by the user as `module:function`.
+
+The function takes (turns, seed) and returns text; with `batch=N` it takes lists of both and returns a list of texts.
+The module is searched for as Python does, and in the working directory. An exception is reported as a failure.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from operator import attrgetter
+from pathlib import Path
+from typing import Annotated, Any
+
+from interloq.errors import InputError
+from interloq.play.bot import crashed
+from interloq.records import Turn
+from interloq.registry import Component
+from interloq.servers.replies import Reply
+from interloq.signature import Signature, file_fingerprint, signature
+
+HINT = "name it as module:function, with a module that can be imported from here"
+
+
+@dataclass(frozen=True)
+class Function(Component):
+    """Calls a Python function."""
+
+    path: Annotated[str, "`module:function`, from a module that can be imported here"]
+    batch: Annotated[int, "dialogues per call; 0: the function takes one dialogue, not a list"] = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.path.count(":") != 1:
+            raise InputError(f"{self.path!r} does not name a function", hint=HINT)
+        if self.batch < 0:
+            raise InputError(f"batch must be 0 or more, got {self.batch}")
+
+    def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
+        if not self.batch:
+            return [self._one(turns, seed) for turns, seed in zip(dialogues, seeds, strict=True)]
+        replies: list[Reply] = []
+        for start in range(0, len(dialogues), self.batch):
+            part = slice(start, start + self.batch)
+            texts = self._call([list(turns) for turns in dialogues[part]], list(seeds[part]))
+            replies += [_reply(text) for text in _list(texts, len(dialogues[part]))]
+        return replies
+
+    @property
+    def side_effect(self) -> str:
+        """Text that names what it imports."""
+        return f"imports the module {self.path.partition(':')[0]!r} and calls {self.path!r}"
+
+    def signature(self) -> Signature:
+        """The path with a fingerprint of the function's file; files imported by that one are not included."""
+        return signature(self, source=_source(self._call))
+
+    def _one(self, turns: Sequence[Turn], seed: int) -> Reply:
+        try:
+            return _reply(self._call(list(turns), seed))
+        except (Exception, SystemExit) as error:
+            return crashed(error)
+
+    @cached_property
+    def _call(self) -> Callable[..., Any]:
+        return _imported(self.path)
+
+
+def _imported(path: str) -> Callable[..., Any]:
+    module, _, name = path.partition(":")
+    here = str(Path.cwd())
+    sys.path.append(here)  # last, so that nothing in the folder replaces a standard module
+    try:
+        function = attrgetter(name)(importlib.import_module(module))
+    except Exception as error:
+        raise InputError(f"{path!r} cannot be loaded: {type(error).__name__}: {error}", hint=HINT) from error
+    finally:
+        sys.path.remove(here)
+    if not callable(function):
+        raise InputError(f"{path!r} is {type(function).__name__}, not a function", hint=HINT)
+    return function  # type: ignore[no-any-return]
+
+
+def _source(call: Callable[..., Any]) -> str:
+    try:
+        return file_fingerprint(Path(inspect.getfile(inspect.unwrap(call))))
+    except (TypeError, OSError):  # builtin, or an instance of a class
+        return "unknown"
+
+
+def _reply(text: Any) -> Reply:
+    if isinstance(text, Reply):
+        return text
+    return Reply(text) if isinstance(text, str) else Reply("", f"the function gave {type(text).__name__}, not text")
+
+
+def _list(texts: Any, expected: int) -> list[Any]:
+    """Raises an error instead of returning failures, so that `guarded` halves the batch and keeps what works alone."""
+    if not isinstance(texts, list | tuple) or len(texts) != expected:
+        seen = f"{len(texts)} replies" if isinstance(texts, list | tuple) else type(texts).__name__
+        raise ValueError(f"the function gave {seen} to {expected} dialogues")
+    return list(texts)

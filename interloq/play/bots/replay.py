@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A bot that repeats a system's turns from recorded dialogues, so that a system that cannot be run can be a partner.
+
+A transcript is replayed if its opening is that of the dialogue: the given turns, or else those before the system's
+first line. Then the system's lines follow one after the other, whatever the partner says. Of several transcripts with
+this opening, those with the same lines so far are used, and among these preferably those in which the partner's turns
+are the same too; the seed picks one.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated
+
+from interloq.data.records import jsonl
+from interloq.errors import InputError, nearest
+from interloq.play.bot import generator, roles
+from interloq.records import Dialogue, Turn
+from interloq.registry import Component
+from interloq.servers.replies import Reply
+from interloq.signature import Signature, file_fingerprint, signature
+
+ENDED, UNKNOWN = "transcript ended", "no transcript has this opening"
+Texts = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """One dialogue from the side of one speaker, with the positions of its lines after the opening."""
+
+    texts: Texts
+    opening: int
+    own: tuple[int, ...]
+
+    def lines(self, n: int) -> Texts:
+        """Return the speaker's first n lines after the opening."""
+        return tuple(self.texts[i] for i in self.own[:n])
+
+
+@dataclass(frozen=True)
+class Replay(Component):
+    """Repeats the recorded lines of a system."""
+
+    dialogues: Annotated[str, "a file of recorded dialogues"]
+    system: Annotated[str, "the system whose lines are repeated; empty: the only one in the file"] = ""
+
+    def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
+        return [self._reply(turns, seed) for turns, seed in zip(dialogues, seeds, strict=True)]
+
+    def signature(self) -> Signature:
+        self._transcripts  # noqa: B018 - fails early
+        return signature(replace(self, dialogues=""), dialogues=file_fingerprint(Path(self.dialogues)))
+
+    def _reply(self, turns: Sequence[Turn], seed: int) -> Reply:
+        texts = tuple(turn.text for turn in turns)
+        opened = self._with_longest_opening(texts)
+        if not opened:
+            return Reply("", UNKNOWN)
+        who = roles(turns)
+        start = opened[0].opening
+        own = tuple(text for text, role in zip(texts[start:], who[start:], strict=True) if role == "assistant")
+        alike = [transcript for transcript in opened if transcript.lines(len(own)) == own]
+        same_so_far = [transcript for transcript in alike if transcript.texts[: len(texts)] == texts]
+        lines = _next(same_so_far, len(own)) or _next(alike, len(own))
+        if not lines:
+            return Reply("", ENDED)
+        return Reply(lines[int(generator(seed, turns).integers(len(lines)))])
+
+    def _with_longest_opening(self, texts: Texts) -> list[Transcript]:
+        """Return the transcripts with the longest opening that these texts begin with."""
+        for n in range(len(texts), -1, -1):
+            if transcripts := self._transcripts.get(texts[:n]):
+                return transcripts
+        return []
+
+    @cached_property
+    def _transcripts(self) -> dict[Texts, list[Transcript]]:
+        """Transcripts by their opening."""
+        if not Path(self.dialogues).is_file():
+            raise InputError(f"no file {self.dialogues!r}", hint="name a file of dialogues in JSON lines")
+        recorded: list[Dialogue] = jsonl.load(self.dialogues, kind="dialogues")
+        system = self.system or _only(recorded, self.dialogues)
+        by_opening: dict[Texts, list[Transcript]] = defaultdict(list)
+        for dialogue in recorded:
+            for transcript in _sides(dialogue, system):
+                by_opening[transcript.texts[: transcript.opening]].append(transcript)
+        if not by_opening:
+            known = nearest(system, _systems(recorded))
+            raise InputError(f"no turn of a system {system!r}{known}", where=self.dialogues)
+        return dict(by_opening)
+
+
+def _sides(dialogue: Dialogue, system: str) -> Iterator[Transcript]:
+    """The dialogue from the side of each speaker that is the system: both in self-play."""
+    texts = tuple(turn.text for turn in dialogue.turns)
+    for speaker in dict.fromkeys(turn.speaker for turn in dialogue.turns):
+        if dialogue.systems.get(speaker, speaker) != system:
+            continue
+        own = tuple(i for i, turn in enumerate(dialogue.turns) if turn.speaker == speaker and i >= dialogue.given)
+        if own:
+            yield Transcript(texts, dialogue.given or own[0], own)
+
+
+def _next(transcripts: Sequence[Transcript], n: int) -> list[str]:
+    """The distinct n-th lines of these transcripts, sorted."""
+    return sorted({t.texts[t.own[n]] for t in transcripts if n < len(t.own)})
+
+
+def _systems(dialogues: Sequence[Dialogue]) -> list[str]:
+    return sorted({d.systems.get(turn.speaker, turn.speaker) for d in dialogues for turn in d.turns})
+
+
+def _only(dialogues: Sequence[Dialogue], where: str) -> str:
+    named = _systems(dialogues)
+    if len(named) != 1:
+        raise InputError(
+            f"the dialogues are by {len(named)} systems",
+            hint=f"add system=… with one of {', '.join(named)}",
+            where=where,
+        )
+    return named[0]

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A retrieval bot: it answers with the reply to the most similar utterance in a log.
+
+`index` is made by `interloq index build`: a folder, or a server's address. The last turn is searched for; texts that
+were already said in the dialogue are skipped, and the seed picks one of the `k` best remaining replies. With a BM25
+index this is the C-BM25 of retrieval dialogue systems.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated
+
+from interloq.errors import InputError
+from interloq.play.bot import NOTHING_TO_ANSWER, generator
+from interloq.records import Turn
+from interloq.registry import Component, full_spec
+from interloq.retrieve.index import Index, open_index
+from interloq.retrieve.retriever import Hit, Query
+from interloq.retrieve.store_address import key_variable, names_server
+from interloq.servers.replies import Reply
+from interloq.signature import Signature, fingerprint, signature
+
+SPARE = 50  # replies retrieved in addition to k, because some were said already and some are equal
+NOTHING_FOUND = "nothing found"
+
+
+@dataclass(frozen=True)
+class Retrieval(Component):
+    """Answers with the reply to the most similar utterance in a log."""
+
+    index: Annotated[str, "a folder or a server's address (`interloq index build`)"]
+    k: Annotated[int, "the seed picks among this many best replies"] = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.k < 1:
+            raise InputError(f"k must be at least 1, got {self.k}")
+
+    def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
+        queries = [Query(turns[-1].text if turns else "") for turns in dialogues]
+        hits = self._opened.search(queries, k=self.k + SPARE)
+        return [self._reply(*each) for each in zip(dialogues, seeds, hits, strict=True)]
+
+    def try_out(self, turns: Sequence[Turn]) -> None:
+        """Search once, so that an index that cannot be searched here is an error before the first dialogue."""
+        self._opened.search([Query(turns[-1].text if turns else "")], k=1)
+
+    @property
+    def side_effect(self) -> str:
+        """Text that names the server it contacts."""
+        return names_server(self.index, "the last turns")
+
+    @property
+    def key_variable(self) -> str:
+        """The environment variable whose value it sends."""
+        return key_variable(self.index)
+
+    def signature(self) -> Signature:
+        """The retriever and the fingerprint of the pairs, without the index's location."""
+        opened = self._opened
+        retriever = f"{full_spec(opened.retriever)}-{opened.retriever.built_with()}"
+        sources = fingerprint(*(f"{name}\0{n}" for name, n in sorted(opened.store.sources().items())))
+        return signature(replace(self, index=""), retriever=retriever, pairs=len(opened.store), sources=sources)
+
+    def _reply(self, turns: Sequence[Turn], seed: int, hits: Sequence[Hit]) -> Reply:
+        if not turns:
+            return Reply("", NOTHING_TO_ANSWER)
+        said = {_plain(turn.text) for turn in turns}
+        new: dict[str, str] = {}
+        for hit in hits:
+            new.setdefault(_plain(hit.pair.response), hit.pair.response)
+        best = [text for key, text in new.items() if key and key not in said][: self.k]
+        return Reply(best[int(generator(seed, turns).integers(len(best)))]) if best else Reply("", NOTHING_FOUND)
+
+    @cached_property
+    def _opened(self) -> Index:
+        if "://" not in self.index and not Path(self.index).is_dir():
+            raise InputError(f"no index {self.index!r}", hint="make one: interloq index build pairs.jsonl -o index")
+        opened = open_index(self.index)
+        if opened.retriever.target != "utterance":
+            raise InputError(
+                "the index also compares replies, which the bot does not have yet",
+                hint="build one whose retriever has target='utterance'",
+                where=self.index,
+            )
+        return opened
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split())

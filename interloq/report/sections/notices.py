@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Warnings at the top of the report, which a reader must know before believing a number."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from interloq.agree.by_user import split_note
+from interloq.agree.table import UserSplit
+from interloq.errors import count
+from interloq.records import ILLUSTRATIVE, NO_SYSTEM, Key, Note, Sample, Score
+from interloq.reliability.summary import Predictions
+from interloq.report.elements import Name
+from interloq.report.page import Notice
+from interloq.report.sections.scores import SystemScore
+from interloq.score.checks import Checks
+
+FEW = 30  # here a correlation of 0 has an interval of about ±0.36, more than most differences between metrics
+
+
+def judges(samples: Sequence[Sample], aspect: str) -> str:
+    """Say who gave the ratings."""
+    invented, ratings = _invented(samples, aspect)
+    if not invented:
+        return "people"
+    if invented == ratings:
+        return "illustrative ratings"
+    return "partly illustrative ratings"
+
+
+def notices(
+    samples: Sequence[Sample],
+    scores: Sequence[Score],
+    results: Sequence[SystemScore],
+    names: Mapping[str, Name],
+    aspect: str,
+    unranked: Mapping[str, str],
+    notes: Sequence[Note] | None,
+) -> tuple[Notice, ...]:
+    """Return all warnings for the reader."""
+    return (
+        *_illustrative(samples, aspect),
+        *_few(samples),
+        *_nameless(samples),
+        *_unscored(scores, names),
+        *_mismatched(samples, scores, names),
+        *_means(results),
+        *_unranked(unranked),
+        *_notes(samples, notes),
+    )
+
+
+def _invented(samples: Sequence[Sample], aspect: str) -> tuple[int, int]:
+    """Return the number of used ratings that were made up for illustration, and of all used ratings."""
+    invented = ratings = 0
+    for sample in samples:
+        for rating in sample.ratings:
+            if rating.aspect == aspect and rating.value is not None:
+                ratings += 1
+                invented += rating.role == ILLUSTRATIVE
+    return invented, ratings
+
+
+def _illustrative(samples: Sequence[Sample], aspect: str) -> Iterator[Notice]:
+    invented, ratings = _invented(samples, aspect)
+    if invented:
+        which = "The ratings" if invented == ratings else f"{invented:,} of {ratings:,} ratings"
+        yield Notice(
+            "illustrative",
+            f"{which} in this report are illustrative: no person gave these. "
+            "The agreement with people in this report only shows what such results look like.",
+        )
+
+
+def _few(samples: Sequence[Sample]) -> Iterator[Notice]:
+    if len(samples) < FEW:
+        yield Notice(
+            "warning", f"Only {count(len(samples), 'sample')}: differences in so small a set may be due to chance."
+        )
+        return
+    sizes = Counter(sample.system for sample in samples if sample.system)
+    small = []
+    for system, n in sorted(sizes.items()):
+        if n < FEW:
+            small.append((system, count(n, "sample")))
+    if small:
+        yield Notice(
+            "warning",
+            f"{count(len(small), 'system')} with fewer than {FEW} samples: differences may be due to chance.",
+            tuple(small),
+        )
+
+
+def _nameless(samples: Sequence[Sample]) -> Iterator[Notice]:
+    nameless = sum(not sample.system for sample in samples)
+    if 0 < nameless < len(samples):
+        yield Notice("warning", f"{count(nameless, 'sample')} without a system, shown as {NO_SYSTEM}.")
+
+
+def _unscored(scores: Sequence[Score], names: Mapping[str, Name]) -> Iterator[Notice]:
+    missing = Counter((s.metric, s.reason or "no reason given") for s in scores if s.value is None)
+    if missing:
+        order = list(names)
+        lines = sorted(missing.items(), key=lambda item: (order.index(item[0][0]), item[0][1]))
+        details = tuple((metric, f"{count(n, 'sample')}, {reason}") for (metric, reason), n in lines)
+        yield Notice("warning", f"{count(missing.total(), 'score')} missing; no value was substituted.", details)
+
+
+def _mismatched(samples: Sequence[Sample], scores: Sequence[Score], names: Mapping[str, Name]) -> Iterator[Notice]:
+    known = {sample.key for sample in samples}
+    seen: dict[str, set[Key]] = {}
+    for metric in names:
+        seen[metric] = set()
+    for score in scores:
+        seen[score.metric].add(score.key)
+    strangers = set().union(*seen.values()) - known
+    if strangers:
+        yield Notice(
+            "warning",
+            f"{count(len(strangers), 'scored sample')} not among the samples; they count only in the score table.",
+        )
+    gaps = []
+    for metric, keys in seen.items():
+        if missing := known - keys:
+            gaps.append((metric, count(len(missing), "sample")))
+    if gaps:
+        yield Notice("warning", "Some samples are not in the score files.", tuple(gaps))
+
+
+def _unranked(unranked: Mapping[str, str]) -> Iterator[Notice]:
+    if unranked:
+        yield Notice("note", "Systems are not ranked by some metrics.", tuple(unranked.items()))
+
+
+def _notes(samples: Sequence[Sample], notes: Sequence[Note] | None) -> Iterator[Notice]:
+    """Notes on the data from the score files, or else computed from the samples."""
+    if notes is None:
+        checks = Checks()
+        checks.add(samples)
+        notes = checks.of_data()
+    for text in dict.fromkeys(note.text for note in notes):
+        yield Notice("warning", f"{text[0].upper()}{text[1:]}.")
+
+
+def weak_references(predictions: Predictions, samples: Sequence[Sample]) -> Iterator[Notice]:
+    """Warnings of samples whose references are predicted to be too weak."""
+    for text in predictions.notes(sample.key for sample in samples):
+        yield Notice("warning", f"{text[0].upper()}{text[1:]}.")
+
+
+def _means(results: Sequence[SystemScore]) -> Iterator[Notice]:
+    means = sorted({result.metric for result in results if result.is_mean})
+    if means:
+        yield Notice(
+            "note",
+            "If the score files do not have a system’s own score, the mean of its sample scores is shown instead.",
+            tuple((metric, "") for metric in means),
+        )
+
+
+def orders_users(splits: Sequence[UserSplit]) -> Iterator[Notice]:
+    """Warn of each metric that tells users apart, but not the replies to a user."""
+    for split in splits:
+        if note := split_note(split):
+            yield Notice("warning", note)

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The overview: systems by metrics, mean judgments, and which metric agrees best with people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from math import isnan
+
+import numpy as np
+
+from interloq.agree.table import MetaTable, MetricRow
+from interloq.data.records.dialogue_names import name_dialogues
+from interloq.metrics import metric_names
+from interloq.records import NO_SYSTEM, Key, Sample
+from interloq.report import text
+from interloq.report.elements import Mark, Name
+from interloq.report.page import Overview, OverviewCell, OverviewRow
+from interloq.report.sections.agreement import label
+from interloq.report.sections.notices import FEW
+from interloq.report.sections.scores import ALL, SystemScore
+from interloq.statistics.clustered import cluster_mean
+from interloq.statistics.estimate import Estimate
+
+LEVEL = 0.05
+LISTED = 5  # names listed in a sentence
+
+
+@dataclass(frozen=True, slots=True)
+class SystemValue:
+    """One number of the overview: a system's score or mean judgment."""
+
+    value: float
+    ci: tuple[float, float] | None
+    n: int
+
+
+Column = Mapping[str, SystemValue]  # by system
+
+
+def overview(
+    results: Sequence[SystemScore],
+    people: Column,
+    table: MetaTable | None,
+    names: Mapping[str, Name],
+    marks: Mapping[str, Mark],
+    judges: str,
+    lower_is_better: bool | None,
+) -> Overview:
+    """Systems by metrics and `people`, their mean judgments, by which they are sorted, then by name."""
+    by_metric = {metric: _scores(results, metric) for metric in names}
+    columns: list[Column] = []
+    best: list[str] = []
+    findings: list[str] = []
+    if people:
+        columns.append(people)
+        best.append(winner(people))
+        findings += _first(people, "Highest mean judgment")
+        if table:
+            findings += _agreement(table, judges)
+    else:
+        findings += _leads(by_metric, lower_is_better)
+    for metric, column in by_metric.items():
+        columns.append(column)
+        best.append(_winner_by(metric, column, lower_is_better))
+    systems = sorted(set().union(*columns) - {""}) or [""]
+    judged = sorted((system for system in systems if system in people), key=lambda system: -people[system].value)
+    systems = [*judged, *(system for system in systems if system not in people)]
+    return Overview(
+        metrics=tuple(names.values()),
+        has_people=bool(people),
+        rows=tuple(_row(system, columns, best, marks) for system in systems),
+        note=_note(len(systems), any(best)),
+        findings=tuple(findings),
+    )
+
+
+def _note(systems: int, marked: bool) -> str:
+    if systems < 2:
+        return "95 % intervals."
+    missing = "no mark" if marked else "no mark in any column"
+    return (
+        "95 % intervals. ★ marks the best system of a column if its interval overlaps with no other and every system "
+        f"has at least {FEW} samples and an interval of some width; {missing} means that none is clearly the best. "
+        "Metrics for which neither high nor low is better are never marked."
+    )
+
+
+def mean_judgments(judgments: Mapping[Key, float], samples: Sequence[Sample]) -> dict[str, SystemValue]:
+    """Return each system's mean judgment with a t interval, clustered by dialogue; without systems, the mean of all."""
+    dialogues = {sample.key: sample.dialogue or f"sample {sample.id}" for sample in name_dialogues(samples)}
+    groups: dict[str, list[Key]] = {}
+    nameless = ""
+    if any(system for _, system in judgments):
+        nameless = NO_SYSTEM
+    for key in sorted(judgments):
+        groups.setdefault(key[1] or nameless, []).append(key)
+    means = {}
+    for system, keys in groups.items():
+        mean = cluster_mean(np.array([judgments[key] for key in keys]), [dialogues[key] for key in keys])
+        means[system] = SystemValue(mean.value, mean.ci, mean.n)
+    return means
+
+
+def winner(column: Column, *, lower: bool = False) -> str:
+    """Return the best system if its interval overlaps with no other's; empty if it cannot be distinguished.
+
+    Intervals of fewer than FEW samples, or without width, do not show how much the value varies.
+    """
+    first, *others = _ordered(column, lower=lower) or [""]
+    if others and all(_apart(column[first], column[other]) for other in others):
+        return first
+    return ""
+
+
+def _winner_by(metric: str, column: Column, lower_is_better: bool | None) -> str:
+    direction = metric_names.direction(metric, lower_is_better)
+    if direction == "neither":
+        return ""
+    return winner(column, lower=direction == "lower")
+
+
+def _ordered(column: Column, *, lower: bool = False) -> list[str]:
+    known = [system for system in sorted(column) if not isnan(column[system].value)]
+    return sorted(known, key=lambda system: column[system].value, reverse=not lower)
+
+
+def _apart(one: SystemValue, other: SystemValue) -> bool:
+    if one.ci is None or other.ci is None or min(one.n, other.n) < FEW:
+        return False
+    wide = one.ci[0] < one.ci[1] and other.ci[0] < other.ci[1]
+    return wide and (one.ci[0] > other.ci[1] or one.ci[1] < other.ci[0])
+
+
+def _scores(results: Sequence[SystemScore], metric: str) -> dict[str, SystemValue]:
+    scores = {r.system: SystemValue(r.value, r.ci, r.n) for r in results if r.metric == metric}
+    if len(scores) > 1:
+        scores.pop("", None)  # the score of all samples is only shown if there are no systems
+    return scores
+
+
+def _row(system: str, columns: Sequence[Column], best: Sequence[str], marks: Mapping[str, Mark]) -> OverviewRow:
+    cells = [_cell(column.get(system), system == top != "") for column, top in zip(columns, best, strict=True)]
+    if not system:
+        return OverviewRow(ALL, None, tuple(cells))
+    return OverviewRow(system, marks.get(system), tuple(cells))
+
+
+def _cell(entry: SystemValue | None, is_best: bool) -> OverviewCell:
+    if entry is None:
+        return OverviewCell(text.MISSING, "", "")
+    digits = 3 if abs(entry.value) < 10 else 2
+    interval = text.interval(entry.ci, digits)
+    return OverviewCell(text.number(entry.value, digits), interval, text.sort_key(entry.value), is_best)
+
+
+# ---- what led ----------------------------------------------------------------------------------------------------
+
+
+def _leads(results: Mapping[str, Column], lower_is_better: bool | None) -> Iterator[str]:
+    """The best system by each metric, if people judged nothing."""
+    for metric, column in islice(results.items(), LISTED):
+        direction = metric_names.direction(metric, lower_is_better)
+        if direction != "neither":
+            yield from _first(column, f"Best by {metric}", lower=direction == "lower")
+
+
+def _first(column: Column, label: str, *, lower: bool = False) -> Iterator[str]:
+    """The best of several systems, and those not distinguishable from it."""
+    systems = _ordered(column, lower=lower)
+    if len(systems) < 2:
+        return
+    top = column[systems[0]]
+    value = f"{label}: {systems[0]}, {text.number(top.value, 2)}"
+    if all(entry.ci is not None and entry.ci[0] == entry.ci[1] for entry in column.values()):
+        yield f"{value}; the values of each system are all the same."
+        return
+    close = [system for system in systems[1:] if not _apart(top, column[system])]
+    yield f"{value} {text.interval(top.ci, 2)}".rstrip() + _rest(close, "every other system")
+
+
+def _agreement(table: MetaTable, judges: str) -> Iterator[str]:
+    """The metric that agrees best, the metrics not distinguishable from it, and the ceiling set by the raters."""
+    coefficient = table.coefficients[0]
+    if "spearman" in table.coefficients:
+        coefficient = "spearman"
+    rows = []
+    for row in table.rows:
+        directed = row.direction != "neither" or metric_names.is_known(row.metric)
+        if directed and not isnan(_upwards(row, coefficient)):
+            rows.append(row)
+    if rows:
+        yield _leader(table, max(rows, key=lambda row: _upwards(row, coefficient)), coefficient, judges)
+    yield _ceiling(table, coefficient)
+
+
+def _upwards(row: MetricRow, coefficient: str) -> float:
+    """The coefficient, with the other sign if lower scores are better: comparisons do the same."""
+    value = row.with_mean[coefficient].value
+    return -value if row.direction == "lower" else value
+
+
+def _leader(table: MetaTable, row: MetricRow, coefficient: str, judges: str) -> str:
+    estimate = row.with_mean[coefficient]
+    value = (
+        f"{row.metric}, {label(coefficient)} {text.number(estimate.value, 2)} {text.interval(estimate.ci, 2)}".rstrip()
+    )
+    if _upwards(row, coefficient) <= 0 or not _significant(estimate):
+        return f"No metric agrees with {judges} distinguishably better than chance; highest: {value}."
+    tested, close = False, []
+    for comparison in table.comparisons:
+        pair = [comparison.first, comparison.second]
+        if comparison.coefficient == coefficient and row.metric in pair:
+            tested = True
+            pair.remove(row.metric)
+            if comparison.permutation_p_adjusted is None or comparison.permutation_p_adjusted >= LEVEL:
+                close += pair
+    finding = f"Best agreement with {judges}: {value}"
+    if not tested:
+        return f"{finding}."
+    return finding + _rest(close, "every other metric")
+
+
+def _significant(estimate: Estimate) -> bool:
+    p = estimate.p if estimate.p_adjusted is None else estimate.p_adjusted
+    return p is not None and p < LEVEL
+
+
+def _ceiling(table: MetaTable, coefficient: str) -> str:
+    if not table.human:
+        return "Ceiling unknown: no sample was judged twice."
+    ceiling = table.human.ceiling.get(coefficient)
+    if ceiling is None:
+        return "Ceiling unknown: it is defined for Pearson and Spearman only."
+    if isnan(ceiling.value):
+        return f"Ceiling unknown: {ceiling.note}."
+    return (
+        f"Ceiling set by the raters’ reliability: {text.number(ceiling.value, 2)}, "
+        "the correlation expected of a metric without errors."
+    )
+
+
+def _rest(close: Sequence[str], everything: str) -> str:
+    if not close:
+        return f"; distinguishable from {everything}."
+    names = ", ".join(close[:LISTED])
+    if len(close) > LISTED:
+        names += f" and {len(close) - LISTED} more"
+    return f"; not distinguishable from {names}."

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows of the sample table, from which the plots also take the texts of their points."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from math import isfinite
+
+from interloq.records import NO_SYSTEM, Key, Sample
+from interloq.report import text
+from interloq.report.filters import Filter
+from interloq.report.page import SampleRow
+from interloq.signature import fingerprint
+
+MOST = 10_000  # rows in the page
+WHOLE = 2000  # with more samples, only those drawn in plots have their last turn and a long reply
+LAST, REPLY, SHORT = 160, 240, 60  # characters
+
+
+def listed(samples: Sequence[Sample], drawn: Collection[Key]) -> list[Sample]:
+    """The samples of the table: all, or the drawn ones and others chosen by a hash of their ids."""
+    if len(samples) <= MOST:
+        return list(samples)
+    order = sorted(samples, key=lambda s: (s.key not in drawn, fingerprint(*filter(None, s.key))))
+    return sorted(order[:MOST], key=lambda s: s.key)
+
+
+class Places:
+    """The context of each sample, as a number if several samples have it, and its values in filters."""
+
+    def __init__(self, contexts: Mapping[Key, str], filters: Sequence[Filter]) -> None:
+        self.contexts, self.filters = contexts, tuple(filters)
+        repeated = (name for name, n in Counter(contexts.values()).items() if n > 1)
+        self._numbers = {name: i for i, name in enumerate(repeated)}
+
+    def of(self, key: Key) -> tuple[int | None, ...]:
+        """The number of the context, then that of the value in each filter; None if there is none."""
+        return self._numbers.get(self.contexts[key]), *(each.number_of[key] for each in self.filters)
+
+
+def sample_row(sample: Sample, columns: Iterable[Mapping[Key, float]], places: Places, *, is_whole: bool) -> SampleRow:
+    """Id, system, last turn, reply, values of the columns (judgments first) and places.
+
+    The texts are cut, more so if not `is_whole`.
+    """
+    last = text.cut(sample.context[-1].text, LAST) if sample.context and is_whole else ""
+    reply = text.cut(sample.response, REPLY if is_whole else SHORT)
+    system = sample.system or NO_SYSTEM
+    values = (_short(column.get(sample.key)) for column in columns)
+    return (sample.id, system, last, reply, *values, *places.of(sample.key))
+
+
+def _short(value: float | None) -> float | None:
+    if value is None:
+        return None
+    short = float(f"{value:.3g}")
+    return short if isfinite(short) else value  # the largest numbers would be rounded to infinity
+
+
+def sample_note(listed: int, samples: int) -> str:
+    """What the table omits; empty if nothing."""
+    notes = []
+    if listed < samples:
+        notes.append(f"{listed:,} of {samples:,} samples are listed, chosen by a hash of their ids.")
+    if listed > WHOLE:
+        notes.append(
+            f"Samples that are not drawn in a plot have only the first {SHORT} characters of their reply here."
+        )
+    return " ".join(notes)

@@ -1,0 +1,369 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An index in a folder: immutable segments and a manifest that lists them.
+
+A batch of pairs becomes a segment: it is written under a temporary name, renamed, and added to the manifest, which is
+replaced atomically. Even if the process is killed, the manifest lists only complete segments, with the number of pairs
+from each source. New logs become further segments, so nothing is rebuilt.
+
+Up to `exact_up_to` pairs, vectors are compared exactly. Above that, they are stored as faiss inverted lists, and
+`finish` chooses how many lists a query visits so that recall@15 reaches `recall`. Recall is measured against exact
+search: the true neighbours of some probes are found while each batch is in memory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import re
+import shutil
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from interloq.data.files.arrays import mapped
+from interloq.data.files.durable import atomic_file, atomic_folder, locked, make_folder, remove, sweep_all
+from interloq.data.files.folders import confined, contents, inside, is_free
+from interloq.data.files.write_errors import writing
+from interloq.errors import InputError
+from interloq.records import Pair
+from interloq.registry import create, spec
+from interloq.retrieve.folder.folder_log import FolderLog, write_log
+from interloq.retrieve.folder.folder_manifest import (
+    MANIFEST,
+    REBUILD,
+    FolderManifest,
+    damaged,
+    read_manifest,
+    write_manifest,
+)
+from interloq.retrieve.recall import as_probes, choose_effort, share_of_scores
+from interloq.retrieve.retriever import Encoded, Field, Floats, Ids, Retriever, Words, best, fields
+
+LOCK, SEGMENTS = "index.lock", "segments"
+OURS = re.compile(r"\d{6,12}(\.part)?")  # names of segments; earlier versions wrote `….part` first
+N_PROBES, NEIGHBOURS = 256, 15
+MOST_LISTS = 16_384
+
+
+class Embedded:
+    """A store in a folder, which needs no server."""
+
+    def __init__(self, folder: str | Path, retriever: Retriever | None = None) -> None:
+        self.folder = Path(folder)
+        self.manifest = self._read()
+        self._opened: dict[Field, list[Any]] = {}
+        self._rankings: dict[Field, Any] = {}
+        self._locked = False
+        if retriever is not None:
+            self._check(retriever)
+
+    @classmethod
+    def create(
+        cls,
+        folder: str | Path,
+        retriever: Retriever,
+        *,
+        expected: int = 0,
+        exact_up_to: int = 200_000,
+        recall: float = 0.95,
+    ) -> Embedded:
+        """Create an empty index, or open an existing one that was created with the same settings."""
+        folder = Path(folder)
+        if not 0 < recall <= 1 or exact_up_to < 0 or expected < 0:
+            raise InputError(
+                f"an index cannot have recall {recall}, exact_up_to {exact_up_to} and expected {expected}",
+                hint="give a recall above 0 and up to 1, and numbers of pairs of at least 0",
+            )
+        manifest = FolderManifest(
+            retriever=spec(retriever),
+            built_with=retriever.built_with(),
+            expected=expected,
+            exact_up_to=exact_up_to,
+            wanted_recall=recall,
+        )
+        if not (folder / MANIFEST).exists() and not is_free(folder, SEGMENTS, LOCK):
+            raise InputError(f"{folder} is not empty and is not an index", hint="name a new folder")
+        if not _holds_pairs(folder):  # an index without pairs may be replaced
+            with writing(folder):
+                make_folder(folder)
+            with locked(inside(folder, LOCK)):
+                if not _holds_pairs(folder):
+                    (folder / SEGMENTS).mkdir(exist_ok=True)
+                    write_manifest(folder, manifest)
+        return cls(folder, retriever)
+
+    def _read(self) -> FolderManifest:
+        manifest = read_manifest(self.folder)
+        confined(self.folder)
+        return manifest
+
+    def _read_again(self) -> None:
+        """Another process may have added pairs, or recreated the index with other settings while it was empty."""
+        before, self.manifest = self.manifest, self._read()
+        if (before.retriever, before.built_with) != (self.manifest.retriever, self.manifest.built_with):
+            raise InputError(
+                "another process has started another index here", hint="choose another folder", where=self.where
+            )
+
+    @property
+    def where(self) -> str:
+        return str(self.folder)
+
+    def _check(self, retriever: Retriever) -> None:
+        for name, own, given in (
+            ("retriever", self.manifest.retriever, spec(retriever)),
+            ("model or tokenizer", self.manifest.built_with, retriever.built_with()),
+        ):
+            if own != given:
+                raise InputError(
+                    f"the index was built with another {name}: {own!r}, not {given!r}",
+                    hint="open it with the one it was built with, or build a new index",
+                    where=str(self.folder),
+                )
+
+    # ---- adding ------------------------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """Let no other process write to the index; may be nested."""
+        if self._locked:
+            yield
+            return
+        with locked(inside(self.folder, LOCK)):
+            self._locked = True
+            try:
+                yield
+            finally:
+                self._locked = False
+
+    def add(self, pairs: Sequence[Pair], encoded: Mapping[Field, Encoded], *, source: str, consumed: int) -> None:
+        with self.exclusive():
+            self._read_again()
+            self._sweep()
+            name = self._free_name()
+            with atomic_folder(self._path(name)) as part:
+                write_log(part, pairs)
+                for key, values in encoded.items():
+                    self._write_field(part, key, values)
+            segment = {"name": name, "pairs": len(pairs)}
+            self._commit(
+                segments=(*self.manifest.segments, segment),
+                sources={**self.manifest.sources, source: consumed},
+            )
+
+    def finish(self) -> None:
+        """Prepare data for all searches; convert exact vectors to lists if there are too many for exact search."""
+        with self.exclusive():
+            self.manifest = self._read()
+            self._sweep()
+            if not self._dense():
+                for key in self._fields():
+                    self._store_impacts(key)
+            elif len(self) > self.manifest.exact_up_to:
+                for i, segment in enumerate(self.manifest.segments):
+                    self._convert(i, segment)
+                self._measure()
+
+    def _store_impacts(self, key: Field) -> None:
+        from interloq.retrieve.folder.postings import store_impacts
+
+        for folder in self._folders(key):
+            store_impacts(folder, self._ranking(key))
+        self._opened.clear()
+
+    def _write_field(self, part: Path, key: Field, values: Encoded) -> None:
+        folder = part / key
+        folder.mkdir()
+        if isinstance(values, Words):
+            from interloq.retrieve.folder.postings import Postings
+
+            Postings.of(values).save(folder)
+            return
+        from interloq.retrieve.folder import vector_lists as lists
+
+        trained = self._trained(key)
+        if not trained.exists() and len(self) + len(values) <= self.manifest.exact_up_to:
+            lists.write_exact(folder, values)
+            return
+        if not trained.exists():
+            self._train(key, values)
+        lists.write_lists(folder, trained, values)
+        lists.write_truth(folder, self._probes(key), values, NEIGHBOURS)
+
+    def _train(self, key: Field, values: Floats) -> None:
+        from interloq.retrieve.folder import vector_lists as lists
+
+        if any((folder / lists.LISTS).exists() for folder in self._folders(key)):
+            raise damaged(self._trained(key), "missing")
+        n = max(len(self) + len(values), self.manifest.expected)
+        n_lists = min(MOST_LISTS, 2 ** round(math.log2(math.sqrt(n))), max(1, len(values) // 8))
+        step = max(1, len(values) // (n_lists * lists.POINTS_PER_LIST))
+        with atomic_file(self._probes_path(key)) as file:
+            np.save(file, as_probes(values[:: max(1, len(values) // N_PROBES)][:N_PROBES]))
+        lists.write_trained(self._trained(key), lists.train(np.ascontiguousarray(values[::step]), n_lists))
+
+    def _convert(self, i: int, segment: Mapping[str, Any]) -> None:
+        """Replace a segment of exact vectors by a new one with lists."""
+        from interloq.retrieve.folder import vector_lists as lists
+
+        old = self._path(segment["name"])
+        exact = {key: old / key / lists.EXACT for key in self._fields() if (old / key / lists.EXACT).exists()}
+        if not exact:
+            return
+        name = self._free_name()
+        with atomic_folder(self._path(name)) as part:
+            shutil.copytree(old, part, dirs_exist_ok=True, ignore=shutil.ignore_patterns(*self._fields()))
+            for key, path in exact.items():
+                self._write_field(part, key, self._exact(path, segment["pairs"]))
+        segments = list(self.manifest.segments)
+        segments[i] = {"name": name, "pairs": segment["pairs"]}
+        self._commit(segments=tuple(segments))
+
+    def _measure(self) -> None:
+        """Find the smallest number of visited lists that reaches the wanted recall for the probes of utterances."""
+        from interloq.retrieve.folder import vector_lists as lists
+
+        key: Field = "utterance"
+        segments, probes = self._vectors(key), self._probes(key)
+        truth = lists.scores(segments, probes, lists.read_truth(self._folders(key), len(probes)))
+
+        def reached(n_probe: int) -> float:
+            found, _ = best(*lists.nearest(segments, probes, NEIGHBOURS, n_probe), NEIGHBOURS)
+            return share_of_scores(lists.scores(segments, probes, found), truth)
+
+        n_lists = segments[0].lists.nlist
+        efforts = sorted({min(n_lists, round(2 ** (i / 2))) for i in range(2 * n_lists.bit_length())})
+        n_probe, recall = choose_effort(efforts, reached, self.manifest.wanted_recall)
+        self._commit(n_probe=n_probe, recall=recall)
+
+    # ---- searching ---------------------------------------------------------------------------------------------------
+
+    def nearest(self, field: Field, queries: Encoded, k: int) -> tuple[Ids, Floats]:
+        if isinstance(queries, Words):
+            from interloq.retrieve.folder import postings
+
+            found = postings.search(self._postings(field), queries, self._ranking(field), k)
+        else:
+            from interloq.retrieve.folder import vector_lists as lists
+
+            found = lists.nearest(self._vectors(field), queries, k, self.manifest.n_probe)
+        return best(*found, k)
+
+    def scores(self, field: Field, queries: Encoded, ids: Ids) -> Floats:
+        if isinstance(queries, Words):
+            from interloq.retrieve.folder import postings
+
+            return postings.score(self._postings(field), queries, self._ranking(field), ids)
+        from interloq.retrieve.folder import vector_lists as lists
+
+        return lists.scores(self._vectors(field), queries, ids)
+
+    def pairs(self, ids: Sequence[int]) -> list[Pair]:
+        """The pairs with these numbers."""
+        found = []
+        for id in ids:
+            segment = bisect_right(self._firsts, id) - 1
+            found.append(self._logs[segment][id - self._firsts[segment]])
+        return found
+
+    def sources(self) -> dict[str, int]:
+        """Number of pairs per source, read again because another process may have added some."""
+        return dict(self._read().sources)
+
+    def __len__(self) -> int:
+        return sum(segment["pairs"] for segment in self.manifest.segments)
+
+    # ---- open files --------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _logs(self) -> list[FolderLog]:
+        return [FolderLog(self._path(segment["name"]), segment["pairs"]) for segment in self.manifest.segments]
+
+    @cached_property
+    def _firsts(self) -> list[int]:
+        """The id of each segment's first pair."""
+        return [0, *accumulate(segment["pairs"] for segment in self.manifest.segments)][:-1]
+
+    def _vectors(self, key: Field) -> list[Any]:
+        from interloq.retrieve.folder import vector_lists as lists
+
+        if key not in self._opened:
+            self._opened[key] = lists.open_segments(self._folders(key))
+        return self._opened[key]
+
+    def _postings(self, key: Field) -> list[Any]:
+        from interloq.retrieve.folder.postings import PostingSegment
+
+        if key not in self._opened:
+            ranking = self._ranking(key)
+            self._opened[key] = [PostingSegment(folder, ranking) for folder in self._folders(key)]
+            for segment, n in zip(self._opened[key], self._folders(key).values(), strict=True):
+                if len(segment.postings.lengths) != n:
+                    raise damaged(segment.folder, f"{len(segment.postings.lengths):,} texts, not {n:,}")
+        return self._opened[key]
+
+    def _ranking(self, key: Field) -> Any:
+        from interloq.retrieve.folder.postings import rank
+
+        if key not in self._rankings:
+            retriever = create(self.manifest.retriever, kind="retriever")
+            self._rankings[key] = rank(self._folders(key), k1=retriever.k1, b=retriever.b)
+        return self._rankings[key]
+
+    # ---- folders -----------------------------------------------------------------------------------------------------
+
+    def _commit(self, **changes: Any) -> None:
+        self.manifest = replace(self.manifest, **changes)
+        write_manifest(self.folder, self.manifest)
+        self._opened.clear()
+        self._rankings.clear()
+        for name in ("_logs", "_firsts"):
+            self.__dict__.pop(name, None)
+        self._sweep()
+
+    def _sweep(self) -> None:
+        """Remove what killed processes left: segments that are not in the manifest and parts of files."""
+        sweep_all(self.folder)
+        named = {segment["name"] for segment in self.manifest.segments}
+        for path in contents(inside(self.folder, SEGMENTS)):
+            if path.name not in named and OURS.fullmatch(path.name):
+                remove(path)
+
+    def _free_name(self) -> str:
+        numbers = [int(segment["name"]) for segment in self.manifest.segments]
+        return f"{max(numbers, default=-1) + 1:06d}"
+
+    def _path(self, name: str) -> Path:
+        return inside(self.folder, SEGMENTS, name)
+
+    def _folders(self, key: Field) -> dict[Path, int]:
+        """Folder of the field in each segment, with the segment's number of pairs."""
+        return {self._path(segment["name"]) / key: segment["pairs"] for segment in self.manifest.segments}
+
+    def _fields(self) -> tuple[Field, ...]:
+        return fields(create(self.manifest.retriever, kind="retriever").target)
+
+    def _dense(self) -> bool:
+        return self.manifest.retriever.split("(")[0] != "bm25"
+
+    def _trained(self, key: Field) -> Path:
+        return self.folder / f"{key}.trained.faiss"
+
+    def _probes_path(self, key: Field) -> Path:
+        return self.folder / f"{key}.probes.npy"
+
+    def _probes(self, key: Field) -> Floats:
+        return mapped(self._probes_path(key), np.float32, dimensions=2, hint=REBUILD)
+
+    def _exact(self, path: Path, pairs: int) -> Floats:
+        return mapped(path, np.float32, dimensions=2, rows=pairs, hint=REBUILD)
+
+
+def _holds_pairs(folder: Path) -> bool:
+    return (folder / MANIFEST).exists() and len(read_manifest(folder).segments) > 0

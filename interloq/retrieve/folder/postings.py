@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: Apache-2.0
+"""BM25 postings of one segment: the texts that contain each word, in memory-mapped arrays.
+
+score(q, d) = Σ_{w ∈ q} idf(w) · tf · (k1 + 1) / (tf + k1 · (1 − b + b · |d| / avgdl)),
+idf(w) = log(1 + (N − df + ½) / (df + ½)), with N, df and avgdl of the whole index, so that scores of segments agree.
+
+The part of a score that does not depend on the query (its impact) is stored for every posting, so a search only sums.
+It depends on avgdl, so it is computed again when pairs are added: one pass over the counts, no rebuild.
+
+Words are 64-bit hashes, so no vocabulary has to be loaded; the chance that any two of ten million words collide is
+about one in 400,000.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from interloq.data.files.arrays import mapped
+from interloq.data.files.durable import atomic_file
+from interloq.models.numba_threads import start_threads
+from interloq.retrieve.folder.folder_manifest import REBUILD, damaged
+from interloq.retrieve.retriever import NOTHING, Floats, Ids, Words
+from interloq.signature import fingerprint
+
+PARTS = {"terms": np.uint64, "starts": np.int64, "texts": np.uint32, "counts": np.uint16, "lengths": np.int32}
+
+
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """The texts that contain each term, and how often."""
+
+    terms: NDArray[np.uint64]  # sorted
+    starts: NDArray[np.int64]  # start of each term's postings, and the end of the last
+    texts: NDArray[np.uint32]  # unsigned, so that the inner loop needs no check for negative indices
+    counts: NDArray[np.uint16]
+    lengths: NDArray[np.int32]  # words per text
+
+    @classmethod
+    def of(cls, words: Words) -> Postings:
+        """The postings of these texts."""
+        owner = np.repeat(np.arange(len(words), dtype=np.uint32), np.diff(words.ends))
+        order = np.argsort(words.terms, kind="stable")
+        terms, starts = np.unique(words.terms[order], return_index=True)
+        counts = np.minimum(words.counts[order], np.iinfo(np.uint16).max).astype(np.uint16)
+        return cls(terms, np.append(starts, len(order)), owner[order], counts, words.lengths)
+
+    def save(self, folder: Path) -> None:
+        """Write them to a folder, one file per part."""
+        for part in PARTS:
+            np.save(folder / f"{part}.npy", getattr(self, part))
+
+    @classmethod
+    def open(cls, folder: Path) -> Postings:
+        """Open postings. Starts and ends are checked here, the numbers of texts only when visited."""
+        opened = cls(*(mapped(folder / f"{part}.npy", dtype, hint=REBUILD) for part, dtype in PARTS.items()))
+        starts, n = opened.starts, len(opened.texts)
+        if len(starts) != len(opened.terms) + 1 or len(opened.counts) != n:
+            raise damaged(folder, "its arrays do not match")
+        if (starts[0], starts[-1]) != (0, n) or np.any(starts[1:] < starts[:-1]):
+            raise damaged(folder / "starts.npy", "its numbers are not in order")
+        return opened
+
+    def find(self, terms: NDArray[np.uint64]) -> tuple[Ids, Ids]:
+        """Start and end of the postings of these terms; both 0 for unknown terms."""
+        place = np.searchsorted(self.terms, terms)
+        inside = np.minimum(place, max(len(self.terms) - 1, 0))
+        here = (self.terms[inside] == terms) if len(self.terms) else np.zeros(len(terms), dtype=bool)
+        starts = np.where(here, self.starts[inside], 0)
+        return starts, np.where(here, self.starts[inside + 1], 0) if len(self.terms) else starts
+
+
+@dataclass(frozen=True, slots=True)
+class PostingRanking:
+    """The constants of BM25 for a whole index."""
+
+    n: int
+    mean_length: float
+    k1: float
+    b: float
+
+    @property
+    def impacts_file(self) -> str:
+        """File name of the impacts, with a hash of the constants they were computed with."""
+        return f"impacts-{fingerprint(repr((self.k1, self.b, self.mean_length)))}.npy"
+
+    def idf(self, df: NDArray[Any]) -> NDArray[np.float64]:
+        """Inverse document frequency of terms from their document frequency."""
+        return np.asarray(np.log1p((self.n - df + 0.5) / (df + 0.5)))
+
+
+class PostingSegment:
+    """The postings of one segment, memory-mapped, and their impacts for one ranking."""
+
+    def __init__(self, folder: Path, ranking: PostingRanking) -> None:
+        self.folder, self.postings = folder, Postings.open(folder)
+        stored = folder / ranking.impacts_file
+        if stored.exists():
+            self.impacts = mapped(stored, np.float32, rows=len(self.postings.texts), hint=REBUILD)
+        else:  # adding pairs was interrupted
+            self.impacts = _impacts_of(folder, self.postings, ranking)
+
+
+def rank(folders: Iterable[Path], *, k1: float, b: float) -> PostingRanking:
+    """The constants for an index with these segments."""
+    folders = list(folders)
+    lengths = [mapped(folder / "lengths.npy", np.int32, hint=REBUILD) for folder in folders]
+    for folder, part in zip(folders, lengths, strict=True):
+        if part.min(initial=0) < 0:
+            raise damaged(folder / "lengths.npy", "a text cannot have a negative length")
+    n, total = sum(map(len, lengths)), sum(int(part.sum(dtype=np.int64)) for part in lengths)
+    return PostingRanking(n, total / n if total else math.inf, k1, b)
+
+
+def impacts(postings: Postings, ranking: PostingRanking) -> NDArray[np.float32]:
+    """The part of each posting's BM25 score that does not depend on idf."""
+    norms = ranking.k1 * (1 - ranking.b + ranking.b * postings.lengths / ranking.mean_length)
+    counts = postings.counts.astype(np.float32)
+    return np.asarray(counts / (counts + norms.astype(np.float32)[postings.texts]), dtype=np.float32)
+
+
+def _impacts_of(folder: Path, postings: Postings, ranking: PostingRanking) -> NDArray[np.float32]:
+    if postings.texts.max(initial=0) >= max(1, len(postings.lengths)):
+        raise damaged(folder / "texts.npy", f"it names text {postings.texts.max():,} of {len(postings.lengths):,}")
+    return impacts(postings, ranking)
+
+
+def store_impacts(folder: Path, ranking: PostingRanking) -> None:
+    """Compute and store impacts for all searches; remove those of other rankings."""
+    target = folder / ranking.impacts_file
+    if not target.exists():
+        with atomic_file(target) as file:
+            np.save(file, _impacts_of(folder, Postings.open(folder), ranking))
+    for path in folder.glob("impacts-*.npy"):
+        if path != target:
+            path.unlink()
+
+
+def search(segments: list[PostingSegment], queries: Words, ranking: PostingRanking, k: int) -> tuple[Ids, Floats]:
+    """The k best texts of each segment, as columns side by side; repeated words of a query count repeatedly."""
+    start_threads()
+    weights, found = _weights(segments, queries, ranking)
+    ids, scores, first = [], [], 0
+    for segment, (starts, stops) in zip(segments, found, strict=True):
+        n = len(segment.postings.lengths)
+        part_ids, part_scores, sound = _top(
+            segment.postings.texts, segment.impacts, n, starts, stops, weights, queries.ends, min(k, n)
+        )
+        if not sound.all():
+            raise damaged(segment.folder / "texts.npy", f"it names texts that do not exist: there are {n:,}")
+        ids.append(np.where(part_ids == NOTHING, NOTHING, part_ids + first))
+        scores.append(part_scores)
+        first += n
+    return np.concatenate(ids, axis=1), np.concatenate(scores, axis=1)
+
+
+def score(segments: list[PostingSegment], queries: Words, ranking: PostingRanking, ids: Ids) -> Floats:
+    """The scores of given texts."""
+    start_threads()
+    weights, found = _weights(segments, queries, ranking)
+    scores = np.zeros(ids.shape, dtype=np.float32)
+    first = 0
+    for segment, (starts, stops) in zip(segments, found, strict=True):
+        last = first + len(segment.postings.lengths)
+        inside = np.where((ids >= first) & (ids < last), ids - first, NOTHING)
+        _score_given(segment.postings.texts, segment.impacts, starts, stops, weights, queries.ends, inside, scores)
+        first = last
+    return scores
+
+
+def _weights(
+    segments: list[PostingSegment], queries: Words, ranking: PostingRanking
+) -> tuple[NDArray[np.float32], list[tuple[Ids, Ids]]]:
+    found = [segment.postings.find(queries.terms) for segment in segments]
+    df = sum((stops - starts for starts, stops in found), start=np.zeros(len(queries.terms), dtype=np.int64))
+    return (ranking.idf(df) * queries.counts * (ranking.k1 + 1)).astype(np.float32), found
+
+
+@numba.njit(parallel=True, cache=True)
+def _top(texts, impacts, n_texts, starts, stops, weights, ends, k):  # type: ignore[no-untyped-def]
+    """Add up impacts word by word, then keep the k best."""
+    n_queries = len(ends) - 1
+    best_ids = np.full((n_queries, k), -1, dtype=np.int64)
+    best_scores = np.full((n_queries, k), -np.inf, dtype=np.float32)
+    sound = np.ones(n_queries, dtype=np.bool_)
+    for query in numba.prange(n_queries):
+        scores = np.zeros(n_texts, dtype=np.float32)
+        for term in range(ends[query], ends[query + 1]):
+            weight = weights[term]
+            holders = texts[starts[term] : stops[term]]
+            gains = impacts[starts[term] : stops[term]]
+            largest = np.uint32(0)
+            for i in range(len(holders)):  # a pass of its own is cheaper than a check at every sum
+                largest = max(largest, holders[i])
+            if largest >= n_texts and len(holders):
+                sound[query] = False
+                continue
+            for i in range(len(holders)):
+                scores[holders[i]] += weight * gains[i]
+        _keep_best(scores, best_ids[query], best_scores[query])
+    return best_ids, best_scores, sound
+
+
+@numba.njit(cache=True)
+def _keep_best(scores, ids, values):  # type: ignore[no-untyped-def]
+    """Fill a heap with the worst score on top; of equal scores the earlier text is kept."""
+    k, filled = len(ids), 0
+    bar = np.float32(0)  # scores must exceed it
+    for text in range(len(scores)):
+        score = scores[text]
+        if score <= bar:
+            continue
+        if filled < k:
+            place = filled
+            filled += 1
+            while place > 0 and score <= values[(place - 1) // 2]:
+                values[place], ids[place] = values[(place - 1) // 2], ids[(place - 1) // 2]
+                place = (place - 1) // 2
+        else:
+            place = 0
+            while 2 * place + 1 < k:
+                child = 2 * place + 1
+                other = child + 1
+                if other < k and (
+                    values[other] < values[child] or (values[other] == values[child] and ids[other] > ids[child])
+                ):
+                    child = other
+                if values[child] >= score:
+                    break
+                values[place], ids[place] = values[child], ids[child]
+                place = child
+        values[place], ids[place] = score, text
+        if filled == k:
+            bar = values[0]
+
+
+@numba.njit(parallel=True, cache=True)
+def _score_given(texts, impacts, starts, stops, weights, ends, ids, scores):  # type: ignore[no-untyped-def]
+    """Look up each text among the postings of each word, which are sorted by text."""
+    for query in numba.prange(ids.shape[0]):
+        for column in range(ids.shape[1]):
+            text = ids[query, column]
+            if text < 0:
+                continue
+            for term in range(ends[query], ends[query + 1]):
+                low, high = starts[term], stops[term]
+                while low < high:
+                    middle = (low + high) // 2
+                    if texts[middle] < text:
+                        low = middle + 1
+                    else:
+                        high = middle
+                if low < stops[term] and texts[low] == text:
+                    scores[query, column] += weights[term] * impacts[low]

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Vectors of one segment, memory-mapped: exact in a small index, faiss inverted lists of 8-bit codes in a large one.
+
+All segments of an index share one trained faiss index (centroids and the range of codes), so a query is compared with
+the centroids once, and the same lists are searched in every segment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+import faiss
+import numpy as np
+
+from interloq.data.files.arrays import mapped, small_arrays
+from interloq.data.files.durable import atomic_path
+from interloq.data.files.write_errors import writing
+from interloq.retrieve.folder.folder_manifest import REBUILD, damaged
+from interloq.retrieve.retriever import NOTHING, Floats, Ids, best
+from interloq.retrieve.sweep import Sweep, worthwhile
+
+EXACT, LISTS, TRUTH = "exact.npy", "lists.faiss", "truth.npz"
+ITERATIONS = 10
+TRUTH_BYTES = 2**22
+POINTS_PER_LIST = 64  # training points per centroid; more would take longer and change little
+
+
+def train(vectors: Floats, n_lists: int) -> Any:
+    """Train centroids and code ranges on a sample of vectors."""
+    dimensions = vectors.shape[1]
+    index = faiss.IndexIVFScalarQuantizer(
+        faiss.IndexFlatIP(dimensions),
+        dimensions,
+        n_lists,
+        faiss.ScalarQuantizer.QT_8bit,
+        faiss.METRIC_INNER_PRODUCT,
+    )
+    index.cp.niter, index.cp.max_points_per_centroid, index.cp.min_points_per_centroid = ITERATIONS, POINTS_PER_LIST, 1
+    index.train(vectors)
+    return index
+
+
+def write_trained(path: Path, trained: Any) -> None:
+    """Write trained lists atomically."""
+    with atomic_path(path, RuntimeError) as part:
+        _write(trained, part)
+
+
+def write_exact(folder: Path, vectors: Floats) -> None:
+    """Write the vectors of a segment without compression."""
+    np.save(folder / EXACT, vectors)
+
+
+def write_lists(folder: Path, trained: Path, vectors: Floats) -> None:
+    """Write the vectors of a segment as codes in inverted lists."""
+    index = _read(trained)
+    index.add(vectors)
+    with writing(folder, RuntimeError):
+        _write(index, folder / LISTS)
+
+
+def _write(index: Any, path: Path) -> None:
+    """Write and open the file: faiss does not report if the disk was too full for the last bytes."""
+    faiss.write_index(index, str(path))
+    faiss.read_index(str(path), faiss.IO_FLAG_MMAP)
+
+
+def _read(path: Path, flags: int = 0) -> Any:
+    try:
+        index = faiss.read_index(str(path), flags)
+    except (RuntimeError, MemoryError) as error:
+        raise damaged(path, str(error).splitlines()[0]) from error
+    if not _consistent(index):
+        raise damaged(path, "its parts do not match")
+    return index
+
+
+def _consistent(index: Any) -> bool:
+    return (
+        isinstance(index, faiss.IndexIVFScalarQuantizer)
+        and index.is_trained
+        and index.metric_type == faiss.METRIC_INNER_PRODUCT
+        and index.sq.qtype == faiss.ScalarQuantizer.QT_8bit
+        and 0 < index.d == index.code_size == index.sq.d == index.quantizer.d == index.invlists.code_size
+        and index.sq.trained.size() == 2 * index.d
+        and 0 < index.nlist == index.invlists.nlist == index.quantizer.ntotal
+        and index.ntotal == index.invlists.compute_ntotal()
+    )
+
+
+class VectorSegment:
+    """The `n` vectors of one segment, memory-mapped."""
+
+    def __init__(self, folder: Path, n: int) -> None:
+        self.folder, self.n = folder, n
+        self.exact: Floats | None = None
+        self.lists: Any = None
+        if (folder / EXACT).exists():
+            self.exact = mapped(folder / EXACT, np.float32, dimensions=2, rows=n, hint=REBUILD)
+            self.shape = (self.exact.shape[1], 0)
+        else:
+            self.lists = _read(folder / LISTS, faiss.IO_FLAG_MMAP)
+            self.shape = (self.lists.d, self.lists.nlist)
+            if self.lists.ntotal != n:
+                raise damaged(folder / LISTS, f"{self.lists.ntotal:,} vectors, not {n:,}")
+
+    def vectors(self, ids: Ids) -> Floats:
+        """Stored vectors by position; codes are decoded."""
+        if self.exact is not None:
+            return np.asarray(self.exact[ids])
+        try:
+            if self.lists.direct_map.type == faiss.DirectMap.NoMap:
+                self.lists.make_direct_map()
+            return np.asarray(self.lists.reconstruct_batch(ids))
+        except RuntimeError as error:
+            raise damaged(self.folder / LISTS, str(error).splitlines()[0]) from error
+
+
+def open_segments(folders: Mapping[Path, int]) -> list[VectorSegment]:
+    """Open the segments of an index (folder → number of vectors) and check that their shapes agree."""
+    segments = [VectorSegment(folder, n) for folder, n in folders.items()]
+    dimensions = {segment.shape[0] for segment in segments}
+    listed = {segment.shape for segment in segments if segment.lists is not None}
+    if len(dimensions) > 1 or len(listed) > 1:
+        raise damaged(segments[0].folder, f"its segments have vectors of different shapes: {sorted(dimensions)}")
+    return segments
+
+
+def nearest(segments: list[VectorSegment], queries: Floats, k: int, n_probe: int) -> tuple[Ids, Floats]:
+    """The k nearest of each segment, or of segments searched together, as columns side by side."""
+    queries = np.ascontiguousarray(queries, dtype=np.float32)
+    _check_dimensions(segments, queries)
+    firsts = [0, *accumulate(segment.n for segment in segments)]
+    parts, listed = [], []
+    for segment, first in zip(segments, firsts, strict=False):
+        if segment.exact is None:
+            listed.append((segment.lists, first))
+        else:
+            values, ids = faiss.knn(queries, np.asarray(segment.exact), k, metric=faiss.METRIC_INNER_PRODUCT)
+            parts.append(_with_offset(values, ids, first))
+    if listed:
+        parts += _search_lists(listed, queries, k, n_probe)
+    return np.concatenate([ids for ids, _ in parts], axis=1), np.concatenate([values for _, values in parts], axis=1)
+
+
+def _check_dimensions(segments: list[VectorSegment], queries: Floats) -> None:
+    if segments and segments[0].shape[0] != queries.shape[1]:
+        raise damaged(segments[0].folder, f"vectors of {segments[0].shape[0]} dimensions, not {queries.shape[1]}")
+
+
+def _search_lists(listed: list[tuple[Any, int]], queries: Floats, k: int, n_probe: int) -> list[tuple[Ids, Floats]]:
+    """The nearest vectors in the lists that each query visits."""
+    trained = listed[0][0]
+    n_probe = min(n_probe, trained.nlist)
+    products, lists = trained.quantizer.search(queries, n_probe)
+    if worthwhile(len(queries), n_probe, trained.nlist):
+        indexes, firsts = zip(*listed, strict=True)
+        return [Sweep(indexes, firsts).nearest(queries, k, lists, products)]
+    parts = []
+    for index, first in listed:
+        index.nprobe = n_probe
+        values, ids = index.search_preassigned(queries, k, lists, products)
+        parts.append(_with_offset(values, ids, first))
+    return parts
+
+
+def _with_offset(scores: Floats, ids: Ids, first: int) -> tuple[Ids, Floats]:
+    empty = ids < 0
+    return np.where(empty, NOTHING, ids + first), np.where(empty, -np.inf, scores).astype(np.float32)
+
+
+def scores(segments: list[VectorSegment], queries: Floats, ids: Ids) -> Floats:
+    """Inner products of each query with given vectors; -inf for ids that do not exist."""
+    _check_dimensions(segments, queries)
+    values = np.full(ids.shape, -np.inf, dtype=np.float32)
+    first = 0
+    for segment in segments:
+        rows, columns = np.nonzero((ids >= first) & (ids < first + segment.n))
+        if len(rows):
+            vectors = segment.vectors(ids[rows, columns] - first)
+            values[rows, columns] = np.einsum("ij,ij->i", queries[rows], vectors)
+        first += segment.n
+    return values
+
+
+# ---- measuring recall ------------------------------------------------------------------------------------------------
+
+
+def write_truth(folder: Path, probes: Floats, vectors: Floats, k: int) -> None:
+    """Write the true neighbours of the probes among one segment's vectors, found before these are coded."""
+    values, ids = faiss.knn(probes, vectors, k, metric=faiss.METRIC_INNER_PRODUCT)
+    np.savez(folder / TRUTH, ids=ids, scores=values, n=len(vectors))
+
+
+def read_truth(folders: Mapping[Path, int], probes: int) -> Ids:
+    """The true neighbours of the probes among all segments (folder → number of vectors)."""
+    ids, values, first = [], [], 0
+    for folder, n in folders.items():
+        path = folder / TRUTH
+        found, scores, count = small_arrays(path, "ids", "scores", "n", limit=TRUTH_BYTES, hint=REBUILD)
+        if found.shape != scores.shape or found.ndim != 2 or len(found) != probes or count != n:
+            raise damaged(path, "it belongs to other vectors")
+        if found.dtype != np.int64 or scores.dtype != np.float32 or found.max(initial=-1) >= n:
+            raise damaged(path, "it names vectors that do not exist")
+        ids.append(np.where(found < 0, NOTHING, found + first))
+        values.append(scores)
+        first += n
+    return best(np.concatenate(ids, axis=1), np.concatenate(values, axis=1), ids[0].shape[1])[0]

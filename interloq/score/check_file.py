@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Check a file of records: its kind and counts, and what metrics cannot handle in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from interloq.data.progress import Progress, counted, silent
+from interloq.data.records.convert_file import kind_held
+from interloq.data.records.jsonl import Rejected, read
+from interloq.data.records.raters import RaterRanges
+from interloq.data.records.summary import RecordSummary
+from interloq.records import Note, Rating, Sample
+from interloq.score.checks import Checks
+from interloq.score.parse_metrics import choose
+from interloq.trust import Trust
+
+
+def check_file(
+    path: str | Path,
+    *,
+    metrics: Sequence[str] = (),
+    kind: str | None = None,
+    trust: Trust = None,
+    strict: bool = False,
+    on_reject: Callable[[Rejected], None] | None = None,
+    columns: Mapping[str, str] | None = None,
+    progress: Progress = silent,
+) -> tuple[dict[str, Any], list[Note]]:
+    """Return kind and counts of a file's records, and notes on its samples and on what these metrics cannot score.
+
+    `kind` is found in the file unless it is given. `trust` allows what `choose` does. Bad lines and `columns` are
+    handled as in `interloq.read`.
+    """
+    chosen, _ = choose(metrics, trust=trust)
+    kind, summary, raters = kind or kind_held(path), RecordSummary(), RaterRanges()
+    checks = Checks([choice.metric for choice in chosen])
+    records = read(path, kind=kind, strict=strict, on_reject=on_reject, columns=columns)
+    with progress("reading", None) as step:
+        for record in summary.watch(counted(records, step)):
+            if isinstance(record, Sample):
+                checks.add((record,))
+            if isinstance(record, Rating):
+                raters.add([record])
+            else:
+                raters.add(getattr(record, "ratings", ()))
+    rater_notes = [Note("raters", text, 0, summary.records) for text in raters.notes()]
+    return {"kind": kind, **summary.facts()}, [*checks.notes(), *rater_notes]

@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Score samples with metrics: values, bootstrap intervals, and unscored samples with reasons."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain, pairwise
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interloq.data.batched import batched
+from interloq.data.records.columns import Rows, as_samples
+from interloq.data.records.dialogue_names import DialogueFinder
+from interloq.errors import InputError, RejectedWarning, count
+from interloq.metrics.function import remember
+from interloq.metrics.metric import Array, FittedMetric, Metric, SetMetric, details, judges_dialogues
+from interloq.records import NO_SYSTEM, BySample, Key, Note, Result, Sample, format_key
+from interloq.registry import create, name_of, title
+from interloq.score.checks import Checks
+from interloq.score.sample_fingerprint import SampleFingerprint, SamplePrints
+from interloq.score.transposed import LayoutCheck
+from interloq.signature import Signature, runs_network, signature
+from interloq.statistics.resampling import bootstrap_counts, half_counts, half_interval, percentile_interval
+from interloq.unicode_form import FORM
+
+CHUNK = 4096  # samples scored at a time: bounds memory, never changes a result
+NETWORK_CHUNK = 256  # samples that a network scores between two reports of progress
+T = TypeVar("T")
+
+
+def evaluate(metric: Metric | str, samples: Rows, *, n_bootstrap: int = 1000, seed: int = 0) -> Result:
+    """Score samples, dicts or a data frame with one metric; `n_bootstrap` resamples give the 95 % interval."""
+    return evaluate_all([metric], samples, n_bootstrap=n_bootstrap, seed=seed)[0][""]
+
+
+def evaluate_all(
+    metrics: Sequence[Metric | str],
+    samples: Rows,
+    *,
+    n_bootstrap: int = 1000,
+    seed: int = 0,
+    by_system: bool = False,
+    progress: Callable[[int], None] | None = None,
+    unscorable: Callable[[Sequence[Sample]], Sequence[str]] | None = None,
+) -> list[dict[str, Result]]:
+    """Score samples with several metrics in one pass; return each metric's results by system, `""` for all samples.
+
+    Samples without a system are `(none)` if others have one. `unscorable` gives further reasons to leave samples
+    unscored, "" for the others.
+    """
+    if n_bootstrap < 0:
+        raise InputError(f"n_bootstrap must not be negative, got {n_bootstrap}")
+    built: list[Any] = [create(metric, kind="metric") if isinstance(metric, str) else metric for metric in metrics]
+    samples = as_samples(samples)
+    if any(isinstance(metric, FittedMetric | SetMetric) for metric in built):
+        samples = list(samples)
+        for i, metric in enumerate(built):
+            if isinstance(metric, FittedMetric):
+                built[i] = metric.fit(samples)
+    scoring = _Scoring(built, samples, progress, unscorable, by_system=by_system)
+    systems = [""]
+    if by_system:
+        systems += scoring.systems()
+    results = []
+    for i in range(len(built)):
+        by_name = {system: scoring.result(i, system, n_bootstrap, seed) for system in systems}
+        results.append(by_name)
+    return results
+
+
+def evaluate_by_unit(metrics: Sequence[Metric], evaluate: Callable[[Sequence[Metric], bool], Sequence[T]]) -> list[T]:
+    """Return results of `evaluate(some metrics, whole)` in the order of the metrics.
+
+    `whole` says whether these metrics score whole dialogues rather than single replies.
+    """
+    metrics_by_unit: dict[bool, list[Metric]] = {}
+    for metric in metrics:
+        metrics_by_unit.setdefault(judges_dialogues(metric), []).append(metric)
+    results = {whole: iter(evaluate(some, whole)) for whole, some in metrics_by_unit.items()}
+    return [next(results[judges_dialogues(metric)]) for metric in metrics]
+
+
+class _Scoring:
+    """Rows of all metrics, sorted by id and system, so that no result depends on the order of the input."""
+
+    def __init__(
+        self,
+        metrics: Sequence[Any],
+        samples: Iterable[Sample],
+        progress: Callable[[int], None] | None,
+        unscorable: Callable[[Sequence[Sample]], Sequence[str]] | None,
+        *,
+        by_system: bool,
+    ) -> None:
+        self.metrics = metrics
+        self.samples: list[Sample] | None = None  # only if all were given at once
+        if isinstance(samples, list):
+            self.samples = samples
+        for metric in metrics:
+            remember(metric)
+        self.ids: list[str] = []
+        self.system_of: list[str] = []
+        self.fingerprint, self.prints = SampleFingerprint(), SamplePrints()
+        layout, checks = LayoutCheck(), Checks(metrics)
+        self.reasons: list[dict[Key, str]] = [{} for _ in metrics]
+        rows: list[list[Array]] = [[] for _ in metrics]
+        finder = DialogueFinder()
+        for chunk in batched(samples, CHUNK):
+            self.ids += [sample.id for sample in chunk]
+            self.system_of += [sys.intern(sample.system) for sample in chunk]
+            self.fingerprint.add(chunk)
+            self.prints.add(chunk)
+            finder.add(chunk)
+            layout.add(chunk)
+            checks.add(chunk)
+            chunk_reasons = unscorable(chunk) if unscorable else [""] * len(chunk)
+            self._score(chunk, chunk_reasons, rows, progress or (lambda _: None))
+        layout.finish()
+        for metric, reasons in zip(metrics, self.reasons, strict=True):
+            _warn_of_failures(metric, reasons, len(self.ids))
+        self.dialogues: dict[Key, str] = {}
+        for id, system, dialogue in zip(self.ids, self.system_of, finder.names(), strict=True):
+            if dialogue:
+                self.dialogues[id, system] = dialogue
+        self.notes: list[tuple[Note, ...]] = []
+        for i in range(len(metrics)):
+            notes = (*checks.of_data(), *checks.of_metric(i))
+            self.notes.append((*checks.of_systems(i), *notes) if by_system else notes)
+        self._sort([np.concatenate(parts or [m.stats([])]) for m, parts in zip(metrics, rows, strict=True)])
+
+    def _score(
+        self, chunk: list[Sample], reasons: Sequence[str], rows: list[list[Array]], progress: Callable[[int], None]
+    ) -> None:
+        """Add the rows of a chunk. Networks score parts of it, so that progress shows within minutes, not hours."""
+        networks: dict[int, list[Array]] = {}
+        for i, metric in enumerate(self.metrics):
+            if runs_network(metric):
+                networks[i] = []
+            else:
+                rows[i].append(_score_chunk(metric, chunk, reasons, self.reasons[i]))
+        if not networks:
+            progress(len(chunk))
+            return
+        # samples with the same context, and usually the same references, stay together: networks read each text once
+        order = sorted(range(len(chunk)), key=lambda place: [turn.text for turn in chunk[place].context])
+        for places in batched(order, NETWORK_CHUNK):
+            part = [chunk[place] for place in places]
+            part_reasons = [reasons[place] for place in places]
+            for i, parts in networks.items():
+                parts.append(_score_chunk(self.metrics[i], part, part_reasons, self.reasons[i]))
+            progress(len(places))
+        for i, parts in networks.items():
+            rows[i].append(np.concatenate(parts)[np.argsort(order)])
+
+    def _sort(self, rows: list[Array]) -> None:
+        order = sorted(range(len(self.ids)), key=lambda i: (self.ids[i], self.system_of[i]))
+        self.ids = [self.ids[i] for i in order]
+        self.system_of = [self.system_of[i] for i in order]
+        for first, second in pairwise(zip(self.ids, self.system_of, strict=True)):
+            if first == second:
+                raise InputError(
+                    f"duplicate sample {format_key(first)}", hint="give every sample of a system its own id"
+                )
+        self.rows = [part[order] for part in rows]
+        self.prints = self.prints.select(order)
+        if self.samples is not None:
+            self.samples = [self.samples[i] for i in order]
+
+    def systems(self) -> list[str]:
+        """Return the names of systems; samples without one are a separate group if others have one."""
+        systems = set(self.system_of)
+        if "" not in systems:
+            return sorted(systems)
+        if NO_SYSTEM in systems:
+            raise InputError(
+                f"a system is called {NO_SYSTEM!r}, but other samples have no system", hint="rename the system"
+            )
+        named = sorted(systems - {""})
+        return [*named, NO_SYSTEM] if named else []
+
+    def result(self, i: int, system: str, n_bootstrap: int, seed: int) -> Result:
+        """Return the result of metric `i` for a system, or for all samples if `system` is empty."""
+        metric, mask = self.metrics[i], self._mask(system)
+        rows, places = self.rows[i][mask], np.flatnonzero(mask)
+        ids = [self.ids[j] for j in places]
+        systems = [self.system_of[j] for j in places]
+        scored = ~np.isnan(rows).any(axis=1)
+        samples: list[Sample] = []
+        if self.samples is not None:
+            samples = [self.samples[j] for j in places[scored]]
+        values = np.full(len(ids), np.nan)
+        values[scored] = metric.value(rows[scored])
+        keys = list(zip(ids, systems, strict=True))
+        dialogues = [self.dialogues.get(keys[j]) or j for j in np.flatnonzero(scored).tolist()]
+        value, ci = _bootstrap(metric, rows[scored], samples, dialogues, n_bootstrap, seed)
+        notes, prints = self.notes[i], self.prints
+        if system:
+            notes = tuple(note for note in notes if not set(systems).isdisjoint(dict(note.by_system)))
+            prints = prints.select(places)
+        else:
+            notes = (*notes, *_remarks(metric, rows[scored]))
+        return Result(
+            metric=title(metric),
+            value=value,
+            ci=ci,
+            n=int(scored.sum()),
+            unscored=len(ids) - int(scored.sum()),
+            signature=self._signature(metric, n_bootstrap, seed),
+            by_sample=BySample(ids, systems, values),
+            reasons={key: self.reasons[i][key] for key in keys if key in self.reasons[i]},
+            dialogues=self.dialogues,
+            prints=prints,
+            details=details(metric, rows[scored].sum(axis=0)) if scored.any() else {},
+            notes=notes,
+        )
+
+    def _mask(self, system: str) -> NDArray[np.bool_]:
+        if not system:
+            return np.ones(len(self.ids), dtype=bool)
+        if system == NO_SYSTEM and NO_SYSTEM not in self.system_of:
+            system = ""
+        return np.array([name == system for name in self.system_of], dtype=bool)
+
+    def _signature(self, metric: Any, n_bootstrap: int, seed: int) -> Signature:
+        facts: dict[str, object] = {"references": self.fingerprint.references(), "samples": self.fingerprint}
+        facts["unicode"] = "" if self.fingerprint.is_ascii else FORM
+        if isinstance(metric, FittedMetric):
+            facts["fitted"] = metric.fitted()
+        if n_bootstrap:
+            facts |= {"resamples": n_bootstrap, "seed": seed}
+            if self.dialogues:
+                facts["dialogues"] = len(set(self.dialogues.values()))
+        return signature(metric, **facts)
+
+
+def _score_chunk(metric: Any, chunk: Sequence[Sample], chunk_reasons: Sequence[str], reasons: dict[Key, str]) -> Array:
+    """Return one row per sample, NaN for unscored ones, and add why they are unscored to `reasons`."""
+    scorable = []
+    for i, sample in enumerate(chunk):
+        if why := metric.unscorable(sample) or chunk_reasons[i]:
+            reasons[sample.key] = why
+        else:
+            scorable.append(i)
+    samples = [chunk[i] for i in scorable]
+    stats = metric.stats(samples)
+    failed = np.isnan(stats).any(axis=1)
+    if failed.any() and hasattr(metric, "failures"):
+        for i, why in enumerate(metric.failures(samples)):
+            if why:
+                reasons[samples[i].key] = why
+                failed[i] = False
+    if failed.any():
+        first = samples[int(failed.argmax())]
+        raise InputError(f"{name_of(metric)} left {format_key(first.key)} unscored without a reason")
+    rows = np.full((len(chunk), stats.shape[1]), np.nan)
+    rows[scorable] = stats
+    return rows
+
+
+def _warn_of_failures(metric: Any, reasons: Mapping[Key, str], n: int) -> None:
+    """Warn of samples that are unscored because the metric failed on them; the command line then exits with 1."""
+    if not hasattr(metric, "failure"):
+        return
+    failures = [(key, why) for key, reason in reasons.items() if (why := metric.failure(reason))]
+    if failures:
+        key, why = failures[0]
+        failed = f"{name_of(metric)} failed on {len(failures):,} of {count(n, 'sample')}"
+        warnings.warn(f"{failed}, first on {format_key(key)}: {why}", RejectedWarning, stacklevel=5)
+
+
+def _remarks(metric: Any, rows: Array) -> tuple[Note, ...]:
+    """Return a note on how far to trust the scores, if the metric has one."""
+    if not len(rows) or not hasattr(metric, "remark"):
+        return ()
+    name = title(metric)
+    return (Note("judge", f"{name}: {metric.remark(rows.sum(axis=0))}", len(rows), len(rows), metric=name),)
+
+
+def _bootstrap(
+    metric: Any, rows: Array, samples: Sequence[Sample], dialogues: Sequence[str | int], n_bootstrap: int, seed: int
+) -> tuple[float, tuple[float, float] | None]:
+    """Return the value of the whole set and its interval from resamples of dialogues.
+
+    Without scored samples they are NaN and None. The interval of replies in a single dialogue is unknown too.
+    """
+    if not len(rows):
+        return float("nan"), None
+    if isinstance(metric, SetMetric):
+        return _jackknife(metric, samples, n_bootstrap, seed)
+    value = float(metric.value(rows.sum(axis=0)))
+    number = {name: i for i, name in enumerate(dict.fromkeys(dialogues))}
+    if not n_bootstrap or len(number) < min(2, len(rows)):
+        return value, None
+    sums = np.zeros((len(number), rows.shape[1]))
+    np.add.at(sums, [number[name] for name in dialogues], rows)
+    resampled = [metric.value(counts @ sums) for counts in bootstrap_counts(len(sums), n_bootstrap, seed)]
+    return value, percentile_interval(np.concatenate(resampled))
+
+
+def _jackknife(
+    metric: SetMetric, samples: Sequence[Sample], n_bootstrap: int, seed: int
+) -> tuple[float, tuple[float, float] | None]:
+    """Return the value and interval of a metric whose rows cannot be summed.
+
+    A resample that repeats samples has fewer distinct n-grams than a new set would. So halves of the set are drawn
+    without replacement (the delete-half jackknife): they vary around their mean as whole sets do around theirs.
+    """
+    n, once = len(samples), np.ones((1, len(samples)), dtype=np.int64)
+    values = metric.value_of_set(samples, chain([once], half_counts(n, n_bootstrap, seed)))
+    return float(values[0]), half_interval(values, n) if n_bootstrap else None

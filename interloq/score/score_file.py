@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Score a file of samples or dialogues; write a file of scores with results and notes in its header.
+
+The calls of a run:
+
+1. read: `_read_records` gives the samples of the file, `SampleSelection` filters them, and `choose` builds the metrics,
+   or `default_metrics` if none is named.
+2. extend: a pipeline such as vbleu finds further references of each sample in its index (`Pipeline.fit`, which is
+   called by `evaluate_all` before any sample is scored).
+3. rate: the pipeline's rater weighs the references; `weak_references` finds samples whose references are unreliable.
+4. score: `evaluate_all` scores the samples in chunks and computes values and intervals; `write` stores them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from interloq.data.files.overwriting import refuse_overwriting
+from interloq.data.progress import Progress, silent
+from interloq.data.records.convert_file import kind_held
+from interloq.data.records.jsonl import Rejected, header, read, to_json, write
+from interloq.errors import InputError
+from interloq.metrics.metric import Metric, judges_dialogues
+from interloq.metrics.metric_names import about_sets
+from interloq.play.samples import carried, whole_dialogues
+from interloq.play.samples import samples as utterances
+from interloq.records import Dialogue, Note, Result, Sample, Score
+from interloq.score.default_metrics import default_metrics, next_steps
+from interloq.score.evaluate import evaluate_all, evaluate_by_unit
+from interloq.score.parse_metrics import Chosen, choose, spec_files
+from interloq.score.selection import SampleSelection
+from interloq.servers.spending import spending
+from interloq.trust import Trust
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """Results by metric and system (`""` is all samples), and notes on them."""
+
+    results: Sequence[Mapping[str, Result]]
+    notes: Sequence[Note]
+    repeated: Sequence[str] = ()  # notes on metrics that were given twice
+    left_out: Sequence[str] = ()  # if no metric was given: metrics that could not be used, and why
+    failed: int = 0  # requests of LLM judges without an answer that can be used
+    next_steps: Sequence[str] = ()  # if no metric was given: what can be done with the samples, and how
+
+    def facts(self) -> dict[str, Any]:
+        """Return results without their samples, and notes, as in headers and JSON."""
+        results = []
+        for by_system in self.results:
+            results += [_summary(system, result) for system, result in by_system.items()]
+        return {"results": results, "notes": [asdict(note) for note in self.notes]}
+
+    def advice(self) -> dict[str, Any]:
+        """Return what was left out, and what to do next, if no metric was given."""
+        return {"left_out": list(self.left_out), "next_steps": list(self.next_steps)}
+
+    def scores(self) -> Iterator[Score]:
+        """Yield scores, metric by metric; each has its system."""
+        for by_system in self.results:
+            yield from by_system[""].scores()
+
+
+def score_file(
+    samples: str | Path,
+    metrics: Sequence[str | Metric] = (),
+    output: str | Path | None = None,
+    *,
+    n_bootstrap: int = 1000,
+    seed: int = 0,
+    drop_own_replies: bool = False,
+    without: Sequence[str] = (),
+    reliability: str | Path | None = None,
+    min_reliability: float | None = None,
+    trust: Trust = None,
+    strict: bool = False,
+    on_reject: Callable[[Rejected], None] | None = None,
+    columns: Mapping[str, str] | None = None,
+    progress: Progress = silent,
+    max_calls: int | None = None,
+    max_cost: float | None = None,
+    announce: Callable[[str], None] | None = None,
+    call_log: str | Path | None = None,
+) -> Scored:
+    """Score the samples of a file with metrics or their specs (`LABEL=SPEC` for a label), by default all they allow.
+
+    Of a file of dialogues, each utterance of their systems is a sample, as by `interloq play samples`; metrics of whole
+    dialogues score each dialogue. One score per sample and metric is written to `output`, if given. `without` lists
+    systems to exclude; `drop_own_replies` removes the judged reply from its own references. Samples whose references
+    have a reliability below `min_reliability`, predicted by the network in the folder `reliability`, are left unscored.
+    `trust` allows what `choose` does. `-` is standard input or output.
+    Bad lines and `columns` are handled as in `interloq.read`. `max_calls` and `max_cost` limit the requests of LLM
+    judges to servers, `announce` gets an estimate before they are sent, and each is appended to the file `call_log`.
+    """
+    refuse_overwriting([path for path in (output, call_log) if path], [samples, *spec_files(metrics)])
+    selection = SampleSelection(drop_own_replies=drop_own_replies, without=without)
+    replies, dialogues = _read_records(samples, strict=strict, on_reject=on_reject, columns=columns)
+    records, metrics, advice = _choose_default(selection.samples(replies), metrics, str(samples))
+    chosen, repeated = choose(metrics, trust=trust)
+    built = [choice.metric for choice in chosen]
+    weak = _load_reliability(reliability, min_reliability, built)
+    limits = spending(max_calls=max_calls, max_cost=max_cost, announce=announce, log=call_log)
+    units = _units(records, dialogues, built, without)
+    with progress("scoring", None) as step, limits as spent:
+        evaluate = partial(evaluate_all, n_bootstrap=n_bootstrap, seed=seed, by_system=True, progress=step)
+        evaluated = evaluate_by_unit(built, lambda some, whole: evaluate(some, units[whole], unscorable=weak.reasons))
+    results = _sign_results(chosen, evaluated, {**selection.facts(), **weak.facts})
+    notes = [*weak.notes, *selection.notes()]
+    notes += dict.fromkeys(chain.from_iterable(by_system[""].notes for by_system in results))
+    if cost := spent.summary():
+        notes.append(Note("cost", cost, 0, 0))
+    scored = Scored(results, notes, repeated, failed=spent.failed, **advice)
+    if output:
+        write(output, scored.scores(), kind="scores", **scored.facts(), **_origin(samples))
+    return scored
+
+
+def _read_records(
+    path: str | Path,
+    *,
+    strict: bool,
+    on_reject: Callable[[Rejected], None] | None,
+    columns: Mapping[str, str] | None,
+) -> tuple[Iterable[Sample], list[Dialogue]]:
+    """Return the samples of a file, and its dialogues if it has any."""
+    kind = "dialogues" if kind_held(path) == "dialogues" else "samples"
+    records = read(path, kind=kind, strict=strict, on_reject=on_reject, columns=columns)
+    if kind == "samples":
+        return records, []
+    dialogues = list(records)
+    return utterances(dialogues), dialogues
+
+
+def _units(
+    replies: Iterable[Sample], dialogues: Sequence[Dialogue], metrics: Sequence[Metric], without: Sequence[str]
+) -> dict[bool, Iterable[Sample]]:
+    """Return what metrics of replies (False) and of whole dialogues (True) score; the same if there are only samples.
+
+    Samples are listed only if both kinds of metrics may read them; otherwise they are read once, as a stream.
+    """
+    if dialogues:
+        return {False: replies, True: SampleSelection(without=without).samples(whole_dialogues(dialogues))}
+    if any(map(judges_dialogues, metrics)):
+        replies = list(replies)
+    return {False: replies, True: replies}
+
+
+def _sign_results(
+    chosen: Sequence[Chosen], evaluated: Sequence[Mapping[str, Result]], facts: Mapping[str, str]
+) -> list[dict[str, Result]]:
+    """Return results under the metrics' names, with the selection of samples in their signatures."""
+    results = []
+    for choice, by_system in zip(chosen, evaluated, strict=True):
+        signed = {}
+        for system, result in by_system.items():
+            signature = result.signature.with_parts(facts)
+            signed[system] = replace(result, signature=signature, metric=choice.name)
+        results.append(signed)
+    return results
+
+
+def _choose_default(
+    samples: Iterable[Sample], metrics: Sequence[str | Metric], path: str
+) -> tuple[Iterable[Sample], Sequence[str | Metric], dict[str, tuple[str, ...]]]:
+    """Return the samples and metrics; without metrics, the ones that the samples allow, with advice for `Scored`."""
+    if metrics:
+        return samples, metrics, {}
+    listed = list(samples)
+    defaults = default_metrics(listed)
+    single = next(metric for metric in defaults.metrics if not about_sets(metric))
+    advice = {"left_out": defaults.left_out, "next_steps": tuple(next_steps(path, listed, single))}
+    return listed, defaults.metrics, advice
+
+
+@dataclass(frozen=True, slots=True)
+class _WeakReferences:
+    """Why samples with weak references are left unscored, with parts of the signature and notes."""
+
+    reasons: Callable[[Sequence[Sample]], list[str]] | None = None
+    facts: Mapping[str, str] = field(default_factory=dict)
+    notes: Sequence[Note] = ()
+
+
+def _load_reliability(folder: str | Path | None, minimum: float | None, metrics: Sequence[Metric]) -> _WeakReferences:
+    if folder is None and minimum is None:
+        return _WeakReferences()
+    if folder is None or minimum is None:
+        raise InputError("a minimum reliability needs a network, and the other way round", hint="give both")
+    from interloq.reliability.model import Reliability
+    from interloq.reliability.reliability_file import weak_references  # loads torch
+
+    model = Reliability.load(folder)
+    for metric in metrics:
+        model.check_metric(metric)
+    facts = {"reliability": model.signature(), "min-reliability": f"{minimum:g}"}
+    notes = []
+    if warning := model.warning():
+        notes.append(Note("reliability", f"reliability: {warning}", 0, 0))
+    return _WeakReferences(weak_references(model, minimum), facts, notes)
+
+
+def _origin(path: str | Path) -> dict[str, Any]:
+    """Return header fields about the partner set that scores take over from samples of dialogues."""
+    if str(path) == "-":
+        return {}
+    try:
+        return carried(header(path))
+    except InputError:  # a bad first line, already reported by the reader
+        return {}
+
+
+def _summary(system: str, result: Result) -> dict[str, Any]:
+    return {
+        "metric": result.metric,
+        "system": system,
+        "value": to_json(result.value),
+        "ci": to_json(result.ci),
+        "n": result.n,
+        "unscored": result.unscored,
+        "signature": result.signature,
+        "details": {name: to_json(value) for name, value in result.details.items()},
+    }

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Models that judge replies as the person in the dialogue would."""

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Judged turns in train, dev and test: limits per user, and splits by time, by user or along each dialogue.
+
+`time` puts the latest dialogues of all users into test, as the paper does; `own-time` the latest of each user, so that
+every user is tested; `user` holds out users, and then no user of test is in train. No dialogue is in two parts.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from hashlib import blake2b
+
+from interloq.data.corpus.clean import NO_TIME
+from interloq.data.corpus.split import PARTS
+from interloq.data.records.dialogue_names import name_dialogues
+from interloq.errors import InputError
+from interloq.records import Dialogue, Sample
+from interloq.scorers.interlocutor.samples import JudgedTurn, SampleSelection
+from interloq.scorers.interlocutor.two_person import end, start
+
+CROSSING, WITHOUT_TIME = "turns_crossing_parts", "turns_without_time"  # of no part
+
+
+def limited(judged: Sequence[JudgedTurn], selection: SampleSelection, dropped: Counter[str]) -> list[JudgedTurn]:
+    """The turns judged by users with enough conversations, from at most `max_conversations` each.
+
+    Turns with an unknown judge are kept: a model without users can learn from them.
+    """
+    allowed: dict[str, frozenset[str]] = {}
+    for user, ids in conversations_by_user(judged).items():
+        if len(ids) >= selection.min_conversations:
+            allowed[user] = _draw(ids, selection)
+        else:
+            allowed[user] = frozenset()
+    within_limits = [each for each in judged if not each.user or each.dialogue.id in allowed.get(each.user, ())]
+    dropped["users_with_few_conversations"] = list(allowed.values()).count(frozenset())
+    dropped["turns_over_the_limits"] = len(judged) - len(within_limits)
+    return within_limits
+
+
+def conversations_by_user(judged: Iterable[JudgedTurn]) -> dict[str, set[str]]:
+    """Return the ids of the dialogues with somebody else that each user took part in."""
+    conversations = defaultdict[str, set[str]](set)
+    for dialogue in _dialogues(judged):
+        speakers = {turn.speaker for turn in dialogue.turns}
+        if len(speakers) > 1:
+            for user in speakers - dialogue.systems.keys():
+                conversations[user].add(dialogue.id)
+    return dict(conversations)
+
+
+def _dialogues(judged: Iterable[JudgedTurn]) -> Iterable[Dialogue]:
+    return {each.dialogue.id: each.dialogue for each in judged}.values()
+
+
+def _draw(ids: set[str], selection: SampleSelection) -> frozenset[str]:
+    """Draw at most `max_conversations` at random; neither their order nor names of users matter."""
+    if not selection.max_conversations:
+        return frozenset(ids)
+    ordered = sorted(ids, key=lambda dialogue: (_random(selection.seed, dialogue), dialogue))
+    return frozenset(ordered[: selection.max_conversations])
+
+
+def _random(seed: int, *names: str) -> float:
+    """A number from 0 to 1 that depends on the seed and the names only."""
+    data = "\0".join((str(seed), *names)).encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(data, digest_size=8).digest()) / 2**64
+
+
+def split(
+    judged: Sequence[JudgedTurn], selection: SampleSelection, dropped: Counter[str]
+) -> dict[str, list[JudgedTurn]]:
+    """Train, dev and test. Turns that fit no part are dropped and counted."""
+    part_of = {"time": _by_time, "own-time": _by_own_time, "user": _by_user}[selection.by](judged, selection)
+    parts: dict[str, list[JudgedTurn]] = {part: [] for part in PARTS}
+    for each in judged:
+        part = part_of(each)
+        if part in parts:
+            parts[part].append(each)
+        else:
+            dropped[part] += 1
+    return parts
+
+
+def _by_time(judged: Sequence[JudgedTurn], selection: SampleSelection) -> Callable[[JudgedTurn], str]:
+    """Latest dialogues in test; a dialogue that starts in one part and ends in another fits none."""
+    starts = sorted(_start_times(judged).values())
+    borders = []
+    for share in (1 - selection.dev - selection.test, 1 - selection.test):
+        n = round(share * len(starts))
+        borders.append(starts[n] if n < len(starts) else starts[-1] + 1)
+
+    def part(each: JudgedTurn) -> str:
+        first, last = start(each.dialogue), end(each.dialogue)
+        if first == NO_TIME:
+            return WITHOUT_TIME
+        place = bisect_right(borders, first)
+        if place != bisect_right(borders, last):
+            return CROSSING
+        return PARTS[place]
+
+    return part
+
+
+def _by_own_time(judged: Sequence[JudgedTurn], selection: SampleSelection) -> Callable[[JudgedTurn], str]:
+    """Latest dialogues of each judge in test; a dialogue of two judges belongs to the later part of the two."""
+    timed, by_user = _start_times(judged), defaultdict[str, set[str]](set)
+    for each in judged:
+        if each.dialogue.id in timed:
+            by_user[each.user].add(each.dialogue.id)
+    latest: dict[str, int] = {}
+    for ids in by_user.values():
+        for i, id in enumerate(sorted(ids, key=lambda id_: (timed[id_], id_))):
+            latest[id] = max(latest.get(id, 0), _place(i, len(ids), selection))
+    return lambda each: PARTS[latest[each.dialogue.id]] if each.dialogue.id in latest else WITHOUT_TIME
+
+
+def _start_times(judged: Sequence[JudgedTurn]) -> dict[str, int]:
+    """Return when each dialogue started, for those with times."""
+    starts: dict[str, int] = {}
+    for dialogue in _dialogues(judged):
+        time = start(dialogue)
+        if time != NO_TIME:
+            starts[dialogue.id] = time
+    if judged and not starts:
+        raise InputError("no dialogue has times", hint="split by user instead (by='user', --by user)")
+    return starts
+
+
+def _by_user(judged: Sequence[JudgedTurn], selection: SampleSelection) -> Callable[[JudgedTurn], str]:
+    """Part of the judge. A dialogue of two judges belongs to the later part; what the other one judged fits none."""
+    conversations = conversations_by_user(judged)
+    judges = {each.user for each in judged} - {""}
+    order = sorted(judges, key=lambda user: (_random(selection.seed, *sorted(conversations[user])), user))
+    place = {user: _place(i, len(order), selection) for i, user in enumerate(order)}
+
+    def part(each: JudgedTurn) -> str:
+        latest = 0
+        for turn in each.dialogue.turns:
+            latest = max(latest, place.get(turn.speaker, 0))
+        if place.get(each.user, latest) != latest:
+            return CROSSING
+        return PARTS[latest]
+
+    return part
+
+
+def along(samples: Iterable[Sample], selection: SampleSelection) -> dict[str, list[Sample]]:
+    """Cut each dialogue along its course: its first turns in train, the next in dev, the last in test.
+
+    Samples of which nothing tells the dialogue are cut together.
+    """
+    courses = defaultdict[str, list[Sample]](list)
+    for sample in name_dialogues(list(samples)):
+        courses[sample.dialogue].append(sample)
+    parts: dict[str, list[Sample]] = {part: [] for part in PARTS}
+    for course in courses.values():
+        ordered = sorted(course, key=lambda sample: len(sample.context))
+        for i, sample in enumerate(ordered):
+            parts[PARTS[_place(i, len(ordered), selection)]].append(sample)
+    return parts
+
+
+def _place(i: int, n: int, selection: SampleSelection) -> int:
+    """Number of the part of the i-th of n."""
+    first_dev, first_test = round((1 - selection.dev - selection.test) * n), round((1 - selection.test) * n)
+    return (i >= first_dev) + (i >= first_test)

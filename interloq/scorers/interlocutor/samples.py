@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Continuity samples (Tsuta et al., 2024): replies of logged dialogues, labelled by whether they were answered.
+
+A dialogue of two people is u_0 … u_(M-1). Each reply u_k (k ≥ 1) is one sample: its context is u_0 … u_(k-1), its judge
+the person who would speak next, and its label 1 if u_(k+1) exists, so all replies but the last are positive. The label
+is stored as the judge's rating with aspect `continued` and role `interlocutor`: other stages read these samples as any
+others. First turns answer nobody and are not samples; the paper's Table 3 agrees with that (turns per dialogue minus 2
+is the ratio of its two classes). `openings` adds them. A dialogue with such a rating of its own, as chats have, has the
+label of its last turn there: without a value, a limit of turns ended it, and that turn is not a sample.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Literal
+
+from interloq.errors import InputError
+from interloq.learn.settings import option
+from interloq.records import INTERLOCUTOR, Dialogue, Rating, Sample
+from interloq.scorers.interlocutor.two_person import alternating, fades, unusable
+
+CONTINUED = "continued"  # the aspect of continuity labels
+LEAST = {"min_conversations": 0, "max_conversations": 0, "min_turns": 1, "context": 0, "seed": 0}
+MIN_DIALOGUES = 20  # of a number of turns that the collector chose, see `cut_ends`
+MIN_SHARE = 0.05
+MIN_ENDING = 0.5
+MIN_RATIO = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedTurn:
+    """A turn of a dialogue and the ratings of the person who was addressed; `user` is empty if they are unknown."""
+
+    dialogue: Dialogue
+    turn: int
+    user: str
+    ratings: tuple[Rating, ...]
+
+    @property
+    def replied(self) -> bool | None:
+        """The continuity label; None if there is none."""
+        for rating in self.ratings:
+            if rating.aspect == CONTINUED:
+                return rating.value == 1
+        return None
+
+    def sample(self, context: int = 0) -> Sample:
+        """The turn as a reply to the turns before it, or to the last `context`; `<dialogue>#<turn>` is its id."""
+        before = [turn for turn in self.dialogue.turns[: self.turn] if turn.text.strip()][-context:]
+        spoken = self.dialogue.turns[self.turn]
+        system = self.dialogue.systems.get(spoken.speaker, "")
+        name = self.dialogue.id
+        return Sample(f"{name}#{self.turn}", before, spoken.text, (), system, self.ratings, name)
+
+
+@dataclass(frozen=True)
+class SampleSelection:
+    """Which dialogues and users become samples, and how they are split into train, dev and test."""
+
+    min_conversations: int = option(30, "drop users with fewer conversations")
+    max_conversations: int = option(400, "conversations per user, drawn at random; 0: all")
+    min_turns: int = option(2, "drop shorter dialogues")
+    context: int = option(0, "last turns to keep of each context; 0: all")
+    fading: bool = option(False, "keep only dialogues in which the pauses between turns tend to grow")
+    openings: bool = option(False, "also label first turns, answered or not")
+    cut_ends: bool = option(False, "accept dialogues that were ended after a fixed number of turns")
+    by: Literal["time", "own-time", "user"] = option(
+        "time", "what is held out: the latest dialogues, the latest of each user, or users"
+    )
+    dev: float = option(0.1, "share of the dev part", metavar="SHARE")
+    test: float = option(0.1, "share of the test part", metavar="SHARE")
+    seed: int = option(0, "seed of random choices")
+
+    def __post_init__(self) -> None:
+        for name, least in LEAST.items():
+            if getattr(self, name) < least:
+                raise InputError(f"{name} must be at least {least}, got {getattr(self, name)}")
+        if 0 < self.max_conversations < self.min_conversations:
+            what = f"at least {self.min_conversations} conversations, but at most {self.max_conversations}"
+            raise InputError(f"no user has {what}", hint="raise max_conversations or lower min_conversations")
+        if not (self.dev >= 0 and self.test >= 0 and self.dev + self.test < 1):
+            what = f"dev and test must be shares below 1 in total, got {self.dev} and {self.test}"
+            raise InputError(what, hint="try 0.1 and 0.1")
+
+
+@dataclass(frozen=True, slots=True)
+class CutEnds:
+    """A number of turns at which suspiciously many dialogues end."""
+
+    turns: int
+    dialogues: int  # that end there
+    of: int  # all dialogues
+
+    def __str__(self) -> str:
+        share = self.dialogues / self.of
+        return f"{self.dialogues:,} of {self.of:,} dialogues ({share:.0%}) end after exactly {self.turns} turns"
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledTurns:
+    """Labelled turns by dialogue, and the number of dialogues and turns dropped, by reason."""
+
+    judged: Sequence[JudgedTurn]
+    dropped: Counter[str]
+    cut: CutEnds | None = None
+
+
+def continuity(
+    dialogues: Iterable[Dialogue], selection: SampleSelection, *, rename: Callable[[Dialogue], Dialogue] | None = None
+) -> LabelledTurns:
+    """Label the turns of all usable dialogues. Dialogues with ends made by the collector are refused by default.
+
+    `rename` gives usable dialogues pseudonyms: not earlier, since a speaker who changed names is recognised by them.
+    """
+    dropped, usable, lengths = Counter[str](), list[Dialogue](), list[int]()
+    for dialogue in dialogues:
+        reason = unusable(dialogue)
+        opening = selection.openings and reason == "one_speaker"
+        if reason and not opening:
+            dropped[reason] += 1
+            continue
+        merged = alternating(rename(dialogue) if rename else dialogue)
+        dropped["merged_turns"] += len(dialogue.turns) - len(merged.turns)
+        if not (opening or end_labels(dialogue)):
+            lengths.append(len(dialogue.turns))
+        usable.append(merged)
+    cut = cut_ends(lengths)
+    if cut and not selection.cut_ends:
+        what = f"{cut}, so the collector ended them and not a person: their last turns are not valid labels"
+        raise InputError(what, hint="use logs with natural ends, or allow cut ends (cut_ends, --cut-ends)")
+    selected = [dialogue for dialogue in usable if _is_selected(dialogue, selection, dropped)]
+    return LabelledTurns(list(_distinct(selected, selection, dropped)), +dropped, cut)
+
+
+def cut_ends(lengths: Iterable[int]) -> CutEnds | None:
+    """Return the number of turns after which the collector ended dialogues; None if there is no such number.
+
+    Of the dialogues that reach a length, some share ends there. In natural logs this share changes slowly with the
+    length; a fixed number of turns makes it jump. Recognised is a length at which at least half of the dialogues that
+    reach it end, three times the share at all other lengths, if it is the end of 20 dialogues and of 5 % of all.
+    """
+    counts = Counter(lengths)
+    of = reached = counts.total()
+    at_risk = 0  # turns at which a dialogue could have ended
+    for length, n in counts.items():
+        at_risk += (length - min(counts) + 1) * n
+    cuts = []
+    for length, n in sorted(counts.items()):
+        elsewhere = (of - n) / max(1, at_risk - reached)
+        if n >= max(MIN_DIALOGUES, MIN_SHARE * of) and n / reached >= max(MIN_ENDING, MIN_RATIO * elsewhere):
+            cuts.append(CutEnds(length, n, of))
+        reached -= n
+    return max(cuts, key=lambda cut: cut.dialogues, default=None)
+
+
+def _is_selected(dialogue: Dialogue, selection: SampleSelection, dropped: Counter[str]) -> bool:
+    """Return whether the selection keeps a dialogue; count the others."""
+    opening = selection.openings and len(dialogue.turns) == 1
+    short = len(dialogue.turns) < selection.min_turns and not opening
+    not_fading = selection.fading and not short and not fades(dialogue)
+    dropped["short"] += short
+    dropped["not_fading"] += not_fading
+    return not (short or not_fading)
+
+
+def _distinct(dialogues: Iterable[Dialogue], selection: SampleSelection, dropped: Counter[str]) -> Iterator[JudgedTurn]:
+    """Turns judged by people, each once: dialogues from one thread may share their beginning, with the same times."""
+    seen = set[bytes]()
+    for dialogue in dialogues:
+        digest = blake2b(digest_size=16)
+        for judged in labelled(dialogue):
+            turn = dialogue.turns[judged.turn]
+            digest.update("\0".join((turn.speaker, turn.time, turn.text, "\1")).encode("utf-8", "surrogatepass"))
+            dropped["empty_turns"] += not turn.text.strip()
+            answers = judged.turn or selection.openings
+            if not answers or not turn.text.strip() or judged.user in dialogue.systems:
+                continue
+            if judged.replied is None:
+                dropped["unlabelled_ends"] += 1
+                continue
+            repeated = bool(turn.time) and digest.digest() in seen
+            seen.add(digest.digest())
+            dropped["repeated_turns"] += repeated
+            if not repeated:
+                yield judged
+
+
+def labelled(dialogue: Dialogue) -> Iterator[JudgedTurn]:
+    """Every turn of a dialogue in which two people alternate, with the label given by the other person."""
+    speakers = {turn.speaker for turn in dialogue.turns}
+    for i, turn in enumerate(dialogue.turns):
+        user = next(iter(speakers - {turn.speaker}), "")
+        label: float | None = 1.0
+        if i + 1 == len(dialogue.turns):
+            label = (*end_labels(dialogue), 0.0)[0]
+        ratings: tuple[Rating, ...] = ()
+        if label is not None:
+            ratings = (Rating(label, user, CONTINUED, INTERLOCUTOR),)
+        yield JudgedTurn(dialogue, i, user, ratings)
+
+
+def end_labels(dialogue: Dialogue) -> list[float | None]:
+    """Labels of the last turn that the dialogue itself has; None if a limit ended it."""
+    return [rating.value for rating in dialogue.ratings if rating.aspect == CONTINUED]
+
+
+def rated_by(sample: Sample) -> str:
+    """The person who rated a sample as the interlocutor; empty if nobody did."""
+    for rating in sample.ratings:
+        if rating.role == INTERLOCUTOR:
+            return rating.rater
+    return ""
+
+
+def judge_of(sample: Sample) -> str:
+    """The person who judges a sample: whoever rated it as the interlocutor, or else the last other speaker."""
+    return rated_by(sample) or _last_other_speaker(sample)
+
+
+def _last_other_speaker(sample: Sample) -> str:
+    for turn in reversed(sample.context):
+        if turn.speaker != sample.system:
+            return turn.speaker
+    return ""
+
+
+def judges_turns(sample: Sample) -> list[bool]:
+    """Whether the judge spoke each turn of the context. Without names, speakers are assumed to alternate."""
+    speakers, judge = [turn.speaker for turn in sample.context], judge_of(sample)
+    if judge not in speakers:  # the rater has another name than the speaker
+        judge = _last_other_speaker(sample)
+    if judge:
+        return [name == judge for name in speakers]
+    return [(len(speakers) - i) % 2 == 1 for i in range(len(speakers))]

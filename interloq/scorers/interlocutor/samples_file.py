@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files of dialogues or rated replies → a folder with the samples of train, dev and test."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from itertools import chain, product
+from pathlib import Path
+from typing import Any
+
+from interloq.data.corpus.outputs import SUFFIXES
+from interloq.data.corpus.split import PARTS
+from interloq.data.files.durable import atomic_folder, discard
+from interloq.data.files.opening import write_json
+from interloq.data.files.overwriting import refuse_overwriting
+from interloq.data.pseudonyms import HASHED, KEPT, Pseudonyms
+from interloq.data.records.convert_file import kind_held
+from interloq.data.records.jsonl import Rejected, header, read, write
+from interloq.data.records.profiles import NAME, read_profiles, write_profiles
+from interloq.errors import InputError, count
+from interloq.records import INTERLOCUTOR, Dialogue, Rating, Sample
+from interloq.scorers.interlocutor.figures import figures
+from interloq.scorers.interlocutor.parts import along, conversations_by_user, limited, split
+from interloq.scorers.interlocutor.samples import JudgedTurn, LabelledTurns, SampleSelection, continuity
+from interloq.scorers.interlocutor.two_person import has_bad_time
+from interloq.signature import file_fingerprint
+
+FACTS = "samples.json"
+CONTINUITY, RATINGS = "continuity", "interlocutor ratings"
+
+
+@dataclass(frozen=True)
+class SampleSource:
+    """A file to read: records, optional profiles of users, and pseudonyms for ids (None: ids are kept)."""
+
+    path: str | Path
+    profiles: str | Path | None = None
+    names: Pseudonyms | None = None
+    strict: bool = False
+    on_reject: Callable[[Rejected], None] | None = None
+    columns: Mapping[str, str] | None = None
+
+    def decided(self) -> str:
+        """`hashed` or `kept` if the file's header says so; else empty."""
+        if str(self.path) == "-":
+            return ""
+        users = header(self.path).get("users", "")
+        return users if users in (HASHED, KEPT) else ""
+
+    def users(self) -> str:
+        """Whether ids of users in the output are hashed or kept."""
+        default = HASHED if self.names else KEPT
+        return self.decided() or default
+
+    def fingerprint(self) -> str:
+        """Hash of the file; empty for a pipe."""
+        return "" if str(self.path) == "-" else file_fingerprint(Path(self.path))
+
+    def read(self, kind: str) -> Iterator[Any]:
+        """The records, with the user ids of the file."""
+        return read(self.path, kind=kind, strict=self.strict, on_reject=self.on_reject, columns=self.columns)
+
+    def rename(self, record: Any) -> Any:
+        """A record with hashed user ids, unless ids are kept or the file's header says that this was decided before."""
+        if self._hash is None:
+            return record
+        if isinstance(record, Dialogue):
+            return self._hash.dialogue(record)
+        return self._hash.sample(record)
+
+    @cached_property
+    def _hash(self) -> Pseudonyms | None:
+        return None if self.decided() else self.names
+
+    def read_profiles(self) -> dict[str, str]:
+        """User → profile; empty without a file."""
+        if not self.profiles:
+            return {}
+        return read_profiles(self.profiles, self.names)
+
+
+def continuity_file(
+    source: SampleSource, output: str | Path, selection: SampleSelection, *, compress: str = "zst"
+) -> dict[str, Any]:
+    """Write the continuity samples of a file of dialogues; returns what was kept and dropped."""
+    labelled = continuity(source.read("dialogues"), selection, rename=source.rename)
+    return _split(source, output, selection, labelled, CONTINUITY, compress)
+
+
+def ratings_file(
+    source: SampleSource, output: str | Path, selection: SampleSelection, *, compress: str = "zst"
+) -> dict[str, Any]:
+    """Write the samples that interlocutors rated; returns what was kept and dropped.
+
+    Rated replies are cut along the course of each dialogue; dialogues rated as a whole are split by time or by user.
+    """
+    dropped = Counter[str]()
+    if kind_held(source.path) == "dialogues":
+        labelled = LabelledTurns(list(rated_dialogues(map(source.rename, source.read("dialogues")), dropped)), dropped)
+        return _split(source, output, selection, labelled, RATINGS, compress)
+    parts = along(rated_replies(map(source.rename, source.read("samples")), dropped), selection)
+    counts = {part: {"samples": len(samples)} for part, samples in parts.items()}
+    return _write(source, output, parts, {"holds": RATINGS, "dropped": +dropped, "parts": counts}, {}, compress)
+
+
+def rated_dialogues(dialogues: Iterable[Dialogue], dropped: Counter[str]) -> Iterator[JudgedTurn]:
+    """One judged turn per dialogue and interlocutor who rated it: the last one addressed to them, after the rest.
+
+    Ratings by nobody who spoke, and dialogues with unreadable times, are counted in `dropped`.
+    """
+    for dialogue in dialogues:
+        if has_bad_time(dialogue):
+            dropped["bad_time"] += 1
+            continue
+        speakers = {turn.speaker for turn in dialogue.turns}
+        by_rater: dict[str, list[Rating]] = {}
+        for rating in dialogue.ratings:
+            if rating.role == INTERLOCUTOR and rating.rater in speakers - {""}:
+                by_rater.setdefault(rating.rater, []).append(rating)
+            else:
+                dropped["ratings_by_others"] += 1
+        dropped["dialogues_without_ratings"] += not by_rater
+        for rater, ratings in by_rater.items():
+            last = _last_to(dialogue, rater)
+            dropped["one_speaker"] += last is None
+            if last is not None:
+                yield JudgedTurn(dialogue, last, rater, tuple(ratings))
+
+
+def _last_to(dialogue: Dialogue, user: str) -> int | None:
+    """The last turn with text that somebody else spoke."""
+    for i, turn in reversed(list(enumerate(dialogue.turns))):
+        if turn.speaker != user and turn.text.strip():
+            return i
+    return None
+
+
+def rated_replies(samples: Iterable[Sample], dropped: Counter[str]) -> Iterator[Sample]:
+    """The replies that their interlocutor rated; empty and unrated ones are counted in `dropped`."""
+    for sample in samples:
+        rated = any(rating.role == INTERLOCUTOR and rating.value is not None for rating in sample.ratings)
+        empty = not sample.response.strip()
+        dropped["empty_replies"] += empty
+        dropped["replies_without_interlocutor_rating"] += not (rated or empty)
+        if rated and not empty:
+            yield sample
+
+
+def _split(
+    source: SampleSource,
+    output: str | Path,
+    selection: SampleSelection,
+    labelled: LabelledTurns,
+    holds: str,
+    compress: str,
+) -> dict[str, Any]:
+    """Apply the limits per user, split, and write."""
+    judged, dropped = labelled.judged, labelled.dropped.copy()
+    parts = split(_enough(source, judged, selection, dropped), selection, dropped)
+    profiles = _known_profiles(source, {each.user for each in chain.from_iterable(parts.values())})
+    figures_by_part, samples = {}, {}
+    for part, turns in parts.items():
+        figures_by_part[part] = figures(turns, profiles, labels=holds == CONTINUITY)
+        samples[part] = _samples(turns, selection.context)
+    facts = {
+        "holds": holds,
+        "cut_ends": str(labelled.cut or ""),
+        "selection": asdict(selection),
+        "dropped": +dropped,
+        "users": len(conversations_by_user(judged)),
+        "parts": figures_by_part,
+    }
+    return _write(source, output, samples, facts, profiles, compress)
+
+
+def _samples(turns: Iterable[JudgedTurn], context: int) -> Iterator[Sample]:
+    for turn in turns:
+        yield turn.sample(context)
+
+
+def _enough(
+    source: SampleSource, judged: Sequence[JudgedTurn], selection: SampleSelection, dropped: Counter[str]
+) -> list[JudgedTurn]:
+    """The turns within the limits per user; none at all is an error."""
+    within_limits = limited(judged, selection, dropped)
+    if not judged:
+        reasons = ", ".join(f"{name} {n:,}" for name, n in (+dropped).items())
+        raise InputError(
+            "no turn was judged by the person addressed", hint=f"dropped: {reasons}", where=str(source.path)
+        )
+    if not within_limits:
+        most = max(map(len, conversations_by_user(judged).values()), default=0)
+        hint = f"the most active user has {most}; lower min_conversations (--min-conversations)"
+        raise InputError(
+            f"no user has {count(selection.min_conversations, 'conversation')}", hint=hint, where=str(source.path)
+        )
+    return within_limits
+
+
+def _known_profiles(source: SampleSource, users: Collection[str]) -> dict[str, str]:
+    """The profiles of these users; profiles of nobody here are an error."""
+    profiles = source.read_profiles()
+    known = {user: text for user, text in profiles.items() if user in users}
+    if profiles and not known:
+        hint = "name the file that was written with the dialogues: ids may be hashed in one and not in the other"
+        raise InputError("no profile belongs to a user of the samples", hint=hint, where=str(source.profiles))
+    return known
+
+
+def _write(
+    source: SampleSource,
+    output: str | Path,
+    parts: Mapping[str, Iterable[Sample]],
+    facts: Mapping[str, Any],
+    profiles: Mapping[str, str],
+    compress: str,
+) -> dict[str, Any]:
+    """Write one file per part that has samples, the profiles and the facts."""
+    refuse_overwriting([output], [source.path])
+    users, fingerprint = source.users(), source.fingerprint()
+    with atomic_folder(output) as folder:
+        for part, samples in parts.items():
+            if not facts["parts"][part]["samples"]:
+                continue
+            name = f"{part}{SUFFIXES[compress]}"
+            about = {"holds": facts["holds"], "part": part, "users": users, "source": fingerprint}
+            write(folder / name, samples, kind="samples", **about)
+        if profiles:
+            write_profiles(folder / NAME, profiles, users=users)
+        whole = {"kind": "interlocutor samples", "user_ids": users, "source": fingerprint, **facts}
+        write_json(folder / FACTS, whole)
+        if _is_ours(Path(output)):
+            discard(Path(output))
+    return whole
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether a folder holds what an earlier run wrote and nothing else, so that it may be replaced."""
+    if not folder.is_dir():
+        return False
+    names = {path.name for path in folder.iterdir()}
+    known = {NAME, FACTS}
+    for part, suffix in product(PARTS, SUFFIXES.values()):
+        known.add(f"{part}{suffix}")
+    return FACTS in names <= known

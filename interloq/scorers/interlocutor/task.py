@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Training task of the models that judge replies as the interlocutor: one logit z per sample.
+
+dcp           J = −w_y · log P(y),  P(1) = σ(z)        y: whether the reply was answered
+interlocutor  J = (z − (y − m) / s)²                   y: the rating; m, s: mean and deviation of the training part
+
+With balanced classes, w_y = n / (2 n_y); z then lacks log(n_1 / n_0), which is added when scoring.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from interloq.learn.draws import mixed
+from interloq.learn.fit import Part
+from interloq.models.batches import bucketed
+from interloq.models.cross_encoder import joined_rows, row_lengths
+from interloq.models.row_outputs import BATCH
+from interloq.models.row_outputs import TOKENS as SCORED
+from interloq.models.subwords import Subwords
+from interloq.models.token_rows import Packed, TokenRows
+from interloq.scorers.interlocutor.examples import InterlocutorExamples, Ints
+from interloq.scorers.interlocutor.network import SpeakerEncoder
+from interloq.scorers.interlocutor.reader import JUDGE, USERS
+from interloq.scorers.interlocutor.settings import DCP, Target
+
+Floats = NDArray[np.float64]
+TOKENS = 2**16  # per batch, padding included
+
+
+@dataclass(frozen=True, slots=True)
+class OutputScale:
+    """How outputs of the network relate to what is predicted: value = mean + spread · (output + shift)."""
+
+    shift: float = 0.0
+    mean: float = 0.0
+    spread: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class InterlocutorBatch:
+    """Rows of a batch, with what is predicted and the weight of each in the loss."""
+
+    rows: TokenRows | Packed
+    targets: torch.Tensor
+    weights: torch.Tensor
+
+
+class InterlocutorTask:
+    """Learns from examples; without a scale, it uses the scale of their training part.
+
+    Example e · n + i of a batch is example i of n in epoch e.
+    """
+
+    def __init__(
+        self,
+        network: SpeakerEncoder,
+        examples: InterlocutorExamples,
+        subwords: Subwords,
+        target: Target,
+        scale: OutputScale | None = None,
+    ) -> None:
+        self.network, self.examples, self.subwords, self.target = network, examples, subwords, target
+        self.own: dict[Part, Ints] = {"train": examples.of("train"), "dev": examples.of("dev")}
+        self.lengths = row_lengths(examples.texts.lengths.reshape(-1, 2))
+        self.scale = scale or self._fitted()
+
+    def _fitted(self) -> OutputScale:
+        """The scale of the training part."""
+        values = self.examples.values[self.own["train"]]
+        if self.target.kind != DCP:
+            return OutputScale(mean=float(values.mean()), spread=float(values.std()))
+        positive = float(values.mean())
+        return OutputScale(shift=float(np.log(positive / (1 - positive))) if self.target.balance else 0.0)
+
+    @cached_property
+    def _weights(self) -> NDArray[np.float32]:
+        """Weight of each example in the loss."""
+        values = self.examples.values
+        if not self.target.balance:
+            return np.ones(len(values), dtype=np.float32)
+        positive = values[self.own["train"]].mean()
+        return np.asarray(np.where(values == 1, 0.5 / positive, 0.5 / (1 - positive)), dtype=np.float32)
+
+    def batches(self, part: Part, epoch: int) -> Sequence[Ints]:
+        own = self.own[part]
+        rng = np.random.default_rng([self.target.seed, epoch]) if part == "train" else None
+        batches = bucketed(self.lengths[own], size=self.target.batch, tokens=TOKENS, rng=rng)
+        return [own[chosen] + epoch * len(self.lengths) for chosen in batches]
+
+    def prepare(self, part: Part, examples: Ints) -> InterlocutorBatch:
+        which = examples % len(self.lengths)
+        scaled = (self.examples.values[which] - self.scale.mean) / self.scale.spread
+        targets = torch.from_numpy(scaled.astype(np.float32))
+        weights = torch.from_numpy(self._weights[which])
+        rows = self._rows(which)
+        if part == "train":
+            self._drop_users(rows.ids.numpy(), examples)
+        return InterlocutorBatch(self.network.packing.arranged(rows), targets, weights)
+
+    def _drop_users(self, ids: NDArray[np.int32], examples: Ints) -> None:
+        """Replace users' tokens by the judge's in some rows, drawn again in each epoch."""
+        drawn, first = mixed(examples, self.target.seed, 0) / 2**64 < self.target.anyone, self.network.vocabulary
+        ids[drawn] = np.where(ids[drawn] >= first + USERS, first + JUDGE, ids[drawn])
+
+    def loss(self, prepared: InterlocutorBatch) -> torch.Tensor:
+        logits = self.network(prepared.rows)[:, 0].float()
+        targets = prepared.targets.to(logits.device, non_blocking=True)
+        weights = prepared.weights.to(logits.device, non_blocking=True)
+        if self.target.kind == DCP:
+            return torch.nn.functional.binary_cross_entropy_with_logits(logits, targets, weights, reduction="sum")
+        return torch.nn.functional.mse_loss(logits, targets, reduction="sum")
+
+    @torch.inference_mode()  # type: ignore[untyped-decorator]
+    def predicted(self, part: Part) -> tuple[Floats, Floats]:
+        """Predictions for the examples of a part (logits of continuity), and their values."""
+        self.network.eval()
+        own = self.own[part]
+        outputs, most = np.zeros(len(own)), SCORED[self.network.head.weight.device.type]
+        for chosen in bucketed(self.lengths[own], size=BATCH, tokens=most, rng=None):
+            outputs[chosen] = self.network(self._rows(own[chosen]))[:, 0].double().cpu().numpy()
+        scale = self.scale
+        return scale.mean + scale.spread * (outputs + scale.shift), self.examples.values[own]
+
+    def _rows(self, which: Ints) -> TokenRows:
+        return joined_rows(self.examples.texts, 2 * which[:, None] + np.arange(2), self.subwords)

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What requests to paid servers cost: counted, announced before they are sent, limited, and logged.
+
+with spending(max_calls=500) as spent:
+    evaluate("llm_judge(…)", samples)
+print(spent.summary())
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+
+from interloq.errors import InputError, count
+from interloq.servers.call_log import Call, CallLog
+
+BYTES_PER_TOKEN = 4  # of UTF-8 text, about, in English; Chinese and Japanese have three bytes per character
+MILLION = 1_000_000  # prices are per million tokens
+Price = tuple[float, float]  # of input and output tokens
+
+
+@dataclass
+class Spending:
+    """Calls, tokens and cost so far, and their limits."""
+
+    max_calls: int | None = None
+    max_cost: float | None = None
+    announce: Callable[[str], None] | None = None  # gets each estimate
+    calls: int = 0
+    cached: int = 0  # answers from the cache
+    failed: int = 0  # requests without an answer that can be used, after all attempts
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float = 0.0
+    priced: bool = False
+    log: CallLog | None = None
+
+    def estimate(self, calls: int, prompt_bytes: int, completion_tokens: int, price: Price | None) -> None:
+        """Announce the cost of requests to be sent; refuse them if nothing was sent yet and a limit is too low."""
+        if self.max_cost is not None and price is None:
+            raise InputError("a limit of cost needs prices", hint="write price=(INPUT,OUTPUT), per million tokens")
+        tokens = prompt_bytes // BYTES_PER_TOKEN
+        text = f"{count(calls, 'call')}, about {tokens:,} tokens in and at most {completion_tokens:,} out"
+        cost = cost_of(tokens, completion_tokens, price) or 0.0
+        if price:
+            text += f", cost about {cost:.4g}"
+        if self.announce:
+            self.announce(text)
+        if self.calls == 0 and self.max_calls is not None and calls > self.max_calls:
+            raise InputError(f"{text}: more than the limit of {count(self.max_calls, 'call')}", hint="raise it")
+        if self.calls == 0 and self.max_cost is not None and cost > self.max_cost:
+            raise InputError(f"{text}: more than the limit of {self.max_cost:g}", hint="raise it")
+
+    def start_call(self) -> str:
+        """Count a call; or the reason not to make it."""
+        if self.max_calls is not None and self.calls >= self.max_calls:
+            return f"the limit of {count(self.max_calls, 'call')} is reached"
+        if self.max_cost is not None and self.cost >= self.max_cost:
+            return f"the cost limit of {self.max_cost:g} is reached"
+        self.calls += 1
+        return ""
+
+    def add(self, call: Call) -> None:
+        """Count the tokens and cost of a call that has ended, or of an answer from the cache, and log it."""
+        if self.log:
+            self.log.add(call)
+        if call.cached:
+            self.cached += 1
+            return
+        if self.max_cost is not None and not call.prompt_tokens and not call.failure:
+            raise InputError("the server does not report tokens, so cost cannot be limited", hint="limit the calls")
+        self.prompt_tokens += call.prompt_tokens
+        self.completion_tokens += call.completion_tokens
+        self.priced |= call.cost is not None
+        self.cost += call.cost or 0.0
+
+    def summary(self) -> str:
+        """What was spent; empty if no server was needed."""
+        if not self.calls and not self.cached:
+            return ""
+        text = f"{count(self.calls, 'call')} of a language model, {count(self.cached, 'answer')} from the cache"
+        if self.calls:
+            text += f"; {self.prompt_tokens:,} tokens in, {self.completion_tokens:,} out"
+        if self.priced:
+            text += f", cost {self.cost:.4g}"
+        if self.failed:
+            text += f"; {count(self.failed, 'request')} without a usable answer"
+        return text
+
+
+_CURRENT: ContextVar[Spending | None] = ContextVar("spending", default=None)
+
+
+def current() -> Spending:
+    """The spending of the innermost `with spending(…)`; outside, one without limits."""
+    return _CURRENT.get() or Spending()
+
+
+@contextmanager
+def spending(
+    *,
+    max_calls: int | None = None,
+    max_cost: float | None = None,
+    announce: Callable[[str], None] | None = None,
+    log: str | Path | None = None,
+) -> Iterator[Spending]:
+    """Count and limit what is spent inside; `log` is a file that each call is appended to (see call_log.py)."""
+    for name, value in (("max_calls", max_calls), ("max_cost", max_cost)):
+        if value is not None and not value >= 0:
+            raise InputError(f"{name} must not be negative, got {value}")
+    token = _CURRENT.set(Spending(max_calls, max_cost, announce, log=CallLog(log) if log else None))
+    try:
+        yield current()
+    finally:
+        _CURRENT.reset(token)
+
+
+def cost_of(prompt_tokens: int, completion_tokens: int, price: Price | None) -> float | None:
+    """Cost at prices per million tokens; None without prices."""
+    if not price:
+        return None
+    return (prompt_tokens * price[0] + completion_tokens * price[1]) / MILLION

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measures of predictions of binary labels, exact in every bootstrap resample.
+
+accuracy = (TP + TN) / n
+macro-F1 = mean over both classes of 2 TP / (2 TP + FP + FN); a class that neither occurs nor is predicted is skipped
+AUC      = P(score of a positive > score of a negative) + ½ P(equal)
+Brier    = mean (p − y)²
+ECE      = Σ_b |Σ_(i in b) (y_i − p_i)| / n,  ten bins of equal width, as in learn/calibrate.py
+
+All but the AUC are functions of sums over samples, so resamples of clusters are products of counts and sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interloq.statistics.correlate import Counts, Ties
+from interloq.statistics.correlation import dot
+from interloq.statistics.estimate import Array, Estimate
+from interloq.statistics.resampling import bootstrap_counts, cluster_counts, percentile_interval
+
+Labels = NDArray[np.bool_]
+BINS = 10
+
+
+def of_decisions(
+    predicted: Labels, labels: Labels, cluster: Counts, n_bootstrap: int, seed: int
+) -> dict[str, Estimate]:
+    """Accuracy and macro-F1 of predicted labels."""
+    cells = predicted & labels, predicted & ~labels, ~predicted & labels, ~predicted & ~labels
+    rows = np.stack(cells, axis=1).astype(np.float64)
+    return _of_sums({"accuracy": _accuracy, "macro_f1": _macro_f1}, rows, cluster, n_bootstrap, seed)
+
+
+def of_probabilities(p: Array, labels: Labels, cluster: Counts, n_bootstrap: int, seed: int) -> dict[str, Estimate]:
+    """Calibration error and Brier score of probabilities of the label 1."""
+    miss = labels - p
+    which = np.searchsorted(np.arange(1, BINS) / BINS, p, side="right")
+    rows = np.column_stack([np.ones(len(p)), miss**2, np.eye(BINS)[which] * miss[:, None]])
+    return _of_sums({"ece": _calibration_error, "brier": _brier}, rows, cluster, n_bootstrap, seed)
+
+
+def of_scores(scores: Array, labels: Labels, cluster: Counts, n_bootstrap: int, seed: int) -> Estimate:
+    """AUC of scores of any scale; NaN if all labels are equal."""
+    n, ties = len(scores), Ties.of(scores)
+    value = float(_auc(ties, labels, np.ones((1, n), dtype=np.int64))[0]) if n else float("nan")
+    if np.isnan(value):
+        return Estimate(value, n, note="all labels are equal")
+    drawn = [_auc(ties, labels, counts) for counts in cluster_counts(cluster, n_bootstrap, seed)]
+    return Estimate(value, n, percentile_interval(np.concatenate(drawn)) if drawn else None)
+
+
+def _auc(ties: Ties, labels: Labels, drawn: Counts) -> Array:
+    """From the mean rank of positives, for each resample."""
+    ranks = ties.midranks(ties.counts(drawn))
+    positives = (drawn * labels).sum(axis=1)
+    negatives = drawn.sum(axis=1) - positives
+    above = dot(drawn * labels, ranks) - positives * (positives + 1) / 2
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(above / (positives * negatives))
+
+
+def _of_sums(
+    measures: Mapping[str, Callable[[Array], Array]], rows: Array, cluster: Counts, n_bootstrap: int, seed: int
+) -> dict[str, Estimate]:
+    """Functions of sums of rows, with intervals from resamples of clusters."""
+    if not len(rows):
+        return {name: Estimate(float("nan"), 0, note="no sample has a score and a label") for name in measures}
+    sums = np.zeros((int(cluster.max()) + 1, rows.shape[1]))
+    np.add.at(sums, cluster, rows)
+    drawn = list(_totals(sums, n_bootstrap, seed))
+    estimates = {}
+    for name, measure in measures.items():
+        ci = None
+        if drawn:
+            ci = percentile_interval(np.concatenate(list(map(measure, drawn))))
+        estimates[name] = Estimate(float(measure(sums.sum(axis=0, keepdims=True))[0]), len(rows), ci)
+    return estimates
+
+
+def _totals(sums: Array, n_bootstrap: int, seed: int) -> Iterator[Array]:
+    return (counts @ sums for counts in bootstrap_counts(len(sums), n_bootstrap, seed))
+
+
+def _accuracy(total: Array) -> Array:
+    return np.asarray((total[:, 0] + total[:, 3]) / total.sum(axis=1))
+
+
+def _macro_f1(total: Array) -> Array:
+    right, wrong = total[:, [0, 3]], total[:, 1] + total[:, 2]
+    size = 2 * right + wrong[:, None]
+    f1 = np.divide(2 * right, size, out=np.zeros_like(right), where=size > 0)
+    return np.asarray(f1.sum(axis=1) / (size > 0).sum(axis=1))
+
+
+def _calibration_error(total: Array) -> Array:
+    return np.asarray(np.abs(total[:, 2:]).sum(axis=1) / total[:, 0])
+
+
+def _brier(total: Array) -> Array:
+    return np.asarray(total[:, 1] / total[:, 0])

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of whether one metric's correlation with people is higher than another's, and corrections for many tests.
+
+Williams (1959), for two correlations that share one variable; r12 and r13 are the metrics' correlations with people and
+r23 the correlation of the metrics with each other; t has n − 3 degrees of freedom:
+
+    t = (r12 − r13) · √[(n − 1)(1 + r23) / (2K (n − 1)/(n − 3) + r̄² (1 − r23)³)],
+    K = 1 − r12² − r13² − r23² + 2 r12 r13 r23,   r̄ = (r12 + r13)/2.
+
+The permutation test randomly swaps the two metrics' scores of each sample (PERM-BOTH of Deutsch, Dror and Roth, 2021),
+after putting both on one scale: z-scores for Pearson, mid-ranks for Spearman and Kendall. Its p-value is two-sided,
+(1 + permutations with a difference at least as large) / (1 + permutations).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from interloq.statistics.coefficients import Correlation
+from interloq.statistics.correlate import by_rows
+from interloq.statistics.correlation import BLOCK, constant
+from interloq.statistics.estimate import Array
+from interloq.statistics.rounding import RELATIVE
+
+Adjust = Literal["holm", "bh"]
+Swaps = NDArray[np.float64]  # one row per permutation; 1 for samples whose two scores are swapped
+PAIR_LIMIT = 3000  # samples up to which matrices of signs are faster than two sorts per permutation, and fit in memory
+LEAST = 1_000  # permutations per test
+EXACT = 1 << 16  # permutations up to which all are tried
+
+
+def williams(r12: float, r13: float, r23: float, n: int) -> float | None:
+    """Two-sided p-value of r12 against r13, or None if undefined."""
+    if n < 4 or any(math.isnan(r) for r in (r12, r13, r23)) or r23 > 1 - RELATIVE:
+        return None
+    k = max(0.0, 1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23)
+    spread = 2 * k * (n - 1) / (n - 3) + ((r12 + r13) / 2) ** 2 * (1 - r23) ** 3
+    if spread <= 0:
+        return None
+    t = (r12 - r13) * math.sqrt((n - 1) * (1 + r23) / spread)
+    return float(2 * stats.t.sf(abs(t), n - 3))
+
+
+def permutation_p(differences: Array, *, size: float = 1.0) -> float | None:
+    """Two-sided p-value from the observed difference and those after permutations; undefined ones are skipped.
+
+    `size` is that of the numbers whose differences these are; differences that are tiny beside it count as equal.
+    """
+    observed, exchanged = differences[0], differences[1:][~np.isnan(differences[1:])]
+    if math.isnan(observed) or not len(exchanged):
+        return None
+    as_large = np.abs(exchanged) >= abs(observed) - RELATIVE * size
+    return float((1 + as_large.sum()) / (1 + len(exchanged)))
+
+
+def adjusted(p_values: Sequence[float | None], how: Adjust = "holm") -> list[float | None]:
+    """Adjusted p-values of one family; None stays None and does not count."""
+    known = np.array([p for p in p_values if p is not None])
+    if not len(known):
+        return list(p_values)
+    better = iter(_holm(known) if how == "holm" else stats.false_discovery_control(known, method="bh"))
+    return [None if p is None else float(next(better)) for p in p_values]
+
+
+def _holm(p_values: Array) -> Array:
+    order = np.argsort(p_values, kind="stable")
+    steps = p_values[order] * np.arange(len(p_values), 0, -1)
+    adjusted_p = np.empty(len(p_values))
+    adjusted_p[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return adjusted_p
+
+
+# ---- swapping the scores of two metrics ------------------------------------------------------------------------------
+
+
+def permutations_per_test(tests: int, given: int | None = None) -> int:
+    """The given number, or enough for the smallest p-value to be about .01 after Holm's adjustment.
+
+    With N permutations no p-value is below 1 / (N + 1), so with a fixed N a large family could not have any
+    significant result.
+    """
+    return max(LEAST, 100 * tests) if given is None else given
+
+
+def swaps(n: int, n_permutations: int, seed: int) -> Iterator[Swaps]:
+    """Which of n samples are swapped, in blocks of rows of bounded size: none in the first row, then random ones."""
+    rng = np.random.default_rng(seed)
+    step = max(1, 2 * BLOCK // max(n, 1))
+    for start in range(0, n_permutations + 1, step):
+        rows = min(step, n_permutations + 1 - start)
+        drawn = rng.integers(2, size=(rows, n), dtype=np.int8).astype(np.float64)
+        drawn[: start == 0] = 0.0
+        yield drawn
+
+
+def swapped_units(n: int, n_permutations: int, seed: int) -> Iterator[NDArray[Any]]:
+    """Which of n units are swapped, one row per permutation, first none: random, or all if there are few enough."""
+    if 2**n <= min(n_permutations, EXACT):
+        yield (np.arange(2**n)[:, None] >> np.arange(n)) & 1
+    else:
+        yield from swaps(n, n_permutations, seed)
+
+
+def reassignments(n: int, n_first: int, n_permutations: int, seed: int) -> Iterator[Array]:
+    """Which of n units are in the first group, in blocks of rows: the first n_first, then random ones; as 0 and 1."""
+    rng = np.random.default_rng(seed)
+    step = max(1, BLOCK // max(n, 1))
+    observed = (np.arange(n) < n_first).astype(np.float64)
+    for start in range(0, n_permutations + 1, step):
+        rows = np.tile(observed, (min(step, n_permutations + 1 - start), 1))
+        rows[start == 0 :] = rng.permuted(rows[start == 0 :], axis=1)
+        yield rows
+
+
+def z_scores(x: Array) -> Array:
+    """Values scaled to mean 0 and standard deviation 1 along the last axis; all 0 if they are constant."""
+    if not x.size:
+        return x
+    flat = np.expand_dims(constant(x), -1)
+    centred = np.where(flat, 0.0, x - x.mean(axis=-1, keepdims=True))
+    return np.asarray(centred / np.where(flat, 1.0, np.sqrt((centred**2).mean(axis=-1, keepdims=True))))
+
+
+def midranks(x: Array) -> Array:
+    """Ranks along the last axis; ties share their mean rank."""
+    return np.asarray(stats.rankdata(x, axis=-1), dtype=np.float64)
+
+
+def differences(one: str | Correlation, first: Array, second: Array, y: Array, swapped: Swaps) -> Array:
+    """Coefficient of the first metric with people minus that of the second, after each permutation."""
+    if one == "pearson":
+        return pearson_differences(z_scores(first), z_scores(second), y, swapped)
+    if one == "spearman":
+        return pearson_differences(midranks(first), midranks(second), midranks(y), swapped)
+    if one == "kendall":
+        return kendall_differences(midranks(first), midranks(second), y, swapped)
+    a, b = z_scores(first), z_scores(second)
+    people = np.broadcast_to(z_scores(y), swapped.shape)
+    return by_rows(one, a + swapped * (b - a), people) - by_rows(one, b + swapped * (a - b), people)
+
+
+def pearson_differences(first: Array, second: Array, y: Array, swapped: Swaps) -> Array:
+    """r(first, y) − r(second, y) after each permutation; all sums are linear in the swaps."""
+    y = y - y.mean()
+    results = []
+    for a, b in ((first, second), (second, first)):
+        a, b = a - a.mean(), b - b.mean()
+        columns = np.column_stack([(b - a) * y, b - a, b**2 - a**2])
+        product, total, square = (swapped @ columns + [a @ y, a.sum(), a @ a]).T
+        variance = square - total**2 / len(y)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            results.append(product / np.sqrt(np.where(variance > RELATIVE, variance, np.nan) * (y @ y)))
+    return np.asarray(results[0] - results[1])
+
+
+def kendall_differences(first: Array, second: Array, y: Array, swapped: Swaps) -> Array:
+    """τ_b(first, y) − τ_b(second, y) after each permutation; `first` and `second` are ranks.
+
+    Both are quadratic in the swaps m: c + m·l + mᵀQm, with one Q for both. So are the counts of untied pairs.
+    """
+    if len(y) > PAIR_LIMIT:
+        return _kendall_by_loop(first, second, y, swapped)
+    order = _signs(midranks(y), midranks(y))
+    signs = _signs(first, first), _signs(second, second), _signs(first, second)
+    concordant = _quadratic([sign * order for sign in signs], swapped)
+    untied = _quadratic([np.abs(sign) for sign in signs], swapped)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        taus = [c / np.sqrt(u * np.abs(order).sum(dtype=np.float64)) for c, u in zip(concordant, untied, strict=True)]
+    return np.asarray(taus[0] - taus[1])
+
+
+def _quadratic(matrices: Sequence[NDArray[np.float32]], swapped: Swaps) -> tuple[Array, Array]:
+    """Σ_ij of the matrix of the mixed vector, for the first and the second metric, after each permutation."""
+    own, other, cross = matrices
+    sums = [matrix.sum(axis=1, dtype=np.float64) for matrix in (own, other, cross, cross.T)]
+    mixed = swapped.astype(np.float32) @ (own + other - cross - cross.T)  # integers, exact in single precision
+    both = np.einsum("ij,ij->i", mixed.astype(np.float64), swapped)
+    return (
+        sums[0].sum() + swapped @ (2 * (sums[3] - sums[0])) + both,
+        sums[1].sum() + swapped @ (2 * (sums[2] - sums[1])) + both,
+    )
+
+
+def _signs(rows: Array, columns: Array) -> NDArray[np.float32]:
+    """Signs of differences between ranks, which are multiples of ½ up to PAIR_LIMIT and exact in single precision."""
+    return np.asarray(np.sign(np.subtract.outer(rows.astype(np.float32), columns.astype(np.float32))))
+
+
+def _kendall_by_loop(first: Array, second: Array, y: Array, swapped: Swaps) -> Array:
+    differences = np.full(len(swapped), np.nan)
+    for i, swap in enumerate(swapped):
+        a, b = np.where(swap, second, first), np.where(swap, first, second)
+        if not (constant(a) or constant(b) or constant(y)):
+            differences[i] = stats.kendalltau(a, y).statistic - stats.kendalltau(b, y).statistic
+    return differences

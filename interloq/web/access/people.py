@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""People of a study: invitations by link, sessions by cookie, consent, withdrawal and deletion; see also `joining.py`.
+
+Links and cookies are random; the database stores only their hashes, so a stolen copy of it opens nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import time
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
+
+from interloq.errors import InputError, short_repr
+from interloq.web.access.roles import ADMINISTRATORS, RIGHTS, Right, Role
+from interloq.web.schema import assignment, event, invitation, item, person, session
+from interloq.web.studies.copies import delete_copies
+from interloq.web.studies.questions import LARGEST
+
+LONGEST_LABEL, LONGEST_PARAMETER = 80, 40  # characters
+SESSION_DAYS = 60
+MOST_PEOPLE = 1_000  # who may come by one link of a crowd platform, unless another number is given
+_VISITOR = (  # made once: every request reads it
+    select(
+        person.c.id,
+        person.c.consented,
+        person.c.withdrawn,
+        person.c.created,
+        invitation.c.role,
+        invitation.c.task_id,
+        session.c.csrf,
+    )
+    .join(person, person.c.id == session.c.person_id)
+    .join(invitation, invitation.c.id == person.c.invitation_id)
+    .where(
+        session.c.token == bindparam("hashed"),
+        session.c.created > bindparam("oldest"),
+        invitation.c.revoked.is_(None),
+    )
+)
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """A person with a session."""
+
+    person: int
+    role: Role
+    task: int | None  # administrators have none
+    csrf: str
+    consented: bool
+    withdrawn: bool
+    since: float  # time of the first visit
+
+    @property
+    def rights(self) -> frozenset[Right]:
+        """What an administrator may do; annotators have no rights."""
+        return RIGHTS.get(self.role, frozenset())
+
+
+def invite(
+    connection: Connection,
+    task: int | None,
+    *,
+    role: Role = "annotator",
+    label: str = "",
+    parameter: str = "",
+    most_people: int = MOST_PEOPLE,
+) -> str:
+    """The secret of a new invitation. With a `parameter`, everybody who comes with another id is another person."""
+    if role not in (ADMINISTRATORS if task is None else ("annotator",)):
+        raise InputError("annotators are invited to one task, administrators to the whole study")
+    if parameter and role != "annotator":
+        raise InputError("a link with a parameter is for many annotators; administrators get one link each")
+    if len(label) > LONGEST_LABEL or len(parameter) > LONGEST_PARAMETER:
+        what = f"a label has at most {LONGEST_LABEL} characters, a parameter at most {LONGEST_PARAMETER}"
+        raise InputError(f"{what}, got {short_repr(label)} and {short_repr(parameter)}")
+    if not 1 <= most_people <= LARGEST:
+        raise InputError(f"the number of people must be from 1 to {LARGEST:,}, got {most_people}")
+    token = secrets.token_urlsafe(24)
+    row = {"task_id": task, "token": digest(token), "role": role, "label": label, "parameter": parameter}
+    connection.execute(insert(invitation).values(**row, most_people=most_people, created=time.time()))
+    return token
+
+
+def invitation_path(token: str, parameter: str = "") -> str:
+    """Path of an invitation's link; crowd platforms replace `{{%NAME%}}` by the id of the participant."""
+    path = f"/join/{token}"
+    if parameter:
+        path += f"?{parameter}={{{{%{parameter}%}}}}"
+    return path
+
+
+def revoke(connection: Connection, invitation_id: int) -> None:
+    """End an invitation and the sessions that came from it; answers are kept."""
+    connection.execute(update(invitation).where(invitation.c.id == invitation_id).values(revoked=time.time()))
+    people = select(person.c.id).where(person.c.invitation_id == invitation_id)
+    connection.execute(delete(session).where(session.c.person_id.in_(people)))
+
+
+def visitor(connection: Connection, cookie: str) -> Visitor | None:
+    """The person with this session; None if there is none or it is too old."""
+    oldest = time.time() - SESSION_DAYS * 86_400
+    row = connection.execute(_VISITOR, {"hashed": digest(cookie), "oldest": oldest}).one_or_none()
+    if row is None:
+        return None
+    return Visitor(
+        row.id, row.role, row.task_id, row.csrf, row.consented is not None, row.withdrawn is not None,
+        row.created,
+    )  # fmt: skip
+
+
+def consent(connection: Connection, person_id: int) -> None:
+    """Record consent, once."""
+    unset = (person.c.id == person_id) & person.c.consented.is_(None)
+    connection.execute(update(person).where(unset).values(consented=time.time()))
+
+
+def withdraw(connection: Connection, person_id: int) -> None:
+    """Delete everything that a person entered, and keep only the fact that they withdrew."""
+    _delete_answers(connection, person_id)
+    connection.execute(delete(event).where(event.c.person_id == person_id))
+    connection.execute(update(person).where(person.c.id == person_id).values(withdrawn=time.time(), consented=None))
+
+
+def forget(connection: Connection, person_id: int) -> bool:
+    """Delete a person with everything that they entered; False if there is no such person."""
+    _delete_answers(connection, person_id)
+    return bool(connection.execute(delete(person).where(person.c.id == person_id)).rowcount)
+
+
+def raters(connection: Connection) -> dict[int, str]:
+    """Ids of people that records name after hashing: a participant's id or, without one, that of the invitation."""
+    rows = connection.execute(
+        select(person.c.id, person.c.participant, invitation.c.token).join(
+            invitation, invitation.c.id == person.c.invitation_id
+        )
+    )
+    return {row.id: row.participant or row.token for row in rows}
+
+
+def digest(secret: str) -> str:
+    """The hash of a secret; secrets are long and random, so no salt is needed."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _delete_answers(connection: Connection, person_id: int) -> None:
+    """Delete a person's assignments with all answers and copies; somebody else may get these items."""
+    delete_copies(connection, person_id)
+    own = delete(assignment).where(assignment.c.person_id == person_id)
+    rows = connection.execute(own.returning(assignment.c.item_id, assignment.c.returned)).all()
+    for number in sorted(row.item_id for row in rows if row.returned is None):
+        connection.execute(update(item).where(item.c.id == number).values(active=item.c.active - 1))

@@ -1,0 +1,341 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Administrators' pages: tasks and their figures, invitations, export, and making a task from a file.
+
+Every route depends on `Admin`: only administrators with the right that `roles.py` names for it reach it, and changes
+need the CSRF token of the session.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Literal
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import HTMLResponse, JSONResponse, Response
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy import Connection, exists, func, select
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+
+from interloq.data.pseudonyms import Pseudonyms
+from interloq.web.access import joining, people
+from interloq.web.access.people import Visitor
+from interloq.web.access.visitors import Admin, Number, admin, database
+from interloq.web.admin.sections import localized, with_allowed_actions
+from interloq.web.admin.task_figures import Collected, figures
+from interloq.web.chat.chat_budget import check_costs, cost_of, set_task_limit, study_budget, task_budget
+from interloq.web.chat.conversations import all_chats
+from interloq.web.chat.outsiders import send_to_outsiders
+from interloq.web.exchange.export import export_task
+from interloq.web.interface import preferred, translated
+from interloq.web.pages import Pages
+from interloq.web.references.references_figures import outcomes
+from interloq.web.schema import assignment, invitation, item, person, task
+from interloq.web.studies.copies import note_export
+from interloq.web.studies.questions import LARGEST
+from interloq.web.studies.tasks import Stored, all_tasks, close_task, get_task, number_of_items
+from interloq.web.studies.upload import Upload, prepare
+from interloq.web.work import collected
+
+router = APIRouter(prefix="/admin", dependencies=[Depends(admin)])
+MOST_LINKS = 500  # at once
+
+
+class Closing(BaseModel):
+    """Whether a task gives out no further items."""
+
+    model_config = ConfigDict(extra="forbid")
+    closed: bool
+
+
+class SpendingLimit(BaseModel):
+    """What all people together may spend on the bots of a chat."""
+
+    model_config = ConfigDict(extra="forbid")
+    calls: int = Field(ge=0, le=10**9)
+    cost: float | None = Field(None, ge=0, le=10**9)
+
+
+class Invitations(BaseModel):
+    """Invitations to make; with a parameter, one link serves everybody who comes with an id of their own."""
+
+    model_config = ConfigDict(extra="forbid")
+    number: int = Field(1, ge=1, le=MOST_LINKS)
+    label: str = Field("", max_length=people.LONGEST_LABEL)
+    parameter: str = Field("", max_length=people.LONGEST_PARAMETER, pattern=r"^\w*$")
+
+    most_people: int = Field(people.MOST_PEOPLE, ge=1, le=LARGEST)
+
+
+class AdministratorInvitations(BaseModel):
+    """Invitations of administrators to make."""
+
+    model_config = ConfigDict(extra="forbid")
+    number: int = Field(1, ge=1, le=MOST_LINKS)
+    label: str = Field("", max_length=people.LONGEST_LABEL)
+    role: Literal["viewer", "lead", "owner"] = "owner"
+
+
+# ---- pages -----------------------------------------------------------------------------------------------------------
+
+
+@router.get("")
+def overview(request: Request, visitor: Admin) -> Response:
+    """All tasks with their progress and, for owners, the administrators' invitations."""
+    with database(request).reading() as connection:
+        rows = [_progress(connection, stored) for stored in all_tasks(connection)]
+        links = []
+        if "administer" in visitor.rights:
+            links = _invitations(connection, None)
+    return _page(request, "admin_overview.html", visitor, tasks=rows, invitations=links, facts={})
+
+
+@router.get("/new")
+def new_task(request: Request, visitor: Admin) -> Response:
+    """The form that makes a task from a file."""
+    return _page(request, "admin_new.html", visitor, facts={})
+
+
+@router.get("/tasks/{number}")
+def task_page(request: Request, visitor: Admin, number: Number) -> Response:
+    """One task with its figures, which update themselves."""
+    with database(request).reading() as connection:
+        stored = _task(connection, number)
+        links = _invitations(connection, number)
+        budget = None
+        if stored.settings.kind == "chat":
+            budget = task_budget(connection, stored)
+    facts = _shown(request, visitor, number)
+    return _page(request, "admin_task.html", visitor, stored=stored, invitations=links, budget=budget, facts=facts)
+
+
+@router.get("/tasks/{number}/figures")
+def task_figures(request: Request, visitor: Admin, number: Number, seen: str = "") -> Response:
+    """The figures, or nothing (204) if the page has them already."""
+    with database(request).reading() as connection:
+        if _state(request, connection, _task(connection, number)) == seen:
+            return Response(status_code=204)
+    return JSONResponse(_shown(request, visitor, number))
+
+
+@router.get("/tasks/{number}/export")
+def export(request: Request, number: Number, alone: bool = False) -> Response:
+    """A file of the answers so far, with pseudonyms; `alone` gives ratings without the records that were rated."""
+    with TemporaryDirectory() as folder, database(request).reading() as connection:
+        stored = _task(connection, number)
+        path = Path(folder) / "export.jsonl"
+        wrote = export_task(connection, stored, path, _pseudonyms(request), alone=alone)
+        content = path.read_bytes()
+    with database(request).writing() as connection:
+        note_export(connection, number, None)
+    name = f"task-{number}-{wrote['kind']}.jsonl"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(content, media_type="application/x-ndjson", headers=headers)
+
+
+# ---- changes ---------------------------------------------------------------------------------------------------------
+
+
+@router.post("/tasks/{number}/close")
+def close(request: Request, number: Number, wanted: Closing) -> dict[str, bool]:
+    """Give out no further items, or give them out again."""
+    with database(request).writing() as connection:
+        close_task(connection, _task(connection, number).id, closed=wanted.closed)
+    return {"closed": wanted.closed}
+
+
+@router.post("/tasks/{number}/limit")
+def limit(request: Request, number: Number, wanted: SpendingLimit) -> dict[str, bool]:
+    """Change how often all people together may ask the bots of a chat, and what that may cost."""
+    with database(request).writing() as connection:
+        stored = _task(connection, number)
+        if stored.settings.kind != "chat":
+            raise HTTPException(404, "not_found")
+        set_task_limit(connection, stored, wanted.calls, wanted.cost)
+    return {"stored": True}
+
+
+@router.post("/tasks/{number}/outsiders")
+def outsiders(request: Request, number: Number) -> dict[str, int]:
+    """A new task in which blind outsiders rate the conversations of a chat."""
+    with database(request).writing() as connection:
+        return {"number": send_to_outsiders(connection, _task(connection, number), _pseudonyms(request))}
+
+
+@router.post("/tasks/{number}/invitations")
+def invite(request: Request, number: Number, wanted: Invitations) -> dict[str, list[str]]:
+    """New links to a task; they cannot be shown again."""
+    with database(request).writing() as connection:
+        target = _task(connection, number).id
+        made = [
+            people.invite(
+                connection, target, label=wanted.label, parameter=wanted.parameter, most_people=wanted.most_people
+            )
+            for _ in range(wanted.number)
+        ]
+    return {"links": [_link(request, token, wanted.parameter) for token in made]}
+
+
+@router.post("/administrators")
+def invite_administrator(request: Request, wanted: AdministratorInvitations) -> dict[str, list[str]]:
+    """New links for administrators."""
+    with database(request).writing() as connection:
+        made = [people.invite(connection, None, role=wanted.role, label=wanted.label) for _ in range(wanted.number)]
+    return {"links": [_link(request, token, "") for token in made]}
+
+
+@router.post("/invitations/{number}/revoke")
+def revoke(request: Request, visitor: Admin, number: Number) -> dict[str, bool]:
+    """End an invitation and its sessions; only owners end those of administrators, and nobody their own."""
+    with database(request).writing() as connection:
+        own = select(person.c.invitation_id).where(person.c.id == visitor.person)
+        if connection.execute(own).scalar_one() == number:
+            raise HTTPException(409, "own_invitation")
+        role = connection.execute(select(invitation.c.role).where(invitation.c.id == number)).scalar()
+        if role is None:
+            raise HTTPException(404, "not_found")
+        if role != "annotator" and "administer" not in visitor.rights:
+            raise HTTPException(403, "not_allowed")
+        people.revoke(connection, number)
+    return {"revoked": True}
+
+
+@router.post("/people/{number}/readmit")
+def readmit(request: Request, number: Number) -> dict[str, bool]:
+    """Let a person of a crowd platform continue in the next browser that opens the link with their id."""
+    with database(request).writing() as connection:
+        if not joining.readmit(connection, number):
+            raise HTTPException(404, "not_found")
+    return {"allowed": True}
+
+
+@router.post("/people/{number}/forget")
+def forget(request: Request, number: Number) -> dict[str, bool]:
+    """Delete an annotator with everything that they entered."""
+    with database(request).writing() as connection:
+        role = select(invitation.c.role).select_from(person.join(invitation)).where(person.c.id == number)
+        if connection.execute(role).scalar() != "annotator":
+            raise HTTPException(404, "not_found")
+        people.forget(connection, number)
+    return {"deleted": True}
+
+
+@router.post("/upload")
+async def upload(request: Request, visitor: Admin) -> Response:
+    """A task from uploaded files: a preview of it, or with `create` the task. The form is read after the checks."""
+    async with request.form(max_files=3, max_fields=20) as form:
+        with TemporaryDirectory() as folder:
+            given = await Upload.received(form, Path(folder))
+            made = await run_in_threadpool(_made, request, visitor, given, create=form.get("create") == "yes")
+            return JSONResponse(made)
+
+
+def _made(request: Request, visitor: Visitor, given: Upload, *, create: bool) -> dict[str, Any]:
+    study = request.app.state.study
+    allowed = study.trust_administrators and visitor.role == "owner" and given.fields.get("trust") == "yes"
+    prepared, preview = prepare(given, study.trust if allowed else None)
+    check_costs([prepared.settings.task], study.limit)
+    if not create:
+        language = _language(request)
+        return {**preview, "summary": [translated(language, line) for line in preview["summary"]]}
+    with database(request).writing() as connection:
+        return prepared.store(connection)
+
+
+# ---- parts -----------------------------------------------------------------------------------------------------------
+
+
+def _page(request: Request, template: str, visitor: Visitor, **values: Any) -> Response:
+    pages: Pages = request.app.state.pages
+    return HTMLResponse(pages.admin(template, visitor, _language(request), **values))
+
+
+def _language(request: Request) -> str:
+    return preferred(request.headers.get("accept-language", ""))
+
+
+def _task(connection: Connection, number: int) -> Stored:
+    if not connection.execute(select(exists().where(task.c.id == number))).scalar_one():
+        raise HTTPException(404, "not_found")
+    return get_task(connection, number)
+
+
+def _pseudonyms(request: Request) -> Pseudonyms:
+    return Pseudonyms(request.app.state.study.key)
+
+
+def _shown(request: Request, visitor: Visitor, number: int) -> dict[str, Any]:
+    """The figures of a task in the language and with the actions of this administrator."""
+    return localized(with_allowed_actions(_current(request, number), visitor.rights), _language(request))
+
+
+def _current(request: Request, number: int) -> dict[str, Any]:
+    """The figures of a task; computed once for all administrators who look at the same state."""
+    known: dict[int, dict[str, Any]] = request.app.state.figures
+    with database(request).reading() as connection:
+        stored = _task(connection, number)
+        state = _state(request, connection, stored)
+        if number in known and known[number]["state"] == state:
+            return known[number]
+        task_data = Collected(
+            stored,
+            collected.pages(connection, number),
+            collected.clusters(connection, number),
+            collected.people(connection, number),
+            collected.invited(connection, number),
+            outcomes(connection, stored),
+        )
+        if stored.settings.kind == "chat":
+            task_data = replace(
+                task_data,
+                chats=all_chats(connection, stored.settings, number),
+                budget=task_budget(connection, stored),
+                study_budget=study_budget(connection, request.app.state.study.limit),
+            )
+    shown = figures(task_data, _pseudonyms(request))
+    known[number] = {"task": number, "state": state, "closed": stored.closed, **shown}
+    return known[number]
+
+
+def _state(request: Request, connection: Connection, stored: Stored) -> str:
+    """A text that changes when the figures do; calls of bots count in steps, because there are many."""
+    state = f"{collected.state(connection, stored.id)}-{'closed' if stored.closed else 'open'}"
+    if stored.settings.kind == "chat":
+        study_allows = study_budget(connection, request.app.state.study.limit).allows(cost_of(stored.settings))
+        state += f"-{task_budget(connection, stored).state}-{study_allows}"
+    return state
+
+
+def _progress(connection: Connection, stored: Stored) -> dict[str, Any]:
+    done = select(func.count()).select_from(assignment.join(item, item.c.id == assignment.c.item_id))
+    done = done.where(assignment.c.task_id == stored.id, assignment.c.finished.is_not(None), item.c.correct.is_(None))
+    wanted = number_of_items(connection, stored.id) * stored.settings.per_item
+    return {"stored": stored, "done": connection.execute(done).scalar_one(), "wanted": wanted}
+
+
+def _invitations(connection: Connection, number: int | None) -> list[dict[str, Any]]:
+    """Invitations that were not revoked, with the number of people who came."""
+    wanted = invitation.c.task_id.is_not_distinct_from(number)
+    came = select(func.count()).where(person.c.invitation_id == invitation.c.id).scalar_subquery()
+    rows = connection.execute(
+        select(invitation, came.label("came")).where(wanted, invitation.c.revoked.is_(None)).order_by(invitation.c.id)
+    )
+    return [
+        {
+            "id": row.id, "label": row.label, "role": row.role, "parameter": row.parameter, "came": row.came,
+            "most_people": row.most_people, "created": _day(row.created),
+        }
+        for row in rows
+    ]  # fmt: skip
+
+
+def _day(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.gmtime(seconds)) + " UTC"
+
+
+def _link(request: Request, token: str, parameter: str) -> str:
+    base = request.app.state.study.public or str(request.base_url)
+    return base.rstrip("/") + people.invitation_path(token, parameter)

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Annotators whose answers should be checked: the same answer everywhere, failed checks, too fast, or no agreement.
+
+Nothing is excluded automatically. Each reason contains its numbers, so that a person can decide.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+import numpy as np
+
+from interloq.agree.judgments import Judgments
+from interloq.errors import count
+from interloq.web.admin.monitor import judgments, votes
+from interloq.web.work.answers import CHOICES, PLACES
+from interloq.web.work.collected import FinishedPage
+
+LEAST_ANSWERS = 10  # before straight-lining or agreement can be seen
+SAME = 0.9  # share of one answer that is suspicious …
+CHANCE = 0.001  # … unless it is this probable at the rate of the others
+LEAST_FAST, FAST = 3, 0.2  # pages, and their share, that are too fast
+FAILED = 0.5  # share of failed attention checks
+OTHERS_AGREE = 0.3  # mean correlation of the other annotators, below which nobody can be called different
+_SIGNIFICANT = 0.05
+_LOWER = 0.01  # probability of so low a correlation if it is truly that of the others
+
+
+@dataclass(frozen=True)
+class Annotator:
+    """Speed, checks and agreement of one person, and the reasons for suspicion."""
+
+    person: int
+    pages: int  # without attention checks
+    seconds: float  # median per page
+    checks: int
+    failed: int
+    correlation: float  # Pearson's, with the mean of the others; NaN if unknown
+    shared: int  # judgments that it is computed from
+    reasons: tuple[str, ...] = ()
+
+
+def annotators(pages: Sequence[FinishedPage], aspects: Sequence[str], *, least_seconds: float) -> list[Annotator]:
+    """Everybody who finished a page, in the order of their numbers."""
+    known: dict[int, list[FinishedPage]] = {}
+    for page in pages:
+        known.setdefault(page.person, []).append(page)
+    given = {person: _count_answers(own) for person, own in known.items()}
+    agreeing = _correlations(pages, aspects)
+    return [_annotator(person, known[person], given, agreeing, least_seconds=least_seconds) for person in sorted(known)]
+
+
+def passed(page: FinishedPage) -> bool:
+    """Whether all answers to an attention check are among the correct ones."""
+    answers: dict[str, float | str | None] = {}
+    for answer in page.answers:
+        answers[answer.aspect] = answer.value if answer.choice is None else answer.choice
+    return all(answers.get(aspect) in right for aspect, right in (page.correct or {}).items())
+
+
+def _annotator(
+    person: int,
+    own: Sequence[FinishedPage],
+    given: Mapping[int, Counter[tuple[str, str]]],
+    agreeing: Mapping[int, tuple[float, int]],
+    *,
+    least_seconds: float,
+) -> Annotator:
+    checks = [page for page in own if page.correct is not None]
+    plain = [page for page in own if page.correct is None]
+    failed = sum(not passed(page) for page in checks)
+    r, n = agreeing.get(person, (math.nan, 0))
+    reasons = [
+        *_straight(given[person], [counts for other, counts in given.items() if other != person]),
+        *_fast(plain, least_seconds),
+    ]
+    if failed > 0 and failed >= FAILED * len(checks):
+        reasons.append(f"failed {failed} of {count(len(checks), 'attention check')}")
+    reasons += _different(r, n, [other_r for other, (other_r, _) in agreeing.items() if other != person])
+    seconds = median(page.seconds for page in plain) if plain else math.nan
+    return Annotator(person, len(plain), seconds, len(checks), failed, r, n, tuple(reasons))
+
+
+def _count_answers(pages: Iterable[FinishedPage]) -> Counter[tuple[str, str]]:
+    """Count each answer by aspect; choices as shown, because a bored person clicks one side."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for page in pages:
+        if page.correct is None:
+            counts.update(_shown_answers(page))
+    return counts
+
+
+def _shown_answers(page: FinishedPage) -> Iterator[tuple[str, str]]:
+    for answer in page.answers:
+        if answer.choice == "tie":
+            yield answer.aspect, "tie"
+        elif answer.choice is not None:
+            yield answer.aspect, CHOICES[page.order.index(PLACES.index(answer.choice))]
+        elif answer.value is not None:
+            yield answer.aspect, f"{answer.value:g}"
+
+
+def _straight(own: Counter[tuple[str, str]], others: Sequence[Counter[tuple[str, str]]]) -> Iterator[str]:
+    from scipy import stats
+
+    everybody: Counter[tuple[str, str]] = Counter()
+    for other in others:
+        everybody.update(other)
+    for aspect in sorted({aspect for aspect, _ in own}):
+        answers = _answers_about(own, aspect)
+        (value, most), total = answers.most_common(1)[0], answers.total()
+        theirs, same = _answers_about(everybody, aspect).total(), everybody[aspect, value]
+        if total < LEAST_ANSWERS or most < SAME * total:
+            continue
+        if theirs and stats.binom.sf(most - 1, total, same / theirs) > CHANCE:
+            continue
+        rate = f"; the others in {same / theirs:.0%}" if theirs else ""
+        yield f"{aspect}: answered {value} in {most} of {total}{rate}"
+
+
+def _answers_about(counts: Counter[tuple[str, str]], aspect: str) -> Counter[str]:
+    return Counter({value: n for (name, value), n in counts.items() if name == aspect})
+
+
+def _fast(pages: Sequence[FinishedPage], least: float) -> Iterator[str]:
+    fast = sum(page.seconds < least for page in pages)
+    if fast >= LEAST_FAST and fast >= FAST * len(pages):
+        yield f"{fast} of {count(len(pages), 'page')} in less than {least:g} seconds"
+
+
+def _different(r: float, n: int, others: Sequence[float]) -> Iterator[str]:
+    """An agreement that chance could explain and that is clearly lower than that of the others.
+
+    The first alone would name many who judge as well as the others, because few judgments rarely exclude chance.
+    """
+    from scipy import stats
+
+    known = [one for one in others if not math.isnan(one)]
+    mean = float(np.mean(known)) if known else math.nan
+    if n < LEAST_ANSWERS or math.isnan(r) or not mean >= OTHERS_AGREE:
+        return
+    t = r * math.sqrt((n - 2) / max(1e-12, 1 - r * r))
+    z = np.diff(np.arctanh(np.clip((mean, r), -1 + 1e-9, 1 - 1e-9))).item() * math.sqrt(n - 3)  # Fisher
+    if stats.t.sf(t, n - 2) > _SIGNIFICANT and stats.norm.cdf(z) < _LOWER:
+        yield f"agrees with the others no better than chance: r = {r:.2f} over {n} judgments, others {mean:.2f}"
+
+
+def _correlations(pages: Sequence[FinishedPage], aspects: Sequence[str]) -> dict[int, tuple[float, int]]:
+    """Pearson's r of each person with the mean of the others, on the aspect with the most shared judgments."""
+    correlations: dict[int, tuple[float, int]] = {}
+    for aspect in aspects:
+        if (judged := judgments(votes(pages, aspect), aspect)) is None:
+            continue
+        for place, name in enumerate(judged.annotators):
+            r, n = _correlation(judged, place)
+            person = int(name.removeprefix("p"))
+            if n > correlations.get(person, (math.nan, 0))[1]:
+                correlations[person] = r, n
+    return correlations
+
+
+def _correlation(judged: Judgments, place: int) -> tuple[float, int]:
+    own, others = judged.of(place), judged.without(place)
+    both = ~(np.isnan(own) | np.isnan(others))
+    x, y = own[both], others[both]
+    if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return math.nan, len(x)
+    return float(np.corrcoef(x, y)[0, 1]), len(x)

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The bots of chats: created once, asked by one person at a time unless they wait for a server.
+
+A study may come from anyone: a bot that does more than talk is used only if the study is trusted (see trust.py).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection
+
+from interloq.errors import InterloqError
+from interloq.play.bot import Bot, streamed
+from interloq.records import Turn
+from interloq.servers.replies import Reply, one_line
+from interloq.trust import Trust, create_from_file
+from interloq.web.chat.chat_task import chat_items, chat_options
+from interloq.web.database import Database
+from interloq.web.studies.questions import StudyTask
+from interloq.web.studies.tasks import add_task, all_tasks
+
+THE_STUDY = "the study"
+
+
+class ChatBots:
+    """The bots that are in use, by spec."""
+
+    def __init__(self, trust: Trust = None) -> None:
+        self.trust = trust
+        self._lock = threading.Lock()
+        self._known: dict[str, tuple[Bot, Any]] = {}
+
+    def reply(self, name: str, spec: str, turns: Sequence[Turn], seed: int, show: Callable[[str], None]) -> Reply:
+        """The bot's next reply; whatever goes wrong is its failure. Bots that can stream show the text so far."""
+        try:
+            bot, lock = self._get(name, spec)
+            with lock:
+                return streamed(bot, turns, seed, show)
+        except InterloqError as error:
+            return Reply("", one_line(str(error)))
+
+    def _get(self, name: str, spec: str) -> tuple[Bot, Any]:
+        with self._lock:
+            if spec not in self._known:
+                bot = _created({name: spec}, THE_STUDY, self.trust)[name]
+                lock = contextlib.nullcontext() if getattr(bot, "waits", False) else threading.Lock()
+                self._known[spec] = bot, lock
+            return self._known[spec]
+
+    def close(self) -> None:
+        """End what the bots started."""
+        for bot, _ in self._known.values():
+            getattr(bot, "close", lambda: None)()
+        self._known.clear()
+
+
+def check_chat(task: StudyTask, *, trust: Trust = None, where: str = THE_STUDY) -> None:
+    """Refuse a chat with unsuitable options, or with bots that cannot be created or need trust."""
+    _created(chat_options(task).bots, where, trust)
+
+
+def add_chat(connection: Connection, task: StudyTask, *, trust: Trust = None) -> int:
+    """Store a task of kind chat and return its number; its bots are created first, so that mistakes are seen now."""
+    check_chat(task, trust=trust)
+    return add_task(connection, task, chat_items(task), {"name": "", "kind": "dialogues"})
+
+
+def check_bots(database: Database, trust: Trust, *, where: str) -> None:
+    """Refuse a study with bots that cannot be created, or that do more than talk without trust."""
+    with database.reading() as connection:
+        chats = [stored.settings for stored in all_tasks(connection) if stored.settings.kind == "chat"]
+    for settings in chats:
+        _created(chat_options(settings).bots, where, trust)
+
+
+def _created(specs: Mapping[str, str], where: str, trust: Trust) -> dict[str, Bot]:
+    return create_from_file(specs, kind="bot", where=where, trust=trust)

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Requests of a conversation: say something, get the reply, end it. Each may be sent again without harm."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.responses import StreamingResponse
+from pydantic import Field
+
+from interloq.play.schedule import seed_of
+from interloq.web.access.visitors import Annotator, OwnAssignment, Place, at_work, database
+from interloq.web.chat import conversations as chat
+from interloq.web.chat.chat_bots import ChatBots
+from interloq.web.chat.chat_budget import spend
+from interloq.web.chat.chat_replies import Replies, Show
+from interloq.web.studies.tasks import Stored
+
+UNBUFFERED = {"X-Accel-Buffering": "no"}  # nginx passes the parts on at once
+
+
+class NewTurn(Place):
+    """Something that the person says."""
+
+    text: str = Field(max_length=chat.LONGEST_TURN)
+
+
+def register(app: FastAPI) -> None:
+    """Add the routes to the app."""
+    app.state.replies = Replies()
+    app.post("/api/chat/say")(say)
+    app.post("/api/chat/reply")(reply)
+    app.post("/api/chat/end")(end)
+
+
+def say(request: Request, visitor: Annotator, said: NewTurn) -> dict[str, Any]:
+    """Store a turn of the person."""
+    with database(request).writing() as connection:
+        settings = at_work(connection, visitor).settings
+        return chat.say(connection, settings, visitor.person, said.assignment, said.place, said.text).shown()
+
+
+def reply(request: Request, visitor: Annotator, wanted: Place) -> StreamingResponse:
+    """The bot's reply at the wanted place as it arrives, then the conversation; asks the bot unless it replied already.
+
+    See `Replies.lines` for the format.
+    """
+    with database(request).reading() as connection:
+        stored = at_work(connection, visitor)
+        chat.get_chat(connection, stored.settings, visitor.person, wanted.assignment)  # refused if it is not theirs
+    replies: Replies = request.app.state.replies
+    ask = partial(_replied, request.app.state, stored, visitor.person, wanted)
+    lines = replies.lines((wanted.assignment, wanted.place), ask)
+    return StreamingResponse(lines, media_type="application/x-ndjson", headers=UNBUFFERED)
+
+
+def _replied(state: Any, stored: Stored, person: int, wanted: Place, show: Show) -> dict[str, Any]:
+    """Ask the bot between two transactions, so that nobody waits for it but the person who talks to it.
+
+    If the bot may not be asked any more, the conversation says that it has stopped.
+    """
+    bots: ChatBots = state.bots
+    own = (stored.settings, person, wanted.assignment)
+    with state.study.database.writing() as connection:
+        talk = chat.get_chat(connection, *own)
+        if wanted.place != len(talk.lines) or not talk.waits or talk.ended:
+            return talk.shown()
+        if not spend(connection, stored, person, talk.bot, state.study.limit):
+            return {**talk.shown(), "stopped": True}
+    seed = seed_of(wanted.place, f"chat {talk.assignment}")
+    bot_reply = bots.reply(talk.bot, talk.spec, talk.turns(), seed, show)
+    with state.study.database.writing() as connection:
+        return chat.store_reply(connection, *own, wanted.place, bot_reply).shown()
+
+
+def end(request: Request, visitor: Annotator, which: OwnAssignment) -> dict[str, Any]:
+    """End a conversation early."""
+    with database(request).writing() as connection:
+        settings = at_work(connection, visitor).settings
+        return chat.end(connection, settings, visitor.person, which.assignment).shown()

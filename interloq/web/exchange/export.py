@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Answers as records: rated samples or dialogues, ratings on their own, preferences, and samples with references.
+
+Annotators are named by a keyed hash (`data/pseudonyms.py`). Attention checks are not exported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from interloq.data.files.overwriting import refuse_overwriting
+from interloq.data.files.table_writer import write_table
+from interloq.data.pseudonyms import HASHED, Pseudonyms, read_key
+from interloq.data.records.jsonl import write
+from interloq.data.records.parsers import PARSERS
+from interloq.data.records.tables import is_table
+from interloq.errors import InputError
+from interloq.records import OUTSIDER, Dialogue, Preference, Rating, Sample
+from interloq.signature import file_fingerprint
+from interloq.web.access.people import raters
+from interloq.web.chat.chat_export import chat_dialogues, chat_samples
+from interloq.web.database import open_database
+from interloq.web.references.references_export import export_references
+from interloq.web.schema import answer, assignment, item
+from interloq.web.studies.copies import note_export
+from interloq.web.studies.guesses import exported, guesses
+from interloq.web.studies.items import compared_ids
+from interloq.web.studies.tasks import Stored, find_task, get_task
+from interloq.web.work.answers import PLACES
+
+SQLITE_PARTS = ("wal", "shm")  # files beside an open study
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer to one question, with the rated unit."""
+
+    unit: Mapping[str, Any]  # id, system and record
+    units: tuple[Mapping[str, Any], ...]  # all of the item
+    item: str  # what the units of a comparison share: an id or an occasion
+    person: int
+    rater: str  # an id that must be hashed
+    aspect: str
+    system: str  # that the answer is about, if it is about one of several in the unit
+    value: float | None
+    choice: str | None
+    reason: str
+    time: float
+
+    @property
+    def rated_system(self) -> str:
+        """The system that the answer is about; empty if it is about a dialogue of several systems as a whole."""
+        several = len(set(self.unit["record"].get("systems", {}).values())) > 1
+        if self.system or several:
+            return self.system
+        return str(self.unit["system"])
+
+
+def answers(connection: Connection, task: int) -> Iterator[Answer]:
+    """All answers to a task in the order of its items, without attention checks; guesses as in `guesses.exported`."""
+    rows = connection.execute(
+        select(answer, assignment.c.person_id, item.c.hidden)
+        .join(assignment, assignment.c.id == answer.c.assignment_id)
+        .join(item, item.c.id == assignment.c.item_id)
+        .where(assignment.c.task_id == task, assignment.c.finished.is_not(None), item.c.correct.is_(None))
+        .order_by(item.c.place, answer.c.id)
+    )
+    known, guessed = raters(connection), guesses(get_task(connection, task).settings)
+    for row in rows:
+        units = tuple(row.hidden["units"])
+        unit = units[row.unit] if row.unit < len(units) else units[0]  # replies in a chat belong to its only unit
+        for aspect, value, system in exported(guessed, row.aspect, row.value, unit):
+            yield Answer(
+                unit, units, row.hidden.get("item", units[0]["id"]), row.person_id, known[row.person_id],
+                aspect, system, value, row.choice, row.reason, row.time,
+            )  # fmt: skip
+
+
+def rated_records(connection: Connection, task: int, name: Pseudonyms) -> list[Sample | Dialogue]:
+    """The records of a task with the ratings that came in, in the order of the file; ratings they had are kept."""
+    records: dict[tuple[str, str], Sample | Dialogue] = {}
+    shown = (item.c.task_id == task) & item.c.correct.is_(None)
+    for row in connection.execute(select(item.c.hidden).where(shown).order_by(item.c.place)):
+        for unit in row.hidden["units"]:
+            records[unit["id"], unit["system"]] = PARSERS[row.hidden["kind"]](unit["record"], unit["id"])
+    for one in answers(connection, task):
+        key = one.unit["id"], one.unit["system"]
+        rating = Rating(one.value, rater=name(one.rater), aspect=one.aspect, role=OUTSIDER, system=one.system)
+        records[key] = replace(records[key], ratings=(*records[key].ratings, rating))
+    return list(records.values())
+
+
+def ratings(connection: Connection, task: int, name: Pseudonyms) -> Iterator[Rating]:
+    """Ratings on their own, one per answer."""
+    for one in answers(connection, task):
+        yield Rating(one.value, name(one.rater), one.aspect, OUTSIDER, one.unit["id"], one.rated_system)
+
+
+def preferences(connection: Connection, task: int, name: Pseudonyms) -> Iterator[Preference]:
+    """Preferences, one per answer."""
+    for one in answers(connection, task):
+        first, second = (unit["system"] for unit in one.units)
+        winner = "" if one.choice == "tie" else one.units[PLACES.index(str(one.choice))]["system"]
+        ids = compared_ids(one.item, one.units)
+        yield Preference(one.item, (first, second), winner, name(one.rater), one.aspect, one.reason, ids)
+
+
+def export_study(
+    place: str | Path, task: str, output: str | Path, *, secret: str | None = None, **options: bool
+) -> dict[str, Any]:
+    """Export a task of a study (see `export_task`); `secret` is the key of pseudonyms, a file or `env:NAME`."""
+    inputs = [place, *(f"{place}-{part}" for part in SQLITE_PARTS)]
+    if secret:
+        inputs.append(secret)
+    refuse_overwriting([output], inputs)
+    name, database = Pseudonyms(read_key(secret)), open_database(place, create=False)
+    try:
+        with database.reading() as connection:
+            stored = find_task(connection, task)
+            _refuse_source(output, stored)
+            wrote = export_task(connection, stored, output, name, **options)
+        with database.writing() as connection:
+            note_export(connection, stored.id, output)
+        return wrote
+    finally:
+        database.close()
+
+
+def _refuse_source(output: str | Path, stored: Stored) -> None:
+    """Refuse to replace the file that the task was made from; earlier exports may be replaced."""
+    path = Path(output)
+    if path.is_file() and file_fingerprint(path) == stored.source.get("fingerprint"):
+        raise InputError(
+            f"{output} is the file that task {stored.settings.name!r} was made from", hint="name another file"
+        )
+
+
+def export_task(
+    connection: Connection,
+    stored: Stored,
+    output: str | Path,
+    name: Pseudonyms,
+    *,
+    alone: bool = False,
+    replies: bool = False,
+) -> dict[str, Any]:
+    """Write the answers so far as one file that every verb reads; returns its kind and the number of records.
+
+    CSV and TSV are long tables of ratings. `alone` writes ratings without what they rate, `replies` the bots' replies
+    in chats as samples.
+    """
+    if (alone and stored.settings.kind != "rate") or (replies and stored.settings.kind != "chat"):
+        what = "ratings on their own" if alone else "single replies"
+        raise InputError(f"a task of kind {stored.settings.kind!r} cannot be exported as {what}")
+    if is_table(output):
+        return _export_table(connection, stored, output, name)
+    if stored.settings.kind == "references":
+        return export_references(connection, stored, output, name)
+    kind, records = _records(connection, stored, name, alone=alone, replies=replies)
+    facts: dict[str, Any] = {
+        "task": stored.settings.name,
+        "source": stored.source.get("name", ""),
+        "raters": HASHED,
+    }
+    counts: dict[str, int] = {}
+    if stored.settings.kind == "rate" and not alone:
+        counts = _count_ratings(connection, stored, records)
+        facts |= counts
+    if stored.settings.kind == "chat" or stored.source.get("users") == HASHED:
+        facts["users"] = HASHED  # speakers too, so that other verbs do not hash them again
+    return {"kind": kind, "records": write(output, records, kind=kind, **facts), **counts}
+
+
+def _count_ratings(connection: Connection, stored: Stored, records: Sequence[Sample | Dialogue]) -> dict[str, int]:
+    """Ratings that came in, and those that the records had before: without answers, a file looks rated all the same."""
+    new = sum(1 for _ in answers(connection, stored.id))
+    return {"new_ratings": new, "earlier_ratings": sum(len(one.ratings) for one in records) - new}
+
+
+def _export_table(connection: Connection, stored: Stored, output: str | Path, name: Pseudonyms) -> dict[str, Any]:
+    if stored.settings.kind != "rate":
+        raise InputError(f"no ratings in a task of kind {stored.settings.kind!r}", hint="name a .jsonl file")
+    columns = ("item", "system", "rater", "aspect", "role", "value", "time", "reason")
+    rows = []
+    for one in answers(connection, stored.id):
+        time = datetime.fromtimestamp(one.time, UTC).isoformat(timespec="seconds")
+        rater = name(one.rater)
+        rows.append((one.unit["id"], one.rated_system, rater, one.aspect, OUTSIDER, one.value, time, one.reason))
+    write_table(output, columns, rows)
+    return {"kind": "ratings", "records": len(rows)}
+
+
+def _records(
+    connection: Connection, stored: Stored, name: Pseudonyms, *, alone: bool, replies: bool
+) -> tuple[str, Any]:
+    if stored.settings.kind == "chat":
+        if replies:
+            return "samples", chat_samples(connection, stored, name)
+        return "dialogues", chat_dialogues(connection, stored, name)
+    if stored.settings.kind == "compare":
+        return "preferences", preferences(connection, stored.id, name)
+    if alone:
+        return "ratings", ratings(connection, stored.id, name)
+    return str(stored.source.get("kind", "samples")), rated_records(connection, stored.id, name)

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Samples and dialogues as tasks of Label Studio, with a labeling configuration.
+
+Annotators can open all data of a task, so it has a random key instead of its id and system. A key file maps it back.
+Keys, order and sides follow from a seed and all records, ids and systems included: the same file gives the same tasks
+again, but without the file nobody can tell where a task comes from.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import quoteattr
+
+from interloq.data.files.opening import write_json, write_text
+from interloq.data.files.overwriting import refuse_overwriting
+from interloq.data.records.convert_file import kind_held
+from interloq.data.records.jsonl import read
+from interloq.errors import InputError
+from interloq.signature import fingerprint
+from interloq.web.studies.items import StudyItem, compare_items, rate_items
+
+KEY = "interloq_key"  # field of a task's data
+SIDES = ("left", "right")
+TIE = "tie"
+
+
+def label_studio_file(
+    path: str | Path,
+    output: str | Path,
+    *,
+    aspects: Sequence[str] = ("overall",),
+    compare: bool = False,
+    max_rating: int = 5,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """Write the tasks to `output` (.json), with a configuration (.xml) and a key file (.key.json) next to it.
+
+    Each task shows one reply or dialogue to rate, or with `compare` those of two systems. Their order is
+    random; another `seed` gives another order.
+    """
+    target = Path(output)
+    if target.suffix != ".json":
+        raise InputError(
+            f"cannot write tasks to {str(output)!r}", hint="name a .json file; two more are written next to it"
+        )
+    config, key = target.with_suffix(".xml"), target.with_suffix(".key.json")
+    refuse_overwriting([target, config, key], [path])
+    kind = kind_held(path)
+    if kind not in ("samples", "dialogues"):
+        raise InputError(f"{path} contains {kind}", hint="give samples or dialogues")
+    records = read(path, kind=kind, strict=True)
+    items = compare_items(records) if compare else rate_items(records, together=False)
+    tasks, hidden = _tasks(items, secret=fingerprint(str(seed), *map(repr, items)))
+    # first, because tasks without it cannot be read back
+    write_json(key, {"kind": "preferences" if compare else kind, "tasks": hidden})
+    write_text(config, labeling_config(kind, aspects, compare=compare, max_rating=max_rating))
+    write_json(target, [{"data": data} for data in tasks])
+    return {"tasks": len(tasks), "output": str(target), "config": str(config), "key": str(key)}
+
+
+def _tasks(items: list[StudyItem], *, secret: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """The data of each task, and what is hidden by key; order and sides are random."""
+    tasks, hidden = [], {}
+    drawn = random.Random(secret)  # noqa: S311
+    drawn.shuffle(items)
+    for number, item in enumerate(items):
+        order = list(range(len(item.shown["units"])))
+        drawn.shuffle(order)
+        key = fingerprint(secret, str(number))  # not drawn: many draws together would tell all others
+        hidden[key] = {**item.hidden, "units": [item.hidden["units"][i] for i in order]}
+        units = [item.shown["units"][i] for i in order]
+        names = SIDES if len(units) == len(SIDES) else ("reply",)
+        shown = {name: _unit(unit) for name, unit in zip(names, units, strict=True)}
+        data: dict[str, Any] = {KEY: key}
+        if item.hidden["kind"] == "samples":
+            data["context"] = _turns(item.shown["context"])
+        tasks.append(data | shown)
+    return tasks, hidden
+
+
+def _unit(unit: Mapping[str, Any]) -> Any:
+    return unit["text"] if "text" in unit else _turns(unit["turns"])
+
+
+def _turns(turns: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """Turns as the tag Paragraphs reads them."""
+    return [{"author": turn["speaker"], "text": turn["text"]} for turn in turns]
+
+
+def labeling_config(kind: str, aspects: Sequence[str], *, compare: bool, max_rating: int = 5) -> str:
+    """The labeling configuration for the tasks: one rating per aspect, or one choice per aspect and a reason."""
+    names = SIDES if compare else ("reply",)
+    _check(aspects, max_rating)
+    is_samples = kind == "samples"
+    tags = []
+    if is_samples:
+        tags.append(_paragraphs("context"))
+    for name in names:
+        if compare or is_samples:
+            tags.append(f"<Header value={quoteattr(name)}/>")
+        if is_samples:
+            tags.append(f'<Text name="shown_{name}" value="${name}"/>')
+        else:
+            tags.append(_paragraphs(name))
+    for aspect in aspects:
+        tags += _question(aspect, names[0], compare=compare, max_rating=max_rating)
+    if compare:
+        tags += ['<Header value="reason"/>', f'<TextArea name="reason" toName="shown_{names[0]}"/>']
+    return "\n".join(["<View>", *(f"  {tag}" for tag in tags), "</View>", ""])
+
+
+def _check(aspects: Sequence[str], max_rating: int) -> None:
+    taken = ["reason", *(f"shown_{name}" for name in ("context", "reply", *SIDES))]
+    for aspect in aspects:
+        if not aspect or aspect in taken:
+            raise InputError(f"an aspect cannot be named {aspect!r}", hint="choose another name")
+        taken.append(aspect)
+    if max_rating < 2:
+        raise InputError(f"the highest rating must be at least 2, got {max_rating}")
+
+
+def _question(aspect: str, name: str, *, compare: bool, max_rating: int) -> list[str]:
+    header, named = f"<Header value={quoteattr(aspect)}/>", f'name={quoteattr(aspect)} toName="shown_{name}"'
+    if not compare:
+        return [header, f'<Rating {named} maxRating="{max_rating}" required="true"/>']
+    choices = "".join(f'<Choice value="{value}"/>' for value in (*SIDES, TIE))
+    return [header, f'<Choices {named} choice="single" required="true">{choices}</Choices>']
+
+
+def _paragraphs(name: str) -> str:
+    return f'<Paragraphs name="shown_{name}" value="${name}" layout="dialogue"/>'

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""References that people add: each decision is a step, stored before it counts.
+
+The state of an item is computed from its steps by `reliability/decisions.py`, as in the terminal. Steps are only added,
+each at its own place, so two tabs or a request that is sent twice cannot store a step twice.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from sqlalchemy import Connection, delete, insert, select
+
+from interloq.errors import InputError
+from interloq.records import Reference
+from interloq.reliability.augment import Request
+from interloq.reliability.decisions import Action, DecisionStep, Progress, apply, start
+from interloq.web.database import storable
+from interloq.web.references.references_task import KIND, ReferencesOptions, references_options, stored_request
+from interloq.web.schema import assignment, draft, item, step
+from interloq.web.studies.questions import StudyTask
+from interloq.web.work.assign import note_work
+
+LONGEST_REFERENCE = 2_000  # characters
+ELSEWHERE = "this item was continued elsewhere, perhaps in another tab"
+
+
+@dataclass(frozen=True)
+class ReferenceDecision:
+    """What a person does: `text` is that of an edit, `candidate` the place of the one that is chosen."""
+
+    action: Action
+    text: str = ""
+    candidate: int = 0
+
+
+@dataclass(frozen=True)
+class Work:
+    """An item assigned to a person, with the steps so far."""
+
+    assignment: int
+    person: int
+    item: int
+    query: str  # an id, never shown
+    request: Request
+    steps: tuple[DecisionStep, ...]
+    options: ReferencesOptions
+
+    @cached_property
+    def state(self) -> Progress:
+        """The state after all steps."""
+        return self.state_at(len(self.steps))
+
+    def state_at(self, place: int) -> Progress:
+        """The state after the first steps."""
+        state = start(self.request, **self.options.rules)
+        for one in self.steps[:place]:
+            state = apply(state, one, **self.options.rules)
+        return state
+
+    def shown(self) -> dict[str, Any]:
+        """The state as the page sees it: texts without their sources."""
+        state = self.state
+        given, own = len(self.request.known()), [reference.source == "human" for reference in state.added]
+        return {
+            "place": len(self.steps),
+            "references": [
+                {"text": text, "added": i >= given, "edited": i >= given and own[i - given]}
+                for i, text in enumerate(state.texts())
+            ],
+            "candidates": [{"text": one.text, "edited": one.source == "human"} for one in state.waiting],
+            "attempts": state.attempts,
+            "room": self.options.limit - len(state.texts()),
+            "finished": state.finished,
+        }
+
+
+def get_work(
+    connection: Connection, settings: StudyTask, person: int, assignment_id: int, *, lock: bool = False
+) -> Work:
+    """An item of this person; `lock` makes others wait until the transaction ends."""
+    wanted = (
+        select(assignment, item.c.hidden)
+        .join(item, item.c.id == assignment.c.item_id)
+        .where(assignment.c.id == assignment_id, assignment.c.person_id == person)
+    )
+    row = connection.execute(wanted.with_for_update(of=assignment) if lock else wanted).one_or_none()
+    if row is None or settings.kind != KIND:
+        raise InputError("this is not an item of yours", hint="reload the page")
+    return made_work(connection, references_options(settings), row)
+
+
+def made_work(connection: Connection, options: ReferencesOptions, row: Any) -> Work:
+    """The work on an assignment, from its row with `hidden` of the item."""
+    bodies = connection.execute(select(step.c.body).where(step.c.assignment_id == row.id).order_by(step.c.place))
+    steps = tuple(DecisionStep(**body) for body in bodies.scalars())
+    return Work(row.id, row.person_id, row.item_id, row.hidden["query"], stored_request(row.hidden), steps, options)
+
+
+def made_step(work: Work, place: int, decision: ReferenceDecision) -> DecisionStep:
+    """The step that a decision at a place is, without predictions; an impossible one is refused."""
+    if not 0 <= place <= len(work.steps):
+        raise InputError(ELSEWHERE, hint="reload the page")
+    state = work.state_at(place)
+    if state.finished:  # said here without the query, which is an id
+        raise InputError("this item is finished", hint="reload the page for the next one")
+    shown = _meant(state.waiting, decision)
+    made = DecisionStep(work.query, decision.action, shown.text, shown.source)
+    if place < len(work.steps):
+        if replace(work.steps[place], before=None, after=None) != made:
+            raise InputError(ELSEWHERE, hint="reload the page")
+        return work.steps[place]
+    apply(state, made, **work.options.rules)
+    return made
+
+
+def _meant(waiting: Sequence[Reference], decision: ReferenceDecision) -> Reference:
+    if decision.action == "edit":
+        text = storable(decision.text).strip()
+        if len(text) > LONGEST_REFERENCE:
+            raise InputError(f"a reference has at most {LONGEST_REFERENCE:,} characters, got {len(text):,}")
+        return Reference(text, source="human")
+    place = decision.candidate if decision.action == "choose" else 0
+    if place >= len(waiting):
+        raise InputError(ELSEWHERE, hint="reload the page")
+    return waiting[place]
+
+
+def take_step(
+    connection: Connection,
+    settings: StudyTask,
+    person: int,
+    assignment_id: int,
+    place: int,
+    decision: ReferenceDecision,
+    predicted: Mapping[str, float | None],
+) -> Work:
+    """Store a decision as the step at `place`, with predictions before and after; the same step may be sent again."""
+    work = get_work(connection, settings, person, assignment_id, lock=True)
+    before, after = predicted.get("before"), predicted.get("after")
+    made = replace(made_step(work, place, decision), before=before, after=after)
+    if place < len(work.steps):
+        return work
+    row = {"assignment_id": assignment_id, "place": place, "body": asdict(made), "time": time.time()}
+    connection.execute(insert(step).values(**row))
+    done = replace(work, steps=(*work.steps, made))
+    note_work(connection, assignment_id, finished=done.state.finished)
+    if done.state.finished:
+        connection.execute(delete(draft).where(draft.c.assignment_id == assignment_id))
+    return done

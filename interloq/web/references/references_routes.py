@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Requests of the page for references: predictions, and decisions, which may be sent again without harm."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from anyio import CapacityLimiter, to_thread
+from fastapi import FastAPI, Request
+from pydantic import Field
+from starlette.exceptions import HTTPException
+
+from interloq.errors import InterloqError
+from interloq.reliability.annotate import Offer, ReliabilityEstimate
+from interloq.reliability.decisions import Action
+from interloq.web.access.people import Visitor
+from interloq.web.access.visitors import MOST_PLACES, Annotator, Place, at_work, database
+from interloq.web.database import storable
+from interloq.web.references import reference_steps as references
+from interloq.web.references.reference_steps import ReferenceDecision, Work
+from interloq.web.references.references_model import Predictors
+from interloq.web.studies.tasks import Stored
+
+AT_ONCE = 8  # requests that wait for a model; they have threads of their own, so that they never hold up other pages
+
+
+class Attempt(Place):
+    """A text that is being written."""
+
+    text: str = Field(max_length=references.LONGEST_REFERENCE)
+
+
+class Decided(Place):
+    """A decision; `text` is that of an edit, `candidate` the place of the one that is chosen."""
+
+    action: Action
+    text: str = Field("", max_length=references.LONGEST_REFERENCE)
+    candidate: int = Field(0, ge=0, le=MOST_PLACES)
+
+
+def register(app: FastAPI) -> None:
+    """Add the routes to the app."""
+    app.state.predictors, app.state.predicting = Predictors(), CapacityLimiter(AT_ONCE)
+    app.post("/api/references/offer")(offer)
+    app.post("/api/references/attempt")(attempt)
+    app.post("/api/references/step")(step)
+
+
+async def offer(request: Request, visitor: Annotator, wanted: Place) -> dict[str, Any]:
+    """Predictions without and with each candidate, and the place of the candidate that would help most."""
+    return await _waited(request, _offered, visitor, wanted)
+
+
+async def attempt(request: Request, visitor: Annotator, wanted: Attempt) -> dict[str, Any]:
+    """Predictions without and with a text that is being written."""
+    return await _waited(request, _attempted, visitor, wanted)
+
+
+async def step(request: Request, visitor: Annotator, decided: Decided) -> dict[str, Any]:
+    """Store a decision; returns the state after it."""
+    return await _waited(request, _stepped, visitor, decided)
+
+
+async def _waited(request: Request, work: Any, visitor: Visitor, wanted: Place) -> dict[str, Any]:
+    response: dict[str, Any] = await to_thread.run_sync(
+        partial(work, request, visitor, wanted), limiter=request.app.state.predicting
+    )
+    return response
+
+
+def _offered(request: Request, visitor: Visitor, wanted: Place) -> dict[str, Any]:
+    stored, work = _work(request, visitor, wanted)
+    if work.state.finished:
+        return {"place": len(work.steps), "before": None, "with_each": [], "best": None}
+    predicted = _predicted(request, stored, work)
+    each = list(map(shown, predicted.with_each))
+    return {"place": len(work.steps), "before": shown(predicted.before), "with_each": each, "best": predicted.best}
+
+
+def _attempted(request: Request, visitor: Visitor, wanted: Attempt) -> dict[str, Any]:
+    stored, work = _work(request, visitor, wanted)
+    text = storable(wanted.text).strip()
+    if not text or text in work.state.texts():
+        return {"place": len(work.steps), "after": None}
+    return {"place": len(work.steps), "after": shown(_predicted(request, stored, work, text).after)}
+
+
+def _stepped(request: Request, visitor: Visitor, decided: Decided) -> dict[str, Any]:
+    """Predict between two transactions, so that nobody else waits for the model."""
+    decision = ReferenceDecision(decided.action, decided.text, decided.candidate)
+    stored, work = _work(request, visitor, decided)
+    references.made_step(work, decided.place, decision)  # refused before anything is predicted
+    predicted: Mapping[str, float | None] = {}
+    if decided.place == len(work.steps):
+        with suppress(HTTPException):  # a decision is worth keeping without predictions
+            predicted = _predicted(request, stored, work).numbers()
+    with database(request).writing() as connection:
+        settings = at_work(connection, visitor).settings
+        own = (connection, settings, visitor.person, decided.assignment)
+        return references.take_step(*own, decided.place, decision, predicted).shown()
+
+
+def _work(request: Request, visitor: Visitor, wanted: Place) -> tuple[Stored, Work]:
+    with database(request).reading() as connection:
+        stored = at_work(connection, visitor)
+        return stored, references.get_work(connection, stored.settings, visitor.person, wanted.assignment)
+
+
+def _predicted(request: Request, stored: Stored, work: Work, text: str = "") -> Offer:
+    predictors: Predictors = request.app.state.predictors
+    try:
+        return predictors.attempt(stored, work, text) if text else predictors.offer(stored, work)
+    except InterloqError as error:  # its text names files of the server
+        raise HTTPException(503, "no_prediction") from error
+
+
+def shown(estimate: ReliabilityEstimate) -> dict[str, float | None] | None:
+    """An estimate as JSON values; None without a prediction, and bounds of None without an interval."""
+    if math.isnan(estimate.mean):
+        return None
+    bounds = {"low": estimate.low, "high": estimate.high}
+    return {"mean": estimate.mean, **{name: None if math.isnan(bound) else bound for name, bound in bounds.items()}}

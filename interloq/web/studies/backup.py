@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Backups of studies, made while a study is served: a copy of the SQLite file, or all rows as JSONL.
+
+A file of rows starts with a header and can be restored in either database.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Table, func, insert, select, text
+from sqlalchemy.exc import IntegrityError
+
+from interloq.data.batched import batched
+from interloq.data.files.durable import PRIVATE, atomic_path, sweep
+from interloq.data.files.opening import lines, plain_suffix, replacing
+from interloq.data.files.write_errors import writing
+from interloq.errors import InputError
+from interloq.web.database import (
+    Database,
+    UnusableStudyError,
+    head_revision,
+    is_url,
+    naming_study,
+    open_database,
+    reason_of,
+)
+from interloq.web.schema import METADATA
+from interloq.web.studies.tasks import all_tasks
+
+KIND = "study"
+SQLITE = b"SQLite format 3\0"
+BATCH = 500  # rows per statement
+
+
+def backup(place: str | Path, path: str | Path) -> dict[str, Any]:
+    """Write a study to a new file: rows if it is named .jsonl (also .gz .xz .zst), otherwise a copy for SQLite."""
+    _refuse_existing(path, "backups")
+    rows = plain_suffix(path) == ".jsonl"
+    if is_url(place) and not rows:
+        raise InputError("a study on a server is written as rows", hint="name a .jsonl file, such as study.jsonl.zst")
+    database = open_database(place, create=False)
+    try:
+        if rows:
+            return {"rows": _dump(database, path), "tasks": _tasks(database)}
+        with atomic_path(path, sqlite3.Error, mode=PRIVATE) as part:
+            _copy_pages(Path(place), part)
+        return {"tasks": _tasks(database)}
+    finally:
+        database.close()
+
+
+def _refuse_existing(path: str | Path, kind: str) -> None:
+    path = Path(path)
+    if path.exists():
+        sweep(path)  # a process that was killed after the last step leaves an empty part
+        raise InputError(f"{path} exists already", hint=f"name a new file; {kind} are never overwritten")
+
+
+def restore(path: str | Path, place: str | Path) -> dict[str, Any]:
+    """Make a study from a backup; a study that exists is not changed."""
+    if not is_url(place):
+        _refuse_existing(place, "studies")
+    copy = _is_sqlite(path)
+    if copy and is_url(place):
+        hint = "make a backup with rows: interloq serve backup STUDY FILE.jsonl"
+        raise InputError("a copy of a SQLite file cannot be restored on a server", hint=hint)
+    try:
+        return _restore_rows(path, place) if is_url(place) else _restore_file(path, place, copy=copy)
+    except UnusableStudyError as error:
+        raise InputError(f"cannot be restored: {error.reason}", where=str(path)) from error
+
+
+def _restore_file(path: str | Path, place: str | Path, *, copy: bool) -> dict[str, Any]:
+    """Make a study in a file that gets its name when it is complete."""
+    with atomic_path(place, sqlite3.Error, mode=PRIVATE) as part:
+        if copy:
+            _copy_pages(Path(path), part)
+            facts = _check_copy(part)
+        else:
+            facts = _restore_rows(path, part)
+        _close_log(part)
+        _refuse_existing(place, "studies")  # made by another process meanwhile
+    return facts
+
+
+def _restore_rows(path: str | Path, place: str | Path) -> dict[str, Any]:
+    """Load the rows of a file in one transaction into an empty database, whose tables are made first."""
+    rows = sum(1 for _ in _rows(path))  # a file that is not a whole backup is refused before writing
+    database = open_database(place)
+    try:
+        with database.writing() as connection:
+            _refuse_rows(connection)
+            _load(connection, _rows(path))
+        return {"tasks": _tasks(database), "rows": rows}
+    except (IntegrityError, ArithmeticError, TypeError, ValueError) as error:  # values that no column can store
+        raise UnusableStudyError(place, reason_of(error)) from error
+    finally:
+        database.close()
+
+
+def _refuse_rows(connection: Connection) -> None:
+    for table in METADATA.sorted_tables:
+        if connection.execute(select(table).limit(1)).first() is not None:
+            raise InputError("the database contains a study already", hint="name an empty database")
+
+
+def _check_copy(path: Path) -> dict[str, Any]:
+    """Migrate a copy of a study if it is old; another file is refused."""
+    database = open_database(path, create=False)
+    try:
+        return {"tasks": _tasks(database)}
+    finally:
+        database.close()
+
+
+def _tasks(database: Database) -> list[str]:
+    with database.reading() as connection:
+        return [task.settings.name for task in all_tasks(connection)]
+
+
+# ---- copies of SQLite files ------------------------------------------------------------------------------------------
+
+
+def _is_sqlite(path: str | Path) -> bool:
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(len(SQLITE)) == SQLITE
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+
+
+def _copy_pages(source: Path, target: Path) -> None:
+    """Copy one state of the source, whoever writes to it meanwhile."""
+    with (
+        naming_study(source),
+        closing(sqlite3.connect(source)) as old,
+        closing(sqlite3.connect(target)) as new,
+        writing(target, sqlite3.OperationalError),  # such as a full disk
+    ):
+        old.backup(new)
+        new.execute("PRAGMA journal_mode=DELETE")  # one file, without those of a log
+
+
+def _close_log(path: Path) -> None:
+    """Make a database one file, without those of a log."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode=DELETE")
+
+
+# ---- rows ------------------------------------------------------------------------------------------------------------
+
+
+def _dump(database: Database, path: str | Path) -> int:
+    written = 0
+    with database.reading() as connection, replacing(path, mode=PRIVATE) as file:
+        file.write(_line({"kind": KIND, "schema": 1, "tables": head_revision()}))
+        for table in METADATA.sorted_tables:
+            for row in connection.execution_options(yield_per=BATCH).execute(select(table)).mappings():
+                file.write(_line({"table": table.name, "row": dict(row)}))
+                written += 1
+    return written
+
+
+def _line(value: Any) -> bytes:
+    """JSON in ASCII: drafts may contain characters that UTF-8 cannot encode."""
+    return json.dumps(value).encode() + b"\n"
+
+
+def _rows(path: str | Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    for number, line in lines(path):
+        try:
+            value = json.loads(line)
+            if number > 1:
+                yield METADATA.tables[value["table"]].name, dict(value["row"])
+                continue
+            head = value["kind"], value["tables"]
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            hint = "name a file that interloq serve backup wrote"
+            raise InputError("not a backup of a study", hint=hint, where=f"{path}:{number}") from error
+        _check_head(*head, where=str(path))
+
+
+def _check_head(kind: object, tables: object, *, where: str) -> None:
+    if kind != KIND:
+        raise InputError(f"the file contains {kind}, expected a {KIND}", hint="name a backup", where=where)
+    if tables != head_revision():
+        hint = "restore it with the version that wrote it, then open the study with this one"
+        raise InputError(
+            f"written with tables {tables!r}; this version has {head_revision()!r}", hint=hint, where=where
+        )
+
+
+def _load(connection: Connection, rows: Iterable[tuple[str, dict[str, Any]]]) -> None:
+    for name, some in groupby(rows, key=lambda row: row[0]):
+        table = METADATA.tables[name]
+        for batch in batched(some, BATCH):
+            connection.execute(insert(table), [row for _, row in batch])
+        if connection.dialect.name == "postgresql" and "id" in table.c:
+            _continue_numbers(connection, table)
+
+
+def _continue_numbers(connection: Connection, table: Table) -> None:
+    """PostgreSQL: the next row gets the number after the last one."""
+    largest = connection.execute(select(func.max(table.c.id))).scalar()
+    sequence = text("SELECT setval(pg_get_serial_sequence(:name, 'id'), :largest)")
+    connection.execute(sequence, {"name": f'"{table.name}"', "largest": largest})

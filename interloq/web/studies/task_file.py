@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A task from a file of samples or dialogues, and its settings from a JSON file, which may contain attention checks.
+
+A check is an item with known answers that everybody gets: {"context": […], "response": "…", "correct": {"overall":
+[4, 5]}}, a dialogue {"turns": […], "correct": …}, or to compare {"context": […], "responses": ["…", "…"], "correct":
+{"overall": ["first"]}}. Any of the answers passes. Checks are never exported.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, get_args
+
+from sqlalchemy import Connection
+
+from interloq.data.files.opening import read_json
+from interloq.data.pseudonyms import HASHED
+from interloq.data.records.convert_file import kind_held
+from interloq.data.records.jsonl import Rejected, first_object, header, read
+from interloq.data.records.parsers import PARSERS
+from interloq.errors import InputError, nearest, short_repr
+from interloq.metrics.metric_names import direction, unknown_directions
+from interloq.records import Dialogue, Sample
+from interloq.score.scored_samples import ScoredSamples
+from interloq.signature import file_fingerprint
+from interloq.trust import Trust
+from interloq.web.chat.chat_bots import check_chat
+from interloq.web.chat.chat_task import chat_items
+from interloq.web.database import open_database
+from interloq.web.interface import LANGUAGES, texts
+from interloq.web.references.references_task import prepare_references
+from interloq.web.studies.guesses import check_records, guesses, with_guesses
+from interloq.web.studies.items import StudyItem, compare_items, rate_items
+from interloq.web.studies.priority import with_scores
+from interloq.web.studies.questions import Kind, Question, StudyTask, from_json, is_number
+from interloq.web.studies.tasks import add_task
+from interloq.web.studies.workload import workload
+from interloq.web.work.answers import CHOICES, PLACES
+
+LARGEST_SETTINGS = 2**20  # bytes
+CHECKS = "checks"
+CHECK_FIELDS = ("context", "correct", "response", "responses", "turns")
+
+
+@dataclass(frozen=True)
+class TaskSettings:
+    """Settings of a task and its attention checks."""
+
+    task: StudyTask
+    checks: tuple[StudyItem, ...] = ()
+
+
+def read_settings(path: str | Path | None, *, default_name: str = "", **options: Any) -> TaskSettings:
+    """Read settings from a JSON file, if there is one, and from options other than None, which take precedence."""
+    value: dict[str, Any] = {"name": default_name}
+    if path is not None:
+        value |= read_json(path, hint="see docs/serve.md for an example", limit=LARGEST_SETTINGS)
+    value |= {name: option for name, option in options.items() if option is not None}
+    checks = value.pop(CHECKS, [])
+    try:
+        value = {**_defaults(value.get("kind"), value.get("language", LANGUAGES[0])), **value}
+        task = from_json(value)
+        if task.kind == "rate":
+            task = with_guesses(task)
+        return TaskSettings(task, tuple(_checks(checks, task)))
+    except InputError as error:
+        raise InputError(error.what, hint=error.hint, where=str(path or "")) from error
+
+
+def _defaults(kind: object, language: object) -> dict[str, Any]:
+    """Questions and other settings of a kind of task that are used unless others are given."""
+    if kind is None:
+        raise InputError("a task has no kind", hint=f"choose one with --task: {', '.join(get_args(Kind))}")
+    if kind == "references":
+        return {"questions": [], "per_item": 1}
+    if not isinstance(language, str) or language not in LANGUAGES:
+        language = LANGUAGES[0]
+    t = texts(language)
+    if kind == "compare":
+        return {"questions": [{"text": t["ask_compare"], "control": "choice", "reason": True}]}
+    return {"questions": [{"text": t["ask_rate"], "labels": [t["scale_low"], t["scale_high"]]}]}
+
+
+def default_name(path: str | Path | None) -> str:
+    """Name of a task from that of its file; chats have none."""
+    if path is None:
+        return "chat"
+    return re.sub(r"[^\w-]+", "-", Path(path).name.split(".")[0]).strip("-")[:80] or "task"
+
+
+def add_to_study(
+    place: str | Path, path: str | Path | None, settings: TaskSettings, *, trust: Trust = None, **options: Any
+) -> dict[str, Any]:
+    """Add a task with the records of a file to a study, which is created if it is missing; see `prepare_file`.
+
+    Chats have no file; `trust` is called with what their bots or an index do besides computing.
+    """
+    kind = settings.task.kind
+    # prepared before the database is opened, so that nobody waits for it
+    if path is None:
+        if kind != "chat":
+            raise InputError(f"a task of kind {kind!r} needs a file", hint="name a file of samples or dialogues")
+        prepared = prepare_chat(settings, trust=trust)
+    else:
+        if kind == "chat":
+            raise InputError(f"a task of kind {kind!r} has no file", hint="its bots are in the settings")
+        prepared = prepare_file(path, settings, trust=trust, **options)
+    database = open_database(place)
+    try:
+        with database.writing() as connection:
+            return prepared.store(connection)
+    finally:
+        database.close()
+
+
+@dataclass(frozen=True)
+class PreparedTask:
+    """A task that is not stored yet."""
+
+    settings: TaskSettings
+    items: tuple[StudyItem, ...]  # without attention checks
+    source: Mapping[str, Any]
+    records: int
+
+    def store(self, connection: Connection) -> dict[str, Any]:
+        """Store the task; returns its name, number and counts."""
+        number = add_task(connection, self.settings.task, [*self.items, *self.settings.checks], self.source)
+        facts = {"task": self.settings.task.name, "number": number, **self.counts()}
+        if self.source.get("warning"):
+            facts["warning"] = self.source["warning"]
+        return facts
+
+    def counts(self) -> dict[str, Any]:
+        """Numbers of items, attention checks and records, and the people that are needed."""
+        task = self.settings.task
+        needed = workload(task, Counter(item.answer_key for item in self.items), self._count_answers())
+        return {
+            "items": len(self.items),
+            "checks": len(self.settings.checks),
+            "records": self.records,
+            "needs": asdict(needed),
+        }
+
+    def _count_answers(self) -> int | None:
+        """Count the answers to all items by one person each; None for a chat, where they depend on its length."""
+        task = self.settings.task
+        if task.kind == "compare":
+            return len(self.items) * len(task.questions)
+        if task.kind == "rate":
+            return sum(len(item.shown["units"]) for item in self.items) * len(task.questions)
+        return None
+
+
+def prepare_chat(settings: TaskSettings, *, trust: Trust = None, where: str = "the settings") -> PreparedTask:
+    """A task of kind chat; `trust` is called with what its bots do besides talking."""
+    if settings.checks:
+        raise InputError("a chat has no attention checks")
+    check_chat(settings.task, trust=trust, where=where)
+    return PreparedTask(settings, tuple(chat_items(settings.task)), {"name": "", "kind": "dialogues"}, 0)
+
+
+def prepare_file(
+    path: str | Path,
+    settings: TaskSettings,
+    *,
+    together: bool = True,
+    scores: str | Path | None = None,
+    strict: bool = False,
+    on_reject: Callable[[Rejected], None] | None = None,
+    columns: Mapping[str, str] | None = None,
+    trust: Trust = None,
+) -> PreparedTask:
+    """A task with the records of a file. Bad lines are handled as by `read`.
+
+    Items on which the metrics in the file `scores` disagree most are given out first, and the scores are kept to watch
+    how well each metric agrees with people.
+    """
+    if str(path) == "-":
+        raise InputError("a task needs a file, not a pipe", hint="name a file of samples or dialogues")
+    kind = kind_held(path)
+    if kind not in ("samples", "dialogues"):
+        raise InputError(f"{path} contains {kind}", hint="give samples or dialogues")
+    records = list(read(path, kind=kind, strict=strict, on_reject=on_reject, columns=columns))
+    source: dict[str, Any] = {"name": Path(path).name, "kind": kind, "fingerprint": file_fingerprint(Path(path))}
+    if settings.task.kind == "references":
+        source["header"] = header(path)
+        return _prepare_references(records, settings, source, on_reject, scored=scores, trust=trust)
+    if (first_object(path) or {}).get("users") == HASHED:
+        source["users"] = HASHED
+    items = _items(records, settings.task, together=together)
+    if scores is not None:
+        checked = ScoredSamples(record for record in records if isinstance(record, Sample))
+        scored = read(scores, kind="scores", strict=strict, on_reject=on_reject)
+        items = with_scores(items, checked.check(scored, scores))
+    if ignored := _metrics_without_direction(settings.task, items):
+        what = "it is unknown whether higher or lower is better, so these scores give no priorities"
+        source["warning"] = f"{', '.join(ignored)}: {what}"
+    return PreparedTask(settings, tuple(items), source, len(records))
+
+
+def _metrics_without_direction(task: StudyTask, items: Sequence[StudyItem]) -> list[str]:
+    """Metrics of unknown direction in the scores of items; refuse a task that could not end without directions."""
+    scored: set[str] = set()
+    for item in items:
+        scored.update(*(unit.get("scores", ()) for unit in item.hidden["units"]))
+    metrics = sorted(scored)
+    ordering = [metric for metric in metrics if direction(metric) != "neither"]
+    if task.stop_when_settled and task.settled_by == "metrics" and len(ordering) < 2:
+        what = "settled_by 'metrics' needs scores of two metrics of which higher or lower is known to be better"
+        hint = "give such scores with --scores, or use settled_by 'systems'"
+        raise InputError(f"{what}, got {', '.join(ordering) or 'none'}", hint=hint)
+    return unknown_directions(metrics)
+
+
+def _prepare_references(
+    records: Sequence[Sample | Dialogue],
+    settings: TaskSettings,
+    source: Mapping[str, Any],
+    on_reject: Callable[[Rejected], None] | None,
+    *,
+    scored: object,
+    trust: Trust,
+) -> PreparedTask:
+    samples = [record for record in records if isinstance(record, Sample)]
+    unsuitable = ""
+    if settings.checks:
+        unsuitable = "attention checks"
+    elif scored:
+        unsuitable = "scores"
+    elif source["kind"] != "samples":
+        unsuitable = str(source["kind"])
+    if unsuitable:
+        raise InputError(f"a task of kind 'references' has no {unsuitable}", hint="give samples and a model")
+    task, items, facts = prepare_references(samples, settings.task, on_reject=on_reject, trust=trust)
+    return PreparedTask(TaskSettings(task), tuple(items), {**source, **facts}, len(samples))
+
+
+def _items(records: Iterable[Sample | Dialogue], task: StudyTask, *, together: bool) -> list[StudyItem]:
+    if task.kind == "compare":
+        return compare_items(records)
+    if task.kind == "rate":
+        records = list(records)
+        check_records(task, records)
+        return rate_items(records, together=together, mark_bots=not guesses(task).human)
+    raise InputError(f"a task of kind {task.kind!r} is not made from samples or dialogues")
+
+
+def _checks(given: object, task: StudyTask) -> Iterable[StudyItem]:
+    if not isinstance(given, list) or not all(isinstance(one, Mapping) for one in given):
+        raise InputError(f"checks must be a list of objects, got {short_repr(given)}")
+    for number, one in enumerate(given, start=1):
+        try:
+            yield _check(one, task, number)
+        except InputError as error:
+            raise InputError(f"check {number}: {error.what}", hint=error.hint) from error
+
+
+def _check(value: Mapping[str, Any], task: StudyTask, number: int) -> StudyItem:
+    if unknown := set(map(str, value)) - set(CHECK_FIELDS):
+        raise InputError(f"a check has no field {min(unknown)!r}{nearest(min(unknown), CHECK_FIELDS)}")
+    correct = value.get("correct")
+    if not isinstance(correct, Mapping) or not correct:
+        raise InputError("no correct answers", hint='add "correct": {"overall": [5]}')
+    questions = {question.aspect: question for question in task.questions}
+    passing = {}
+    for aspect, answers in correct.items():
+        passing[str(aspect)] = _passing(questions.get(str(aspect)), answers, str(aspect))
+    records = [replace(record, id=f"check {number}") for record in _check_records(value, task)]
+    (item,) = compare_items(records) if task.kind == "compare" else rate_items(records)
+    return replace(item, correct=passing, answer_key=f"check {number}")
+
+
+def _check_records(value: Mapping[str, Any], task: StudyTask) -> list[Sample] | list[Dialogue]:
+    shared = {"context": value.get("context", [])}
+    if task.kind != "compare" and "turns" in value:
+        return [PARSERS["dialogues"]({"turns": value["turns"]}, "")]
+    if task.kind != "compare":
+        return [PARSERS["samples"]({**shared, "response": value.get("response")}, "")]
+    replies = value.get("responses")
+    if not isinstance(replies, list) or len(replies) != 2:
+        raise InputError(f"responses must be two texts, got {short_repr(replies)}")
+    return [PARSERS["samples"]({**shared, "response": one, "system": str(i)}, "") for i, one in enumerate(replies)]
+
+
+def _passing(question: Question | None, given: object, aspect: str) -> Sequence[float | str]:
+    """Stored answers that pass, from those given in the settings."""
+    if question is None:
+        raise InputError(f"no question has the aspect {aspect!r}")
+    values: list[Any] = given if isinstance(given, list) else [given]
+    if not values:
+        raise InputError(f"no correct answer for {aspect!r}")
+    if question.control == "choice":
+        if bad := [one for one in values if one not in CHOICES]:
+            raise InputError(f"not a choice: {short_repr(bad[0])}", hint=f"use {', '.join(CHOICES)}")
+        stored = dict(zip(CHOICES, (*PLACES, "tie"), strict=True))
+        return [stored[choice] for choice in values]
+    passing = []
+    for value in values:
+        exact = question.value_on_scale(value) if is_number(value) else None
+        if exact is None:
+            raise InputError(f"{short_repr(value)} is not on the scale of {aspect!r}")
+        passing.append(exact)
+    return passing

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tasks of a study: created from records with their items, listed and closed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection, Text, bindparam, cast, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from interloq.data.batched import batched
+from interloq.errors import InputError, nearest
+from interloq.web.database import inserted
+from interloq.web.schema import item, task
+from interloq.web.studies import questions
+from interloq.web.studies.items import StudyItem
+from interloq.web.studies.questions import StudyTask
+
+BATCH = 500  # items per statement
+_TASK = select(task.c.id, task.c.source, task.c.closed, cast(task.c.settings, Text).label("settings"))
+_NUMBERED = _TASK.where(task.c.id == bindparam("number"))  # made once: every request of an annotator reads it
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A task in the database."""
+
+    id: int
+    settings: StudyTask
+    source: Mapping[str, Any]
+    closed: bool
+
+
+def add_task(connection: Connection, settings: StudyTask, items: Iterable[StudyItem], source: Mapping[str, Any]) -> int:
+    """Store a task and its items, and return its number; a name that exists is refused."""
+    row = {"name": settings.name, "kind": settings.kind, "settings": questions.to_json(settings), "source": source}
+    try:
+        with connection.begin_nested():
+            made = connection.execute(insert(task).values(**row, created=time.time()))
+    except IntegrityError as error:
+        hint = "choose another name; tasks are never overwritten"
+        raise InputError(f"the study has a task {settings.name!r} already", hint=hint) from error
+    number, place = inserted(made), 0
+    for some in batched(items, BATCH):
+        connection.execute(insert(item), [_row(number, place + i, one) for i, one in enumerate(some)])
+        place += len(some)
+    if not place:
+        raise InputError("the file has nothing to show", hint="give samples or dialogues")
+    return number
+
+
+def _row(task_id: int, place: int, one: StudyItem) -> dict[str, Any]:
+    return {
+        "task_id": task_id,
+        "place": place,
+        "answer_key": one.answer_key,
+        "shown": one.shown,
+        "hidden": one.hidden,
+        "correct": one.correct,
+        "priority": one.priority,
+    }
+
+
+def get_task(connection: Connection, number: int) -> Stored:
+    """The task with this number."""
+    return _stored(connection.execute(_NUMBERED, {"number": number}).one())
+
+
+def find_task(connection: Connection, name: str) -> Stored:
+    """The task with this name."""
+    row = connection.execute(_TASK.where(task.c.name == name)).one_or_none()
+    if row is None:
+        known = connection.execute(select(task.c.name)).scalars()
+        raise InputError(f"the study has no task {name!r}{nearest(name, known)}")
+    return _stored(row)
+
+
+def all_tasks(connection: Connection) -> list[Stored]:
+    """All tasks, oldest first."""
+    return [_stored(row) for row in connection.execute(_TASK.order_by(task.c.id))]
+
+
+def close_task(connection: Connection, number: int, *, closed: bool = True) -> None:
+    """Give out no further items, or give them out again."""
+    connection.execute(update(task).where(task.c.id == number).values(closed=time.time() if closed else None))
+
+
+def number_of_items(connection: Connection, number: int) -> int:
+    """Items of a task without its attention checks."""
+    wanted = (item.c.task_id == number) & item.c.correct.is_(None)
+    return int(connection.execute(select(func.count()).where(wanted)).scalar_one())
+
+
+def number_of_pages(connection: Connection, number: int) -> int:
+    """Items of a task that one person can get: one per answer key, without attention checks."""
+    wanted = (item.c.task_id == number) & item.c.correct.is_(None)
+    return int(connection.execute(select(func.count(item.c.answer_key.distinct())).where(wanted)).scalar_one())
+
+
+def _stored(row: Any) -> Stored:
+    return Stored(row.id, _settings(row.settings), row.source, row.closed is not None)
+
+
+@lru_cache(maxsize=256)
+def _settings(text: str) -> StudyTask:
+    """Settings from their stored text, which every request of an annotator reads."""
+    try:
+        return questions.from_json(orjson.loads(text))
+    except orjson.JSONDecodeError as error:
+        raise InputError(f"the stored settings of a task are not JSON: {error.msg}") from error

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files that an administrator uploads to make a task: checked and previewed before anything is stored."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from starlette.datastructures import FormData, UploadFile
+
+from interloq.data.files.opening import pieces
+from interloq.data.records.jsonl import Rejected
+from interloq.data.records.tables import SEPARATOR
+from interloq.errors import InputError, MissingDependencyError, SpecError, count
+from interloq.trust import Trust
+from interloq.web.access.security import LARGEST_UPLOAD
+from interloq.web.chat.chat_form import check_local, with_chat_fields
+from interloq.web.chat.chat_task import WHOLE, asked_after, chat_options
+from interloq.web.studies.task_file import PreparedTask, TaskSettings, prepare_chat, prepare_file, read_settings
+from interloq.web.studies.workload import Workload
+
+PREVIEWED = 3  # items
+SHOWN_REJECTS = 5
+MOST_TEXTS = 500_000  # in an uploaded file; they take up to 300 MB of memory
+_BLOCK = 2**20  # bytes
+_STARTS = (b"\n", b"[", b"{", SEPARATOR.encode())  # of what is kept in memory, besides quoted texts
+_SAFE = re.compile(r"[^\w.-]+")
+
+
+@dataclass(frozen=True)
+class Upload:
+    """Uploaded files in a folder of their own, and the fields of the form."""
+
+    records: Path | None  # none for a chat
+    settings: Path | None
+    scores: Path | None
+    fields: Mapping[str, str]
+
+    @classmethod
+    async def received(cls, form: FormData, folder: Path) -> Upload:
+        """Write the files of a form to a folder; their names are kept without paths."""
+        files = {name: await _kept(form.get(name), folder / name) for name in ("records", "settings", "scores")}
+        fields = {name: value for name, value in form.items() if isinstance(value, str)}
+        return cls(files["records"], files["settings"], files["scores"], fields)
+
+
+async def _kept(given: object, folder: Path) -> Path | None:
+    if not isinstance(given, UploadFile) or not given.filename:
+        return None
+    folder.mkdir()
+    path = folder / (_SAFE.sub("_", Path(given.filename).name).lstrip(".")[-100:] or "file")
+    with path.open("wb") as file:
+        while block := await given.read(_BLOCK):
+            file.write(block)
+    return path
+
+
+class RejectedLines:
+    """Counts bad lines and keeps the first ones."""
+
+    def __init__(self) -> None:
+        self.count, self.first = 0, list[Rejected]()
+
+    def __call__(self, rejected: Rejected) -> None:
+        self.count += 1
+        if len(self.first) < SHOWN_REJECTS:
+            self.first.append(rejected)
+
+
+def check_content(path: Path) -> None:
+    """Refuse a file that would fill the server's memory, although it may be small when compressed.
+
+    What is kept of a file depends on its texts rather than its bytes: a turn of one letter takes half a kilobyte.
+    """
+    quotes = texts = 0
+    try:
+        for piece in pieces(path, limit=LARGEST_UPLOAD):
+            quotes += piece.count(b'"')
+            texts += sum(piece.count(mark) for mark in _STARTS)
+            if quotes // 2 + texts > MOST_TEXTS:
+                raise InputError(f"{path.name} has more than {MOST_TEXTS:,} texts, lines and lists")
+    except InputError as error:  # the page shows no hints
+        raise InputError(f"{error.what}; use interloq serve add STUDY FILE on the server") from error
+
+
+def prepare(given: Upload, trust: Trust = None) -> tuple[PreparedTask, dict[str, Any]]:
+    """The task and a preview: counts, questions, the first pages as annotators see them, and lines that are bad.
+
+    `trust` is called with what the bots of a chat do besides talking; None: such bots are refused.
+    """
+    rejected = RejectedLines()
+    options: dict[str, Any] = {
+        name: given.fields.get(name) or None for name in ("kind", "name", "title", "instructions")
+    }
+    per_item = given.fields.get("per_item", "")
+    if per_item and not (per_item.isascii() and per_item.isdigit()):
+        raise InputError(f"annotators per item must be a whole number, got {per_item[:20]!r}")
+    settings = read_settings(given.settings, **options, per_item=int(per_item) if per_item else None)
+    if settings.task.kind == "references":
+        raise InputError("its model is on the server", hint="use interloq serve add STUDY FILE --task references")
+    if settings.task.kind == "chat":
+        return _prepare_chat(given, settings, trust)
+    if given.records is None:
+        raise InputError("no file was given", hint="choose a file of samples or dialogues")
+    for path in (given.records, given.scores):
+        if path is not None:
+            check_content(path)
+    together = given.fields.get("together", "yes") == "yes"
+    prepared = prepare_file(given.records, settings, together=together, on_reject=rejected, scores=given.scores)
+    return prepared, _preview(prepared, rejected)
+
+
+def _prepare_chat(given: Upload, settings: TaskSettings, trust: Trust) -> tuple[PreparedTask, dict[str, Any]]:
+    task = with_chat_fields(settings.task, given.fields)
+    try:
+        if trust is None:
+            check_local(chat_options(task).bots)
+        prepared = prepare_chat(replace(settings, task=task), trust=trust, where="the form")
+    except (MissingDependencyError, SpecError) as error:  # of a bot: the page shows why
+        raise InputError(str(error)) from error
+    asked = []
+    for unit, question in asked_after(task, [WHOLE + 1]):
+        rated = "the whole" if unit == WHOLE else "each reply"
+        asked.append(f"{question.text or question.aspect} ({rated})")
+    bots = "; ".join(f"{name} = {spec}" for name, spec in chat_options(task).bots.items())
+    return prepared, {**_preview(prepared, RejectedLines(), f"with {bots}"), "questions": asked, "pages": []}
+
+
+def _preview(prepared: PreparedTask, rejected: RejectedLines, made_of: str = "") -> dict[str, Any]:
+    task, counts = prepared.settings.task, prepared.counts()
+    made = f"{count(counts['items'], 'page')} {made_of or 'from ' + count(counts['records'], 'record')}"
+    goes = f"each page goes to {count(task.per_item, 'annotator')}"
+    return {
+        "summary": [f"{task.name} ({task.kind}): {made}; {goes}.", f"It needs {Workload(**counts['needs'])}."],
+        "questions": [question.text or question.aspect for question in task.questions],
+        "per_item": task.per_item,
+        **counts,
+        "pages": [dict(item.shown) for item in prepared.items[:PREVIEWED]],
+        "rejected": rejected.count,
+        "reasons": [f"{Path(one.where).name}: {one.what}" for one in rejected.first],
+    }

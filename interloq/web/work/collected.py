@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finished pages of a task as they are in the database, for administrators; they contain names of systems."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, exists, func, select
+
+from interloq.web.access.people import raters
+from interloq.web.schema import answer, assignment, event, invitation, item, person
+
+
+@dataclass(frozen=True)
+class Given:
+    """One answer; `unit` is the place of the rated unit in the item."""
+
+    unit: int
+    aspect: str
+    value: float | None
+    choice: str | None = None
+
+
+@dataclass(frozen=True)
+class FinishedPage:
+    """One item that a person finished. Pages about versions of the same answer have the same `cluster`."""
+
+    person: int
+    cluster: str
+    units: tuple[Mapping[str, Any], ...]  # id, system and record
+    answers: tuple[Given, ...]
+    seconds: float  # from the first sight to the answers
+    time: float
+    order: tuple[int, ...] = (0, 1)  # place shown → place of the unit
+    correct: Mapping[str, Sequence[float | str]] | None = None  # of an attention check
+
+
+@dataclass(frozen=True)
+class Person:
+    """Somebody who opened an invitation to a task."""
+
+    id: int
+    rater: str  # an id that must be hashed
+    label: str
+    participant: str
+    withdrawn: bool
+
+
+def pages(connection: Connection, task: int) -> list[FinishedPage]:
+    """Finished pages of a task in the order they came in, with attention checks.
+
+    Of a chat, only ratings of the whole are included, and each conversation is an item of its own.
+    """
+    given: dict[int, list[Given]] = {}
+    for row in connection.execute(_of(select(answer), task).order_by(answer.c.id)):
+        given.setdefault(row.assignment_id, []).append(Given(row.unit, row.aspect, row.value, row.choice))
+    rows = connection.execute(
+        select(assignment, item.c.hidden, item.c.correct)
+        .join(item, item.c.id == assignment.c.item_id)
+        .where(assignment.c.task_id == task, assignment.c.finished.is_not(None))
+        .order_by(assignment.c.finished, assignment.c.id)
+    )
+    return [_page(row, given.get(row.id, ())) for row in rows]
+
+
+def _page(row: Any, given: Sequence[Given]) -> FinishedPage:
+    units, cluster = tuple(row.hidden.get("units", ())), row.answer_key
+    if row.hidden.get("kind") == "chat":
+        units, cluster = tuple({**one, "id": f"{one['id']} {row.id}"} for one in units), f"{cluster} {row.id}"
+    return FinishedPage(
+        row.person_id, cluster, units, tuple(one for one in given if one.unit < len(units)),
+        row.finished - row.started, row.finished, tuple(row.order), row.correct,
+    )  # fmt: skip
+
+
+def clusters(connection: Connection, task: int) -> Counter[str]:
+    """Items of a task per answer key, without attention checks."""
+    wanted = (item.c.task_id == task) & item.c.correct.is_(None)
+    rows = connection.execute(select(item.c.answer_key, func.count()).where(wanted).group_by(item.c.answer_key))
+    return Counter({row[0]: int(row[1]) for row in rows})
+
+
+def people(connection: Connection, task: int) -> list[Person]:
+    """Everybody who opened an invitation to a task."""
+    known = raters(connection)
+    rows = connection.execute(
+        select(person, invitation.c.label)
+        .join(invitation, invitation.c.id == person.c.invitation_id)
+        .where(invitation.c.task_id == task)
+        .order_by(person.c.id)
+    )
+    return [Person(row.id, known[row.id], row.label, row.participant, row.withdrawn is not None) for row in rows]
+
+
+def invited(connection: Connection, task: int) -> int | None:
+    """People who can take part or did; None if anybody can, by the link of a crowd platform."""
+    finished = exists().where(
+        assignment.c.task_id == task, assignment.c.person_id == person.c.id, assignment.c.finished.is_not(None)
+    )
+    rows = connection.execute(
+        select(invitation.c.parameter, invitation.c.revoked, person.c.withdrawn, finished.label("finished"))
+        .select_from(invitation.outerjoin(person))
+        .where(invitation.c.task_id == task)
+    ).all()
+    if any(row.parameter and row.revoked is None for row in rows):
+        return None
+    return sum(bool(row.finished) or row.revoked is row.withdrawn is None for row in rows)
+
+
+def state(connection: Connection, task: int) -> str:
+    """Changes when pages come in, are left or deleted, chats end, or somebody is invited, joins or withdraws."""
+    done = select(func.count(), func.max(assignment.c.id), func.max(assignment.c.finished))
+    done = done.where(assignment.c.task_id == task, assignment.c.finished.is_not(None))
+    joined = select(func.count(), func.max(person.c.id), func.count(person.c.withdrawn))
+    joined = joined.select_from(person.join(invitation)).where(invitation.c.task_id == task)
+    links = select(func.count(), func.count(invitation.c.revoked)).where(invitation.c.task_id == task)
+    left = select(func.count()).where(assignment.c.task_id == task, assignment.c.returned.is_not(None))
+    ended = select(func.count()).select_from(event.join(assignment)).where(assignment.c.task_id == task)
+    numbers: list[Any] = []
+    for query in (done, joined, links, left, ended):
+        numbers += connection.execute(query).one()
+    return "-".join(map(str, numbers))
+
+
+def _of(query: Any, task: int) -> Any:
+    joined = query.join(assignment, assignment.c.id == answer.c.assignment_id)
+    return joined.where(assignment.c.task_id == task, assignment.c.finished.is_not(None))

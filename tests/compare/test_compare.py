@@ -1,0 +1,149 @@
+"""Differences between versions: intervals, tests, slices, losses."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from interloq import InputError
+from interloq.compare.compare import compare
+from tests.made_versions import METRIC, drawn, version
+
+
+def test_a_paired_difference_is_the_t_interval_and_the_sign_flip_test() -> None:
+    old, new = drawn(), drawn(0.05, seed=2)
+    (change,) = compare(version("old", old), version("new", new), slice_by=[], n_permutations=2000).changes
+    assert change.ci
+    expected = stats.ttest_rel(new, old)
+    ci = expected.confidence_interval()
+    assert change.ci == pytest.approx((ci.low, ci.high), abs=0.1 * (ci.high - ci.low))
+    assert change.ci[0] < ci.low  # wider on this side, because differences are skewed
+    assert change.ci[1] == pytest.approx(ci.high)
+    assert change.p == pytest.approx(expected.pvalue, abs=0.03)
+    assert change.p_adjusted == change.p
+    assert (change.old.n, change.clusters) == (40, 40)
+
+
+def test_without_common_ids_the_versions_are_independent() -> None:
+    old, new = version("old", drawn()), version("new", drawn(0.3, seed=2), prefix="other ")
+    (change,) = (found := compare(old, new, slice_by=[], n_permutations=2000)).changes
+    expected = stats.ttest_ind(drawn(0.3, seed=2), drawn(), equal_var=False)
+    assert found.pairing == "none"
+    assert change.p == pytest.approx(expected.pvalue, abs=0.03)
+    assert change.detectable > 0.5
+    assert found.worse == ()
+    assert found.notes[0].startswith("not paired")
+
+
+def test_pairing_finds_what_independent_samples_cannot() -> None:
+    paired = compare(version("old", drawn()), version("new", drawn(0.2, seed=2))).changes[0]
+    assert paired.verdict == "better"
+    assert paired.detectable < 0.1
+
+
+def test_dialogues_are_swapped_as_a_whole() -> None:
+    """Ten replies in each of four dialogues are four independent observations, of which nothing is significant."""
+    shift = np.repeat([0.5, 0.6, 0.4, 0.7], 10)
+    old, new = version("old", np.zeros(40), dialogue=10), version("new", shift, dialogue=10)
+    (change,) = (found := compare(old, new, slice_by=[])).changes
+    assert change.p == pytest.approx(2 / 16, abs=0.01)
+    assert change.clusters == 4
+    assert "only 4 independent units: intervals and tests are rough below 10" in found.notes
+
+
+def test_slices_are_a_family_of_their_own() -> None:
+    topics = ["food", "films"]
+    new = [v + (0.5 if i % 2 else 0.0) for i, v in enumerate(drawn(seed=2))]
+    old = version("old", drawn(), topics=topics)
+    made = version("new", new, topics=topics)
+    found = compare(old, made, slice_by=["topic"])
+    whole, films, food = found.changes
+    assert [c.slice for c in found.changes] == ["", "topic: films", "topic: food"]
+    assert (food.verdict, films.verdict) == ("not shown", "better")
+    assert films.p is not None
+    assert films.p_adjusted == pytest.approx(2 * films.p)
+    assert (whole,) == compare(old, made, slice_by=[]).changes
+    assert whole.p_adjusted == whole.p
+    assert films.difference - food.difference == pytest.approx(2 * (whole.difference - food.difference))
+
+
+def test_slices_are_exploratory_unless_they_were_planned() -> None:
+    old, new = (version(side, drawn(seed=seed), topics=["food", "films"]) for side, seed in (("old", 1), ("new", 2)))
+    for options, exploratory in (({}, True), ({"slice_by": ["topic"]}, False), ({"planned": True}, False)):
+        found = compare(old, new, **options)
+        assert {change.exploratory for change in found.changes if change.slice} == {exploratory}
+        assert any("exploratory" in note for note in found.notes) == exploratory
+        assert not any(change.exploratory for change in found.overall())
+
+
+def test_no_difference_is_rarely_significant() -> None:
+    rng = np.random.default_rng(5)
+    p_values = [
+        compare(
+            version("old", rng.normal(size=20)),
+            version("new", rng.normal(size=20), prefix=prefix),
+            slice_by=[],
+            n_permutations=99,
+        ).changes[0].p
+        for prefix in ("", "x")
+        for _ in range(150)
+    ]  # fmt: skip
+    assert np.mean([p is not None and p < 0.05 for p in p_values]) == pytest.approx(0.05, abs=0.04)
+
+
+def test_losses_are_sorted_and_follow_the_direction() -> None:
+    old, new = version("old", [1, 2, 3, 4]), version("new", [1, 1, 0, 9])
+    assert [(w.id, w.old, w.new) for w in compare(old, new).worse] == [("2", 3, 0), ("1", 2, 1)]
+    old, new = version("old", [1, 2, 3, 4], metric="perplexity"), version("new", [1, 1, 0, 9], metric="perplexity")
+    (worst,) = compare(old, new, worst=1).worse
+    assert (worst.id, worst.prompt, worst.old_text, worst.new_text) == ("3", "prompt 3", "old 3", "new 3")
+    assert compare(version("o", [1, 2], metric="length"), version("n", [0, 1], metric="length")).worse == ()
+
+
+def test_unscored_units_are_counted_and_their_pairs_not_used() -> None:
+    found = compare(version("old", [1, math.nan, 3, 4]), version("new", [1, 2, 3, math.nan]), slice_by=[])
+    assert found.changes[0].old.n == found.changes[0].new.n == 2
+    assert found.unscored == {METRIC: {"old": 1, "new": 1}}
+    assert f"{METRIC}: 1 of 4 samples of the old version unscored" in found.notes
+
+
+def test_nothing_to_compare_is_refused() -> None:
+    one = version("old", [1.0, 2.0])
+    for other, message in (
+        (version("new", [1.0], metric="bleu"), "no metric scored both versions: chrf and bleu"),
+        (version("new", [math.nan, math.nan]), "no unit of both versions has a score"),
+    ):
+        with pytest.raises(InputError, match=message):
+            compare(one, other)
+    with pytest.raises(InputError, match="which scores sets of replies"):
+        compare(version("old", [1.0], metric="distinct"), version("new", [1.0], metric="distinct"))
+
+
+def test_the_signature_depends_on_the_scores_and_not_on_their_order() -> None:
+    old, new = version("old", drawn()), version("new", drawn(seed=2))
+    first = compare(old, new, n_permutations=0)
+    assert first.changes[0].p is None
+    turned = replace(new, units=new.units[::-1])
+    assert compare(old, turned, n_permutations=0).signature == first.signature
+    assert compare(new, old, n_permutations=0).signature != first.signature
+    clustered = replace(old, units=tuple(replace(unit, dialogue="d") for unit in old.units))
+    assert compare(clustered, new, n_permutations=0).signature != first.signature
+
+
+def test_the_direction_of_an_unknown_metric_is_asked_for() -> None:
+    old, new = (version(name, drawn(shift), metric="toxicity") for name, shift in (("old", 0.0), ("new", 3.0)))
+    found = compare(old, new, slice_by=[])
+    assert [change.verdict for change in found.changes] == ["changed"]
+    assert any("toxicity" in note and "--lower-is-better" in note for note in found.notes)
+    (change,) = compare(old, new, slice_by=[], lower_is_better=True).changes
+    assert change.verdict == "worse"
+
+
+def test_an_option_does_not_turn_a_metric_that_knows_its_direction() -> None:
+    old, new = (version(name, drawn(shift)) for name, shift in (("old", 0.0), ("new", 3.0)))
+    (change,) = compare(old, new, slice_by=[], lower_is_better=True).changes
+    assert (change.direction, change.verdict) == ("higher", "better")

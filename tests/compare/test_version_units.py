@@ -1,0 +1,83 @@
+"""Units from scores and records."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from interloq import InputError, Rating, Sample, Score
+from interloq.compare.version_units import Ratings, dialogue_units, mean_ratings, played_dialogue, sample_units
+from tests.made_dialogues import made_dialogues
+
+SAMPLES = [
+    Sample("1", ["hi"], "hello", system="bot", ratings=[4, 5]),
+    Sample("2", ["hi", "you"], "yes", (), "bot", [Rating(1, aspect="fluency")], fields={"topic": "food", "year": 2}),
+    Sample("d#3", (), "no", system="bot", dialogue="d"),
+    Sample("d#4", (), "no", system="bot"),
+]
+
+
+def scored(id: str, value: float | None, metric: str = "chrf", reason: str = "") -> Score:
+    return Score(id, metric, value, reason, "bot")
+
+
+def test_samples_become_units_with_texts_ratings_and_fields() -> None:
+    scores = [scored("1", 0.5), scored("1", None, "bleu", reason="too short"), scored("2", 1.0), scored("d#3", 2.0)]
+    scores.append(scored("d#4", 2.0))
+    one, two, three, four = sample_units(scores, SAMPLES)
+    assert (one.values["chrf"], one.rating, one.prompt, one.text) == (0.5, 4.5, "hi", "hello")
+    assert math.isnan(one.values["bleu"])
+    assert one.reasons == {"bleu": "too short"}
+    assert two.fields == {"topic": "food", "year": "2"}
+    assert math.isnan(two.rating)
+    assert one.keys["context"] != two.keys["context"]
+    assert (three.dialogue, three.keys) == ("d", {"id": "d#3"})
+    assert four.dialogue == ""  # never from the id
+
+
+def test_the_dialogue_is_in_scores_too() -> None:
+    (unit,) = sample_units([Score("a", "chrf", 1.0, dialogue="d")])
+    assert unit.dialogue == "d"
+
+
+def test_scores_alone_have_ids_to_pair_by() -> None:
+    (unit,) = sample_units([scored("1", 0.5)])
+    assert (unit.keys, unit.prompt, unit.text) == ({"id": "1"}, "", "")
+
+
+def test_played_utterances_become_dialogues() -> None:
+    _, scores = made_dialogues({"a": 1.0}, openings=2)
+    assert all(map(played_dialogue, scores))
+    units = sample_units(scores)
+    assert len(units) == 4
+    first = units[0]
+    assert (first.keys, first.fields) == ({"occasion": "p/opening-0/repeat-1"}, {"partner": "p"})
+    assert first.values["made"] == pytest.approx(sum(s.value or 0 for s in scores[:2]) / 2)
+
+
+def test_dialogues_are_paired_by_partner_and_opening() -> None:
+    units = {}
+    for name in ("a", "b"):
+        dialogues, scores = made_dialogues({name: 1.0}, openings=2)
+        dialogues[0] = replace(dialogues[0], fields={"topic": "t"})
+        units[name] = dialogue_units(scores, dialogues)
+    first, second = units["a"][0], units["b"][0]
+    assert first.keys["occasion"] == second.keys["occasion"]
+    assert first.fields == {"partner": "p", "topic": "t"}
+    assert first.prompt == "opening 0\ntell me more"
+    assert first.text.startswith("a: I am a\np: ok")
+
+
+def test_a_sample_scored_twice_is_refused() -> None:
+    with pytest.raises(InputError, match=r"chrf scored '1' of 'bot' twice: 0.5 and 0.6"):
+        sample_units([scored("1", 0.5), scored("1", 0.6)])
+
+
+def test_ratings_are_of_one_aspect() -> None:
+    assert mean_ratings(SAMPLES) == {("1", "bot"): 4.5}
+    assert mean_ratings(SAMPLES, Ratings("fluency")) == {("2", "bot"): 1.0}
+    assert mean_ratings(SAMPLES[1:]) == mean_ratings(SAMPLES[2:]) == {}
+    with pytest.raises(InputError, match="no ratings of aspect 'wit'"):
+        mean_ratings(SAMPLES, Ratings("wit"))

@@ -1,0 +1,114 @@
+"""How the units of two versions are paired, and what is one cluster."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from interloq import Sample
+from interloq.compare.comparison import Pairing
+from interloq.compare.version_units import sample_unit
+from interloq.compare.versions import Unit, Version, explain_unpaired, list_unscored, match_units
+from tests.made_versions import METRIC, version
+
+
+def units(prefix: str, *keys: dict[Pairing, str]) -> Version:
+    return Version(prefix, "sample", tuple(Unit(f"{prefix}{i}", {METRIC: 1.0}, key) for i, key in enumerate(keys)))
+
+
+def test_the_best_key_that_both_have_pairs() -> None:
+    old, new = units("a", {"id": "1", "context": "x"}, {"id": "2"}), units("b", {"context": "x"}, {"context": "y"})
+    assert match_units(old, new).pairing == "context"
+    found = match_units(old, units("b", {"id": "2"}, {"id": "1", "context": "x"}))
+    assert found.pairing == "id"
+    assert [(a.id, b.id) for a, b in found.pairs] == [("a0", "b1"), ("a1", "b0")]
+    assert found.alone == (0, 0)
+
+
+def test_equal_ids_of_different_contexts_do_not_pair() -> None:
+    old, new = units("a", {"id": "1", "context": "x"}), units("b", {"id": "1", "context": "y"})
+    assert match_units(old, new).pairing == "none"
+
+
+def test_few_common_ids_do_not_pair() -> None:
+    old, new = version("old", [1] * 9), version("new", [1] * 9, prefix="n")
+    assert match_units(old, new).pairing == "none"
+    assert match_units(old, new).alone == (9, 9)
+    assert not set(match_units(old, new).old_clusters) & set(match_units(old, new).new_clusters)
+    assert match_units(old, version("new", [1] * 5)).alone == (4, 0)
+
+
+def test_replies_in_a_dialogue_and_repeats_of_a_prompt_are_one_cluster() -> None:
+    talks = match_units(version("old", [1] * 6, dialogue=3), version("new", [2] * 6, dialogue=3))
+    assert len(set(talks.pair_clusters)) == 2
+    assert talks.old_clusters == talks.new_clusters == talks.pair_clusters
+    twice = match_units(units("a", {"context": "x"}, {"context": "x"}), units("b", {"context": "x"}, {"context": "x"}))
+    assert len(twice.pairs) == 2
+    assert len(set(twice.pair_clusters)) == 1
+    keys: list[dict[Pairing, str]] = [{"id": "1", "context": "x"}, {"id": "2", "context": "x"}, {"id": "3"}]
+    assert len(set(match_units(units("a", *keys), units("b", *keys)).pair_clusters)) == 2
+    other: list[dict[Pairing, str]] = [{"id": "8", "context": "y"}, {"id": "9", "context": "y"}]
+    assert len(set(match_units(units("a", *keys), units("b", *other)).new_clusters)) == 1
+
+
+def test_units_without_a_score_are_found() -> None:
+    assert [unit.id for unit in list_unscored(version("old", [1, math.nan]), METRIC)] == ["1"]
+    assert len(list(list_unscored(version("old", [1, math.nan]), "bleu"))) == 2
+
+
+def reply(id: str, turns: Sequence[str], dialogue: str = "") -> Unit:
+    return replace(sample_unit(id, Sample(id, turns, "x", dialogue=dialogue)), values={METRIC: 1.0})
+
+
+def of(*units: Unit) -> Version:
+    return Version("v", "sample", units)
+
+
+def test_replies_in_a_dialogue_pair_by_id_although_later_contexts_differ() -> None:
+    old = of(reply("a", ["hi"], "d"), reply("b", ["hi", "yes", "why ?"], "d"), reply("c", ["x", "y", "z"], "e"))
+    new = of(reply("a", ["hi"], "d"), reply("b", ["hi", "no", "oh"], "d"), reply("c", ["x", "q", "r"], "e"))
+    found = match_units(old, new)
+    assert (found.pairing, len(found.pairs), len(set(found.pair_clusters))) == ("id", 3, 2)
+    other = of(*(reply(id, [f"else {id}"], dialogue) for id, dialogue in (("a", "d"), ("b", "d"), ("c", "e"))))
+    assert match_units(old, other).pairing == "none"
+
+
+def test_contexts_that_differ_in_replies_between_the_same_turns_pair_by_id() -> None:
+    old = of(reply("a", ["hi", "yes", "why ?"]), reply("b", ["tea", "no", "oh"]))
+    assert match_units(old, of(reply("a", ["hi", "no", "why ?"]), reply("b", ["tea", "ok", "oh"]))).pairing == "id"
+    assert match_units(old, of(reply("a", ["hi", "no", "what ?"]), reply("b", ["tea", "ok", "ah"]))).pairing == "none"
+
+
+def test_a_number_in_an_id_makes_no_dialogue() -> None:
+    tickets = [of(*(reply(f"ticket#{i}", [f"question {i}"]) for i in range(6))) for _ in range(2)]
+    assert len(set(match_units(*tickets).pair_clusters)) == 6
+    old, new = (of(*(reply(f"d0#{i}", [f"{name} {i}"]) for i in range(4))) for name in ("old", "new"))
+    assert match_units(old, new).pairing == "none"
+
+
+def test_dialogues_of_either_version_are_clusters_however_units_are_paired() -> None:
+    old = of(*(reply(f"a{i}", [f"q{i}"], f"d{i // 2}") for i in range(6)))
+    new = of(*(reply(f"b{i}", [f"q{i}"], f"e{i // 3}") for i in range(6)))
+    by_context = match_units(old, new)
+    assert by_context.pairing == "context"
+    assert len(set(by_context.pair_clusters)) == 1  # d0, d1 and d2 are joined by e0 and e1
+    bare = of(*(reply(f"b{i}", [f"q{i}"]) for i in range(6)))
+    assert len(set(match_units(old, bare).pair_clusters)) == 3
+
+
+def test_what_is_not_paired_says_what_helps() -> None:
+    talks = [Version("v", "dialogue", (Unit(f"{i}", {METRIC: 1.0}, {}),)) for i in range(2)]
+    assert "occasion" in _explained(*talks)[1]
+    old, new = (of(*(reply(f"{i}", [f"{name} {i}"]) for i in range(4))) for name in ("old", "new"))
+    what, hint = _explained(old, new)
+    assert "4 ids in both versions" in what
+    assert "--map dialogue=" in hint
+    assert "--map id=" in _explained(old, of(reply("x", ["y"])))[1]
+    half = of(*(reply(f"{i}", [f"{'old' if i else 'new'} {i}"]) for i in range(4)))
+    assert "1 id in both versions" in _explained(old, half)[0]
+    assert _explained(old, of(*old.units[:3])) == ("", "")
+
+
+def _explained(old: Version, new: Version) -> tuple[str, str]:
+    return explain_unpaired(old, new, match_units(old, new))

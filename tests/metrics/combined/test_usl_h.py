@@ -1,0 +1,141 @@
+"""valid, mlm and their hierarchy: formulas as literal loops, odd replies, parts that do not fit."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from interloq import InputError, Sample, create, evaluate
+from interloq.errors import SpecError
+from interloq.metrics.combined.usl_h import UslH
+from interloq.metrics.likelihood.mlm import Mlm
+from interloq.metrics.metric import Array, mean_value, score_rows
+from interloq.metrics.trained.relevance import Relevance
+from interloq.metrics.trained.valid import Valid
+from interloq.models.mlm import BOUNDS
+from interloq.registry import Component
+from interloq.scorers.relevance.settings import VALID
+from tests.conftest import by_id
+from tests.made_lm import tiny_bert
+from tests.made_relevance import small_scorer
+from tests.metrics.made_usl_h import REPLIES, USUAL, chat, scores
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tiny_bert(tmp_path_factory.mktemp("bert"), head="MaskedLM")
+    (folder / BOUNDS).write_text(json.dumps(USUAL))
+    return str(folder)
+
+
+@pytest.fixture(scope="module")
+def form(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(small_scorer(tmp_path_factory.mktemp("form"), settings=replace(VALID, batch=32, reply=12)))
+
+
+@pytest.fixture(scope="module")
+def follows(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(small_scorer(tmp_path_factory.mktemp("follows")))
+
+
+@pytest.mark.parametrize("weights", [(1.0, 1.0, 1.0), (3.0, 2.0, 0.5), (0.0, 0.0, 1.0)])
+@pytest.mark.parametrize("bounds", [None, (-7.0, -6.0)])
+def test_the_formula(
+    bert: str, form: str, follows: str, weights: tuple[float, float, float], bounds: tuple[float, float] | None
+) -> None:
+    parts = Valid(form), Relevance(follows, turns=1), Mlm(bert)
+    low, high = bounds or (-8.0, -4.0)
+    wanted = []
+    for u, s, raw in zip(*(scores(part, chat()) for part in parts), strict=True):
+        said = min(1.0, max(0.0, (raw - low) / (high - low)))
+        one, two, three = weights
+        wanted.append((one * u + two * u * s + three * u * s * said) / (one + two + three))
+    metric = UslH(*parts, weights=weights, bounds=bounds)
+    assert scores(metric, chat()) == pytest.approx(wanted, abs=1e-6)
+    assert evaluate(metric, chat()).value == pytest.approx(float(np.mean(wanted)), abs=1e-6)
+
+
+def test_with_surprise_the_bounds_are_those_of_surprise(bert: str, form: str, follows: str) -> None:
+    metric = UslH(Valid(form), Relevance(follows), Mlm(bert, mode="surprise"))
+    signature = evaluate(metric, chat()).signature.parts["built-with"]
+    assert "bounds[10.0..40.0]" in signature
+    assert "valid[valid-" in signature
+    assert "next[relevance-" in signature
+    assert "mlm[bert-" in signature
+
+
+def test_odd_samples(bert: str, form: str, follows: str) -> None:
+    samples = [
+        Sample("alone", (), "it was"),
+        Sample("empty", ["how was it ?"], " "),
+        Sample("nothing", (), ""),
+        Sample("unknown", ["how was it ?"], "ξψ"),
+        Sample("plain", ["how was it ?"], "day"),
+    ]
+    result = evaluate(UslH(Valid(form), Relevance(follows), Mlm(bert)), samples)
+    reasons = {id: reason for id, reason in by_id(result.reasons).items() if reason}
+    assert reasons == {"alone": "no context", "nothing": "no context", "unknown": "no known tokens"}
+    assert by_id(result.by_sample)["empty"] == 0
+    assert 0 < by_id(result.by_sample)["plain"] < 1
+
+
+@dataclass(frozen=True)
+class Always(Component):
+    """One score for every reply."""
+
+    score: float = 1.0
+
+    def unscorable(self, sample: Sample) -> str | None:  # noqa: ARG002
+        return None
+
+    def stats(self, samples: Sequence[Sample]) -> Array:
+        return score_rows(np.full(len(samples), float(self.score)))
+
+    def value(self, total: Array) -> Array:
+        return mean_value(total)
+
+
+def test_what_is_not_understood_need_not_make_sense() -> None:
+    def score(u: float, s: float, said: float) -> float:
+        found: float = evaluate(UslH(Always(u), Always(s), Always(said), bounds=(0.0, 1.0)), chat(["day"])).value
+        return found
+
+    assert score(0, 1, 1) == 0
+    assert score(1, 0, 1) == pytest.approx(1 / 3)
+    assert score(1, 1, 0) == pytest.approx(2 / 3)
+    assert score(1, 1, 5) == 1  # above the upper bound
+    assert score(0.5, 0.5, 0.5) == pytest.approx((0.5 + 0.25 + 0.125) / 3)
+
+
+def test_parts_that_do_not_fit() -> None:
+    for part in (-0.1, 1.1, math.inf):
+        with pytest.raises(InputError, match=r"usl_h multiplies scores from 0 to 1, but Always returned"):
+            evaluate(UslH(Always(part), Always(), Always(), bounds=(0.0, 1.0)), chat())
+    with pytest.raises(InputError, match=r"has no bounds for Always; give bounds=\(low,high\)"):
+        evaluate(UslH(Always(), Always(), Always()), chat())
+
+
+def test_an_encoder_without_bounds_is_refused(form: str, follows: str, tmp_path: Path) -> None:
+    folder = tiny_bert(tmp_path, head="MaskedLM")
+    parts = Valid(form), Relevance(follows), Mlm(str(folder))
+    with pytest.raises(InputError, match="no bounds for replies"):
+        evaluate(UslH(*parts), chat())
+    assert evaluate(UslH(*parts, bounds=(-9.0, -1.0)), chat()).n == len(REPLIES)
+
+
+@pytest.mark.parametrize("weights", ["(1,2)", "(0,0,0)", "(1,1,-1)", "(1,1,'a')", "3"])
+def test_weights_are_checked(weights: str) -> None:
+    with pytest.raises(SpecError, match="usl_h: weights must be three numbers"):
+        create(f"usl_h(valid=length,next=length,mlm=length,weights={weights})")
+
+
+@pytest.mark.parametrize("bounds", ["(1,)", "(2,1)", "(1,1)", "(0,1e999)", "'a'"])
+def test_bounds_are_checked(bounds: str) -> None:
+    with pytest.raises(SpecError, match="usl_h: bounds must be two numbers"):
+        create(f"usl_h(valid=length,next=length,mlm=length,bounds={bounds})")

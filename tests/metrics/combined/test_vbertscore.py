@@ -1,0 +1,100 @@
+"""vBERTScore in one call against extend, rate and score run one by one, on a small encoder."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from interloq import Rating, Sample, SpecError, create, evaluate, load, write
+from interloq.cli.main import main
+from interloq.metrics.combined.vbertscore import Vbertscore
+from tests.conftest import by_id
+from tests.made_bert import tiny_bert
+from tests.made_rater import TOPICS, said, write_log
+
+HUMAN = "human(ratings='ratings.jsonl')"
+WHOLE = f"index='index',rater={HUMAN},model='encoder'"
+PAPER = f"vbertscore({WHOLE},best=None,weigh=True)"
+
+
+def made_samples() -> list[Sample]:
+    drawn = random.Random(5)
+    samples = []
+    for i in range(8):
+        topic = drawn.choice(TOPICS)
+        context = [f"{said(topic, drawn)} ?"]
+        samples += [Sample(f"c{i}/{bot}", context, said(topic, drawn), [said(topic, drawn)], bot) for bot in "ab"]
+    return [*samples, Sample("nothing", (), "tea", (), "b")]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An index of a small log, ratings of most of what it finds, samples and an encoder in the working directory."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("INTERLOQ_CACHE", str(tmp_path / "cache"))
+    write_log(tmp_path / "pairs.jsonl", 40)
+    tiny_bert(tmp_path / "encoder")
+    write("samples.jsonl", made_samples(), kind="samples")
+    rated = [
+        Rating(1 + (5 * i + place) % 5, "x", item=f"c{i}/{bot}/{place}")
+        for i in range(8)
+        for bot in "ab"
+        for place in range(1, 17)
+    ]
+    write("ratings.jsonl", rated, kind="ratings")
+    assert main(["index", "build", "pairs.jsonl", "-o", "index", "--retriever", "bm25", "--quiet"]) == 0
+
+
+def step_by_step(metric: str) -> dict[str, float]:
+    assert main(["extend", "samples.jsonl", "--index", "index", "-o", "extended.jsonl", "--quiet"]) == 0
+    assert main(["rate", "extended.jsonl", "--rater", HUMAN, "-o", "rated.jsonl", "--quiet"]) == 0
+    return by_id(evaluate(metric, load("rated.jsonl")).by_sample)
+
+
+@pytest.mark.parametrize(
+    "options",
+    ["weights='outside'", "weights='inside'", "idf=True,weights='outside'", "part='r',layer=1,weights='inside'"],
+)
+def test_one_call_gives_what_three_steps_give(options: str) -> None:
+    steps = step_by_step(f"bertscore(model='encoder',{options})")
+    whole = evaluate(f"vbertscore({WHOLE},best=None,weigh=True,{options})", made_samples())
+    assert by_id(whole.by_sample) == pytest.approx(steps, abs=1e-6, nan_ok=True)
+    assert set(by_id(whole.reasons)) == {"nothing"}
+    assert whole.n == len(made_samples()) - 1
+
+
+def test_the_weights_change_the_score() -> None:
+    weighed = evaluate(PAPER, made_samples()).by_sample
+    metric = create(PAPER)
+    assert isinstance(metric, Vbertscore)
+    plain = evaluate("bertscore(model='encoder')", metric.rated(made_samples())).by_sample
+    scored = [id for id, value in weighed.items() if not np.isnan(value)]
+    assert all(weighed[id] <= plain[id] + 1e-6 for id in scored)  # no weight is above 1
+    assert any(weighed[id] < plain[id] - 1e-3 for id in scored)
+
+
+def test_by_default_the_eight_best_references_count_the_same() -> None:
+    assert main(["extend", "samples.jsonl", "--index", "index", "-o", "extended.jsonl", "--quiet"]) == 0
+    options = ["--best", "8", "--no-weights", "-o", "best.jsonl", "--quiet"]
+    assert main(["rate", "extended.jsonl", "--rater", HUMAN, *options]) == 0
+    steps = by_id(evaluate("bertscore(model='encoder')", load("best.jsonl")).by_sample)
+    whole = by_id(evaluate(f"vbertscore({WHOLE})", made_samples()).by_sample)
+    assert whole == pytest.approx(steps, abs=1e-6, nan_ok=True)
+    assert whole != pytest.approx(by_id(evaluate(PAPER, made_samples()).by_sample), abs=1e-3, nan_ok=True)
+
+
+def test_weights_inside_need_weights() -> None:
+    with pytest.raises(SpecError, match="add weigh=True"):
+        create(f"vbertscore({WHOLE},weights='inside')")
+    assert create(f"vbertscore({WHOLE},weights='inside',weigh=True)").best == 8
+
+
+def test_ruber_takes_it_for_its_referenced_part() -> None:
+    referenced = f"vbertscore({WHOLE})"
+    result = evaluate(f"ruber(referenced={referenced},unreferenced=length)", made_samples())
+    assert result.n == len(made_samples()) - 1
+    assert "index" in str(result.signature)
+    assert create("bertscore(model='encoder')").built_with() in result.signature.parts["built-with"]

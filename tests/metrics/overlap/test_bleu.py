@@ -1,0 +1,133 @@
+"""BLEU, against sacrebleu and NLTK."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from nltk.translate.bleu_score import SmoothingFunction, corpus_bleu, sentence_bleu
+from sacrebleu.metrics.bleu import BLEU
+
+from interloq import Sample, SpecError, evaluate
+from interloq.metrics.overlap.bleu import Bleu, Smoothing
+from interloq.registry import create
+
+TEXT = st.lists(st.sampled_from(["a", "b", "c", "d.", "e,", "1.5", "F!"]), max_size=9).map(" ".join)
+PAIRS = st.lists(st.tuples(TEXT, st.lists(TEXT, min_size=1, max_size=3)), min_size=1, max_size=6)
+Pairs = list[tuple[str, list[str]]]
+close = pytest.approx
+
+
+def samples_of(pairs: Pairs) -> list[Sample]:
+    return [Sample(str(i), (), response, references) for i, (response, references) in enumerate(pairs)]
+
+
+def scores(metric: Any, pairs: Pairs) -> tuple[list[float], float]:
+    rows = metric.stats(samples_of(pairs))
+    return metric.value(rows).tolist(), float(metric.value(rows.sum(axis=0)))
+
+
+def streams(pairs: Pairs) -> Any:
+    """Reference sets over all replies, as sacrebleu wants them, None where a reply has fewer references."""
+    most = max(len(references) for _, references in pairs)
+    return [[references[j] if j < len(references) else None for _, references in pairs] for j in range(most)]
+
+
+@pytest.mark.parametrize("effective_order", [False, True])
+@pytest.mark.parametrize(
+    ("smoothing", "k"), [("none", None), ("floor", None), ("floor", 0.3), ("add-k", 2.0), ("exp", None)]
+)
+@given(pairs=PAIRS, order=st.integers(1, 5))
+def test_equals_sacrebleu(
+    smoothing: Smoothing, k: float | None, effective_order: bool, pairs: Pairs, order: int
+) -> None:
+    ours = Bleu(order=order, smoothing=smoothing, k=k, effective_order=effective_order)
+    theirs = BLEU(
+        smooth_method=smoothing, smooth_value=k, max_ngram_order=order, effective_order=effective_order, force=True
+    )
+    by_sample, of_set = scores(ours, pairs)
+    assert by_sample == close([theirs.sentence_score(*pair).score / 100 for pair in pairs], abs=1e-9)
+    assert of_set == close(theirs.corpus_score([r for r, _ in pairs], streams(pairs)).score / 100, abs=1e-9)
+
+
+@given(pairs=PAIRS)
+def test_details_are_those_of_sacrebleu(pairs: Pairs) -> None:
+    theirs = BLEU(force=True).corpus_score([r for r, _ in pairs], streams(pairs))
+    ours = evaluate("bleu", samples_of(pairs), n_bootstrap=0).details
+    assert [ours[f"precision_{n}"] for n in range(1, 5)] == close([p / 100 for p in theirs.precisions], abs=1e-9)
+    assert (ours["brevity_penalty"], ours["reply_length"], ours["reference_length"]) == close(
+        (theirs.bp, theirs.sys_len, theirs.ref_len), abs=1e-9
+    )
+
+
+def test_details_of_sentence_scores_are_means_over_samples() -> None:
+    pairs: Pairs = [("a b c d e", ["a b c d e"]), ("a", ["a b c d e"])]
+    by_sample = [Bleu().details(row) for row in Bleu().stats(samples_of(pairs))]
+    ours = evaluate("bleu(level='sentence')", samples_of(pairs)).details
+    assert ours == close({name: (by_sample[0][name] + by_sample[1][name]) / 2 for name in by_sample[0]})
+
+
+def test_the_set_equals_sacrebleu_through_evaluate() -> None:
+    pairs = [(f"the cat number {i} sat on the mat .", [f"a cat number {i} sat on a mat ."]) for i in range(20)]
+    theirs = BLEU().corpus_score([r for r, _ in pairs], streams(pairs)).score / 100
+    assert evaluate("bleu", samples_of(pairs)).value == close(theirs, abs=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # NLTK warns where an order has no match
+@pytest.mark.parametrize("smoothing", ["none", "method1"])
+@given(pairs=PAIRS, order=st.integers(1, 5))
+def test_equals_nltk(smoothing: Smoothing, pairs: Pairs, order: int) -> None:
+    tokenizer = create("13a", kind="tokenizer")
+    responses = [tokenizer.tokens(response) for response, _ in pairs]
+    references = [[tokenizer.tokens(text) for text in texts] for _, texts in pairs]
+    smooth = SmoothingFunction().method0 if smoothing == "none" else SmoothingFunction().method1
+    weights = [1 / order] * order
+    by_sample, of_set = scores(Bleu(order=order, smoothing=smoothing), pairs)
+    for ours, one, several in zip(by_sample, responses, references, strict=True):
+        assert ours == close(sentence_bleu(several, one, weights, smooth), abs=1e-9)
+    # NLTK counts one n-gram for every reply too short to have any, so only sets without such replies compare
+    if all(len(response) >= order for response in responses):
+        assert of_set == close(corpus_bleu(references, responses, weights, smooth), abs=1e-9)
+
+
+@given(PAIRS)
+def test_tiny_smoothing_is_the_formula_of_the_caption_code(pairs: Pairs) -> None:
+    metric = Bleu(order=2, smoothing="tiny", tokenizer=create("whitespace"))
+    plain = Bleu(order=2, smoothing="none", tokenizer=create("whitespace")).stats(samples_of(pairs))
+    for (m1, m2, t1, t2, length, reference), ours in zip(plain, scores(metric, pairs)[0], strict=True):
+        ratio = (length + 1e-15) / (reference + 1e-9)
+        expected = math.sqrt((m1 + 1e-15) / (t1 + 1e-9) * (m2 + 1e-15) / (t2 + 1e-9))
+        assert ours == close(expected * (math.exp(1 - 1 / ratio) if ratio < 1 else 1), abs=1e-9)
+
+
+@given(PAIRS)
+def test_sentence_level_is_the_mean_of_sentence_scores(pairs: Pairs) -> None:
+    corpus, sentence = Bleu(order=2), Bleu(order=2, level="sentence")
+    by_sample, _ = scores(corpus, pairs)
+    mean_by_sample, of_set = scores(sentence, pairs)
+    assert mean_by_sample == close(by_sample)
+    assert of_set == close(np.mean(by_sample))
+
+
+def test_average_brevity_uses_the_mean_reference_length() -> None:
+    row = Bleu(order=1, brevity="average").stats(samples_of([("a b", ["a b c", "a b c d e f"])]))[0]
+    assert row.tolist() == [2, 2, 2, 4.5]
+
+
+def test_a_hand_worked_score() -> None:
+    # 5 of 6 words, 3 of 5 pairs match; equally long: sqrt(5/6 · 3/5)
+    by_sample, of_set = scores(Bleu(order=2), [("the cat sat on the mat", ["the cat is on the mat"])])
+    assert by_sample == [close(math.sqrt(0.5))]
+    assert of_set == close(math.sqrt(0.5))
+
+
+@pytest.mark.parametrize(
+    "fields", [{"order": 0}, {"order": 10}, {"k": 0.1}, {"smoothing": "floor", "k": 0}, {"smoothing": "best"}]
+)
+def test_wrong_fields_are_refused(fields: dict[str, Any]) -> None:
+    with pytest.raises(SpecError):
+        Bleu(**fields)

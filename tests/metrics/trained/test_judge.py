@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from interloq import InputError, Sample, evaluate
+from interloq.errors import SpecError
+from interloq.metrics.trained.judge import Judge
+from interloq.score.by import By
+from tests.made_judge import rated, small_judge
+from tests.made_relevance import small_scorer
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("judge")
+    return str(small_judge(folder, small_scorer(folder, epochs=2)))
+
+
+def scores(metric: Judge, samples: list[Sample]) -> list[float]:
+    return list(metric.value(metric.stats(samples)).tolist())
+
+
+def test_the_score_of_a_set_is_the_mean_of_ranks(model: str) -> None:
+    samples = rated(30, seed=9)
+    found = scores(Judge(model), samples)
+    assert all(-1 < score < 1 for score in found)
+    result = evaluate(Judge(model), samples, n_bootstrap=0)
+    assert result.value == pytest.approx(float(np.mean(found)))
+    assert "built-with" in result.signature.parts
+    assert scores(Judge(model, aspect="natural"), samples) == pytest.approx(found)  # the same ratings
+
+
+def test_empty_replies_and_contexts(model: str) -> None:
+    samples = [Sample("a", ["tea ?"], " "), Sample("b", [], "tea ."), Sample("c", ["tea ?", " "], "tea .")]
+    metric = Judge(model)
+    assert [metric.unscorable(sample) for sample in samples] == [None, "no context", None]
+    found = scores(metric, samples)
+    assert found[0] == -1
+    assert math.isnan(found[1])
+    assert found[2] > -1
+
+
+def test_an_aspect_that_it_lacks_is_refused_even_without_replies(model: str) -> None:
+    with pytest.raises(InputError, match=r"no aspect 'fluent'; it has natural, overall"):
+        Judge(model, aspect="fluent").built_with()
+
+
+def test_the_language_is_that_of_the_network(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    samples = [Sample("1", ["你昨晚睡得好吗？"], "不太好，邻居开派对到三点。")]
+    assert evaluate(Judge(model), samples).notes == ()
+    monkeypatch.setattr("interloq.learn.ready.READY", Judge(model).network().place)
+    (note,) = evaluate(Judge(model), samples).notes
+    assert "judge's network knows English only" in note.text
+
+
+def test_replies_it_was_trained_on_are_noted(model: str) -> None:
+    known, new = rated(60, seed=1), rated(10, seed=9)
+    assert evaluate(Judge(model), new).notes == ()
+    (note,) = evaluate(Judge(model), [*known[:4], *new]).notes
+    assert (note.name, note.count, note.of) == ("trained on", 4, 14)
+    assert note.text.startswith("4 of 14 replies are among those judge learned from")
+    assert note.metric == "judge(model='judge')"
+
+
+def test_as_a_rater_it_needs_a_log(model: str) -> None:
+    with pytest.raises(SpecError, match="scores of judge are not probabilities; give a log to calibrate them on"):
+        By(Judge(model))
+    assert By(Judge(model), pairs="pairs.jsonl").pairs == "pairs.jsonl"
+
+
+def test_a_folder_of_another_kind(model: str, tmp_path: Path) -> None:
+    scorer = Path(model).parent / "relevance"
+    with pytest.raises(InputError, match="contains a 'relevance', not a 'judge'"):
+        Judge(str(scorer)).network()
+    with pytest.raises(InputError, match="no model in the folder"):
+        Judge(str(tmp_path)).network()

@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import math
+import random
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from interloq import Sample
+from interloq.errors import InputError, MissingDependencyError, SpecError
+from interloq.learn import ready
+from interloq.metrics.trained.relevance import Relevance
+from interloq.models import row_outputs
+from interloq.models.token_rows import TokenRows
+from interloq.scorers.relevance.model import RelevanceScorer
+from tests.made_relevance import TOPICS, said, small_scorer
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(small_scorer(tmp_path_factory.mktemp("relevance"), epochs=3))
+
+
+def replies(n: int) -> list[Sample]:
+    drawn = random.Random(3)
+    return [
+        Sample(str(i), [said(drawn.choice(TOPICS), drawn) for _ in range(1 + i % 5)], said(drawn.choice(TOPICS), drawn))
+        for i in range(n)
+    ]
+
+
+def scores(metric: Relevance, samples: list[Sample]) -> list[float]:
+    return list(metric.value(metric.stats(samples)).tolist())
+
+
+def test_scores_are_chances_and_batches_do_not_matter(model: str) -> None:
+    metric, samples = Relevance(model), replies(60)
+    together = scores(metric, samples)
+    alone = [scores(metric, [sample])[0] for sample in samples]
+    assert together == pytest.approx(alone, abs=1e-5)
+    assert all(0 < score < 1 for score in together)
+    assert len({round(score, 6) for score in together}) > 30
+    assert scores(metric, samples[::-1]) == pytest.approx(together[::-1], abs=1e-5)
+
+
+def test_empty_replies_and_contexts(model: str) -> None:
+    metric = Relevance(model)
+    samples = [Sample("a", ["tea ?"], " "), Sample("b", [], "tea ."), Sample("c", [" "], "tea ."), Sample("d", [], "")]
+    assert metric.unscorable(samples[0]) is None
+    assert [metric.unscorable(sample) for sample in samples[1:]] == ["no context"] * 3
+    found = scores(metric, samples)
+    assert found[0] == 0
+    assert all(map(math.isnan, found[1:]))
+    assert scores(metric, []) == []
+
+
+def test_blank_turns_are_left_out(model: str) -> None:
+    metric = Relevance(model)
+    first, second = scores(metric, [Sample("a", ["tea ?", " "], "tea ."), Sample("b", ["tea ?"], "tea .")])
+    assert first == second
+
+
+def test_only_the_last_turns_are_read(model: str) -> None:
+    far, near, other = (
+        Sample(name, turns, "we like tea .")
+        for name, turns in (
+            ("a", ["rain .", "music .", "tea ?", "bread ?"]),
+            ("b", ["cats .", "music .", "tea ?", "bread ?"]),
+            ("c", ["cats .", "cats .", "cats .", "bread ?"]),
+        )
+    )
+    assert scores(Relevance(model), [far])[0] == scores(Relevance(model), [near])[0]  # three turns in training
+    one = Relevance(model, turns=1)
+    assert scores(one, [far]) == scores(one, [other])
+    assert scores(Relevance(model), [far]) != scores(Relevance(model), [other])
+    with pytest.raises(SpecError, match="turns must be at least 1"):
+        Relevance(model, turns=0)
+
+
+def test_a_long_context_loses_its_front_and_a_long_reply_its_end(model: str) -> None:
+    metric = Relevance(model)
+    same = [Sample("a", ["tea " * 90], "rain " * 90), Sample("b", ["music " + "tea " * 90], "rain " * 80 + "cats")]
+    assert scores(metric, same)[0] == pytest.approx(scores(metric, same)[1], abs=1e-6)
+    assert not math.isnan(scores(metric, [Sample("c", ["ξψ"], "ξψ")])[0])
+
+
+def test_each_pair_is_read_once(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+    outputs = row_outputs._outputs
+
+    def counted(reader: RelevanceScorer, rows: TokenRows, network: row_outputs.Network) -> torch.Tensor:
+        read.append(len(rows.ids))
+        return outputs(reader, rows, network)
+
+    monkeypatch.setattr(row_outputs, "_outputs", counted)
+    samples = [Sample(str(i), ["tea ?"], "tea ." if i % 2 else "rain .") for i in range(10)]
+    found = scores(Relevance(model), samples)
+    assert sum(read) == 2
+    assert len(set(found)) == 2
+
+
+def test_a_batch_that_does_not_fit_is_halved(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    samples = replies(20)
+    wanted = scores(Relevance(model), samples)
+    scorer = Relevance(model).network()
+    network = scorer.network
+
+    def tight(rows: TokenRows) -> torch.Tensor:
+        if len(rows.ids) > 3:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        result: torch.Tensor = network(rows)
+        return result
+
+    monkeypatch.setattr(scorer, "network", tight)
+    monkeypatch.setattr(scorer, "tokens", 2**13)
+    assert scores(Relevance(model), samples) == pytest.approx(wanted, abs=1e-5)
+    assert scorer.tokens < 2**13
+    monkeypatch.setattr(scorer, "network", lambda _: (_ for _ in ()).throw(torch.OutOfMemoryError("no")))
+    with pytest.raises(InputError, match="not enough memory for one row"):
+        scores(Relevance(model), samples[:1])
+
+
+def test_the_set_is_the_mean_and_the_signature_names_the_weights(model: str) -> None:
+    metric, samples = Relevance(model), replies(7)
+    rows = metric.stats(samples)
+    assert float(metric.value(rows.sum(axis=0))) == pytest.approx(float(np.mean(scores(metric, samples))))
+    assert metric.built_with().startswith("relevance-")
+
+
+def test_folders_that_hold_no_scorer(tmp_path: Path) -> None:
+    (tmp_path / "pytorch_model.bin").write_bytes(b"pickle")
+    with pytest.raises(InputError, match=r"only pytorch_model\.bin, and pickles are not loaded"):
+        Relevance(str(tmp_path)).stats([Sample("a", ["tea ?"], "tea .")])
+
+
+def test_ready_names_the_scorer_of_the_package(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ready, "READY_FOLDER", Path(model))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ready").mkdir()  # a folder of that name does not stand in its way
+    assert scores(Relevance("ready"), replies(5)) == scores(Relevance(model), replies(5))
+    with pytest.raises(InputError, match="no model in the folder"):
+        Relevance("./ready").network()
+
+
+def test_ready_without_torch_names_its_own_extra(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ready, "READY_FOLDER", Path(model))
+    monkeypatch.setitem(sys.modules, "interloq.scorers.relevance.model", None)
+    with pytest.raises(MissingDependencyError, match=r"pip install 'interloq\[ready\]'"):
+        Relevance("ready").network()
+    with pytest.raises(MissingDependencyError, match=r"pip install 'interloq\[encoder\]'"):
+        Relevance(model).network()
+
+
+def test_without_ready_weights_a_folder_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ready, "READY_FOLDER", tmp_path)
+    with pytest.raises(InputError, match="comes without ready weights"):
+        Relevance("ready").network()

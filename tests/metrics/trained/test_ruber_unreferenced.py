@@ -1,0 +1,135 @@
+"""Unreferenced RUBER."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from interloq import Sample, create, evaluate
+from interloq.data.text.token_texts import Texts
+from interloq.errors import InputError
+from interloq.metrics.trained.ruber_unreferenced import RuberUnreferenced
+from interloq.scorers.ruber import model as scoring
+from interloq.scorers.ruber.model import PIECES, RuberScorer
+from tests.conftest import by_id
+from tests.made_ruber import random_scorer, topic_pieces
+from tests.metrics.made_chat import chat
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return random_scorer(tmp_path_factory.mktemp("scorers") / "random")
+
+
+def test_the_last_turn_and_the_reply_are_scored(model: Path) -> None:
+    samples = chat()
+    scorer = RuberScorer.load(model)
+    result = evaluate(RuberUnreferenced(str(model)), samples)
+    for sample in samples:
+        alone = scorer.scores([sample.context[-1].text], [sample.response])
+        assert by_id(result.by_sample)[sample.id] == alone[0]
+    earlier = [dataclasses.replace(s, context=(*chat(1)[0].context[:1], s.context[-1])) for s in samples]
+    assert dict(evaluate(RuberUnreferenced(str(model)), earlier).by_sample) == dict(result.by_sample)
+    assert len(set(result.by_sample.values())) > 20
+    assert all(0 < value < 1 for value in result.by_sample.values())
+    assert result.value == pytest.approx(np.mean(list(result.by_sample.values())))
+
+
+def test_batches_change_no_score(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    samples = chat(60)
+    whole = RuberUnreferenced(str(model)).stats(samples)
+    monkeypatch.setattr(scoring, "BATCH", 7)
+    monkeypatch.setattr(scoring, "TOKENS", 16)
+    assert (RuberUnreferenced(str(model)).stats(samples) == whole).all()
+    assert (RuberUnreferenced(str(model)).stats(samples[::-1]) == whole[::-1]).all()
+
+
+def test_each_distinct_text_is_read_once(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scorer = RuberScorer.load(model)
+    read: list[str] = []
+    texts = scorer.pieces.texts
+
+    def noted(some: Sequence[str]) -> Texts:
+        read.extend(some)
+        return texts(some)
+
+    monkeypatch.setattr(scorer.pieces, "texts", noted)
+    scorer.scores(["tea ?"] * 3 + ["rain ?"], ["tea", "so", "tea", "so"])
+    assert sorted(read) == ["rain ?", "so", "tea", "tea ?"]
+
+
+def test_no_context_is_unscored_and_an_empty_reply_is_0(model: Path) -> None:
+    samples = [
+        Sample("none", (), "tea"),
+        Sample("blank", ["tea ?", " "], "tea"),
+        Sample("empty", ["tea ?"], " \n"),
+        Sample("good", ["tea ?"], "tea"),
+    ]
+    result = evaluate(RuberUnreferenced(str(model)), samples)
+    assert by_id(result.reasons) == {"none": "no context", "blank": "no context"}
+    assert by_id(result.by_sample)["empty"] == 0
+    assert by_id(result.by_sample)["good"] > 0
+    assert RuberUnreferenced(str(model)).stats([]).shape == (0, 2)
+
+
+def test_the_signature_names_the_weights(model: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(model, tmp_path / "copy"))
+    other = random_scorer(tmp_path / "other", seed=1)
+    weights = json.loads((model / "model.json").read_text())["weights"]
+    signatures = [evaluate(RuberUnreferenced(str(path)), chat(3)).signature for path in (model, copy, other)]
+    assert [weights in str(signature) for signature in signatures] == [True, True, False]
+    blended = evaluate(create(f"ruber(referenced=bleu,unreferenced=ruber_unreferenced(model={str(model)!r}))"), chat(3))
+    assert weights in str(blended.signature)
+    assert blended.n == 3
+
+
+def test_wrong_folders_are_refused(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match=r"no model\.json"):
+        evaluate(RuberUnreferenced(str(tmp_path / "empty")), chat(2))
+    rater = Path(shutil.copytree(model, tmp_path / "rater"))
+    facts = json.loads((rater / "model.json").read_text())
+    (rater / "model.json").write_text(json.dumps({**facts, "kind": "rater"}))
+    with pytest.raises(InputError, match="contains a 'rater'"):
+        evaluate(RuberUnreferenced(str(rater)), chat(2))
+
+
+def test_another_tokenizer_is_refused(model: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(model, tmp_path / "copy"))
+    topic_pieces(copy / PIECES, 50)
+    with pytest.raises(InputError, match="not the one the scorer was trained with"):
+        RuberScorer.load(copy)
+    (copy / PIECES).unlink()
+    with pytest.raises(InputError, match="missing"):
+        RuberScorer.load(copy)
+
+
+def test_other_weights_are_refused(model: Path, tmp_path: Path) -> None:
+    copy, other = Path(shutil.copytree(model, tmp_path / "copy")), random_scorer(tmp_path / "other", seed=1)
+    shutil.copy(other / "model.safetensors", copy / "model.safetensors")
+    with pytest.raises(InputError, match="does not belong to"):
+        RuberScorer.load(copy)
+
+
+def test_scores_are_those_of_the_network_in_single_precision(model: Path) -> None:
+    """The scorer calculates with doubles; the network that was trained used floats."""
+    scorer = RuberScorer.load(model)
+    network = scorer.network.float()
+    samples = chat(12)
+    for sample in samples:
+        tokens = [scorer.pieces.texts([text]) for text in (sample.context[-1].text, sample.response)]
+        with torch.inference_mode():
+            query, reply = (
+                gru(torch.from_numpy(t.tokens).long(), torch.from_numpy(t.lengths))
+                for gru, t in zip((network.query, network.reply), tokens, strict=True)
+            )
+            single = float(network(query, reply))
+        expected = RuberUnreferenced(str(model)).stats([sample])[0, 0]
+        assert single == pytest.approx(expected, abs=1e-5)

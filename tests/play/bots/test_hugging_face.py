@@ -1,0 +1,126 @@
+"""The bot `hf`: specs, signatures and what cannot be used."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers
+
+from interloq import InputError, create, spec
+from interloq.play.bot import guarded
+from interloq.servers.replies import Reply
+from tests.made_lm import tiny_lm
+from tests.play.made_writers import DIALOGUES, SEEDS, hf
+
+pytest.importorskip("transformers")
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "llama", "chat", "strict", "t5"])
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_alone_and_in_any_batch(folders: dict[str, Path], kind: str, temperature: float) -> None:
+    bot = hf(folders[kind], temperature=temperature)
+    together = bot.replies(DIALOGUES, SEEDS)
+    assert together == [bot.replies([d], [seed])[0] for d, seed in zip(DIALOGUES, SEEDS, strict=True)]
+    assert together == hf(folders[kind], temperature=temperature, batch=2).replies(DIALOGUES, SEEDS)
+    assert together[::-1] == bot.replies(DIALOGUES[::-1], SEEDS[::-1])
+    assert any(reply.text for reply in together)
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "chat", "t5"])
+def test_a_streamed_reply_is_the_same_and_grows(folders: dict[str, Path], kind: str) -> None:
+    bot = hf(folders[kind])
+    for turns, seed in zip(DIALOGUES, SEEDS, strict=True):
+        texts: list[str] = []
+        (whole,) = bot.replies([turns], [seed])
+        assert bot.stream(turns, seed, texts.append) == whole
+        assert all(later.startswith(text) for text, later in pairwise([*texts, whole.text]))
+        assert len(texts) > 1 or len(whole.text.split()) < 2
+
+
+@pytest.mark.parametrize("kind", ["chat", "t5"])
+def test_the_seed_decides_unless_there_is_no_chance(folders: dict[str, Path], kind: str) -> None:
+    dialogues = [DIALOGUES[1]] * 8
+    assert len({reply.text for reply in hf(folders[kind]).replies(dialogues, range(8))}) > 4
+    assert len({reply.text for reply in hf(folders[kind], temperature=0.0).replies(dialogues, range(8))}) == 1
+    assert len({reply.text for reply in hf(folders[kind], top_p=1e-9).replies(dialogues, range(8))}) == 1
+
+
+def test_greedy_replies_are_those_of_transformers(folders: dict[str, Path]) -> None:
+    """The prompt as written here by hand, and the likeliest token by a loop without a cache."""
+    model = transformers.AutoModelForCausalLM.from_pretrained(folders["chat"]).eval()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folders["chat"])
+    end = "<|endoftext|>"
+    text = f"[system]Be kind.{end}[assistant]it was a very good day .{end}[user]no idea , sorry .{end}[assistant]"
+    ids = tokenizer(text, add_special_tokens=False)["input_ids"]
+    written: list[int] = []
+    while len(written) < 12:
+        with torch.inference_mode():
+            token = int(model(torch.tensor([ids + written])).logits[0, -1].argmax())
+        if token == tokenizer.eos_token_id:
+            break
+        written.append(token)
+    bot = hf(folders["chat"], temperature=0.0, system_prompt="Be kind.")
+    assert bot.replies([DIALOGUES[1]], [0]) == [Reply(tokenizer.decode(written).strip())]
+
+
+def test_an_empty_dialogue_and_no_dialogue(folders: dict[str, Path]) -> None:
+    bot = hf(folders["gpt2"])
+    assert bot.replies([], []) == []
+    assert bot.replies([[], DIALOGUES[0]], [1, 2]) == [
+        Reply("", "nothing to answer"),
+        *bot.replies([DIALOGUES[0]], [2]),
+    ]
+
+
+def test_a_dialogue_that_never_fits_fails_alone(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    bot = hf(folders["gpt2"])
+    expected = guarded(bot, DIALOGUES, SEEDS)
+    network, longest = bot._writer.network, max(map(len, bot._prompts.tokens(DIALOGUES)))
+    real = network.generate
+
+    def limited(input_ids: torch.Tensor, **options: Any) -> Any:
+        if input_ids.shape[1] == longest:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return real(input_ids=input_ids, **options)
+
+    monkeypatch.setattr(network, "generate", limited)
+    monkeypatch.setattr(bot._writer, "size", 2**20)
+    found = guarded(bot, DIALOGUES, SEEDS)
+    wrong = [i for i, reply in enumerate(found) if reply != expected[i]]
+    assert [len(bot._prompts.tokens([DIALOGUES[i]])[0]) for i in wrong] == [longest]
+    assert "not enough memory" in found[wrong[0]].failure
+
+
+def test_what_is_not_a_writer_is_reported_early(folders: dict[str, Path], tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="does not exist"):
+        hf(tmp_path / "nothing").signature()
+    (tmp_path / "pytorch_model.bin").write_bytes(b"pickled")
+    with pytest.raises(InputError, match="safetensors"):
+        hf(tmp_path).signature()
+    with pytest.raises(InputError, match="no chat template"):
+        hf(folders["gpt2"], chat=True).signature()
+    for kind, positions in (("gpt2", 96), ("t5", 1024)):
+        with pytest.raises(InputError, match=f"max_tokens must be below the model's {positions} positions"):
+            hf(folders[kind], max_tokens=positions).signature()
+
+
+@pytest.mark.parametrize(
+    "option", ["temperature=-0.1", "top_p=0", "top_p=1.5", "max_tokens=0", "batch=0", "separator=''"]
+)
+def test_settings_that_cannot_be(option: str) -> None:
+    with pytest.raises(InputError, match="must"):
+        create(f"hf(model='x',{option})", kind="bot")
+
+
+def test_the_signature_is_the_weights_and_what_changes_replies(folders: dict[str, Path], tmp_path: Path) -> None:
+    bot = hf(folders["gpt2"])
+    moved = tiny_lm(tmp_path / "again", "gpt2", positions=96)
+    assert hf(moved, batch=3).signature() == bot.signature()
+    assert "precision='float32'" in str(bot.signature())
+    others = [hf(folders["chat"]), hf(folders["gpt2"], temperature=0.5), hf(tiny_lm(tmp_path / "b", "gpt2", seed=9))]
+    assert len({other.signature() for other in [bot, *others]}) == 4
+    assert create(spec(bot), kind="bot") == bot

@@ -1,0 +1,78 @@
+"""The manifest of an index."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from interloq import InputError
+from interloq.retrieve.folder.folder_manifest import MANIFEST
+from interloq.retrieve.index import create_index
+from tests.retrieve.made_index import KINDS, pairs, use
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp(request.param) / "index"
+    retriever, exact_up_to = KINDS[request.param]
+    create_index(folder, retriever, exact_up_to=exact_up_to).add(pairs(200), source="a", segment=120)
+    return folder
+
+
+@pytest.fixture
+def folder(whole: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(whole, tmp_path / "index"))
+
+
+def changed(folder: Path, **values: object) -> None:
+    path = folder / MANIFEST
+    kept = {**json.loads(path.read_text()), **values}
+    path.write_text(json.dumps({name: value for name, value in kept.items() if value != "absent"}))
+
+
+SEGMENT = {"name": "000000", "pairs": 120}
+WRONG: list[tuple[str, object]] = [
+    ("schema", "absent"),
+    ("kind", "corpus"),
+    ("retriever", "absent"),
+    ("retriever", 7),
+    ("built_with", None),
+    ("segments", "absent"),
+    ("segments", {"name": "000000"}),
+    ("segments", ["000000"]),
+    ("segments", [{"name": "000000"}]),
+    ("segments", [{**SEGMENT, "pairs": -1}]),
+    ("segments", [{**SEGMENT, "pairs": 2**60}]),
+    ("segments", [{**SEGMENT, "pairs": "many"}]),
+    ("segments", [{**SEGMENT, "name": "../../000000"}]),
+    ("segments", [{**SEGMENT, "name": "/etc"}]),
+    ("segments", [{**SEGMENT, "name": 7}]),
+    ("segments", [SEGMENT, SEGMENT]),
+    ("segments", [{**SEGMENT, "pairs": 119}]),
+    ("segments", [{**SEGMENT, "name": "000077"}]),
+    ("sources", ["a"]),
+    ("sources", {"a": -3}),
+    ("n_probe", 0),
+    ("n_probe", 1.5),
+    ("exact_up_to", -1),
+    ("recall", "high"),
+    ("wanted_recall", 3),
+    ("extra", 1),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), WRONG, ids=[f"{name}-{i}" for i, (name, _) in enumerate(WRONG)])
+def test_a_wrong_manifest_is_named(folder: Path, name: str, value: object) -> None:
+    changed(folder, **{name: value})
+    with pytest.raises(InputError, match=str(folder)):
+        use(folder)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"null", b'"index"', b"\xff\xfe", b"{}"])
+def test_a_manifest_that_is_none(folder: Path, content: bytes) -> None:
+    (folder / MANIFEST).write_bytes(content)
+    with pytest.raises(InputError, match=r"is damaged.*interloq index build"):
+        use(folder)

@@ -1,0 +1,252 @@
+"""A metric as a rater: what it is asked, what its scores weigh, and the same from verbs and in one call."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from interloq import InputError, Reference, Sample, SpecError, create, evaluate, load, spec, write
+from interloq.cli.main import main
+from interloq.data.records.jsonl import header
+from interloq.metrics.context_reply import ContextReply
+from interloq.metrics.metric import Array
+from interloq.metrics.trained.relevance import Relevance
+from interloq.rate.rate_file import rate_file
+from interloq.records import Pair
+from interloq.registry import full_spec
+from interloq.retrieve.folder.index_files import index_files
+from interloq.score.by import By
+from tests.made_relevance import small_scorer, talks
+from tests.score.test_by_calibration import Shared
+
+BY = "by(relevance(model='rel'))"
+FIRST, SECOND = Reference("they like tea .", source="retrieved:p1"), Reference("the cats !", source="retrieved:p2")
+PARROT, GOLD = Reference("we like the tea ?", source="parrot"), Reference("i never like tea .")
+SAMPLE = Sample("1", ["tea today ?", "we like the tea ?"], "so so", [PARROT, FIRST, GOLD, SECOND], "bot")
+ASKED: list[list[Sample]] = []
+
+
+@dataclasses.dataclass(frozen=True)
+class Noted(ContextReply):
+    """P grows with the number of words; what it is asked is noted."""
+
+    model: str = "none"
+
+    def network_scores(self, samples: Sequence[Sample]) -> Array:
+        ASKED.append(list(samples))
+        return np.array([len(sample.response.split()) / 10 for sample in samples])
+
+    def built_with(self) -> str:
+        return "noted"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("by")
+    shutil.copytree(small_scorer(folder / "work", epochs=3), folder / "rel")
+    pairs = [Pair(f"p{i}", a, b) for i, (a, b, *_) in enumerate(talks(120, seed=5))]
+    write(folder / "pairs.jsonl", pairs, kind="pairs")
+    index_files([str(folder / "pairs.jsonl")], str(folder / "index"), retriever="bm25")
+    spoken = [Sample(f"s{i}", turns[:2], turns[2], turns[3:]) for i, turns in enumerate(talks(20, seed=9))]
+    odd = [Sample("no context", (), "tea", ["tea ."]), Sample("no gold", ["we like tea ?"], "tea ."), Sample("bare")]
+    write(folder / "samples.jsonl", [*spoken, *odd], kind="samples")
+    return folder
+
+
+@pytest.fixture
+def here(made: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.chdir(made)
+    monkeypatch.setenv("INTERLOQ_CACHE", str(tmp_path / "cache"))
+    return made
+
+
+def weights(rater: By, *samples: Sample) -> list[list[float]]:
+    return [[reference.weight for reference in sample.references] for sample in rater.rate(samples)]
+
+
+# ---- what is asked, and what it weighs -------------------------------------------------------------------------------
+
+
+def test_the_weight_is_that_of_the_reference_as_a_reply(here: Path) -> None:
+    replies = [Sample(f"{i}", SAMPLE.context, r.text) for i, r in enumerate(SAMPLE.references)]
+    p = list(evaluate(Relevance("rel"), replies).by_sample.values())
+    expected = [2 * chance - 1 for chance in p]
+    assert weights(By(Relevance("rel"), gold="rated"), SAMPLE)[0] == pytest.approx(expected, abs=1e-5)
+    expected[2] = 1.0
+    assert weights(By(Relevance("rel")), SAMPLE)[0] == pytest.approx(expected, abs=1e-5)
+    (rated,) = By(Relevance("rel")).rate([SAMPLE])
+    unweighed = [dataclasses.replace(r, weight=1.0) for r in rated.references]
+    assert dataclasses.replace(rated, references=tuple(unweighed)) == SAMPLE
+
+
+def test_each_distinct_question_is_asked_once_and_the_gold_reply_is_not_asked_about() -> None:
+    other = dataclasses.replace(SAMPLE, id="2", system="other", response="else")
+    ASKED.clear()
+    assert weights(By(Noted()), SAMPLE, other) == [[0.0, pytest.approx(-0.2), 1.0, pytest.approx(-0.4)]] * 2
+    assert [[(s.context, s.response, s.references) for s in asked] for asked in ASKED] == [
+        [(SAMPLE.context, r.text, ()) for r in (PARROT, FIRST, SECOND)]
+    ]
+
+
+def test_what_cannot_be_scored_has_weight_0() -> None:
+    blank = dataclasses.replace(SAMPLE, context=())
+    free = dataclasses.replace(SAMPLE, references=(PARROT, FIRST))
+    empty = Reference("", source="retrieved:x")
+    assert weights(By(Noted()), blank, free, Sample("bare")) == [[0.0] * 4, [0.0, pytest.approx(-0.2)], []]
+    assert weights(By(Noted()), dataclasses.replace(SAMPLE, references=(GOLD, empty))) == [[1.0, -1.0]]  # P is 0
+    assert By(Noted()).rate([]) == []
+
+
+def test_other_samples_change_nothing(here: Path) -> None:
+    rater, samples = By(Relevance("rel")), load("samples.jsonl")
+    together = rater.rate(samples)
+    alone = [one for sample in reversed(samples) for one in rater.rate([sample])][::-1]
+    for one, other in zip(together, alone, strict=True):
+        assert [r.weight for r in one.references] == pytest.approx([r.weight for r in other.references], abs=1e-5)
+
+
+def test_scores_without_bounds_are_calibrated_on_a_log(here: Path) -> None:
+    rater = By(Shared(), "pairs.jsonl")
+    found = weights(rater, SAMPLE)[0]
+    assert found[2] == 1.0
+    assert found[0] > found[1] > found[3] > -1
+    assert weights(By(Shared(times=100), "pairs.jsonl"), SAMPLE)[0] == pytest.approx(found, abs=1e-6)
+    empty = dataclasses.replace(SAMPLE, references=(Reference("", source="retrieved:x"), GOLD))
+    assert weights(rater, empty) == [[0.0, 1.0]]  # unscored
+    assert (found[0] > 0) != (found[3] > 0)
+
+
+# ---- the component ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [BY, "by(relevance(model='rel',turns=2),gold='rated')", "by(perplexity(model='lm'),pairs='pairs.jsonl')"],
+)
+def test_specs_round_trip(text: str) -> None:
+    rater = create(text, kind="rater")
+    assert create(spec(rater), kind="rater") == create(full_spec(rater), kind="rater") == rater
+    assert create(text.replace("by(", "by(scorer=", 1), kind="rater") == rater
+    metric = f"vbleu(index='index',rater={text},parrot=False,best=5,weigh=False)"
+    assert create(spec(create(metric))) == create(metric)
+
+
+def test_the_signature_names_the_metric_and_the_log_by_content(here: Path, tmp_path: Path) -> None:
+    signature = create(BY).signature()
+    assert str(signature).startswith("by(scorer=relevance(model='',turns=None),pairs='',gold='one')|scorer:relevance-")
+    assert {"torch", "transformers"} <= signature.parts.keys()
+    assert "pairs" not in signature.parts
+    shutil.copytree("rel", tmp_path / "moved")
+    assert By(Relevance(str(tmp_path / "moved"))).signature() == signature
+    shutil.copyfile("pairs.jsonl", tmp_path / "log.jsonl")
+    calibrated = By(Shared(), "pairs.jsonl").signature()
+    assert calibrated.parts["pairs"]
+    assert By(Shared(), str(tmp_path / "log.jsonl")).signature() == calibrated
+    assert By(Relevance("rel"), gold="rated").signature() != signature
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("by(bleu)", "by: bleu needs references itself"),
+        ("by(ruber(bleu,relevance(model='rel')))", "by: ruber needs references itself"),
+        ("by(vbleu(index='index',rater=by(relevance(model='rel'))))", "by: vbleu needs references itself"),
+        ("by(length)", "by: length does not say whether higher or lower is better"),
+        ("by(distinct)", "by: distinct scores sets of replies, not single ones"),
+        ("by(pmi(model='lm'))", "scores of pmi are not probabilities; give a log to calibrate them on: pairs="),
+        ("by(ruber_unreferenced(model='r'))", "scores of ruber_unreferenced are not probabilities"),
+        ("by", "by needs scorer"),
+        ("by(bm25)", "scorer must be a metric"),
+        ("by(relevance(model='rel'),gold='two')", "gold must be one of"),
+    ],
+)
+def test_metrics_that_cannot_rate_are_refused(text: str, said: str) -> None:
+    with pytest.raises(SpecError, match=said.replace("(", r"\(")):
+        create(text, kind="rater")
+
+
+def test_mistakes_are_one_line(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for rater, said in (
+        ("by(relevance(model='none'))", "none: no model in the folder"),
+        ("by(relevance(model='rel'),pairs='none.jsonl')", "none.jsonl"),
+        ("by(bleu)", "needs references itself"),
+    ):
+        assert main(["rate", "samples.jsonl", "-r", rater, "-o", "rated.jsonl"]) == 2
+        error = capsys.readouterr().err
+        assert said in error
+        assert error.count("\n") == 1
+    with pytest.raises(InputError, match="best must be at least 1, got 0"):
+        create(f"vbleu(index='index',rater={BY},best=0)")
+    assert main(["rate", "samples.jsonl", "-r", BY, "-o", "rated.jsonl", "--best", "0"]) == 2
+    assert not Path("rated.jsonl").exists()
+
+
+# ---- the verbs and one call ------------------------------------------------------------------------------------------
+
+
+def scores(*arguments: str) -> dict[str, Any]:
+    assert main(["score", *arguments, "-o", "scores.jsonl", "--bootstrap", "0", "--quiet"]) == 0
+    return {score.id: pytest.approx(score.value, abs=1e-5) for score in load("scores.jsonl", kind="scores")}
+
+
+@pytest.mark.parametrize(
+    ("options", "fields"),
+    [([], ""), (["--best", "2"], ",best=2"), (["--best", "2", "--no-weights"], ",best=2,weigh=False")],
+)
+def test_one_call_gives_what_the_three_verbs_give(here: Path, options: list[str], fields: str) -> None:
+    extend = ["extend", "samples.jsonl", "--index", "index", "-k", "4", "--no-parrot", "-o", "extended.jsonl"]
+    assert main([*extend, "--quiet"]) == 0
+    assert main(["rate", "extended.jsonl", "-r", BY, *options, "-o", "rated.jsonl", "--quiet"]) == 0
+    expected = scores("rated.jsonl", "-m", "delta_bleu")
+    found = scores("samples.jsonl", "-m", f"vbleu(index='index',rater={BY},k=4,parrot=False{fields})")
+    assert found == {id: value.expected for id, value in expected.items()}
+    kept = {s.id: [r.weight for r in s.references] for s in load("rated.jsonl")}
+    assert len(kept["s1"]) == (3 if options else 5)
+    assert "--no-weights" not in options or set(kept["s1"]) == {1.0}
+    assert set(kept["no context"]) == {0.0}  # it could not be rated, so it is not scored
+    assert found["no context"].expected is None
+    assert found["no gold"].expected is not None or max(kept["no gold"]) <= 0
+
+
+def test_rate_says_how_many_references_are_kept(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    samples = [SAMPLE, dataclasses.replace(SAMPLE, id="2", references=(GOLD,))]
+    write("some.jsonl", samples, kind="samples", extended=["before"])
+    facts = rate_file("some.jsonl", "whole.jsonl", rater=BY)
+    assert "kept" not in facts
+    assert main(["rate", "some.jsonl", "-r", BY, "--best", "1", "-o", "best.jsonl", "--quiet"]) == 0
+    assert "kept: 3 references" in capsys.readouterr().out
+    found = header("best.jsonl")["rated"][-1]
+    assert (found["kept"], found["counts"]) == (3, facts["counts"])
+    assert (found["signature"]["parts"]["best"], found["signature"]["parts"]["weigh"]) == ("1", "True")
+    assert header("best.jsonl")["extended"] == ["before"]
+    (whole, _), (best, _) = load("whole.jsonl"), load("best.jsonl")
+    others = sorted((r for r in whole.references if r.text != GOLD.text), key=lambda r: -r.weight)
+    assert [r for r in best.references if r.text != GOLD.text] == others[:1]
+
+
+def test_a_cut_off_run_may_be_finished_with_another_choice(here: Path) -> None:
+    """The part holds all rated references; what is kept is chosen at the end."""
+    write("many.jsonl", [dataclasses.replace(SAMPLE, id=f"{i}") for i in range(6)], kind="samples")
+    seen: list[int] = []
+
+    def stop(_: str, __: int | None) -> Any:
+        from contextlib import nullcontext
+
+        def step(n: int) -> None:
+            seen.append(n)
+            if len(seen) == 3:  # the first call counts what an earlier run rated
+                raise KeyboardInterrupt
+
+        return nullcontext(step)
+
+    with pytest.raises(KeyboardInterrupt):
+        rate_file("many.jsonl", "kept.jsonl", rater=BY, batch=2, progress=stop)
+    facts = rate_file("many.jsonl", "kept.jsonl", rater=BY, batch=2, best=1, weigh=False)
+    assert facts["resumed"] == 4
+    assert [len(sample.references) for sample in load("kept.jsonl")] == [2] * 6

@@ -1,0 +1,81 @@
+"""Explained scores: their parts make up the score."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from interloq import Reference, Sample, create, evaluate
+from interloq.metrics.overlap.delta_bleu import DeltaBleu
+from interloq.score.explain import Explanation, explain, is_explained
+from tests.conftest import by_id
+from tests.made_explained import SAMPLE
+
+SPECS = [
+    "delta_bleu",
+    "delta_bleu(order=3,tokenizer='char')",
+    "bleu(level='sentence')",
+    "bleu(order=2,smoothing='none',brevity='average')",
+    "bleu(smoothing='floor',effective_order=True)",
+    "bleu(smoothing='add-k',effective_order=True,k=0.3)",
+    "bleu(smoothing='method1')",
+    "bleu(smoothing='exp',effective_order=True)",
+    "bleu(order=3,smoothing='tiny')",
+]
+
+
+def product(explained: Explanation) -> float:
+    """The score from its parts, as the page states the formula."""
+    used = [order.precision for order in explained.orders if order.used]
+    matched = any(order.matches for order in explained.orders)
+    if not used or min(used) <= 0 or not (matched or "tiny" in explained.metric):
+        return 0.0
+    return explained.brevity_penalty * math.exp(sum(map(math.log, used)) / len(used))
+
+
+WORDS = st.lists(st.sampled_from(["a", "b", "c", "d", "."]), max_size=9).map(" ".join)
+REFERENCES = st.lists(st.builds(Reference, WORDS, st.sampled_from([-1.0, -0.2, 0.0, 0.3, 0.9, 1.0])), min_size=1)
+
+
+@pytest.mark.parametrize("text", SPECS)
+@settings(max_examples=25, deadline=None)
+@given(reply=WORDS, references=REFERENCES)
+def test_the_parts_make_up_the_score(text: str, reply: str, references: list[Reference]) -> None:
+    metric, sample = create(text), Sample("x", (), reply, references)
+    assert is_explained(metric)
+    if metric.unscorable(sample):
+        return
+    explained, score = explain(metric, sample), by_id(evaluate(metric, [sample], n_bootstrap=0).by_sample)["x"]
+    assert explained.score == score
+    assert product(explained) == pytest.approx(score, abs=1e-9)
+    for order in explained.orders:
+        assert order.credit == pytest.approx(sum(match.credit for match in order.matches))
+        assert order.denominator == pytest.approx(order.ngrams * explained.largest_weight)
+        for match in order.matches:
+            assert match.credit == match.weight * match.counted > 0
+            gram = match.ngram
+            theirs = explained.references[match.reference]
+            assert gram in theirs.shared[order.n - 1]
+            # no other reference would have given more
+            for other in explained.references:
+                weight = other.weight if explained.weighted else 1.0
+                tokens = metric.tokenizer.tokens(other.text)
+                count = sum(" ".join(tokens[i : i + order.n]) == gram for i in range(len(tokens) - order.n + 1))
+                assert weight * min(match.in_reply, count) <= match.credit + 1e-12
+
+
+def test_a_score_worked_by_hand() -> None:
+    explained = explain(DeltaBleu(order=2), SAMPLE)
+    first, second = explained.orders
+    very = next(match for match in first.matches if match.ngram == "very")
+    assert (very.in_reply, very.counted, very.reference, very.weight) == (2, 2, 2, 0.7)
+    assert (first.credit, first.denominator) == pytest.approx((6 + 1.4, 8))
+    assert [match.ngram for match in second.matches] == ["it was", "was a", "very very", "good film", "film ."]
+    assert second.missed == ("a very", "very good")  # only the distrusted reference has the first
+    assert (explained.length, explained.reference_length, explained.closest) == (8, 6, (0, 2))
+    assert explained.score == pytest.approx(math.sqrt(7.4 / 8 * 4.7 / 7))
+    (distrusted,) = explained.distrusted
+    assert (distrusted.place, distrusted.shared) == (3, (("a", "very", "."), ("a very",)))

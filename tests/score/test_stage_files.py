@@ -1,0 +1,61 @@
+"""Stages from file to file: what functions write is what the command line writes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from interloq import InputError, Sample, create, write
+from interloq.agree.meta_file import meta_file
+from interloq.cli.main import main
+from interloq.data.corpus.pairs_file import pairs_file
+from interloq.data.records.convert_file import convert_file
+from interloq.data.records.jsonl import header
+from interloq.play.samples_file import samples_file
+from interloq.rate.rate_file import rate_file
+from interloq.report.report_file import report_file
+from interloq.retrieve.extend_file import extend_file
+from interloq.retrieve.folder.index_files import index_files
+from interloq.score.score_file import score_file
+
+RATER = "human(ratings='ratings.jsonl')"
+
+
+def test_functions_and_verbs_write_the_same_files(files: Path) -> None:
+    index_files(["pairs.jsonl"], "index", retriever="bm25")
+    extend_file("samples.jsonl", "extended.jsonl", index="index", k=2)
+    rate_file("extended.jsonl", "rated.jsonl", rater=RATER)
+    scored = score_file("rated.jsonl", ["bleu", create("chrf")], "scores.jsonl", n_bootstrap=10)
+    table = meta_file(["scores.jsonl"], "samples.jsonl", n_bootstrap=10, n_permutations=10)["overall"]
+    report_file(["scores.jsonl"], "report.html", samples="rated.jsonl", n_bootstrap=10)
+    (files / "verbs").mkdir()
+    for command in (
+        ["extend", "samples.jsonl", "--index", "index", "-k", "2", "-o", "verbs/extended.jsonl"],
+        ["rate", "extended.jsonl", "--rater", RATER, "-o", "verbs/rated.jsonl"],
+        ["score", "rated.jsonl", "-m", "bleu,chrf", "--bootstrap", "10", "-o", "verbs/scores.jsonl"],
+        ["report", "scores.jsonl", "--samples", "rated.jsonl", "--bootstrap", "10", "-o", "verbs/report.html"],
+    ):
+        assert main([*command, "--quiet"]) == 0
+    for name in ("extended.jsonl", "rated.jsonl", "scores.jsonl", "report.html"):
+        assert (files / name).read_bytes() == (files / "verbs" / name).read_bytes(), name
+    assert [row.metric for row in table.rows] == sorted(by[""].metric for by in scored.results)
+    assert header("rated.jsonl")["source"] == "made"
+
+
+def test_no_function_replaces_its_input(folder: Path, samples: list[Sample]) -> None:
+    write("in.jsonl", samples, kind="samples")
+    Path("soft.jsonl").symlink_to("in.jsonl")
+    before = Path("in.jsonl").read_bytes()
+    for call in (
+        lambda: score_file("in.jsonl", ["bleu"], "soft.jsonl"),
+        lambda: extend_file("in.jsonl", "in.jsonl", index="index"),
+        lambda: rate_file("in.jsonl", "in.jsonl", rater="human(ratings='r.jsonl')"),
+        lambda: convert_file("in.jsonl", "in.jsonl"),
+        lambda: samples_file("in.jsonl", "in.jsonl"),
+        lambda: pairs_file("in.jsonl", "in.jsonl"),
+        lambda: report_file(["in.jsonl"], "soft.jsonl", samples="in.jsonl"),
+    ):
+        with pytest.raises(InputError, match="is also an input"):
+            call()
+    assert Path("in.jsonl").read_bytes() == before

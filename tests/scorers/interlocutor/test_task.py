@@ -1,0 +1,90 @@
+"""Losses of the models that judge as the interlocutor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from interloq.data.text.token_texts import Texts
+from interloq.learn.fit import Part
+from interloq.models.cross_encoder import CrossEncoder
+from interloq.models.subwords import Subwords
+from interloq.scorers.interlocutor.examples import InterlocutorExamples
+from interloq.scorers.interlocutor.network import SpeakerEncoder
+from interloq.scorers.interlocutor.reader import JUDGE, USERS
+from interloq.scorers.interlocutor.samples import CONTINUED
+from interloq.scorers.interlocutor.settings import Target
+from interloq.scorers.interlocutor.task import InterlocutorTask
+from tests.made_relevance import tiny_encoder
+
+VALUES = [1, 1, 1, 0, 1, 0]  # the last two are dev
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_encoder(tmp_path_factory.mktemp("task"))
+
+
+def made(encoder: Path, values: Sequence[float], *, users: int = 0, **options: Any) -> InterlocutorTask:
+    torch.manual_seed(0)
+    texts = Texts.of([[5 + i % 3] * (1 + i % 2) for i in range(2 * len(values))])
+    dev = np.arange(len(values)) >= len(values) - 2
+    examples = InterlocutorExamples(texts, np.array(values, dtype=float), dev, np.arange(len(values)), {})
+    network = SpeakerEncoder(CrossEncoder.pretrained(encoder, 1), users).eval()
+    return InterlocutorTask(network, examples, Subwords(encoder), Target(batch=3, **options))
+
+
+def loss(task: InterlocutorTask) -> float:
+    with torch.inference_mode():
+        return float(task.loss(task.prepare("train", task.own["train"])))
+
+
+def test_continuity_is_classified(encoder: Path) -> None:
+    task = made(encoder, VALUES, aspect=CONTINUED)
+    logits, values = task.predicted("train")
+    wanted = np.logaddexp(0, np.where(values == 1, -logits, logits))
+    assert loss(task) == pytest.approx(wanted.sum(), rel=1e-5)
+
+
+def test_balanced_classes_weigh_the_same_and_logits_are_shifted_back(encoder: Path) -> None:
+    plain, task = (made(encoder, VALUES, aspect=CONTINUED, balance=balance) for balance in (False, True))
+    logits, values = plain.predicted("train")
+    wanted = np.logaddexp(0, np.where(values == 1, -logits, logits)) * np.where(values == 1, 4 / 6, 4 / 2)
+    assert loss(task) == pytest.approx(wanted.sum(), rel=1e-5)
+    assert task.predicted("train")[0] == pytest.approx(logits + np.log(3))
+
+
+def test_ratings_are_scaled_and_scaled_back(encoder: Path) -> None:
+    task = made(encoder, [1, 3, 5, 7, 2, 4])
+    assert [task.scale.mean, task.scale.spread] == pytest.approx([4, 5**0.5])
+    predicted, values = task.predicted("train")
+    assert loss(task) == pytest.approx(np.sum((predicted - values) ** 2) / 5, rel=1e-5)
+
+
+def test_batches_of_an_epoch_have_every_example_once(encoder: Path) -> None:
+    task = made(encoder, VALUES, aspect=CONTINUED)
+    wanted_by_part: dict[Part, list[int]] = {"train": [0, 1, 2, 3], "dev": [4, 5]}
+    for part, wanted in wanted_by_part.items():
+        batches = task.batches(part, 1)
+        assert sorted(np.concatenate(batches) % len(VALUES)) == wanted
+        assert all(np.array_equal(a, b) for a, b in zip(batches, task.batches(part, 1), strict=True))
+
+
+@pytest.mark.parametrize(("anyone", "least", "most"), [(0.0, 0, 0), (0.3, 15, 45), (1.0, 100, 100)])
+def test_some_samples_are_read_without_their_user(encoder: Path, anyone: float, least: int, most: int) -> None:
+    task = made(encoder, VALUES, users=1, aspect=CONTINUED, anyone=anyone)
+    ids = np.full((100, 3), task.network.vocabulary, dtype=np.int32) + np.array([JUDGE, USERS, -1], dtype=np.int32)
+    before, numbers = ids.copy(), np.arange(100)
+    task._drop_users(ids, numbers)
+    dropped = (ids[:, 1] == task.network.vocabulary + JUDGE).sum()
+    assert least <= dropped <= most
+    assert np.array_equal(ids[:, [0, 2]], before[:, [0, 2]])
+    if anyone == 0.3:
+        again = before.copy()
+        task._drop_users(again, numbers)
+        assert np.array_equal(again, ids)

@@ -1,0 +1,102 @@
+"""The closed form against a literal one, and what is held out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from interloq.statistics.ridge import (
+    STRENGTHS,
+    RatedStates,
+    heads,
+    held_out,
+    learned,
+    ranks,
+    spearman,
+)
+
+
+def made(*sizes: int, dimensions: int = 6, noise: float = 0.5, seed: int = 0) -> RatedStates:
+    """Ratings depend on the first two dimensions; states of each set are shifted. Two replies per context."""
+    rng, n = np.random.default_rng(seed), sum(sizes)
+    sets = np.repeat(np.arange(len(sizes)), sizes)
+    states = rng.normal(size=(n, dimensions))
+    values = states[:, 0] - states[:, 1] + noise * rng.normal(size=n)
+    targets = np.concatenate([ranks(values[sets == k]) for k in range(len(sizes))])
+    return RatedStates(states + 3.0 * sets[:, None], targets, sets, np.arange(n) // 2)
+
+
+def test_ranks_run_from_minus_one_to_one() -> None:
+    assert ranks(np.array([5.0, 1.0, 3.0, 3.0])).tolist() == [0.75, -0.75, 0.0, 0.0]
+    assert ranks(np.array([np.nan, 1.0, 2.0])).tolist() == [0.0, -0.5, 0.5]
+    assert ranks(np.array([np.nan])).tolist() == [0.0]
+
+
+def test_the_closed_form() -> None:
+    rated = made(30, 50)
+    parts = [rated[rated.sets == k] for k in (0, 1)]
+    scale = np.sqrt(sum(part.states.var(axis=0) for part in parts) / 2) + 1e-6
+    columns = [(part.states - part.states.mean(axis=0)) / scale for part in parts]
+    left = sum(x.T @ x / len(x) for x in columns) / 2
+    right = sum(x.T @ part.targets / len(x) for x, part in zip(columns, parts, strict=True)) / 2
+    middle = sum(part.states.mean(axis=0) for part in parts) / 2
+    for strength, head in zip(STRENGTHS, heads(rated), strict=True):
+        weights = np.linalg.solve(left + strength * np.eye(6), right)
+        wanted = ((rated.states - middle) / scale) @ weights
+        assert head.strength == strength
+        assert head(rated.states) == pytest.approx(wanted, abs=1e-9)
+
+
+def test_a_set_is_scored_by_the_others() -> None:
+    rated = made(40, 60, 50)
+    scores = held_out(rated)
+    for k in range(3):
+        own = rated.sets == k
+        for row, head in zip(scores, heads(rated[~own]), strict=True):
+            assert row[own] == pytest.approx(head(rated.states[own]))
+
+
+def test_replies_to_a_held_out_context_are_not_learned_from() -> None:
+    rated = made(40, 60)
+    shared = replace(rated, contexts=np.where(rated.contexts == 25, 0, rated.contexts))  # a context of both sets
+    own, known = shared.sets == 0, shared.contexts == 0
+    for row, head in zip(held_out(shared), heads(shared[~own & ~known]), strict=True):
+        assert row[own] == pytest.approx(head(shared.states[own]))
+
+
+def test_one_set_or_the_same_contexts_are_held_out_by_context() -> None:
+    one = made(80)
+    for rated in (one, replace(one, sets=np.arange(80) % 2)):
+        scores = held_out(rated)
+        held = rated.contexts % 5 == 3
+        for row, head in zip(scores, heads(rated[~held]), strict=True):
+            assert row[held] == pytest.approx(head(rated.states[held]))
+
+
+def test_the_best_strength_and_its_agreement() -> None:
+    rated = made(60, 90)
+    scores, head = held_out(rated), learned(rated)
+    best = STRENGTHS.index(head.strength)
+    found = [spearman(rated, row) for row in scores]
+    assert head.spearman == max(found) == found[best]
+    halves = [spearmanr(scores[best][rated.sets == k], rated.targets[rated.sets == k]).statistic for k in (0, 1)]
+    assert head.spearman == pytest.approx(np.mean(halves))
+    assert head.ci[0] < head.spearman < head.ci[1]
+    assert head.spearman > 0.7
+    assert head.weights == pytest.approx(list(heads(rated))[best].weights)
+
+
+def test_ratings_of_nothing_agree_with_nothing() -> None:
+    rated = made(60, 60)
+    noise = replace(rated, targets=np.random.default_rng(3).permutation(rated.targets))
+    assert learned(noise).ci[0] < 0.1
+
+
+def test_constant_states_have_no_correlation() -> None:
+    rated = made(20, 20)
+    head = learned(replace(rated, states=np.ones_like(rated.states)))
+    assert np.isnan([head.spearman, *head.ci]).all()
+    assert head(np.ones((1, 6))) == pytest.approx([0.0], abs=1e-9)

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figures of a running task, from constructed answers with known results."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from interloq.records import Score
+from interloq.web.admin.monitor import agreement, chatter_gap, enough, metric_agreement, systems, votes, wanted
+from interloq.web.work.collected import FinishedPage, Given
+from tests.web.conftest import chat_task
+
+SYSTEMS = ("parrot", "owl")
+
+
+def rated(
+    person: int,
+    item: int,
+    values: Sequence[float | None],
+    *,
+    seconds: float = 20,
+    aspect: str = "overall",
+    **facts: Any,
+) -> FinishedPage:
+    """A page with the replies of two systems to one context, rated by a person."""
+    units = tuple(
+        {"id": f"i{item}", "system": name, "record": facts.get("record", {}), "scores": facts.get("scores", {})}
+        for name in SYSTEMS
+    )
+    given = tuple(Given(unit, aspect, value) for unit, value in enumerate(values))
+    return FinishedPage(person, f"c{item}", units, given, seconds, 100.0 * item + person, correct=facts.get("correct"))
+
+
+def chosen(
+    person: int, item: int, choice: str, pair: Sequence[str] = SYSTEMS, order: Sequence[int] = (0, 1)
+) -> FinishedPage:
+    """A page with a pair of replies, compared by a person."""
+    units = tuple({"id": f"i{item}", "system": name, "record": {}} for name in pair)
+    answers = (Given(0, "overall", None, choice),)
+    return FinishedPage(person, f"c{item}", units, answers, 20, 100.0 * item + person, tuple(order))
+
+
+def with_scores(page: FinishedPage, scores: Sequence[dict[str, float]]) -> FinishedPage:
+    """The page with scores of metrics for each unit."""
+    units = tuple({**unit, "scores": own} for unit, own in zip(page.units, scores, strict=True))
+    return replace(page, units=units)
+
+
+def ratings_of_two_people(items: int = 12, gap: int = 2) -> list[FinishedPage]:
+    """Two people who agree completely: `owl` is better by `gap` in every context."""
+    return [rated(person, item, (1 + item % 3, 1 + item % 3 + gap)) for item in range(items) for person in (1, 2)]
+
+
+def test_people_who_agree_have_an_alpha_of_one() -> None:
+    found = agreement(votes(ratings_of_two_people(), "overall"), "overall")
+    assert found is not None
+    assert found.alpha.value == pytest.approx(1)
+    assert found.pairwise["pearson"].mean == pytest.approx(1)
+
+
+def test_alpha_of_a_worked_example() -> None:
+    """Two values by two people, 1 1 / 1 2 / 2 2 / 2 2: by coincidences, α = 1 − 7 · 2 / (2 · 3 · 5)."""
+    table = [(1, 1), (1, 2), (2, 2), (2, 2)]
+    pages = [rated(p + 1, i, (row[p], None)) for i, row in enumerate(table) for p in range(2)]
+    found = agreement(votes(pages, "overall"), "overall")
+    assert found is not None
+    assert found.alpha.value == pytest.approx(1 - 7 * 2 / (2 * 3 * 5))
+
+
+def test_without_second_opinions_there_is_no_agreement() -> None:
+    assert agreement(votes([rated(1, 0, (1, 2))], "overall"), "overall") is None
+    assert agreement([], "overall") is None
+
+
+def test_means_are_clustered_by_item() -> None:
+    """Five copies of each rating of a context carry no more information than one."""
+    once = systems(votes([rated(1, item, (item % 3, 3)) for item in range(9)], "overall"))
+    often = systems(votes([rated(p, item, (item % 3, 3)) for item in range(9) for p in range(5)], "overall"))
+    assert [one.name for one in often] == ["owl", "parrot"]
+    assert [one.mean.value for one in often] == [3, 1]
+    assert often[1].mean.ci == pytest.approx(once[1].mean.ci)
+
+
+def test_checks_and_not_applicable_do_not_count() -> None:
+    pages = [rated(1, 0, (1, None)), rated(1, 1, (5, 5), correct={"overall": [5]})]
+    assert [(vote.systems, vote.value) for vote in votes(pages, "overall")] == [(("parrot",), 1)]
+
+
+def test_strengths_of_comparisons() -> None:
+    """Owl wins 3 of 4: log-odds ln 3 without the prior, so strengths ± half of slightly less; a tie counts half."""
+    pages = [chosen(1, item, "a" if item % 4 == 0 else "b") for item in range(40)]
+    owl, parrot = systems(votes(pages, "overall"))
+    assert (owl.name, owl.mean.value) == ("owl", 0.75)
+    assert owl.strength is not None
+    assert parrot.strength is not None
+    assert owl.strength.value - parrot.strength.value == pytest.approx(math.log(30.1 / 10.1), abs=1e-6)
+    assert owl.strength.ci is not None
+    assert owl.strength.ci[0] < owl.strength.value < owl.strength.ci[1]
+
+
+def test_a_clear_difference_settles_the_ranking_early() -> None:
+    pages = [rated(person, item, (1 + (item + person) % 2, 4 + item % 2)) for item in range(30) for person in (1, 2)]
+    found = enough(pages, "overall", {f"c{item}": 1 for item in range(100)}, 2)
+    assert found.settled
+    assert found.order == ("owl", "parrot")
+    assert found.looked <= 30 == found.complete
+
+
+def test_no_difference_does_not_settle_and_more_items_are_estimated() -> None:
+    noise = np.random.default_rng(5).integers(1, 6, size=(40, 2))
+    pages = [rated(1, item, noise[item].tolist()) for item in range(40)]
+    found = enough(pages, "overall", {f"c{item}": 1 for item in range(60)}, 1)
+    assert not found.settled
+    assert [{gap.better, gap.worse} for gap in found.open_gaps] == [set(SYSTEMS)]
+    assert found.wanted is not None
+    assert found.wanted > found.looked > 0
+
+
+def test_items_that_others_still_rate_do_not_count() -> None:
+    found = enough(ratings_of_two_people(12), "overall", {f"c{item}": 1 for item in range(12)}, 3)
+    assert (found.complete, found.looked, found.settled) == (0, 0, False)
+
+
+def test_dialogues_of_one_system_each_are_compared_in_order() -> None:
+    """Constructed so that each round has a dialogue of either system; all of owl's are better."""
+    pages = []
+    for item in range(40):
+        unit = {"id": f"d{item}", "system": SYSTEMS[item % 2], "record": {}}
+        value = 4.0 + item % 3 / 2 if item % 2 else 1.0 + item % 3 / 2
+        pages.append(FinishedPage(1, f"c{item}", (unit,), (Given(0, "overall", value),), 20, float(item)))
+    found = enough(pages, "overall", {f"c{item}": 1 for item in range(40)}, 1)
+    assert (found.items, found.complete, found.settled, found.order) == (20, 20, True, ("owl", "parrot"))
+
+
+def test_conversations_are_items_of_their_own() -> None:
+    """Six conversations are finished, and with two items for five people each, four are still wanted."""
+    pages = [rated(1, item, (1, 2)) for item in range(6)]
+    found = wanted(chat_task(per_item=5), pages, {"owl": 1, "parrot": 1})[0]
+    assert (len(found), sum(name.startswith("open") for name in found)) == (10, 4)
+
+
+def test_a_metric_that_orders_replies_as_people_do() -> None:
+    pages = ratings_of_two_people()
+    scores = [Score(f"i{i}", "good", float(1 + i % 3 + 2 * s), system=SYSTEMS[s]) for i in range(12) for s in range(2)]
+    scores.append(Score("unknown", "good", 1.0, system="parrot"))
+    assert metric_agreement(scores, votes(pages, "overall"), "overall")["good"].value == pytest.approx(1)
+    assert metric_agreement(scores, [], "overall") == {}
+
+
+def test_a_metric_on_pairs_is_the_difference_of_its_scores() -> None:
+    pages = [chosen(1, item, "ab"[item % 2]) for item in range(12)]
+    scores = [
+        Score(f"i{item}", "good", float(s == item % 2), system=SYSTEMS[s]) for item in range(12) for s in range(2)
+    ]
+    assert metric_agreement(scores, votes(pages, "overall"), "overall")["good"].value == pytest.approx(1)
+
+
+def test_gap_between_chatters_and_outsiders() -> None:
+    record = {"ratings": [{"value": 5, "role": "interlocutor"}, {"value": 1, "role": "outsider"}]}
+    pages = [rated(person, item, (3, 4), record=record) for item in range(4) for person in (1, 2)]
+    assert {name: gap.value for name, gap in chatter_gap(pages, "overall").items()} == {"owl": 1, "parrot": 2}
+    assert chatter_gap(ratings_of_two_people(), "overall") == {}

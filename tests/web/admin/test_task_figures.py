@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figures in words and tables."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from interloq.data.pseudonyms import Pseudonyms
+from interloq.web.admin.task_figures import Collected, figures
+from interloq.web.studies.questions import StudyTask
+from interloq.web.studies.tasks import Stored
+from interloq.web.work.collected import FinishedPage, Given, Person
+from tests.web.admin.test_monitor import chosen, rated, ratings_of_two_people
+from tests.web.conftest import chat_task, choice_task, likert_task
+
+NAME = Pseudonyms("a key for tests of figures")
+
+
+def shown(
+    task: StudyTask, pages: list[FinishedPage], items: int = 12, pages_of_item: int = 1
+) -> dict[str, dict[str, Any]]:
+    people = [Person(one, f"rater {one}", "friends", "", withdrawn=False) for one in (1, 2)]
+    clusters = {f"c{item}": pages_of_item for item in range(items)}
+    found = figures(Collected(Stored(1, task, {}, closed=False), pages, clusters, people), NAME)
+    return {one["id"]: one for part in ("headlines", "sections") for one in found[part]}
+
+
+def test_an_empty_task() -> None:
+    found = shown(likert_task(), [])
+    assert (found["pages"]["value"], found["pages"]["note"]) == ("0", "of 36")
+    assert found["alpha"]["value"] == "–"
+    assert found["systems-overall"]["text"] == ["No answers yet."]
+    assert found["enough"]["text"] == ["A ranking needs answers about at least two systems."]
+    assert found["agreement-overall"]["rows"] == []
+
+
+def test_two_people_who_agree() -> None:
+    found = shown(likert_task(per_item=2), ratings_of_two_people())
+    assert found["alpha"]["value"] == "1.00"
+    assert found["settled"]["value"] == "settled"
+    assert found["enough"]["text"] == ["The ranking was settled after 8 complete items: owl, parrot. You can stop."]
+    owl, parrot = found["systems-overall"]["rows"]
+    assert owl[:2] == ["owl", "4.00"]
+    assert parrot[:2] == ["parrot", "2.00"]
+    assert owl[3]["bar"][1] == 0.75
+    person = found["people"]["rows"][0]
+    assert person[0] == {"text": NAME("rater 1"), "identity": ["friends", ""], "note": ""}
+    assert person[1:6] == [{"reasons": []}, "12", "20.0", "–", "1.00"]
+
+
+def test_systems_that_are_alike() -> None:
+    pages = [chosen(1, item, "a" if item % 7 < 4 else "b") for item in range(28)]
+    found = shown(choice_task(per_item=1), pages, items=40)
+    verdict, more = found["enough"]["text"]
+    assert verdict.startswith("Not settled at the look after ")
+    assert more.endswith("would separate them; this task has 12 items left.")
+    assert found["systems-overall"]["columns"][-2:] == ["Strength", "95 % interval"]
+
+
+def pages_named(found: dict[str, dict[str, Any]]) -> tuple[int, int]:
+    """More items and pages that would separate the systems."""
+    numbers = re.search(r"about ([\d,]+) more items? \(([\d,]+) pages?\)", found["enough"]["text"][-1])
+    assert numbers, found["enough"]["text"]
+    items, pages = (int(one.replace(",", "")) for one in numbers.groups())
+    return items, pages
+
+
+def test_pages_of_pairs_count_every_pair_of_a_context() -> None:
+    pages = [chosen(1, item, "a" if item % 7 < 4 else "b") for item in range(28) for _ in range(3)]
+    found = shown(choice_task(per_item=1), pages, items=40, pages_of_item=3)
+    more, needed = pages_named(found)
+    assert needed == 3 * more
+    assert found["enough"]["text"][1].endswith("a page about each system: 3 pages.")
+
+
+def test_pages_of_a_chat_count_one_conversation_per_system() -> None:
+    systems = ("owl", "parrot", "crow")
+    pages = []
+    for i in range(60):
+        unit = {"id": f"{i}", "system": systems[i % 3], "record": {}}
+        given = (Given(0, "overall", 3.0 + (i // 3 * 7 + i % 3) % 5 / 2),)
+        pages.append(FinishedPage(i, f"chat {i}", (unit,), given, 20.0, float(i)))
+    found = shown(chat_task(per_item=10), pages, items=9)
+    more, needed = pages_named(found)
+    assert needed == 3 * more
+
+
+def test_metrics_and_the_gap_of_chatters() -> None:
+    record = {"ratings": [{"value": 5, "role": "interlocutor"}]}
+    pages = [rated(1, item, (1 + item % 3, 2 + item % 3), record=record, scores={"m": item % 3}) for item in range(12)]
+    found = shown(likert_task(), pages)
+    assert [row[:2] for row in found["metrics-overall"]["rows"]] == [["m", "0.86"]]
+    assert [row[:2] for row in found["gap-overall"]["rows"]] == [["owl", "2.00"], ["parrot", "3.00"]]

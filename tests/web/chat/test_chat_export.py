@@ -1,0 +1,138 @@
+"""Conversations as records that other stages read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from interloq import load
+from interloq.data.pseudonyms import Pseudonyms
+from interloq.errors import InputError
+from interloq.play.samples import samples
+from interloq.play.talk import failures, kind_of
+from interloq.rank.rank_file import rank_file
+from interloq.rank.survival import Survival
+from interloq.records import INTERLOCUTOR
+from interloq.scorers.interlocutor.samples import SampleSelection, continuity
+from interloq.scorers.interlocutor.samples_file import SampleSource, continuity_file
+from interloq.servers.replies import Reply
+from interloq.web.access import people
+from interloq.web.admin.observed_survival import observed_curves
+from interloq.web.chat import conversations as chat
+from interloq.web.chat.chat_task import asked_after
+from interloq.web.database import Database
+from interloq.web.exchange.export import export_task
+from interloq.web.studies.tasks import Stored
+from interloq.web.work import answers, assign
+from tests.web.chat.test_conversations import started
+from tests.web.conftest import KEY, annotators
+
+NAMES = Pseudonyms(KEY)
+
+
+def talk(study: Database, stored: Stored, person: int, *replies: Reply) -> int:
+    """The assignment of a conversation in which each usable reply is answered, except the last one."""
+    with study.writing() as connection:
+        found = assign.next_item(connection, stored, person)
+        assert found is not None
+        state = chat.get_chat(connection, stored.settings, person, found.id)
+        for reply in replies:
+            own, place = (connection, stored.settings, person, found.id), len(state.lines)
+            if not state.waits:
+                place = len(chat.say(*own, place, f"line {place}").lines)
+            state = chat.store_reply(*own, place, reply)
+    return found.id
+
+
+def rate(study: Database, stored: Stored, person: int, number: int, **guesses: int) -> None:
+    with study.writing() as connection:
+        own = (connection, stored.settings, person, number)
+        chat.end(*own)
+        asked = asked_after(stored.settings, chat.reply_places(*own))
+        given = [
+            {"unit": unit, "aspect": one.aspect, "value": guesses.get(one.aspect, 2 if unit else 5)}
+            for unit, one in asked
+        ]
+        answers.submit(*own, "submission", given, "page", asked=asked)
+
+
+def exported(study: Database, stored: Stored, path: Path, **options: bool) -> list[Any]:
+    with study.reading() as connection:
+        facts = export_task(connection, stored, path, NAMES, **options)
+    return load(path, kind=facts["kind"])
+
+
+def labels(records: list[Any]) -> list[dict[str, float]]:
+    assert {rating.role for record in records for rating in record.ratings} == {INTERLOCUTOR}
+    return [{rating.aspect: rating.value for rating in record.ratings} for record in records]
+
+
+def test_ends_by_people_are_labels_and_ends_by_the_limit_are_not(study: Database, tmp_path: Path) -> None:
+    stored, ended, _ = started(study, turns=2, per_item=9)
+    limit, left, talking = annotators(study, stored, 3)
+    number = talk(study, stored, left, Reply("one"))
+    with study.writing() as connection:
+        assign.return_abandoned(connection, stored, 1e12)
+    rate(study, stored, ended, talk(study, stored, ended, Reply("", "timed out"), Reply("one")))
+    rate(study, stored, limit, talk(study, stored, limit, Reply("one"), Reply("two")))
+    talk(study, stored, talking, Reply("one"))
+    dialogues = exported(study, stored, tmp_path / "dialogues.jsonl")
+    assert sorted(labels(dialogues), key=str) == [
+        {"continued": 0}, {"overall": 5, "continued": 0}, {"overall": 5, "continued": None},
+    ]  # fmt: skip
+    judged = continuity(dialogues, SampleSelection(min_conversations=0))
+    assert [one.replied for one in judged.judged] == [False, False, True]
+    assert judged.dropped == {"unlabelled_ends": 1}
+    replies = exported(study, stored, tmp_path / "replies.jsonl", replies=True)
+    found = {sample.id: label for sample, label in zip(replies, labels(replies), strict=True)}
+    assert found.pop(f"chat/{number}#1") == {"continued": 0}
+    assert sorted(found.values(), key=str) == [
+        {"overall": 2, "continued": 0}, {"overall": 2, "continued": 1}, {"overall": 2},
+    ]  # fmt: skip
+
+
+def test_other_stages_read_what_is_exported(study: Database, tmp_path: Path) -> None:
+    stored, person, _ = started(study)
+    rate(study, stored, person, talk(study, stored, person, Reply("", "timed out"), Reply("a"), Reply("b")))
+    (dialogue,) = exported(study, stored, tmp_path / "dialogues.jsonl")
+    with study.reading() as connection:
+        hashed = NAMES(people.raters(connection)[person])
+    assert [turn.speaker for turn in dialogue.turns] == [hashed, "secret-parrot"] * 2
+    assert {rating.rater for rating in dialogue.ratings} == {hashed}
+    assert dialogue.systems == {"secret-parrot": "secret-parrot"}
+    assert [(who, kind_of(what)) for who, what in failures(dialogue)] == [("secret-parrot", "timed out")]
+    replies = exported(study, stored, tmp_path / "replies.jsonl", replies=True)
+    assert [(one.id, one.response) for one in samples([dialogue])] == [(one.id, one.response) for one in replies]
+    judged = continuity([dialogue], SampleSelection(min_conversations=0)).judged
+    assert [(one.sample().id, one.replied) for one in judged] == [(replies[0].id, True), (replies[1].id, False)]
+    with pytest.raises(InputError, match="on their own"):
+        exported(study, stored, tmp_path / "alone.jsonl", alone=True)
+
+
+def test_curves_of_the_export_are_those_of_the_page(study: Database, tmp_path: Path) -> None:
+    bots = {"secret-parrot": "echo", "secret-owl": "eliza"}
+    stored, first, _ = started(study, bots=bots, turns=3, per_item=9, options={"replies": []})
+    lengths = iter([1, 3, 2, 1, 3, 3, 2, 1])
+    for person in (first, *annotators(study, stored, 3)):
+        for _ in bots:
+            replies = [Reply(f"reply {i}") for i in range(next(lengths))]
+            rate(study, stored, person, talk(study, stored, person, *replies))
+    exported(study, stored, tmp_path / "talks.jsonl")
+    exported(study, stored, tmp_path / "replies.jsonl", replies=True)
+    files = [tmp_path / "replies.jsonl"], [tmp_path / "talks.jsonl"]
+    (ranking,) = rank_file(*files, aspect="continued", survival=True, n_bootstrap=0, n_permutations=0).rankings
+    with study.reading() as connection:
+        seen = observed_curves(chat.all_chats(connection, stored.settings, stored.id))
+    assert {one.system for one in seen} == set(bots)
+    assert [(one.system, _values(one)) for one in ranking.survival] == [(one.system, _values(one)) for one in seen]
+    found = continuity_file(
+        SampleSource(tmp_path / "talks.jsonl"), tmp_path / "out", SampleSelection(min_conversations=1, by="user")
+    )
+    assert found["dropped"] == {"unlabelled_ends": 3}
+    assert found["user_ids"] == "hashed"
+
+
+def _values(curve: Survival) -> list[tuple[float, int]]:
+    return [(one.value, one.n) for one in curve.turns]

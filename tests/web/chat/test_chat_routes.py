@@ -1,0 +1,177 @@
+"""A chat in a real browser, from the invitation to the export."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from interloq import load
+from interloq.data.pseudonyms import Pseudonyms
+from interloq.records import Dialogue
+from interloq.web.exchange.export import export_task
+from interloq.web.studies.tasks import get_task
+from tests.made_chat_server import Server, serving
+from tests.web.bots import FAILING, FLAKY
+from tests.web.conftest import KEY, Person, Served, chat_task, problems
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+HOSTILE = "<img src=x onerror=\"document.title = 'owned'\"></script>{{ 7 * 7 }}"
+BOTS = {"secret-parrot": FLAKY}
+
+
+def dialogues(served: Served, task: int, folder: Path) -> list[Dialogue]:
+    with served.database.reading() as connection:
+        export_task(connection, get_task(connection, task), folder / "out.jsonl", Pseudonyms(KEY))
+    return load(folder / "out.jsonl", kind="dialogues")
+
+
+def texts(page: Page) -> list[str]:
+    return page.locator("#turns .text").all_inner_texts()
+
+
+def say(one: Person, text: str) -> None:
+    """Type a message and wait for the reply."""
+    one.page.keyboard.type(text)
+    one.press("Enter")
+    one.page.locator("#turns .text", has_text=f"You said: {text}").wait_for()
+
+
+def test_a_chat_with_the_keyboard_from_invitation_to_export(
+    served: Served, person: Callable[..., Person], tmp_path: Path
+) -> None:
+    named = {"secret-parrot": "The chatty one", "secret-owl": "The wise one"}
+    options = {"topics": [HOSTILE], "guess": True, "which_bot": named}
+    bots = dict.fromkeys(named, FLAKY)
+    task = served.add_chat(chat_task(bots=bots, options=options, completion="CODE-7", most_items=1))
+    one = person()
+    page = one.open(served.invite(task))
+    assert page.locator(".topic .text").inner_text() == HOSTILE
+    one.press("Enter")
+    assert page.locator("#notice").inner_text() == "Write a message first."
+    say(one, HOSTILE)
+    page.keyboard.type("half a mess")
+    page.reload()
+    assert texts(page) == [HOSTILE, f"You said: {HOSTILE}"]
+    assert page.locator("#message").input_value() == "half a mess"
+    one.press("Control+a")
+    failing = f"{FAILING}: keyboard"
+    page.keyboard.type(failing)
+    one.press("Enter")
+    page.get_by_text("No reply arrived.").wait_for()
+    page.reload()  # the failure is known, and the bot is not asked again by itself
+    page.get_by_role("button", name="Try again").press("Enter")
+    page.locator("#turns .text", has_text=f"You said: {failing}").wait_for()
+    assert len(texts(page)) == 4
+    one.press("Tab", "Tab")  # from the button that is gone to the next ones
+    page.get_by_role("button", name="End the conversation").first.press("Enter")
+    one.press("Tab")
+    with page.expect_navigation():
+        one.press("Enter")
+    page.get_by_text("5 questions are not answered yet.").wait_for()
+    one.press("2", "3", "5", "1", "2")
+    one.submit()
+    assert page.locator("code").inner_text() == "CODE-7"
+    assert page.title() != "owned"
+    assert page.evaluate("localStorage.length") == 0
+    (found,) = dialogues(served, task, tmp_path)
+    assert [turn.text for turn in found.turns] == [HOSTILE, f"You said: {HOSTILE}", failing, f"You said: {failing}"]
+    assert {rating.aspect: rating.value for rating in found.ratings} == {
+        "overall": 5, "guessed_human": 1, "guessed_partner": 2, "continued": 0,
+        "recognised": "secret-owl" in found.systems,
+    }  # fmt: skip
+    assert "secret-owl is asleep" in found.failure
+
+
+def test_a_streamed_reply_survives_a_reload_and_is_stored_once(
+    served: Served, person: Callable[..., Person], axe: Any, tmp_path: Path
+) -> None:
+    with serving(Server()) as server:
+        bot = f"endpoint(url='{server.url}', model='m', key='', retries=0)"
+        task = served.add_chat(chat_task(bots={"secret-parrot": bot}))
+        one = person(viewport={"width": 390, "height": 844})
+        page = one.open(served.invite(task))
+        page.keyboard.type("waiting")
+        one.press("Enter")
+        part = page.locator("#part .text")
+        part.get_by_text("The first part").wait_for()
+        assert page.locator("#typing").inner_text() == "Your partner is typing…"
+        assert len(texts(page)) == 1  # what is read aloud has no parts
+        assert problems(axe, page) == []
+        page.reload()
+        part.get_by_text("The first part").wait_for()
+        server.released.set()
+        page.locator("#turns .text", has_text="The first part and the rest.").wait_for()
+        assert part.is_hidden()
+        assert server.asked["waiting"] == 1
+        page.keyboard.type("broken*1")
+        one.press("Enter")
+        page.get_by_text("No reply arrived.").wait_for()
+        assert part.is_hidden()
+        page.get_by_role("button", name="Try again").click()
+        page.locator("#turns .text", has_text="re broken*1").wait_for()
+        page.locator("#open-end").click()
+        with page.expect_navigation():
+            page.locator("#end-confirm").click()
+    (found,) = dialogues(served, task, tmp_path)
+    assert [turn.text for turn in found.turns[:3]] == ["waiting", "The first part and the rest.", "broken*1"]
+    assert len(found.turns) == 4
+    assert found.failure == "secret-parrot: broke off: the stream ended early at turn 4"
+
+
+def test_two_tabs_and_lost_messages_store_no_turn_twice(
+    served: Served, person: Callable[..., Person], tmp_path: Path
+) -> None:
+    task = served.add_chat(chat_task(bots=BOTS, turns=2))
+    one = person()
+    one.open(served.invite(task))
+    other = one.context.new_page()
+    other.goto(served.url)
+    other.locator("html[data-ready]").wait_for(state="attached")
+    say(one, "first")
+    other.locator("#message").fill("from the other tab")
+    other.locator("#message").press("Enter")  # it does not know the first turn
+    other.locator("#turns .text", has_text="You said: first").wait_for()
+    assert other.locator("#message").input_value() == "from the other tab"
+    one.context.set_offline(True)
+    other.locator("#message").press("Enter")
+    other.get_by_text("No connection. Your message is kept").wait_for()
+    one.context.set_offline(False)
+    other.get_by_role("button", name="Try again").click()
+    other.get_by_text("That was the last message").wait_for()
+    other.get_by_role("button", name="Continue to the questions").click()
+    other.get_by_text("3 questions are not answered yet.").wait_for()
+    (found,) = dialogues(served, task, tmp_path)
+    assert [turn.text for turn in found.turns[::2]] == ["first", "from the other tab"]
+    assert [(one.aspect, one.value) for one in found.ratings] == [("continued", None)]  # the limit ended it
+
+
+@pytest.mark.parametrize(("scheme", "width", "language"), [("light", 1280, "en"), ("dark", 390, "ja")])
+def test_axe_finds_nothing_in_a_chat_and_nothing_scrolls_sideways(
+    served: Served, person: Callable[..., Person], axe: Any, scheme: str, width: int, language: str
+) -> None:
+    one = person(color_scheme=scheme, viewport={"width": width, "height": 844}, reduced_motion="reduce")
+    settings: dict[str, Any] = {"language": language, "title": "A study", "instructions": "Talk.", "turns": 3}
+    task = served.add_chat(chat_task(bots=BOTS, options={"topics": ["Travel"], "guess": True}, **settings))
+    page, seen = one.open(served.invite(task)), []
+
+    def check() -> None:
+        seen.append(problems(axe, page))
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+    check()
+    say(one, "I like long train rides. " * 5 + "And you?")
+    page.keyboard.type(f"{FAILING}: {scheme}")
+    one.press("Enter")
+    page.locator("#notice button").wait_for()
+    check()
+    page.locator("#open-end").click()
+    check()
+    with page.expect_navigation():
+        page.locator("#end-confirm").click()
+    check()
+    assert seen == [[]] * 4

@@ -1,0 +1,161 @@
+"""The page for references in a real browser, from the invitation to the export."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from interloq import Sample, load
+from interloq.data.pseudonyms import Pseudonyms
+from interloq.records import Pair
+from interloq.reliability.model import Reliability
+from interloq.web.exchange.export import export_task
+from interloq.web.interface import texts
+from interloq.web.studies.tasks import Stored
+from tests.web.conftest import KEY, Person, Served, problems
+from tests.web.made_references import SAMPLES, add_references
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+HOSTILE = "<img src=x onerror=\"document.title = 'owned'\"></script>{{ 7 * 7 }}"
+QUERY = "do you want tea ?"
+TEA = [Sample("secret-id-0", [QUERY], "yes", ["tea", HOSTILE], "secret-owl")]
+PAIRS = [
+    Pair("secret-id-p1", "do you want some tea", f"{HOSTILE} we so"),
+    Pair("secret-id-p2", "you want tea", "milk cup leaf"),
+    Pair("secret-id-p3", "want tea", "pot"),
+    Pair("secret-id-p4", "want tea now", "أريد كوبًا من الشاي"),
+]
+
+
+def exported(served: Served, stored: Stored, folder: Path) -> list[tuple[str, str]]:
+    with served.database.reading() as connection:
+        export_task(connection, stored, folder / "out.jsonl", Pseudonyms(KEY))
+    sample, *_ = load(folder / "out.jsonl")
+    return [(one.text, one.source) for one in sample.references]
+
+
+def waits(page: Page, selector: str, content: str) -> None:
+    page.locator(selector, has_text=re.compile(content)).wait_for()
+
+
+def test_references_with_the_keyboard_from_invitation_to_export(
+    served: Served, person: Callable[..., Person], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored, _ = add_references(served.database, tmp_path, monkeypatch, TEA, pairs=PAIRS, completion="CODE-7")
+    one = person()
+    page = one.open(served.invite(stored.id))
+    assert page.locator("#known .text").all_inner_texts() == sorted([HOSTILE, "tea"])
+    assert page.locator("#candidate").inner_text() == f"{HOSTILE} we so"
+    waits(page, "#before", r"^0\.050 \(−0\.050 to 0\.150\)$")
+    waits(page, "#after", r"0\.000 .* −0\.050$")
+    assert page.locator("#best-text").inner_text() == "milk cup leaf"
+    one.press("b")  # the one that would help most
+    waits(page, "#candidate", "^milk cup leaf$")
+    waits(page, "#after", r"0\.350 .* \+0\.300$")
+    one.press("e")
+    waits(page, "#why", "Change the text first.")
+    assert page.locator("#use").get_attribute("aria-disabled") == "true"
+    page.keyboard.type(" pot")
+    waits(page, "#after", r"0\.450 .* \+0\.400$")  # live
+    waits(page, "#saved", "Draft saved")
+    page.reload()
+    assert page.locator("#text").input_value() == "milk cup leaf pot"
+    waits(page, "#after", r"0\.450")
+    served.stop()
+    served.start()
+    one.press("Control+Enter")
+    waits(page, "#edited", "edited by you")
+    assert page.locator("#attempts").inner_text() == "You can edit this candidate 2 more times."
+    one.press("Enter")  # the focus is on Keep
+    waits(page, "#known", "milk cup leaf pot edited by you")
+    one.context.set_offline(True)
+    one.press("k")
+    page.get_by_text("Your decision is kept on this device").wait_for()
+    one.press("a")  # does nothing while the decision waits
+    page.reload()  # from the page that the browser keeps
+    page.get_by_text("Your decision is kept on this device").wait_for()
+    waits(page, "#known", "milk cup leaf pot edited by you")
+    one.context.set_offline(False)
+    waits(page, "#known", "we so kept by you")
+    one.press("a", "?")
+    page.locator("#help[open]").wait_for()
+    one.press("Escape")
+    waits(page, "#why", "The candidate was abandoned.")
+    with page.expect_navigation():
+        one.press("n")
+    assert page.locator("code").inner_text() == "CODE-7"
+    assert page.title() != "owned"
+    assert page.evaluate("localStorage.length") == 0
+    assert exported(served, stored, tmp_path)[2:] == [
+        ("milk cup leaf pot", "human"), (f"{HOSTILE} we so", "retrieved:secret-id-p1"),
+    ]  # fmt: skip
+
+
+def test_two_tabs_store_no_step_twice_and_decisions_need_no_prediction(
+    served: Served, person: Callable[..., Person], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored, _ = add_references(served.database, tmp_path, monkeypatch, SAMPLES)
+    monkeypatch.setattr(Reliability, "load", staticmethod(broken))
+    one = person()
+    page = one.open(served.invite(stored.id))
+    waits(page, "#after", "No prediction at the moment.")
+    one.complaints.clear()  # the browser reports the refusal
+    other = one.context.new_page()
+    other.goto(served.url)
+    other.locator("html[data-ready]").wait_for(state="attached")
+    one.press("k")
+    waits(page, "#known", "we so kept by you")
+    other.bring_to_front()
+    other.keyboard.press("k")  # does not know that it was kept
+    waits(other, "#candidate", "milk cup leaf")
+    other.keyboard.press("e")
+    other.keyboard.press("Escape")
+    assert other.locator("#edit").evaluate("element => element === document.activeElement")
+    other.keyboard.press("n")
+    other.locator(".single h1").wait_for()
+    page.bring_to_front()
+    one.press("k")
+    page.locator(".single h1").wait_for()
+    assert exported(served, stored, tmp_path) == [("tea", "gold"), ("we so", "retrieved:secret-id-p1")]
+    one.complaints.clear()
+
+
+def broken(*_: object, **__: object) -> None:
+    from interloq.errors import InputError
+
+    raise InputError("secret-owl: the folder of the model is gone")
+
+
+@pytest.mark.parametrize(("scheme", "width", "language"), [("light", 1280, "en"), ("dark", 390, "zh")])
+def test_axe_finds_nothing_and_nothing_scrolls_sideways(
+    served: Served, person: Callable[..., Person], axe: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    scheme: str, width: int, language: str,
+) -> None:  # fmt: skip
+    stored, _ = add_references(served.database, tmp_path, monkeypatch, TEA, pairs=PAIRS, language=language)
+    one = person(color_scheme=scheme, viewport={"width": width, "height": 844}, reduced_motion="reduce")
+    page, seen = one.open(served.invite(stored.id)), []
+
+    def check() -> None:
+        waits(page, "#after", r"0\.")
+        seen.append(problems(axe, page))
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+    page.locator("#others summary").click()
+    page.locator(".meaning summary").click()
+    check()
+    page.locator("#best-tag").evaluate("(tag, longest) => { tag.textContent = longest; }", texts("en")["ref_least_bad"])
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.locator("#next").click()
+    check()
+    one.press("Enter")  # stays here
+    page.locator("#edit").click()
+    page.keyboard.type(" milk")
+    waits(page, "#after", r"\+")
+    check()
+    assert seen == [[]] * 3

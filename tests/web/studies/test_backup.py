@@ -1,0 +1,131 @@
+"""Backups: whole, restorable in either database, and never over something else."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from interloq.errors import InputError
+from interloq.web.database import Database, head_revision, open_database
+from interloq.web.schema import METADATA
+from interloq.web.serve import ServerAddress, first_admin_link
+from interloq.web.studies.backup import backup, restore
+from interloq.web.work import answers, assign
+from tests.web.conftest import annotators, choice_task, likert_task, made_server_database, replies, stored_task
+
+
+def content(place: str | Path) -> dict[str, list[Any]]:
+    database = open_database(place, create=False)
+    with database.reading() as connection:
+        found = {t.name: [tuple(row) for row in connection.execute(select(t))] for t in METADATA.sorted_tables}
+    database.close()
+    return found
+
+
+@pytest.fixture
+def filled(tmp_path: Path) -> Path:
+    database = open_database(tmp_path / "study.db")
+    stored = stored_task(database, likert_task(title="評価 \0"), replies(3))
+    person, _ = annotators(database, stored, 2)
+    with database.writing() as connection:
+        found = assign.next_item(connection, stored, person)
+        assert found is not None
+        answers.save_draft(connection, person, found.id, 1, {"typed": "\ud800"})
+    database.close()
+    return tmp_path / "study.db"
+
+
+@pytest.mark.parametrize("name", ["copy.db", "rows.jsonl", "rows.jsonl.zst"])
+def test_a_backup_restores_everything_while_the_study_is_open(filled: Path, tmp_path: Path, name: str) -> None:
+    serving = open_database(filled)
+    stored_task(serving, choice_task(), replies(2))
+    with serving.writing():  # a writer does not stop it
+        facts = backup(filled, tmp_path / name)
+    serving.close()
+    assert facts["tasks"] == ["likert", "choice"]
+    assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o600
+    assert restore(tmp_path / name, tmp_path / "again.db")["tasks"] == facts["tasks"]
+    assert content(tmp_path / "again.db") == content(filled)
+
+
+def test_rows_move_between_databases_and_numbers_continue(filled: Path, tmp_path: Path, postgres_server: str) -> None:
+    backup(filled, tmp_path / "a.jsonl")
+    with made_server_database(postgres_server) as url:
+        restore(tmp_path / "a.jsonl", url)
+        assert content(url) == content(filled)
+        server: Database = open_database(url)
+        assert stored_task(server, choice_task(), replies(1)).id == 2
+        server.close()
+        with pytest.raises(InputError, match="contains a study already"):
+            restore(tmp_path / "a.jsonl", url)
+        with pytest.raises(InputError, match="written as rows"):
+            backup(url, tmp_path / "b.db")
+        backup(url, tmp_path / "b.jsonl")
+    assert restore(tmp_path / "b.jsonl", tmp_path / "b.db")["tasks"] == ["likert", "choice"]
+
+
+def test_a_server_with_rows_of_its_own_gets_no_others(filled: Path, tmp_path: Path, postgres_server: str) -> None:
+    backup(filled, tmp_path / "a.jsonl")
+    with made_server_database(postgres_server) as url:
+        database = open_database(url)
+        first_admin_link(database, ServerAddress())  # rows, but no task
+        database.close()
+        with pytest.raises(InputError, match="contains a study already"):
+            restore(tmp_path / "a.jsonl", url)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"table": "task", "row": {"colour": "red"}},
+        {"table": "task", "row": {"id": 1}},
+        {"table": "person", "row": {"id": 1, "invitation_id": 9, "created": 0}},
+        {"table": "task", "row": {"id": 2**70, "name": "\ud800"}},
+        {"table": "draft", "row": {"assignment_id": [1], "revision": {}, "body": 0, "updated": 0}},
+    ],
+)
+def test_rows_that_do_not_fit_the_tables_restore_nothing(row: dict[str, Any], tmp_path: Path) -> None:
+    head = {"kind": "study", "schema": 1, "tables": head_revision()}
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(one) + "\n" for one in (head, row)))
+    with pytest.raises(InputError, match=r"rows\.jsonl: cannot be restored"):
+        restore(tmp_path / "rows.jsonl", tmp_path / "study.db")
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.jsonl"]
+
+
+def test_a_restore_that_failed_on_a_server_can_be_repeated(filled: Path, tmp_path: Path, postgres_server: str) -> None:
+    backup(filled, tmp_path / "a.jsonl")
+    broken = tmp_path / "broken.jsonl"
+    broken.write_text((tmp_path / "a.jsonl").read_text() + json.dumps({"table": "person", "row": {"id": 99}}) + "\n")
+    with made_server_database(postgres_server) as url:
+        with pytest.raises(InputError, match=r"broken\.jsonl: cannot be restored"):
+            restore(broken, url)
+        assert all(not rows for rows in content(url).values())
+        restore(tmp_path / "a.jsonl", url)
+        assert content(url) == content(filled)
+
+
+def test_nothing_is_overwritten(filled: Path, tmp_path: Path) -> None:
+    before = content(filled)
+    backup(filled, tmp_path / "copy.db")
+    with pytest.raises(InputError, match="exists already"):
+        backup(filled, tmp_path / "copy.db")
+    with pytest.raises(InputError, match="exists already"):
+        restore(tmp_path / "copy.db", filled)
+    assert content(filled) == before
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"kind": "samples", "schema": 1, "tables": "0001"}\n', '{"kind": "study", "tables": "0000"}\n', "hello\n",
+     '{"kind": "study", "schema": 1, "tables": "0001"}\n{"table": "sqlite_master", "row": {}}\n', "SQLite format 3\0x"],
+)  # fmt: skip
+def test_other_files_restore_nothing(tmp_path: Path, text: str) -> None:
+    (tmp_path / "file").write_text(text)
+    with pytest.raises(InputError):
+        restore(tmp_path / "file", tmp_path / "study.db")
+    assert not (tmp_path / "study.db").exists()

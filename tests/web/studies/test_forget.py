@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Deleting people, by id or pseudonym, with their conversations in other tasks of the study."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from sqlalchemy import func, select
+
+from interloq.data.pseudonyms import Pseudonyms
+from interloq.servers.replies import Reply
+from interloq.web.access import people
+from interloq.web.chat.outsiders import send_to_outsiders
+from interloq.web.database import Database
+from interloq.web.exchange.export import export_task
+from interloq.web.schema import answer, item
+from interloq.web.studies.copies import note_export
+from interloq.web.studies.forget import forget_rater
+from interloq.web.studies.task_file import prepare_file, read_settings
+from interloq.web.studies.tasks import get_task, number_of_items
+from interloq.web.work import assign
+from interloq.web.work.answers import submit
+from tests.web.access.test_people import invited, visit
+from tests.web.chat.test_chat_export import NAMES, rate, talk
+from tests.web.chat.test_conversations import started
+from tests.web.conftest import KEY, annotators, likert_task, replies, stored_task
+
+
+def test_people_are_forgotten_by_id_or_pseudonym(study: Database) -> None:
+    stored = stored_task(study, likert_task(), replies(1))
+    token = invited(study, stored.id, parameter="PID")
+    for name in ("ann", "bob"):
+        visit(study, token, PID=name)
+    annotators(study, stored)
+    names = Pseudonyms(KEY)
+    with study.writing() as connection:
+        assert forget_rater(connection, "ann", names).people == 1
+        assert forget_rater(connection, names("bob"), names).people == 1
+        (left,) = people.raters(connection).values()
+        assert forget_rater(connection, "carol", names).people == 0
+        assert forget_rater(connection, names(left), names).people == 1
+        assert people.raters(connection) == {}
+
+
+@pytest.mark.parametrize("withdraws", [False, True])
+def test_conversations_disappear_from_the_tasks_of_outsiders(study: Database, tmp_path: Path, withdraws: bool) -> None:
+    stored, leaving, _ = started(study, per_item=9)
+    (staying,) = annotators(study, stored)
+    for person in (leaving, staying):  # both say the same
+        rate(study, stored, person, talk(study, stored, person, Reply("one"), Reply("two")))
+    with study.writing() as connection:
+        outside = get_task(connection, send_to_outsiders(connection, stored, NAMES))
+        files = [tmp_path / "talks.jsonl", tmp_path / "replies.jsonl"]
+        for path, singly in zip(files, (False, True), strict=True):
+            export_task(connection, stored, path, Pseudonyms("another key"), replies=singly)
+            note_export(connection, stored.id, path)
+            prepare_file(path, read_settings(None, kind="rate", name=path.stem), together=False).store(connection)
+    (outsider,) = annotators(study, outside)
+    with study.writing() as connection:
+        for _ in range(2):
+            page = assign.next_item(connection, outside, outsider)
+            assert page is not None
+            given = [{"unit": 0, "aspect": "overall", "value": 2}]
+            submit(connection, outside.settings, outsider, page.id, f"submission-{page.id}", given, "page")
+        name = NAMES(people.raters(connection)[leaving])
+        if withdraws:
+            people.withdraw(connection, leaving)
+        else:
+            found = forget_rater(connection, name, NAMES)
+            assert (found.people, found.items) == (1, {"chat-outsiders": 1, "talks": 1, "replies": 2})
+            assert [one.split(" (")[0] for one in found.exports] == [str(path) for path in files]
+    with study.reading() as connection:
+        assert number_of_items(connection, outside.id) == 1
+        shown = connection.execute(select(item.c.hidden)).scalars().all()
+        assert sum(len(one["units"]) for one in shown if one["kind"] != "chat") == 1 + 1 + 2
+        assert name not in str(shown)
+        rated = select(func.count()).select_from(answer).where(answer.c.submission.like("submission-%"))
+        assert connection.execute(rated).scalar_one() == 1

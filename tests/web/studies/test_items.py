@@ -1,0 +1,72 @@
+"""Items from records: blind, and grouped so that nobody judges two versions of one answer apart."""
+
+from __future__ import annotations
+
+import pytest
+
+from interloq import Sample
+from interloq.errors import InputError
+from interloq.records import Dialogue, Turn
+from interloq.web.studies.items import blind, compare_items, compared_ids, rate_items
+from tests.web.conftest import replies
+
+
+def test_nothing_shown_names_a_system_or_an_id() -> None:
+    dialogue = Dialogue("secret-id", [Turn("Hi", "secret-owl"), Turn("Hello", "ann")], {"secret-owl": "secret-owl"})
+    for item in [*rate_items(replies()), *compare_items(replies()), *rate_items([dialogue])]:
+        assert "secret" not in str(item.shown)
+        assert "secret" in str(item.hidden)
+
+
+def test_replies_to_one_context_share_a_page_or_at_least_an_answer_key() -> None:
+    together = rate_items(replies(2))
+    assert [len(item.shown["units"]) for item in together] == [2, 2]
+    apart = rate_items(replies(2), together=False)
+    assert [len(item.shown["units"]) for item in apart] == [1, 1, 1, 1]
+    assert len({item.answer_key for item in apart}) == 2
+
+
+def test_every_two_systems_are_compared() -> None:
+    items = compare_items(replies(2, ("a", "b", "c")))
+    pairs = [tuple(unit["system"] for unit in item.hidden["units"]) for item in items]
+    assert pairs == [("a", "b"), ("a", "c"), ("b", "c")] * 2
+    assert len({item.answer_key for item in items}) == 2
+
+
+def test_without_shared_ids_replies_to_one_context_are_compared() -> None:
+    items = compare_items([Sample(f"1/{name}", ["Hi"], name, system=name) for name in "abc"])
+    assert {item.hidden["item"] for item in items} == {"1/a"}  # intervals count a context once
+    assert compared_ids("1/a", items[2].hidden["units"]) == ("1/b", "1/c")
+
+
+def test_dialogues_on_one_occasion_are_compared_by_one_person_once() -> None:
+    dialogues = [Dialogue(f"d{n}", ["Hi"], {"x": n}, occasion="tea") for n in "abc"]
+    items = compare_items(dialogues)
+    assert len(items) == 3
+    assert len({item.answer_key for item in items}) == 1
+    assert {item.hidden["item"] for item in items} == {"tea"}
+
+
+@pytest.mark.parametrize(
+    ("samples", "message"),
+    [
+        ([Sample("1", ["Hi"], "x", system="a")], "nothing to compare"),
+        ([Sample("1", ["Hi"], "x", system=str(i)) for i in range(500)], "124,750 pairs"),
+        ([Sample("1", ["Hi"], "x", system="a"), Sample("1", ["Hi"], "y")], "has no system"),
+        ([Sample("1", ["Hi"], "x", system="a"), Sample("1", ["Ho"], "y", system="b")], "different contexts"),
+    ],
+)
+def test_pairs_that_cannot_be_compared_are_refused(samples: list[Sample], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        compare_items(samples)
+
+
+def test_a_page_has_a_limit() -> None:
+    with pytest.raises(InputError, match="21 replies to one context"):
+        rate_items(replies(1, [str(n) for n in range(21)]))
+
+
+def test_speakers_are_renamed_in_order_of_appearance() -> None:
+    turns = blind([Turn("1", "zoe"), Turn("2", "bot"), Turn("3", "zoe")], {"bot": "gpt"})
+    assert [(turn["speaker"], turn["bot"]) for turn in turns] == [("A", False), ("B", True), ("A", False)]
+    assert [turn["speaker"] for turn in blind([Turn("1"), Turn("2"), Turn("3")])] == ["A", "B", "A"]

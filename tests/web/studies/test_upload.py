@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Uploaded files: previews, bad lines, and names that point elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from starlette.datastructures import FormData, UploadFile
+
+from interloq.data.files.compression import compressed
+from interloq.errors import InputError
+from interloq.web.interface import translated
+from interloq.web.studies.upload import Upload, prepare
+from tests.web.bots import FLAKY
+
+SAMPLES = (
+    b'{"id": "1", "context": ["Hi"], "response": "Hello!", "system": "owl"}\n'
+    b'{"id": "1", "context": ["Hi"], "response": "Squawk", "system": "parrot"}\n'
+    b'{"id": "2", "context": ["Hi"]}\n'
+)
+
+
+def received(folder: Path, records: bytes, filename: str = "in.jsonl", **fields: str) -> Upload:
+    file = UploadFile(io.BytesIO(records), filename=filename)
+    return asyncio.run(Upload.received(FormData([("records", file), *fields.items()]), folder))
+
+
+def without_file(folder: Path, **fields: str) -> Upload:
+    return asyncio.run(Upload.received(FormData([("records", ""), *fields.items()]), folder))
+
+
+def test_a_chat_needs_no_file_but_trust_for_bots_that_do_more_than_talk(tmp_path: Path) -> None:
+    fields = {"kind": "chat", "name": "t", "topics": "Travel\nFood"}
+    prepared, preview = prepare(without_file(tmp_path, **fields, bots="old = eliza\nnew = echo", per_item="5"))
+    assert (len(prepared.items), preview["summary"][0], preview["pages"]) == (
+        4,
+        "t (chat): 4 pages with old = eliza; new = echo; each page goes to 5 annotators.",
+        [],
+    )
+    given, effects = without_file(tmp_path, **fields, bots=f"own = {FLAKY}"), list[str]()
+    with pytest.raises(InputError, match="--trust-administrators"):
+        prepare(given)
+    assert len(prepare(given, effects.append)[0].items) == 2
+    assert effects[0].startswith("trusted: the form: 'own'")
+    with pytest.raises(InputError, match="unknown bot 'elisa'"):
+        prepare(without_file(tmp_path, **fields, bots="old = elisa"))
+
+
+def test_a_preview_shows_pages_without_systems_and_counts_bad_lines(tmp_path: Path) -> None:
+    prepared, preview = prepare(received(tmp_path, SAMPLES, kind="rate", name="t", per_item="2"))
+    assert (preview["items"], preview["records"], preview["per_item"]) == (1, 2, 2)
+    assert preview["summary"] == [
+        "t (rate): 1 page from 2 records; each page goes to 2 annotators.",
+        "It needs at least 2 people, each with up to 1 page (2 answers).",
+    ]
+    assert all(translated(language, line) != line for line in preview["summary"] for language in ("ja", "zh"))
+    assert preview["pages"] == [
+        {
+            "context": [{"speaker": "A", "text": "Hi"}],
+            "units": [{"text": "Hello!"}, {"text": "Squawk"}],
+        }
+    ]
+    assert preview["rejected"] == 1
+    assert str(tmp_path) not in str(preview)
+    assert prepared.source["name"] == "in.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b'{"response": "' + b"a" * 2**26 + b'"}', "more than"),
+        (b'{"response": "a", "context": [' + b'"a",' * 10**6 + b'"b"]}', "more than 500,000 texts"),
+        (b"{\n" * 10**6, "more than 500,000 texts"),
+        (b'{"ratings": ' + b"[" * 10**6, "more than 500,000 texts"),
+    ],
+    ids=["bytes", "texts", "bad lines", "lists"],
+)
+@pytest.mark.parametrize("suffix", [".gz", ".xz", ".zst"])
+def test_a_small_file_cannot_fill_the_memory(content: bytes, message: str, suffix: str, tmp_path: Path) -> None:
+    packed = io.BytesIO()
+    with compressed(packed, suffix) as stream:
+        stream.write(content)
+    assert len(packed.getvalue()) < 2**20
+    with pytest.raises(InputError, match=f"{message}.*interloq serve add"):
+        prepare(received(tmp_path, packed.getvalue(), f"bomb.jsonl{suffix}", kind="rate", name="t"))
+
+
+def test_a_large_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"more than 64 MiB.*interloq serve add"):
+        prepare(received(tmp_path, b'{"response": "' + b"a" * 2**26 + b'"}', kind="rate", name="t"))
+
+
+def test_scores_are_limited_as_well(tmp_path: Path) -> None:
+    upload = received(tmp_path, SAMPLES, kind="rate", name="t")
+    (tmp_path / "scores.jsonl").write_bytes(b"{\n" * 10**6)
+    with pytest.raises(InputError, match=r"scores\.jsonl has more than"):
+        prepare(replace(upload, scores=tmp_path / "scores.jsonl"))
+
+
+def test_a_file_name_cannot_leave_the_folder(tmp_path: Path) -> None:
+    path = received(tmp_path, SAMPLES, "../../etc/.pass wd").records
+    assert path == tmp_path / "records" / "pass_wd"
+
+
+def test_uploads_that_make_no_task(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no file was given"):
+        prepare(without_file(tmp_path, kind="rate", name="t"))
+    with pytest.raises(InputError, match="must be a whole number, got '-1'"):
+        prepare(received(tmp_path, SAMPLES, kind="rate", name="t", per_item="-1"))
+    (tmp_path / "other").mkdir()
+    with pytest.raises(InputError, match="its model is on the server"):
+        prepare(received(tmp_path / "other", SAMPLES, kind="references", name="t"))
