@@ -210,7 +210,7 @@ def test_a_failure_of_the_server_is_not_shown_as_a_lost_connection(
     served: Served, person: Callable[..., Person], tmp_path: Path
 ) -> None:
     task = served.add(choice_task(), replies(1))
-    one = person()
+    one = person(service_workers="block")  # what passes through a worker is not routed
     page = one.open(served.invite(task))
     page.route("**/api/**", lambda route: route.fulfill(status=500, json={"error": "internal"}))
     one.press("1")
@@ -230,7 +230,7 @@ def test_an_answer_whose_receipt_was_lost_is_sent_again_after_a_reload(
     served: Served, person: Callable[..., Person], tmp_path: Path
 ) -> None:
     task = served.add(choice_task(), replies(1))
-    one = person()
+    one = person(service_workers="block")
     page = one.open(served.invite(task))
     sent = []
 
