@@ -222,7 +222,7 @@ class Score:
 
     `details` are further facts about the score as JSON values, such as the interval of a prediction. `dialogue` is the
     sample's, since replies in one dialogue are not independent. `sample` is a fingerprint of what was scored, so that
-    scores are not joined with other samples (`interloq.score.sample_fingerprint`).
+    scores are not joined with other samples (`interloq.data.records.sample_fingerprint`).
     """
 
     id: str

@@ -47,9 +47,8 @@ LAYERS = [  # from the bottom; a folder that is not named belongs to the one abo
     {"scorers.interlocutor"},
     {"play"},
     {"metrics"},
-    {"score"},
     {"reliability"},
-    {"score.score_file"},  # it can leave samples with unreliable references unscored
+    {"score"},
     {"agree"},
     {"compare"},
     {"rank"},

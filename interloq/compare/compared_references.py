@@ -12,10 +12,10 @@ from dataclasses import replace
 
 from interloq.compare.version_units import sample_unit
 from interloq.compare.versions import Matched, Unit, Version, match_units
+from interloq.data.records.sample_fingerprint import read_print, sample_print
 from interloq.errors import InputError, count
 from interloq.metrics.traits import reads_references
 from interloq.records import Reference, Sample
-from interloq.score.sample_fingerprint import read_print, sample_print
 
 SHARE = "give both versions the same references, or score both with those they share: --shared-references"
 AGAIN = "score both versions with the same references, or compare their samples with --shared-references"

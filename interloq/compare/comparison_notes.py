@@ -10,10 +10,10 @@ import numpy as np
 from interloq.agree.judgments import illustrative_note
 from interloq.compare.comparison import FEW
 from interloq.compare.versions import Matched, Unit, Version, explain_unpaired, list_unscored
+from interloq.data.records.sample_fingerprint import read_print
 from interloq.errors import count
 from interloq.metrics.metric_names import about_sets
 from interloq.registry import named_class
-from interloq.score.sample_fingerprint import read_print
 from interloq.statistics.prediction_powered import are_selected
 
 SELECTED = "rated units score differently from unrated ones, so they are not a random sample and estimates are biased"

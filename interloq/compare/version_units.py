@@ -14,10 +14,10 @@ from interloq.compare.comparison import Pairing
 from interloq.compare.versions import Unit
 from interloq.data.records.dialogue_names import name_dialogues
 from interloq.data.records.raters import Normalise
+from interloq.data.records.sample_fingerprint import SamplePrint
 from interloq.errors import InputError
 from interloq.metrics.metric_names import about_dialogues
 from interloq.records import Dialogue, Sample, SampleKeys, Score, format_key
-from interloq.score.sample_fingerprint import SamplePrint
 from interloq.signature import fingerprint
 
 

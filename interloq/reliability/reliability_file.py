@@ -17,6 +17,7 @@ from interloq.data.files.opening import replacing
 from interloq.data.files.overwriting import refuse_overwriting
 from interloq.data.progress import Progress, silent
 from interloq.data.records.jsonl import Rejected, header, header_line, read, record_line, write
+from interloq.data.records.sample_fingerprint import SampleFingerprint
 from interloq.errors import InputError
 from interloq.records import Sample, Score
 from interloq.reliability.augment import LIMIT, Augmented, CandidateTrial, Request
@@ -26,7 +27,6 @@ from interloq.reliability.growth import Rise, needed, rises
 from interloq.reliability.model import Effects, Reliability, why_undefined
 from interloq.reliability.summary import metric_name, summary
 from interloq.retrieve.extend import SearchTally
-from interloq.score.sample_fingerprint import SampleFingerprint
 from interloq.signature import LIBRARIES, Signature
 
 MINIMUM = 0.1  # by convention the least correlation that is called small (Cohen, 1988)

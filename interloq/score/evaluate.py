@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 from interloq.data.batched import batched
 from interloq.data.records.columns import Rows, as_samples
 from interloq.data.records.dialogue_names import DialogueFinder
+from interloq.data.records.sample_fingerprint import SampleFingerprint, SamplePrints
 from interloq.errors import InputError, RejectedWarning, count
 from interloq.metrics.function import remember
 from interloq.metrics.metric import Array, FittedMetric, Metric, SetMetric, details, judges_dialogues
 from interloq.records import NO_SYSTEM, BySample, Key, Note, Result, Sample, format_key
 from interloq.registry import create, name_of, title
 from interloq.score.checks import Checks
-from interloq.score.sample_fingerprint import SampleFingerprint, SamplePrints
+from interloq.score.stages import extend_samples, find_pipelines, rate_samples, with_rated
 from interloq.score.transposed import LayoutCheck
 from interloq.signature import Signature, runs_network, signature
 from interloq.statistics.resampling import bootstrap_counts, half_counts, half_interval, percentile_interval
@@ -47,26 +48,57 @@ def evaluate_all(
     progress: Callable[[int], None] | None = None,
     unscorable: Callable[[Sequence[Sample]], Sequence[str]] | None = None,
 ) -> list[dict[str, Result]]:
-    """Score samples with several metrics in one pass; return each metric's results by system, `""` for all samples.
+    """Score samples with several metrics; return each metric's results by system, `""` for all samples.
 
     Samples without a system are `(none)` if others have one. `unscorable` gives further reasons to leave samples
     unscored, "" for the others.
     """
-    if n_bootstrap < 0:
-        raise InputError(f"n_bootstrap must not be negative, got {n_bootstrap}")
+    check_bootstrap(n_bootstrap)
     built: list[Any] = [create(metric, kind="metric") if isinstance(metric, str) else metric for metric in metrics]
     samples = as_samples(samples)
-    if any(isinstance(metric, FittedMetric | SetMetric) for metric in built):
+    if find_pipelines(built):
         samples = list(samples)
-        for i, metric in enumerate(built):
+    rated = rate_samples(extend_samples(built, samples))
+    return score_samples(
+        with_rated(built, rated),
+        samples,
+        n_bootstrap=n_bootstrap,
+        seed=seed,
+        by_system=by_system,
+        progress=progress,
+        unscorable=unscorable,
+    )
+
+
+def check_bootstrap(n_bootstrap: int) -> None:
+    """Refuse a negative number of resamples; called before any long work."""
+    if n_bootstrap < 0:
+        raise InputError(f"n_bootstrap must not be negative, got {n_bootstrap}")
+
+
+def score_samples(
+    metrics: Sequence[Metric],
+    samples: Iterable[Sample],
+    *,
+    n_bootstrap: int = 1000,
+    seed: int = 0,
+    by_system: bool = False,
+    progress: Callable[[int], None] | None = None,
+    unscorable: Callable[[Sequence[Sample]], Sequence[str]] | None = None,
+) -> list[dict[str, Result]]:
+    """Score samples in one pass, as `evaluate_all`, after the stages of pipelines (see stages.py)."""
+    fitted: list[Any] = list(metrics)
+    if any(isinstance(metric, FittedMetric | SetMetric) for metric in metrics):
+        samples = list(samples)
+        for i, metric in enumerate(metrics):
             if isinstance(metric, FittedMetric):
-                built[i] = metric.fit(samples)
-    scoring = _Scoring(built, samples, progress, unscorable, by_system=by_system)
+                fitted[i] = metric.fit(samples)
+    scoring = _Scoring(fitted, samples, progress, unscorable, by_system=by_system)
     systems = [""]
     if by_system:
         systems += scoring.systems()
     results = []
-    for i in range(len(built)):
+    for i in range(len(fitted)):
         by_name = {system: scoring.result(i, system, n_bootstrap, seed) for system in systems}
         results.append(by_name)
     return results

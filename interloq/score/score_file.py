@@ -3,19 +3,18 @@
 
 The calls of a run:
 
-1. read: `_read_records` gives the samples of the file, `SampleSelection` filters them, and `choose` builds the metrics,
-   or `default_metrics` if none is named.
-2. extend: a pipeline such as vbleu finds further references of each sample in its index (`Pipeline.fit`, which is
-   called by `evaluate_all` before any sample is scored).
-3. rate: the pipeline's rater weighs the references; `weak_references` finds samples whose references are unreliable.
-4. score: `evaluate_all` scores the samples in chunks and computes values and intervals; `write` stores them.
+1. read: `_read_records` reads samples or dialogues, `SampleSelection` filters them, and `choose` builds the metrics, or
+   `default_metrics` if none is named. `_load_reliability` loads the network that finds weak references.
+2. extend: `extend_samples` adds references from the index of each pipeline such as vbleu.
+3. rate: `rate_samples` lets the rater of each pipeline weigh them; `with_rated` gives the result to the metrics.
+4. score: `score_samples` scores the samples in chunks, and computes values and intervals.
+5. write: `_sign_results` adds the selection to the signatures, and `write` stores scores, results and notes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -31,9 +30,10 @@ from interloq.play.samples import carried, whole_dialogues
 from interloq.play.samples import samples as utterances
 from interloq.records import Dialogue, Note, Result, Sample, Score
 from interloq.score.default_metrics import default_metrics, next_steps
-from interloq.score.evaluate import evaluate_all, evaluate_by_unit
+from interloq.score.evaluate import check_bootstrap, evaluate_by_unit, score_samples
 from interloq.score.parse_metrics import Chosen, choose, spec_files
 from interloq.score.selection import SampleSelection
+from interloq.score.stages import extend_samples, find_pipelines, rate_samples, with_rated
 from interloq.servers.spending import spending
 from interloq.trust import Trust
 
@@ -98,17 +98,29 @@ def score_file(
     judges to servers, `announce` gets an estimate before they are sent, and each is appended to the file `call_log`.
     """
     refuse_overwriting([path for path in (output, call_log) if path], [samples, *spec_files(metrics)])
+    check_bootstrap(n_bootstrap)
+
     selection = SampleSelection(drop_own_replies=drop_own_replies, without=without)
     replies, dialogues = _read_records(samples, strict=strict, on_reject=on_reject, columns=columns)
-    records, metrics, advice = _choose_default(selection.samples(replies), metrics, str(samples))
+    replies, metrics, advice = _choose_default(selection.samples(replies), metrics, str(samples))
     chosen, repeated = choose(metrics, trust=trust)
     built = [choice.metric for choice in chosen]
     weak = _load_reliability(reliability, min_reliability, built)
+    units = _units(replies, dialogues, built, without)
+
     limits = spending(max_calls=max_calls, max_cost=max_cost, announce=announce, log=call_log)
-    units = _units(records, dialogues, built, without)
     with progress("scoring", None) as step, limits as spent:
-        evaluate = partial(evaluate_all, n_bootstrap=n_bootstrap, seed=seed, by_system=True, progress=step)
-        evaluated = evaluate_by_unit(built, lambda some, whole: evaluate(some, units[whole], unscorable=weak.reasons))
+        extended = extend_samples(built, units[False])
+        rated = rate_samples(extended)
+
+        def score(some: Sequence[Metric], whole: bool) -> list[dict[str, Result]]:
+            return score_samples(
+                some, units[whole], n_bootstrap=n_bootstrap, seed=seed,
+                by_system=True, progress=step, unscorable=weak.reasons,
+            )  # fmt: skip
+
+        evaluated = evaluate_by_unit(with_rated(built, rated), score)
+
     results = _sign_results(chosen, evaluated, {**selection.facts(), **weak.facts})
     notes = [*weak.notes, *selection.notes()]
     notes += dict.fromkeys(chain.from_iterable(by_system[""].notes for by_system in results))
@@ -141,12 +153,12 @@ def _units(
 ) -> dict[bool, Iterable[Sample]]:
     """Return what metrics of replies (False) and of whole dialogues (True) score; the same if there are only samples.
 
-    Samples are listed only if both kinds of metrics may read them; otherwise they are read once, as a stream.
+    Samples are listed only if something may read them twice; otherwise they are read as a stream.
     """
+    if find_pipelines(metrics) or any(map(judges_dialogues, metrics)):
+        replies = list(replies)
     if dialogues:
         return {False: replies, True: SampleSelection(without=without).samples(whole_dialogues(dialogues))}
-    if any(map(judges_dialogues, metrics)):
-        replies = list(replies)
     return {False: replies, True: replies}
 
 

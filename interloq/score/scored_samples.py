@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
+from interloq.data.records.sample_fingerprint import SampleFingerprint, read_print, sample_print
 from interloq.errors import InputError
 from interloq.records import Dialogue, Key, Sample, SampleKeys, Score, format_key
-from interloq.score.sample_fingerprint import SampleFingerprint, read_print, sample_print
 from interloq.score.signatures import known_signatures
 
 AGAIN = "give the samples that were scored, or score these: interloq score SAMPLES -m METRIC -o SCORES"

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """References from logs with a rater's weights: `interloq extend`, then `interloq rate`, in one call.
 
-Extended and rated samples are cached (see stages.py), so another metric on them needs no second search.
+`extend` and `rate` are called by the stages of a run (score/stages.py). Extended and rated samples are cached (see
+stage_cache.py), so another metric on them needs no second search.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ class RatedReferences(Component):
     turns: Annotated[int, "last turns of the context to search for; the raters `gru` and `bert` read the last one"] = 1
     best: Best = None
     weigh: Weigh = True
-    _rated: RatedSamples | None = field(default=None, init=False, repr=False, compare=False)
+    _rated: StagedSamples | None = field(default=None, init=False, repr=False, compare=False)
+    _fitted: Metric | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -62,37 +64,59 @@ class RatedReferences(Component):
         """Metric that scores rated samples."""
         raise NotImplementedError
 
+    def extend(self, samples: Sequence[Sample]) -> StagedSamples:
+        """Return the samples with references from the index."""
+        index = open_index(self.index)
+        signature = self._sign_search(index)
+        extended = cached(samples, lambda some: list(extend(some, index, **self._options())), signature=str(signature))
+        return StagedSamples(dict(zip(samples, extended, strict=True)), (signature,))
+
+    def rate(self, extended: StagedSamples) -> StagedSamples:
+        """Return extended samples with the rater's weights."""
+        signature = self.rater.signature()
+        rated = cached(list(extended.by_sample.values()), self._rate, signature=str(signature))
+        return StagedSamples(dict(zip(extended.by_sample, rated, strict=True)), (*extended.signatures, signature))
+
+    def with_rated(self, rated: StagedSamples) -> Self:
+        """Return a copy that scores these samples by their rated references."""
+        return self._copy(rated, None)
+
     def fit(self, samples: Sequence[Sample]) -> Self:
-        """A copy with the rated references of these samples."""
-        fitted = dataclasses.replace(self)
-        stages = self._run_stages(samples)
-        rated = [stages.by_sample[sample] for sample in samples]
-        summary(rated, self.rater)  # refuses ratings of other references
+        """Return a copy fitted to these samples, which are extended and rated first unless a stage has done so."""
+        rated = self._rated
+        if rated is None or not rated.by_sample.keys() >= set(samples):
+            rated = self.rate(self.extend(samples))
+        rated_samples = [rated.by_sample[sample] for sample in samples]
+        summary(rated_samples, self.rater)  # refuses ratings of other references
         metric: Any = self.metric()
         if isinstance(metric, FittedMetric):
-            metric = metric.fit(self._select(rated))
-        object.__setattr__(fitted, "_rated", dataclasses.replace(stages, metric=metric))
-        return fitted
+            metric = metric.fit(self._select(rated_samples))
+        return self._copy(rated, metric)
 
     def fitted(self) -> str:
         """Identifies the samples that the metric was fitted to."""
-        metric: Any = self._rated and self._rated.metric
-        return str(metric.fitted()) if isinstance(metric, FittedMetric) else ""
+        return str(self._fitted.fitted()) if isinstance(self._fitted, FittedMetric) else ""
 
     def built_with(self) -> str:
         """Identifies the search and the rater."""
-        signatures = self._rated.signatures if self._rated else self._sign(open_index(self.index))
+        if self._rated:
+            search, rater = self._rated.signatures
+        else:
+            search, rater = self._sign_search(open_index(self.index)), self.rater.signature()
         metrics_own = (VERSION, *LIBRARIES)  # these are in the metric's own signature
-        return f"index[{signatures[0].without(*metrics_own)}],rater[{signatures[1].without(*metrics_own)}]"
+        return f"index[{search.without(*metrics_own)}],rater[{rater.without(*metrics_own)}]"
 
     def rated(self, samples: Sequence[Sample]) -> list[Sample]:
-        """The samples with the chosen references from the index and the rater's weights."""
+        """Return the samples with the chosen references from the index and the rater's weights.
+
+        Samples that no stage has seen are extended and rated here.
+        """
         rated_by_sample: dict[Sample, Sample] = {}
         if self._rated:
             rated_by_sample |= self._rated.by_sample
         new = [sample for sample in dict.fromkeys(samples) if sample not in rated_by_sample]
         if new:
-            rated_by_sample |= self._run_stages(new).by_sample
+            rated_by_sample |= self.rate(self.extend(new)).by_sample
         return self._select([rated_by_sample[sample] for sample in samples])
 
     def _select(self, rated: Sequence[Sample]) -> list[Sample]:
@@ -117,20 +141,16 @@ class RatedReferences(Component):
         return dict(details(self._metric(), total))
 
     def _metric(self) -> Metric:
-        if self._rated and self._rated.metric:
-            return self._rated.metric
-        return self.metric()
+        return self._fitted or self.metric()
 
-    def _run_stages(self, samples: Sequence[Sample]) -> RatedSamples:
-        index = open_index(self.index)
-        signatures = searched, rater = self._sign(index)
-        extended = cached(samples, lambda some: list(extend(some, index, **self._options())), signature=str(searched))
-        rated = cached(extended, self._rate, signature=str(rater))
-        return RatedSamples(signatures, dict(zip(samples, rated, strict=True)))
+    def _copy(self, rated: StagedSamples, metric: Metric | None) -> Self:
+        copy = dataclasses.replace(self)
+        object.__setattr__(copy, "_rated", rated)
+        object.__setattr__(copy, "_fitted", metric)
+        return copy
 
-    def _sign(self, index: Index) -> tuple[Signature, Signature]:
-        """Signatures of the search and of the rater."""
-        return extend_signature(index.retriever, searched_in(index), self._options()), self.rater.signature()
+    def _sign_search(self, index: Index) -> Signature:
+        return extend_signature(index.retriever, searched_in(index), self._options())
 
     def _options(self) -> dict[str, Any]:
         return {"k": self.k, "parrot": self.parrot, "turns": self.turns}
@@ -143,9 +163,8 @@ class RatedReferences(Component):
 
 
 @dataclass(frozen=True, eq=False)
-class RatedSamples:
-    """Samples with rated references, and the metric fitted to them."""
+class StagedSamples:
+    """Samples after a stage, by the sample that entered the run, with the signatures of the stages so far."""
 
-    signatures: tuple[Signature, Signature]  # of the search and of the rater
     by_sample: dict[Sample, Sample]
-    metric: Metric | None = None
+    signatures: tuple[Signature, ...]

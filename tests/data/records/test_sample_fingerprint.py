@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from interloq import Rating, Reference, Sample, Turn, evaluate, evaluate_all
-from interloq.score.sample_fingerprint import SampleFingerprint, read_print, sample_print
+from interloq.data.records.sample_fingerprint import SampleFingerprint, read_print, sample_print
 
 
 def test_the_signature_knows_the_samples(samples: list[Sample]) -> None:
