@@ -23,7 +23,7 @@ from typing import Any
 
 from interloq.data.corpus.clean import Cleaning, RawPost, bare, clean_post, normalised, replied_to
 from interloq.data.corpus.clean_shard import clean_shard
-from interloq.data.corpus.langid import of_language
+from interloq.data.corpus.language_filter import of_language
 from interloq.data.corpus.shards import Logs
 from interloq.data.corpus.times import microseconds
 from interloq.data.corpus.workers import cores, work

@@ -19,6 +19,7 @@ MOVED = {
     "interloq.arena.audit": "interloq.rank.audit",
     "interloq.arena.settle": "interloq.rank.settle",
     "interloq.data.convert_file": "interloq.data.records.convert_file",
+    "interloq.data.corpus.pairs_file": "interloq.data.corpus.dialogues",
     "interloq.data.line_files": "interloq.data.records.line_files",
     "interloq.data.merge_file": "interloq.data.records.merge_file",
     "interloq.data.tokenize": "interloq.data.text.tokenize",

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from interloq.data.batched import batched
 from interloq.data.files.opening import read_json, reading_saved, replacing
+from interloq.data.text.texts import UnseenTexts
 from interloq.data.text.token_texts import Texts
-from interloq.data.text.unseen_texts import UnseenTexts
 from interloq.errors import InputError, count
 from interloq.records import Pair
 from interloq.signature import fingerprint

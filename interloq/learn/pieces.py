@@ -8,9 +8,9 @@ from itertools import islice
 from pathlib import Path
 
 from interloq.data.batched import batched
+from interloq.data.text.texts import UnseenTexts
 from interloq.data.text.token_texts import Texts
 from interloq.data.text.tokenize import sentencepiece_processor, train_sentencepiece
-from interloq.data.text.unseen_texts import UnseenTexts
 from interloq.errors import InputError
 from interloq.records import Pair
 from interloq.signature import file_fingerprint

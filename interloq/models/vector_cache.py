@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """On-disk cache of text vectors, by model, layer and tokens; off by default.
 
-The file contains float32 rows (see blob_cache.py). It is set by the encoder's `cache` or by the environment variable
-INTERLOQ_VECTOR_CACHE.
+The file contains float32 rows (see `data/files/cache.py`). It is set by the encoder's `cache` or by the environment
+variable INTERLOQ_VECTOR_CACHE.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.data.files.blob_cache import BlobCache
+from interloq.data.files.cache import BlobCache
 
 Row = NDArray[np.float32]
 VARIABLE = "INTERLOQ_VECTOR_CACHE"

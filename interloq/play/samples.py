@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from interloq.data.records.chat_exports import ASSISTANTS
+from interloq.data.records.layouts import ASSISTANTS
 from interloq.errors import InputError, RejectedWarning
 from interloq.records import Dialogue, Further, Rating, Sample
 

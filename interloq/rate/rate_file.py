@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from interloq.data.files.late_header import header_after, write_then_head
 from interloq.data.files.overwriting import refuse_overwriting
 from interloq.data.progress import Progress, lines_ahead, silent
-from interloq.data.records.jsonl import Rejected, header, read
+from interloq.data.records.jsonl import Rejected, header, header_after, read, write_then_head
 from interloq.errors import InputError
 from interloq.rate.rater import BATCH, Rater
 from interloq.rate.selection import check_best, select

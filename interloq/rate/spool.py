@@ -15,8 +15,7 @@ import orjson
 
 from interloq.data.batched import batched
 from interloq.data.files.appended import Appended
-from interloq.data.files.late_header import copy_records
-from interloq.data.records.jsonl import header_line, read, record_line
+from interloq.data.records.jsonl import copy_records, header_line, read, record_line
 from interloq.errors import InputError, count
 from interloq.rate.rater import BATCH, Rater
 from interloq.records import Sample, format_key

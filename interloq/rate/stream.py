@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from interloq.data.batched import batched
 from interloq.data.progress import Step
+from interloq.data.text.texts import UnseenTexts
 from interloq.data.text.token_texts import Texts
-from interloq.data.text.unseen_texts import UnseenTexts
 from interloq.rate.examples import KeyedPairs, Keys, changes
 from interloq.records import Pair
 from interloq.retrieve.leaks import normalised

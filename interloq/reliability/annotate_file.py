@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from interloq.data.files.late_header import header_after
 from interloq.data.files.overwriting import refuse_overwriting
-from interloq.data.records.jsonl import Rejected, header, read, write
+from interloq.data.records.jsonl import Rejected, header, header_after, read, write
 from interloq.records import Sample
 from interloq.reliability.annotate import ATTEMPTS, Session
 from interloq.reliability.augment import LIMIT, Request

@@ -12,11 +12,19 @@ from pathlib import Path
 from statistics import fmean
 from typing import IO, Any
 
-from interloq.data.files.late_header import header_after, write_then_head
 from interloq.data.files.opening import replacing
 from interloq.data.files.overwriting import refuse_overwriting
 from interloq.data.progress import Progress, silent
-from interloq.data.records.jsonl import Rejected, header, header_line, read, record_line, write
+from interloq.data.records.jsonl import (
+    Rejected,
+    header,
+    header_after,
+    header_line,
+    read,
+    record_line,
+    write,
+    write_then_head,
+)
 from interloq.data.records.sample_fingerprint import SampleFingerprint
 from interloq.errors import InputError
 from interloq.records import Sample, Score

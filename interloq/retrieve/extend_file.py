@@ -7,11 +7,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from interloq.data.files.late_header import header_after, write_then_head
 from interloq.data.files.opening import lines
 from interloq.data.files.overwriting import refuse_overwriting
 from interloq.data.progress import Progress, silent
-from interloq.data.records.jsonl import Rejected, header, read
+from interloq.data.records.jsonl import Rejected, header, header_after, read, write_then_head
 from interloq.retrieve.extend import SearchTally, extend, extend_signature, searched_in
 from interloq.retrieve.index import open_index
 from interloq.signature import file_fingerprint

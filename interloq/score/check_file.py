@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from interloq.data.progress import Progress, counted, silent
-from interloq.data.records.convert_file import kind_held
+from interloq.data.records.convert_file import RecordSummary, kind_held
 from interloq.data.records.jsonl import Rejected, read
 from interloq.data.records.raters import RaterRanges
-from interloq.data.records.summary import RecordSummary
 from interloq.records import Note, Rating, Sample
 from interloq.score.checks import Checks
 from interloq.score.parse_metrics import choose

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Answers of chat servers on disk, by address and request: model, prompt and parameters, but not the key.
 
-They are in `answers.db` in the cache folder (see data/files/cache_folder.py).
+They are in `answers.db` in the cache folder (see data/files/cache.py).
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
-from interloq.data.files.blob_cache import BlobCache
-from interloq.data.files.cache_folder import cache_folder
+from interloq.data.files.cache import BlobCache, cache_folder
 from interloq.servers.chat_server import ChatAnswer
 
 FILE = "answers.db"

@@ -22,7 +22,7 @@ from interloq.compare.comparison_file import read_comparison
 from interloq.data.corpus.clean import Cleaning
 from interloq.data.corpus.formats import READERS, read_batches
 from interloq.data.corpus.scan import judged_texts
-from interloq.data.corpus.settings_file import default_toml, read_settings
+from interloq.data.corpus.settings import default_toml, read_settings
 from interloq.data.corpus.shards import Logs, read_posts
 from interloq.data.follow_ups import read_follow_ups
 from interloq.data.records.jsonl import header, read

@@ -9,7 +9,7 @@ import pytest
 from interloq import InputError, Sample, create, write
 from interloq.agree.meta_file import meta_file
 from interloq.cli.main import main
-from interloq.data.corpus.pairs_file import pairs_file
+from interloq.data.corpus.dialogues import pairs_file
 from interloq.data.records.convert_file import convert_file
 from interloq.data.records.jsonl import header
 from interloq.play.samples_file import samples_file

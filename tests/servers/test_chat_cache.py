@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from interloq.data.files.blob_cache import BlobCache
+from interloq.data.files.cache import BlobCache
 from interloq.servers.chat_cache import FILE, answer_key, cache_answers, cached_answers
 from interloq.servers.chat_server import ChatAnswer
 

@@ -100,7 +100,7 @@ def _build(args: argparse.Namespace) -> int:
 
 
 def _settings(_: argparse.Namespace) -> int:
-    from interloq.data.corpus.settings_file import default_toml
+    from interloq.data.corpus.settings import default_toml
 
     print_line(default_toml().rstrip())
     return 0
@@ -185,7 +185,7 @@ def _import(args: argparse.Namespace) -> int:
 
 
 def _pairs(args: argparse.Namespace) -> int:
-    from interloq.data.corpus.pairs_file import pairs_file
+    from interloq.data.corpus.dialogues import pairs_file
 
     bad = BadLineReporter()
     pairs = pairs_file(args.dialogues, args.output, strict=args.strict, on_reject=bad, columns=args.columns)

@@ -80,7 +80,7 @@ def add_build(build: argparse.ArgumentParser) -> None:
 
 
 def _add_flags(build: argparse.ArgumentParser) -> None:
-    from interloq.data.corpus.settings_file import keys
+    from interloq.data.corpus.settings import keys
 
     known = keys()
     for flag, name in FLAGS.items():
@@ -105,8 +105,7 @@ def settings(args: argparse.Namespace) -> Any:
     """The settings from the settings file, overridden by flags."""
     from dataclasses import replace
 
-    from interloq.data.corpus.settings import CorpusSettings
-    from interloq.data.corpus.settings_file import log_names, read_settings, replaced
+    from interloq.data.corpus.settings import CorpusSettings, log_names, read_settings, replaced
 
     chosen = read_settings(args.settings) if args.settings else CorpusSettings()
     if args.field:

@@ -17,7 +17,7 @@ from importlib.metadata import PackageNotFoundError, distributions, requires, ve
 from pathlib import Path
 from typing import Any
 
-from interloq.data.files.cache_folder import cache_folder
+from interloq.data.files.cache import cache_folder
 from interloq.data.pseudonyms import key_file
 from interloq.errors import MissingDependencyError
 from interloq.learn.ready import READY, READY_FOLDER

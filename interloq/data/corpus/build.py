@@ -20,12 +20,20 @@ import orjson
 from interloq.data.corpus import sources, threads
 from interloq.data.corpus.clean import Cleaning
 from interloq.data.corpus.clean_shard import clean_shard, done
-from interloq.data.corpus.facts import corpus_facts, part_facts, sum_counts
-from interloq.data.corpus.outputs import SUFFIXES, assemble, pack
+from interloq.data.corpus.outputs import (
+    KINDS,
+    SUFFIXES,
+    ThreadRange,
+    assemble,
+    corpus_facts,
+    pack,
+    part_facts,
+    sum_counts,
+    write_range,
+)
 from interloq.data.corpus.settings import CorpusSettings
 from interloq.data.corpus.shards import BLOCK, Logs, Shard
 from interloq.data.corpus.split import PARTS, format_borders
-from interloq.data.corpus.thread_range import KINDS, ThreadRange, write_range
 from interloq.data.corpus.threads import Tables
 from interloq.data.corpus.workers import cores, work
 from interloq.data.files.durable import discard, locked

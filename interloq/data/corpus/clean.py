@@ -300,7 +300,7 @@ def reason_of_post(post: RawPost, cleaning: Cleaning) -> str:
 
 
 def reason_of_text(text: str, cleaning: Cleaning) -> str:
-    """Return why a post with this clean text is dropped; languages are checked in `langid.py`."""
+    """Return why a post with this clean text is dropped; languages are checked in `language_filter.py`."""
     if not text:
         return "empty"
     if len(text) < cleaning.min_characters:

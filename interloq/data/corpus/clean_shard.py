@@ -24,7 +24,7 @@ import orjson
 from interloq.data.corpus import scan
 from interloq.data.corpus.clean import NO_TIME, Cleaning, Columns, RawPost, bare, reason_of_post, replied_to
 from interloq.data.corpus.formats import read_batches
-from interloq.data.corpus.langid import of_language
+from interloq.data.corpus.language_filter import of_language
 from interloq.data.corpus.shards import Shard
 from interloq.data.files.durable import atomic_path, write_atomically
 from interloq.data.files.opening import read_json

@@ -8,12 +8,16 @@ are a pair; several replies to one post are a group.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
 from interloq.data.corpus.clean import NO_TIME
 from interloq.data.corpus.times import iso
+from interloq.data.files.overwriting import refuse_overwriting
+from interloq.data.records.jsonl import Rejected, read, write
 from interloq.errors import InputError
 from interloq.records import Dialogue, Pair, Turn
 
@@ -171,3 +175,18 @@ def merge_turns(turns: Iterable[Turn]) -> list[Turn]:
         else:
             joined.append(turn)
     return joined
+
+
+def pairs_file(
+    dialogues: str | Path,
+    output: str | Path,
+    *,
+    strict: bool = False,
+    on_reject: Callable[[Rejected], None] | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> int:
+    """Write the pairs of all dialogues and return their number; bad lines and `columns` are as in `interloq.read`."""
+    refuse_overwriting([output], [dialogues])
+    records = read(dialogues, kind="dialogues", strict=strict, on_reject=on_reject, columns=columns)
+    pairs = chain.from_iterable(map(pairs_of_dialogue, records))
+    return write(output, pairs, kind="pairs", holds="pairs")

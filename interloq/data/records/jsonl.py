@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import base64
 import math
+import shutil
+import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import orjson
 
 from interloq.data.files.durable import is_device
 from interloq.data.files.opening import MAX_LINE, as_line, lines, replacing
+from interloq.data.files.write_errors import writing
 from interloq.data.records.layouts import Layout
 from interloq.data.records.tables import Reject, is_table, rows
 from interloq.errors import InputError, ReadWarning, RejectedWarning, count
@@ -311,3 +314,30 @@ class _Seen:
                 f"duplicate id {format_key(key)}, first seen in line {first}",
                 hint="give every sample its own id, or name its system",
             )
+
+
+# ---- headers that are known last -------------------------------------------------------------------------------------
+
+
+def write_then_head(
+    path: str | Path, records: Iterable[Any], facts: Callable[[], Mapping[str, object]], *, kind: str
+) -> None:
+    """Write records atomically, after a header with `facts` that are known after the last record."""
+    with writing(tempfile.gettempdir()), tempfile.TemporaryFile() as waiting:
+        for record in records:
+            waiting.write(record_line(record))
+        waiting.seek(0)
+        copy_records(path, waiting, kind=kind, **facts())
+
+
+def copy_records(path: str | Path, source: IO[bytes], *, kind: str, **facts: object) -> None:
+    """Write a header and the lines of another file, which are not parsed again, atomically."""
+    with replacing(path) as file:
+        file.write(header_line(kind, facts))
+        shutil.copyfileobj(source, file)
+
+
+def header_after(before: Mapping[str, Any], stage: str, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the header of a stage's output: the input's header, with these facts added after earlier runs' facts."""
+    kept = {name: value for name, value in before.items() if name not in ("kind", "schema", stage)}
+    return kept | {stage: [*before.get(stage, []), facts]}

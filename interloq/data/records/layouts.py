@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records from other layouts: fields under other names, chat exports, rows of a table."""
+"""Records from other layouts: fields under other names, chat exports, rows of a table.
+
+Chat exports have OpenAI's `{"role", "content"}` or ShareGPT's `{"from", "value"}` messages. Instructions to the model,
+tool calls and their results are not turns of the dialogue, and neither are pictures. They are skipped and counted.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from interloq.data.records import chat_exports as chat
 from interloq.data.records import tables
 from interloq.data.records.parsers import PARSERS
 from interloq.data.records.synonyms import EACH_ITS_OWN, Names
@@ -65,7 +68,7 @@ class Layout:
         if self.kind == "samples" and self.names.are_turns("dialogue", value):
             value = {name: item for name, item in value.items() if name != "dialogue"}
         field = _TURNS.get(self.kind)
-        if field and chat.is_chat(value.get(field)):
+        if field and is_chat(value.get(field)):
             value = self._of_chat(value, field)
         ratings = value.get("ratings") if field else None
         if isinstance(ratings, list):
@@ -99,12 +102,12 @@ class Layout:
         return "; ".join(notes)
 
     def _of_chat(self, value: Mapping[str, Any], field: str) -> Mapping[str, Any]:
-        turns = chat.turns(value[field], self._skipped)
+        turns = chat_turns(value[field], self._skipped)
         record = {**value, field: turns}
         if field == "turns" and not value.get("systems"):
-            for name in chat.SYSTEM_FIELDS:
+            for name in SYSTEM_FIELDS:
                 record.pop(name, None)
-            record["systems"] = chat.systems(turns, value)
+            record["systems"] = chat_systems(turns, value)
         return record
 
 
@@ -112,3 +115,90 @@ def _merge_rows(first: Any, second: Any) -> Any:
     """Return one sample from the rows of two raters; further fields that differ belong to the ratings, so omit them."""
     shared = {name: item for name, item in first.fields.items() if second.fields.get(name) == item}
     return replace(first, ratings=(*first.ratings, *second.ratings), fields=shared)
+
+
+# ---- chat exports ----------------------------------------------------------------------------------------------------
+
+
+_LEFT_OUT = {
+    "system": "system prompt",
+    "developer": "system prompt",
+    "tool": "tool message",
+    "function": "tool message",
+    "function_call": "tool message",
+    "function_response": "tool message",
+    "observation": "tool message",
+    "ipython": "tool message",
+}
+SYSTEM_FIELDS = ("model", "system")  # beside the messages: the assistant's name, or its prompt
+ASSISTANTS = ("assistant", "gpt", "chatgpt", "bot", "model", "bard", "claude")
+
+
+def is_chat(values: Any) -> bool:
+    """Return whether a list has messages of a chat export: entries with a role instead of a speaker."""
+    return isinstance(values, list) and any(map(_is_message, values))
+
+
+def chat_turns(values: list[Any], skipped: Counter[str]) -> list[Any]:
+    """Return messages as turns; `skipped` counts messages that are not turns."""
+    turns = []
+    for i, value in enumerate(values):
+        if not _is_message(value):
+            turns.append(value)
+            continue
+        speaker = _speaker(value, i)
+        text = _text(value, i, skipped)
+        if why := _LEFT_OUT.get(speaker.lower()):
+            skipped[why] += 1
+        elif not text and (value.get("tool_calls") or value.get("function_call")):
+            skipped["tool message"] += 1
+        else:
+            turns.append({"text": text, "speaker": speaker})
+    return turns
+
+
+def chat_systems(turns: list[Any], value: Mapping[str, Any]) -> dict[str, str]:
+    """Return the assistant's system: the model named with the messages, or `system` unless it is a prompt."""
+    model, system = value.get("model"), value.get("system")
+    if model is None and isinstance(system, str) and len(system.split()) == 1:
+        model = system
+    if not isinstance(model, str):
+        return {}
+    speakers = {turn["speaker"] for turn in turns if isinstance(turn, dict) and isinstance(turn.get("speaker"), str)}
+    return {name: model for name in sorted(speakers) if name.lower() in ASSISTANTS}
+
+
+def _is_message(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and "text" not in value
+        and ("role" in value or "from" in value)
+        and any(name in value for name in ("content", "value", "tool_calls", "function_call"))
+    )
+
+
+def _speaker(value: Mapping[str, Any], i: int) -> str:
+    speaker = value.get("role", value.get("from"))
+    if not isinstance(speaker, str):
+        raise InputError(f"the role of message {i + 1} must be text, got {speaker!r:.60}", hint='write "role": "user"')
+    return speaker
+
+
+def _text(value: Mapping[str, Any], i: int, skipped: Counter[str]) -> str:
+    """Return the text of a message; the text parts of a list are joined by line breaks."""
+    content = value.get("content", value.get("value"))
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        what = f"the content of message {i + 1} must be text or a list of parts, got {content!r:.60}"
+        raise InputError(what, hint='write "content": "…"')
+    texts = []
+    for part in content:
+        text = part.get("text") if isinstance(part, dict) else part
+        if isinstance(text, str):
+            texts.append(text)
+        else:
+            skipped["non-text part"] += 1
+    return "\n".join(texts)

@@ -16,8 +16,8 @@ from typing import Any
 
 from interloq.data.files.compression import COMPRESSED
 from interloq.data.files.overwriting import refuse_overwriting
+from interloq.data.records.convert_file import RecordSummary
 from interloq.data.records.jsonl import write
-from interloq.data.records.summary import RecordSummary
 from interloq.data.text.texts import text_lines
 from interloq.errors import InputError, count
 from interloq.records import Sample

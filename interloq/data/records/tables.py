@@ -5,19 +5,23 @@ Columns of samples: `id`, `context` and `references` (several joined by `|||`), 
 `response`, `system`, `dialogue`, `rating`, `rating:<aspect>`, `rating:<aspect>:<rater>`, and `rater`, who gave the
 ratings of a row if the columns name no rater. Columns of ratings: their fields; `time` and `reason` are not used. An
 empty rating and `N/A` are "not applicable" (null).
+
+In tables that are written, every text is quoted. One that begins like a formula gets an apostrophe in front, as in a
+spreadsheet; the reader of ratings removes it.
 """
 
 from __future__ import annotations
 
 import csv
 import difflib
+import io
+import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from interloq.data.files.opening import MAX_LINE, lines, plain_suffix
-from interloq.data.files.table_writer import unguard
+from interloq.data.files.opening import MAX_LINE, lines, plain_suffix, write_text
 from interloq.data.records.parsers import is_not_applicable
 from interloq.data.records.synonyms import FIELDS, Names
 from interloq.errors import InputError
@@ -219,3 +223,45 @@ def _number(name: str, cell: Any) -> Any:
     except ValueError:
         hint = "write numbers as 4.5, and N/A or nothing for 'not applicable'"
         raise InputError(f"{name} must be a number, got {cell!r:.60}", hint=hint) from None
+
+
+# ---- written tables --------------------------------------------------------------------------------------------------
+
+Cell = str | float | None
+_FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")  # full-width signs start formulas in East Asian versions
+
+
+def write_table(path: str | Path, columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> None:
+    """Write rows below their column names, separated by tabs if the file is named .tsv; None is an empty cell."""
+    text = io.StringIO()
+    delimiter = "\t" if plain_suffix(path) == ".tsv" else ","
+    # text in quotes: a carriage return would end the row otherwise
+    table = csv.writer(text, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+    table.writerow([guard(name) for name in columns])
+    for row in rows:
+        table.writerow([_prepare_cell(cell) for cell in row])
+    write_text(path, text.getvalue())
+
+
+def _prepare_cell(cell: Cell) -> str | float:
+    if cell is None:
+        return ""
+    if isinstance(cell, str):
+        return guard(cell)
+    if float(cell).is_integer():
+        return int(cell)
+    return cell
+
+
+def guard(text: str) -> str:
+    """Return text that no spreadsheet takes for a formula."""
+    if _FORMULA.match(text):
+        return f"'{text}"
+    return text
+
+
+def unguard(text: str) -> str:
+    """Return the text that `guard` was given."""
+    if text.startswith("'") and _FORMULA.match(text):
+        return text[1:]
+    return text

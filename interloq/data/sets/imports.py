@@ -12,9 +12,9 @@ from typing import Any
 from interloq.data.corpus.dialogues import group_of, pairs_of_dialogue
 from interloq.data.corpus.outputs import SUFFIXES
 from interloq.data.pseudonyms import HASHED, KEPT, Pseudonyms, pseudonyms
+from interloq.data.records.convert_file import RecordSummary
 from interloq.data.records.jsonl import write
 from interloq.data.records.profiles import NAME, write_profiles
-from interloq.data.records.summary import RecordSummary
 from interloq.data.sets import registry
 from interloq.records import Dialogue, Pair, Sample
 

@@ -6,8 +6,8 @@ most frequent words decide, each counted less the more languages share it. A tex
 set, an unclear text is taken to be in the set's main language of its script. Languages that are not listed stay
 unclear.
 
-Corpora are filtered with real detectors instead (`data/corpus/langid.py`). Those are optional packages, and a note or a
-score must not depend on what is installed.
+Corpora are filtered with real detectors instead (`data/corpus/language_filter.py`). Those are optional packages, and a
+note or a score must not depend on what is installed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cache of stages' results: the same samples through the same stage are read from disk the second time.
 
-Files are in the cache folder (see data/files/cache_folder.py). A file's name depends on the samples and the stage's
+Files are in the cache folder (see data/files/cache.py). A file's name depends on the samples and the stage's
 signature. Files are written completely or not at all, and may be deleted at any time.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from interloq.data.files.cache_folder import cache_folder
+from interloq.data.files.cache import cache_folder
 from interloq.data.records.jsonl import header, read, write
 from interloq.errors import InputError
 from interloq.records import Sample

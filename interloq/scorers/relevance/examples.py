@@ -22,8 +22,8 @@ from interloq.data.batched import batched
 from interloq.data.files.durable import locked, make_folder
 from interloq.data.files.opening import read_json, reading_saved, replacing
 from interloq.data.files.write_errors import writing
+from interloq.data.text.texts import UnseenTexts
 from interloq.data.text.token_texts import Texts
-from interloq.data.text.unseen_texts import UnseenTexts
 from interloq.errors import InputError, MissingDependencyError
 from interloq.models.subwords import Subwords
 from interloq.registry import full_spec

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from interloq.data.batched import batched
 from interloq.data.files.opening import read_json, reading_saved, replacing
+from interloq.data.text.texts import UnseenTexts
 from interloq.data.text.token_texts import Texts
 from interloq.data.text.tokenize import Tokenizer
-from interloq.data.text.unseen_texts import UnseenTexts
 from interloq.errors import InputError
 from interloq.vectors.word_numbering import WordNumbering
 

@@ -15,11 +15,10 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from interloq.data.files.overwriting import refuse_overwriting
-from interloq.data.files.table_writer import write_table
 from interloq.data.pseudonyms import HASHED, Pseudonyms, read_key
 from interloq.data.records.jsonl import write
 from interloq.data.records.parsers import PARSERS
-from interloq.data.records.tables import is_table
+from interloq.data.records.tables import is_table, write_table
 from interloq.errors import InputError
 from interloq.records import OUTSIDER, Dialogue, Preference, Rating, Sample
 from interloq.signature import file_fingerprint

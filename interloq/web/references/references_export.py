@@ -16,9 +16,8 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from interloq.data.files.late_header import header_after
 from interloq.data.pseudonyms import Pseudonyms
-from interloq.data.records.jsonl import write
+from interloq.data.records.jsonl import header_after, write
 from interloq.records import Reference, Sample
 from interloq.web.access.people import raters
 from interloq.web.references.reference_steps import Work, made_work

@@ -11,8 +11,7 @@ from interloq.cli.corpus.options import MOVED, settings
 from interloq.cli.main import main
 from interloq.data.corpus.clean import Cleaning
 from interloq.data.corpus.dialogues import DialogueShape
-from interloq.data.corpus.settings import CorpusSettings
-from interloq.data.corpus.settings_file import default_toml, keys
+from interloq.data.corpus.settings import CorpusSettings, default_toml, keys
 from interloq.data.corpus.split import Split
 from tests.cli.made_corpus import run
 from tests.made_posts import made_posts, write_posts

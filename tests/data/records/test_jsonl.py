@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 
 from interloq import InputError, RejectedWarning, Sample, Score, Turn, load, read, write
 from interloq.data.files import opening as files
-from interloq.data.records.jsonl import Rejected, header, rejected_path
+from interloq.data.records.jsonl import Rejected, header, header_after, rejected_path, write_then_head
 from interloq.errors import ReadWarning
 
 GOOD = b'{"id": "good", "context": ["hi"], "response": "hey", "references": ["hello"]}'
@@ -243,3 +244,43 @@ def test_a_dialogue_is_written_and_read(tmp_path: Path) -> None:
     path, sample = tmp_path / "a.jsonl", Sample("1", (), "a", dialogue="d")
     write(path, [sample], kind="samples")
     assert load(path) == [sample]
+
+
+SAMPLES = [Sample(str(i), ["hi"], "yes …") for i in range(5)]
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz"])
+def test_the_file_is_what_write_makes_of_the_same_facts(tmp_path: Path, name: str) -> None:
+    seen: list[str] = []
+
+    def passing() -> Iterator[Sample]:
+        for sample in SAMPLES:
+            seen.append(sample.id)
+            yield sample
+
+    late, early = tmp_path / name, tmp_path / f"early-{name}"
+    write_then_head(late, passing(), lambda: {"seen": len(seen)}, kind="samples")
+    write(early, SAMPLES, kind="samples", seen=5)
+    assert load(late) == SAMPLES
+    assert header(late) == header(early) == {"kind": "samples", "schema": 1, "seen": 5}
+
+
+def test_a_failure_leaves_the_file_that_was_there(tmp_path: Path) -> None:
+    def failing() -> Iterator[Sample]:
+        yield SAMPLES[0]
+        raise ValueError("no more")
+
+    write(tmp_path / "a.jsonl", SAMPLES, kind="samples")
+    with pytest.raises(ValueError, match="no more"):
+        write_then_head(tmp_path / "a.jsonl", failing(), dict, kind="samples")
+    assert load(tmp_path / "a.jsonl") == SAMPLES
+    assert [path.name for path in tmp_path.iterdir()] == ["a.jsonl"]
+
+
+def test_a_stage_adds_its_facts_and_keeps_the_others() -> None:
+    before = {"kind": "samples", "schema": 1, "source": "x", "rated": [{"signature": "a"}]}
+    assert header_after(before, "rated", {"signature": "b"}) == {
+        "source": "x",
+        "rated": [{"signature": "a"}, {"signature": "b"}],
+    }
+    assert header_after({}, "extended", {"k": 1}) == {"extended": [{"k": 1}]}

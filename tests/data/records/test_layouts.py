@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from interloq import InputError, Sample, load
+from interloq import Dialogue, InputError, RejectedWarning, Sample, Turn, load
 from interloq.data.records.layouts import Layout
 from interloq.errors import ReadWarning
 
@@ -84,3 +85,79 @@ def test_fields_that_differ_between_rows_of_one_sample_are_of_the_raters(tmp_pat
         (sample,) = load(path)
     assert sample.fields == {"topic": "food"}
     assert [rating.rater for rating in sample.ratings] == ["ann", "bob"]
+
+
+OPENAI = [
+    {"role": "system", "content": "Be kind."},
+    {"role": "user", "content": "hi"},
+    {"role": "assistant", "content": None, "tool_calls": [{"id": "1"}]},
+    {"role": "tool", "content": "{}"},
+    {"role": "assistant", "content": [{"type": "text", "text": "hello"}, {"type": "image_url"}, "you"]},
+]
+
+
+def written(folder: Path, *values: Any) -> Path:
+    path = folder / "chat.jsonl"
+    path.write_text("".join(json.dumps(value) + "\n" for value in values))
+    return path
+
+
+def test_openai_messages(tmp_path: Path) -> None:
+    path = written(tmp_path, {"id": "a", "model": "gpt", "messages": OPENAI})
+    with pytest.warns(ReadWarning) as caught:
+        (dialogue,) = load(path, kind="dialogues")
+    assert dialogue == Dialogue("a", [Turn("hi", "user"), Turn("hello\nyou", "assistant")], {"assistant": "gpt"})
+    assert str(caught[0].message) == (
+        f"{path}: 'messages' is read as 'turns'; "
+        "skipped as not part of the dialogue: 1 non-text part, 1 system prompt, 2 tool messages"
+    )
+
+
+def test_sharegpt_conversations(tmp_path: Path) -> None:
+    turns = [{"from": "system", "value": "x"}, {"from": "human", "value": "hi"}, {"from": "gpt", "value": "hello"}]
+    with pytest.warns(ReadWarning, match="'conversations' is read as 'turns'; skipped .*: 1 system prompt"):
+        (dialogue,) = load(written(tmp_path, {"id": "a", "conversations": turns}), kind="dialogues")
+    assert dialogue == Dialogue("a", [Turn("hi", "human"), Turn("hello", "gpt")])
+
+
+@pytest.mark.parametrize("name", ["utterances", "dialogue", "conversation"])
+def test_other_names_of_turns(tmp_path: Path, name: str) -> None:
+    with pytest.warns(ReadWarning):
+        assert load(written(tmp_path, {name: ["hi", "hello"]}), kind="dialogues") == [Dialogue("1", ["hi", "hello"])]
+
+
+def test_messages_are_the_context_of_a_sample(tmp_path: Path) -> None:
+    path = written(tmp_path, {"messages": OPENAI[:2], "response": "hello"})
+    with pytest.warns(ReadWarning):
+        assert load(path) == [Sample("1", [Turn("hi", "user")], "hello")]
+
+
+def test_a_speaker_named_system_is_no_system_prompt(tmp_path: Path) -> None:
+    turns = [{"speaker": "System", "text": "hi"}, {"speaker": "User", "text": "hello"}]
+    (dialogue,) = load(written(tmp_path, {"turns": turns}), kind="dialogues")
+    assert len(dialogue.turns) == 2
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ({"id": "x"}, "the dialogue has no turns; the record has 'id'"),
+        ({"id": "x", "turns": []}, "the dialogue has no turns"),
+        ({"id": "x", "messages": OPENAI[:1]}, "the dialogue has no turns"),
+        ({"id": "x", "messages": [{"role": 3, "content": "hi"}]}, "the role of message 1 must be text, got 3"),
+        ({"id": "x", "messages": [{"role": "user", "content": 3}]}, "the content of message 1 must be text or a list"),
+        ({"id": "x", "messages": "hi", "utterances": ["hi"]}, "could both be the turns; say which: --map turns="),
+    ],
+)
+def test_what_is_no_dialogue_is_set_aside(tmp_path: Path, value: Any, said: str) -> None:
+    path = written(tmp_path, {"id": "good", "turns": ["hi"]}, value)
+    with pytest.warns((RejectedWarning, ReadWarning)) as caught:
+        assert [dialogue.id for dialogue in load(path, kind="dialogues")] == ["good"]
+    assert said in str(caught[0].message)
+    with pytest.raises(InputError, match=r"chat\.jsonl:2"):
+        load(path, kind="dialogues", strict=True)
+
+
+def test_a_dialogue_that_failed_at_once_says_so(tmp_path: Path) -> None:
+    path = written(tmp_path, {"id": "a", "failure": "a: timed out at turn 1"})
+    assert load(path, kind="dialogues") == [Dialogue("a", failure="a: timed out at turn 1")]

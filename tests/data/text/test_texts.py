@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from interloq import Dialogue, InputError, Reference, Sample, Score, Turn, write
-from interloq.data.text.texts import file_texts, kind_of
+from interloq.data.text.texts import UnseenTexts, file_texts, kind_of
 from interloq.records import Pair, Post
 
 
@@ -65,3 +67,13 @@ def test_scores_have_no_texts(tmp_path: Path) -> None:
     write(tmp_path / "scores.jsonl", [Score("1", "bleu", 0.5)], kind="scores")
     with pytest.raises(InputError, match=r"scores.jsonl: scores have no texts; give a file of text, pairs"):
         list(file_texts(tmp_path / "scores.jsonl"))
+
+
+@given(st.lists(st.lists(st.text(max_size=3), max_size=10), max_size=20))
+def test_distinct_texts_over_many_batches(batches: list[list[str]]) -> None:
+    distinct, seen, expected, found = UnseenTexts(), set[str](), list[str](), list[str]()
+    for batch in batches:
+        found += distinct.new(batch) if batch else []
+        expected += [text for text in dict.fromkeys(batch) if text not in seen]
+        seen.update(batch)
+    assert found == expected

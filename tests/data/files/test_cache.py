@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from interloq import InputError
-from interloq.data.files.blob_cache import BlobCache
+from interloq.data.files.cache import BlobCache, cache_folder
 
 
 def test_values_are_found_by_key_and_replaced(tmp_path: Path) -> None:
@@ -33,3 +33,16 @@ def test_a_file_that_is_not_a_database(tmp_path: Path) -> None:
     path.write_text("no database at all, but text" * 99)
     with pytest.raises(InputError, match=r"answers\.db: the answer cache cannot be used: .*; delete it"):
         BlobCache(path, "answer").get([b"k"])
+
+
+def test_the_folder_is_the_users_cache_unless_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("INTERLOQ_CACHE", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache_folder() == tmp_path / "interloq"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert cache_folder() == tmp_path / ".cache" / "interloq"
+    monkeypatch.setenv("INTERLOQ_CACHE", "here")
+    assert cache_folder() == Path("here")
+    monkeypatch.setenv("INTERLOQ_CACHE", "off")
+    assert cache_folder() is None

