@@ -29,8 +29,7 @@ from interloq.registry import create
 from interloq.vectors.glove import cooccur, shuffle
 from interloq.vectors.glove.numba_engine import NumbaEngine
 from interloq.vectors.glove.numbered_corpus import Corpus, write_corpus
-from interloq.vectors.glove.parameters import GloveParameters
-from interloq.vectors.glove.settings import Glove
+from interloq.vectors.glove.settings import Glove, GloveParameters
 from interloq.vectors.word_vectors import WordVectors
 
 # this file has the same name as the package and must not be imported instead of it

@@ -41,10 +41,10 @@ from interloq.learn.start import Start
 from interloq.registry import create
 from interloq.reliability.augment import LEAST, Request, augment
 from interloq.reliability.features import frozen_reader
+from interloq.reliability.labelled_sets import make_sets
 from interloq.reliability.labels import NONE, Labels, QueryScores, RatedQuery, labels, score
 from interloq.reliability.model import Reliability
 from interloq.reliability.network import ReliabilityNetwork, TunedReliabilityNetwork
-from interloq.reliability.sets import make_sets
 from interloq.reliability.settings import ReliabilitySettings
 from interloq.reliability.task import ReliabilityTask
 

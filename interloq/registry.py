@@ -30,7 +30,7 @@ KINDS: dict[str, dict[str, str]] = {
     "bot": {
         "echo": "interloq.play.bots.echo:Echo",
         "eliza": "interloq.play.bots.eliza:Eliza",
-        "endpoint": "interloq.play.bots.endpoint:Endpoint",
+        "endpoint": "interloq.servers.endpoint:Endpoint",
         "function": "interloq.play.bots.function:Function",
         "hf": "interloq.play.bots.hugging_face:HuggingFace",
         "process": "interloq.play.bots.process:Process",

@@ -33,10 +33,10 @@ from interloq.learn.fit import fit
 from interloq.learn.settings import Training
 from interloq.records import Reference
 from interloq.reliability.augment import Request, augment
+from interloq.reliability.labelled_sets import LabelledSets, make_sets
 from interloq.reliability.labels import NONE, Labels, QueryScores, RatedQuery, labels
 from interloq.reliability.model import Prediction
 from interloq.reliability.network import ReliabilityNetwork, TunedReliabilityNetwork
-from interloq.reliability.sets import LabelledSets, make_sets
 from interloq.reliability.settings import ReliabilitySettings
 from interloq.reliability.task import ReliabilityTask
 

@@ -29,7 +29,7 @@ from interloq.errors import InputError, count
 from interloq.metrics import metric_names
 from interloq.metrics.metric import Array
 from interloq.records import Sample, Score
-from interloq.reliability.summary import Predictions
+from interloq.reliability.weak_references import Predictions
 from interloq.score.checks import Checks
 from interloq.score.selection import SampleSelection
 from interloq.signature import Signature, fingerprint

@@ -24,7 +24,7 @@ from interloq.metrics import metric_names
 from interloq.play.samples import target_of
 from interloq.play.talk import failures, kind_of
 from interloq.records import Dialogue, Score, Turn
-from interloq.reliability.summary import predicted_metric
+from interloq.reliability.weak_references import predicted_metric
 from interloq.signature import fingerprint
 from interloq.statistics.rounding import mean_of
 

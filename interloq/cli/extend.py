@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from interloq.retrieve.extend_file import extend_file
+    from interloq.retrieve.extend import extend_file
 
     bad = BadLineReporter()
     facts = extend_file(

@@ -18,8 +18,7 @@ from interloq.terminal.console import number, print_json, print_line, print_tabl
 from interloq.unicode_form import normalise
 
 if TYPE_CHECKING:
-    from interloq.retrieve.folder.index_files import AddedFile
-    from interloq.retrieve.index import Index
+    from interloq.retrieve.index import AddedFile, Index
 
 EXAMPLES = """\
   interloq index build pairs.jsonl.gz -o index --retriever bm25
@@ -89,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _build(args: argparse.Namespace) -> int:
-    from interloq.retrieve.folder.index_files import index_files
+    from interloq.retrieve.index import index_files
 
     bad = BadLineReporter()
     index, added = index_files(
@@ -105,8 +104,7 @@ def _build(args: argparse.Namespace) -> int:
 
 
 def _add(args: argparse.Namespace) -> int:
-    from interloq.retrieve.folder.index_files import add_files
-    from interloq.retrieve.index import open_index
+    from interloq.retrieve.index import add_files, open_index
 
     bad, index = BadLineReporter(), open_index(args.index)
     return _show(args, index, add_files(index, args.pairs, **_adding(args, bad)), bad)

@@ -22,8 +22,8 @@ from interloq.demo.real_replies import ASPECT
 from interloq.demo.step import TOKENIZERS, DemoStep, delta_bleu, quoted
 from interloq.rate.rate_file import rate_file
 from interloq.report.report_file import report_file
-from interloq.retrieve.extend_file import extend_file
-from interloq.retrieve.folder.index_files import index_files
+from interloq.retrieve.extend import extend_file
+from interloq.retrieve.index import index_files
 from interloq.score.explain_file import explain_file
 from interloq.score.score_file import score_file
 

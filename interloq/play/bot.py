@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -23,7 +23,6 @@ CRASHES = (
     24  # in a row, after which a batch is no longer searched for the dialogue that caused it: enough for 2^20 dialogues
 )
 EMPTY, TOO_LONG, UNWRITABLE = "empty", "too long", "characters replaced that cannot be written"
-NOTHING_TO_ANSWER = "nothing to answer"
 JOINED = "; "  # between the failures of one reply
 _UNWRITABLE = re.compile("[\0\ud800-\udfff]")  # NUL and lone surrogates, which JSON cannot represent
 
@@ -100,17 +99,6 @@ def crashed(error: BaseException) -> Reply:
 def generator(seed: int, turns: Sequence[Turn]) -> np.random.Generator:
     """Random generator for one reply, from the dialogue's seed and the number of turns."""
     return np.random.default_rng([seed % 2**64, len(turns)])
-
-
-def roles(turns: Sequence[Turn]) -> list[Literal["user", "assistant"]]:
-    """Role of the speaker of each turn, from the side of the bot that speaks next.
-
-    With two named speakers, the last one is the user. Without names, or with more, turns alternate from the last back.
-    """
-    speakers = [turn.speaker for turn in turns]
-    if len(set(speakers)) == 2 and all(speakers):
-        return ["user" if speaker == speakers[-1] else "assistant" for speaker in speakers]
-    return ["assistant" if (len(turns) - i) % 2 == 0 else "user" for i in range(len(turns))]
 
 
 class _Searching:

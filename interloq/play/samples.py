@@ -10,8 +10,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
+from interloq.data.files.overwriting import refuse_overwriting
+from interloq.data.records.jsonl import Rejected, header, read, write
 from interloq.data.records.layouts import ASSISTANTS
 from interloq.errors import InputError, RejectedWarning
 from interloq.records import Dialogue, Further, Rating, Sample
@@ -193,3 +196,24 @@ def _whole(dialogue: Dialogue, targets: Collection[str]) -> Iterator[Sample]:
 def _shared(dialogue: Dialogue) -> Further:
     """Further fields of a dialogue that its samples can have too."""
     return {name: item for name, item in dialogue.fields.items() if name not in Sample.__dataclass_fields__}
+
+
+def samples_file(
+    dialogues: str | Path,
+    output: str | Path,
+    *,
+    targets: Collection[str] = (),
+    system: str = "",
+    strict: bool = False,
+    on_reject: Callable[[Rejected], None] | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> Sampled:
+    """Write the systems' utterances as samples, with the partner set from the dialogues' header; see `samples`.
+
+    `-` is a pipe. Bad lines and `columns` are handled as in `interloq.read`.
+    """
+    refuse_overwriting([output], [dialogues])
+    tally, facts = Sampled(), {} if str(dialogues) == "-" else header(dialogues)
+    recorded = read(dialogues, kind="dialogues", strict=strict, on_reject=on_reject, columns=columns)
+    write(output, samples(recorded, targets=targets, system=system, tally=tally), kind="samples", **carried(facts))
+    return tally

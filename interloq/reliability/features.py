@@ -20,7 +20,7 @@ from interloq.learn.start import Start
 from interloq.models.cross_encoder import CrossEncoder
 from interloq.models.subwords import Subwords
 from interloq.models.vector_cache import VectorCache
-from interloq.reliability.sets import Pair
+from interloq.reliability.labelled_sets import Pair
 from interloq.scorers.relevance.model import RelevanceScorer
 
 Vectors = NDArray[np.float32]

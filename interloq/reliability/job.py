@@ -26,9 +26,9 @@ from interloq.models.subwords import Subwords
 from interloq.records import Sample
 from interloq.registry import create, spec
 from interloq.reliability.features import frozen_reader, pair_reader, read_features, write_features
+from interloq.reliability.labelled_sets import WORSE, Ints, LabelledSets, make_sets, set_pairs
 from interloq.reliability.labels import RatedQuery, group, reduction, score
 from interloq.reliability.network import ReliabilityNetwork, TunedReliabilityNetwork
-from interloq.reliability.sets import WORSE, Ints, LabelledSets, make_sets, set_pairs
 from interloq.reliability.settings import ReliabilitySettings, Sources
 from interloq.reliability.task import ReliabilityTask, dev_scores
 from interloq.retrieve.training_log import TrainingLog

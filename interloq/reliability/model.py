@@ -32,9 +32,9 @@ from interloq.models.subwords import Subwords
 from interloq.registry import create
 from interloq.reliability.features import encoded, frozen_reader, pair_reader
 from interloq.reliability.job import KIND, metric_id, warning
+from interloq.reliability.labelled_sets import Pair
 from interloq.reliability.labels import NONE, distinct_texts
 from interloq.reliability.network import ReliabilityNetwork, TunedReliabilityNetwork
-from interloq.reliability.sets import Pair
 from interloq.scorers.relevance.model import RelevanceScorer
 from interloq.signature import fingerprint
 

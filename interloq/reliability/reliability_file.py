@@ -28,12 +28,10 @@ from interloq.data.records.jsonl import (
 from interloq.data.records.sample_fingerprint import SampleFingerprint
 from interloq.errors import InputError
 from interloq.records import Sample, Score
-from interloq.reliability.augment import LIMIT, Augmented, CandidateTrial, Request
-from interloq.reliability.augment_record import AugmentRecord, augment_record
+from interloq.reliability.augment import LIMIT, Augmented, AugmentRecord, CandidateTrial, Request, augment_record
 from interloq.reliability.candidates import CandidateOptions
-from interloq.reliability.growth import Rise, needed, rises
 from interloq.reliability.model import Effects, Reliability, why_undefined
-from interloq.reliability.summary import metric_name, summary
+from interloq.reliability.weak_references import Rise, metric_name, needed, rises, summary
 from interloq.retrieve.extend import SearchTally
 from interloq.signature import LIBRARIES, Signature
 

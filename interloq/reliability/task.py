@@ -20,8 +20,8 @@ import torch
 from numpy.typing import NDArray
 
 from interloq.models.token_rows import TokenRows
+from interloq.reliability.labelled_sets import Ints, LabelledSets, Part, worse_sets
 from interloq.reliability.network import TunedReliabilityNetwork
-from interloq.reliability.sets import Ints, LabelledSets, Part, worse_sets
 from interloq.reliability.settings import ReliabilitySettings
 
 Take = Callable[[Ints], torch.Tensor | TokenRows]  # input of the network for some pairs, given by number

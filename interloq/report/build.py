@@ -18,7 +18,7 @@ from interloq.rank.human_preferences import PreferenceAgreement, PreferenceRanki
 from interloq.rank.ranking import Ranking
 from interloq.records import NO_SYSTEM, Dialogue, Key, Note, Sample, SampleKeys, Score, format_key
 from interloq.reliability.curve import AgreementCurve
-from interloq.reliability.summary import Predictions
+from interloq.reliability.weak_references import Predictions
 from interloq.report import text
 from interloq.report.elements import Mark, Name
 from interloq.report.filters import filters

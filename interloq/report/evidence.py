@@ -36,7 +36,7 @@ from interloq.rank.rank import rank
 from interloq.rank.ranking import Ranking
 from interloq.records import Dialogue, Key, Note, Preference, Sample, Score
 from interloq.reliability.curve_file import read_curves
-from interloq.reliability.summary import Predictions
+from interloq.reliability.weak_references import Predictions
 from interloq.report.build import Evidence, columns, identified
 from interloq.report.inputs import Inputs, ReportOptions
 from interloq.report.sections.curves import read_model

@@ -2,8 +2,9 @@
 """The two interfaces of retrieval: how texts are compared (a retriever) and where pairs are stored (a store).
 
 A retriever encodes texts as vectors (`dense`) or weighted words (`bm25`). It is a frozen dataclass, independent of
-storage. A store keeps pairs with their encoded texts, and finds the nearest. There are three: a folder (`embedded.py`),
-Qdrant and PostgreSQL; further ones only need the methods of `Store`. `Index` (index.py) combines the two.
+storage. A store keeps pairs with their encoded texts, and finds the nearest. There are three: a folder
+(`folder/folder_store.py`), Qdrant and PostgreSQL; further ones only need the methods of `Store`. `Index` (index.py)
+combines the two.
 """
 
 from __future__ import annotations

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replies of bots and chat servers."""
+"""Replies of bots and chat servers, and the roles of speakers in a request."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
+from interloq.records import Turn
+
+NOTHING_TO_ANSWER = "nothing to answer"  # failure of a reply to a dialogue without turns
 LONGEST = 300  # characters kept of an error
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 
@@ -34,3 +39,14 @@ def one_line(text: str, longest: int = LONGEST) -> str:
     if len(text) <= longest:
         return text
     return text[: longest - 1] + "…"
+
+
+def roles(turns: Sequence[Turn]) -> list[Literal["user", "assistant"]]:
+    """Role of the speaker of each turn, from the side of the bot that speaks next.
+
+    With two named speakers, the last one is the user. Without names, or with more, turns alternate from the last back.
+    """
+    speakers = [turn.speaker for turn in turns]
+    if len(set(speakers)) == 2 and all(speakers):
+        return ["user" if speaker == speakers[-1] else "assistant" for speaker in speakers]
+    return ["assistant" if (len(turns) - i) % 2 == 0 else "user" for i in range(len(turns))]

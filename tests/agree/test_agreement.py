@@ -13,7 +13,7 @@ from scipy import stats
 from interloq import InputError, Rating, Sample, Score
 from interloq.agree.agreement import meta_evaluate
 from interloq.agree.table import By
-from interloq.reliability.summary import metric_name
+from interloq.reliability.weak_references import metric_name
 from interloq.statistics.estimate import COEFFICIENTS
 from interloq.statistics.resampling import bootstrap_counts, percentile_interval
 from interloq.statistics.significance import williams

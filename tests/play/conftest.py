@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.made_chat_server import Server, serving
 from tests.made_lm import tiny_lm
 from tests.play.made_programs import PROGRAM
 from tests.play.made_writers import CHAT, STRICT, add_template, tiny_t5
+from tests.servers.conftest import server as server
 
 
 @pytest.fixture(scope="module")
@@ -30,11 +29,3 @@ def program(folder: Path) -> Path:
     path = folder / "bot.py"
     path.write_text(PROGRAM)
     return path
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.setattr("interloq.servers.chat_server.FIRST_PAUSE", 0.02)
-    with serving(Server()) as made:
-        yield made

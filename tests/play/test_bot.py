@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interloq import InputError, MissingDependencyError, create, spec
-from interloq.play.bot import CRASHES, guarded, roles
+from interloq.play.bot import CRASHES, guarded
 from interloq.records import Turn
 from interloq.registry import names
-from interloq.servers.replies import Reply
+from interloq.servers.replies import Reply, roles
 from tests.play.made_turns import dialogue
 
 SPECS = [

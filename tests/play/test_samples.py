@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from interloq import load, write
+from interloq.data.records.jsonl import header
 from interloq.errors import InputError, RejectedWarning
 from interloq.play.bot import Bot
 from interloq.play.openings import Opening
-from interloq.play.samples import Sampled, carried, samples, system_ratings, target_of, whole_dialogues
+from interloq.play.samples import Sampled, carried, samples, samples_file, system_ratings, target_of, whole_dialogues
 from interloq.play.schedule import all_play_all, bipartite, self_play
 from interloq.play.talk import talk
 from interloq.records import Dialogue, Rating, Turn
@@ -106,3 +110,23 @@ def test_ratings_belong_to_one_system() -> None:
         system_ratings(recorded, "two")
     with pytest.raises(InputError, match="rating of 'three'"):
         system_ratings(Dialogue("d", turns, {"a": "one"}, [Rating(1.0, system="three")]), "one")
+
+
+@pytest.fixture
+def talks(folder: Path) -> Path:
+    turns = [Turn("hi", "x"), Turn("hello", "y"), Turn("bye", "x")]
+    facts = {"partners": "abc", "scheme": "bipartite", "openings": "o", "exchanges": 1}
+    write("talks.jsonl", [Dialogue("d", turns, {"x": "mine", "y": "theirs"})], kind="dialogues", **facts)
+    return folder
+
+
+def test_what_systems_said_is_written_with_the_partner_set(talks: Path) -> None:
+    samples_file("talks.jsonl", "samples.jsonl", targets=["mine"])
+    assert {(sample.system, sample.response) for sample in load("samples.jsonl")} <= {("mine", "hi"), ("mine", "bye")}
+    assert header("samples.jsonl")["partners"] == "abc"
+
+
+def test_nobody_of_that_name_is_refused(talks: Path) -> None:
+    with pytest.raises(InputError, match="mime"):
+        samples_file("talks.jsonl", "samples.jsonl", targets=["mime"])
+    assert not (talks / "samples.jsonl").exists()

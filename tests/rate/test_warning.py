@@ -13,7 +13,7 @@ from interloq.cli.main import main
 from interloq.rate.settings import TRAINABLE
 from interloq.rate.warning import WEAK, folder_warning, warning, warnings_of
 from interloq.records import Pair
-from interloq.retrieve.folder.index_files import index_files
+from interloq.retrieve.index import index_files
 from tests.made_rater import small_rater
 
 GRU = "gru(model='rater')"

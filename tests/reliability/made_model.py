@@ -9,8 +9,8 @@ from typing import Any
 from interloq import create
 from interloq.learn.job import train
 from interloq.reliability.job import ReliabilityJob
+from interloq.reliability.labelled_sets import LabelledSets, make_sets
 from interloq.reliability.labels import group, score
-from interloq.reliability.sets import LabelledSets, make_sets
 from interloq.reliability.settings import TRAINING, ReliabilitySettings
 from tests.made_network import SPECIAL, random_network, save, sizes, word_pieces
 from tests.reliability.made_queries import FILLERS, TOPICS, rated_samples

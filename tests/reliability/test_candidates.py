@@ -1,14 +1,19 @@
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
 
 from interloq import InputError, Sample, write
 from interloq.records import Pair
-from interloq.reliability.candidates import CandidateOptions
+from interloq.reliability import candidates as module
+from interloq.reliability.candidates import CandidateOptions, JaccardSearch
 from interloq.retrieve.extend import SearchTally
-from interloq.retrieve.folder.index_files import index_files
+from interloq.retrieve.index import index_files
+from interloq.retrieve.leaks import jaccard as similarity
+from interloq.retrieve.leaks import words
+from interloq.retrieve.retriever import Query
 
 PAIRS = [Pair(f"p{i}", f"do you like tea or milk {i}", f"reply {i}") for i in range(30)]
 GIVEN = [Sample("s", ["do you like milk"], "yes", ["gold"])]
@@ -51,3 +56,28 @@ def test_an_index_or_a_log_but_not_both() -> None:
     for wrong in ({}, {"index": "i", "log": ["l"]}):
         with pytest.raises(InputError, match="candidates come from an index or a log"):
             CandidateOptions(**wrong)  # type: ignore[arg-type]
+
+
+WORDS = ["we", "saw", "a", "dog", "film", "again", "very", "good", "bad", "day", "雨", "が"]
+
+
+def log(n: int) -> list[Pair]:
+    rng = random.Random(n)
+    return [Pair(f"p{i}", " ".join(rng.choices(WORDS, k=rng.randint(0, 6))), f"reply {i}") for i in range(n)]
+
+
+@pytest.mark.parametrize("numbers", [1, 2**24])
+def test_equals_a_comparison_of_every_pair(numbers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "NUMBERS", numbers)
+    pairs = log(300)
+    queries = [Query(pair.utterance) for pair in log(20)] + [Query("unknown words only"), Query("")]
+    for query, hits in zip(queries, JaccardSearch(pairs).search(queries, 25), strict=True):
+        scored = [(similarity(words(query.utterance), words(pair.utterance)), i) for i, pair in enumerate(pairs)]
+        best = sorted((row for row in scored if row[0] > 0), key=lambda row: (-row[0], row[1]))[:25]
+        assert [hit.pair.id for hit in hits] == [f"p{i}" for _, i in best]
+        assert [hit.score for hit in hits] == pytest.approx([score for score, _ in best])
+
+
+def test_more_than_the_log_and_an_empty_log() -> None:
+    assert len(JaccardSearch([Pair("p", "a dog", "yes")]).search([Query("dog")], 50)[0]) == 1
+    assert JaccardSearch([]).search([Query("dog")], 5) == [[]]

@@ -12,8 +12,8 @@ from interloq import InputError, create
 from interloq.learn.job import train
 from interloq.learn.settings import Training
 from interloq.reliability.job import USELESS, from_log, metric_id, summary
+from interloq.reliability.labelled_sets import make_sets
 from interloq.reliability.labels import score
-from interloq.reliability.sets import make_sets
 from interloq.reliability.settings import Sources
 from interloq.retrieve.training_log import TrainingLog
 from tests.made_bert import tiny_bert

@@ -2,9 +2,73 @@
 
 from __future__ import annotations
 
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
 import torch
 
-from interloq.reliability.network import ReliabilityNetwork
+from interloq.reliability.network import GraphAttention, ReliabilityNetwork
+
+GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "gatconv.json").read_text())
+
+
+def attention(case: dict[str, Any]) -> GraphAttention:
+    """A layer with the weights of a case."""
+    made = GraphAttention(len(case["x"][0]), len(case["bias"]))
+    made.weight.data = torch.tensor(case["weight"]).T
+    for name in ("source", "target", "bias"):
+        getattr(made, name).data = torch.tensor(case[name])
+    return made
+
+
+@pytest.mark.parametrize("case", GOLDEN["cases"], ids=lambda case: f"{len(case['x'])} nodes")
+def test_it_equals_gatconv_of_pytorch_geometric(case: dict[str, Any]) -> None:
+    found = attention(case)(torch.tensor(case["x"]), torch.arange(len(case["x"]))[None])
+    torch.testing.assert_close(found[0], torch.tensor(case["y"]), atol=1e-5, rtol=0)
+
+
+@torch.no_grad()  # type: ignore[untyped-decorator]
+def test_it_equals_the_formula_edge_by_edge() -> None:
+    torch.manual_seed(1)
+    layer, x = GraphAttention(5, 3), torch.randn(4, 5)
+    h = x @ layer.weight
+    found = layer(x, torch.arange(4)[None])[0]
+    for i in range(4):
+        scores = [float(layer.target @ h[i] + layer.source @ h[j]) for j in range(4)]
+        powers = [math.exp(e if e > 0 else 0.2 * e) for e in scores]
+        mixed = sum(power / sum(powers) * h[j] for j, power in enumerate(powers)) + layer.bias
+        torch.testing.assert_close(found[i], mixed, atol=1e-5, rtol=0)
+
+
+def test_graphs_share_nodes_and_padding_has_no_effect() -> None:
+    torch.manual_seed(0)
+    layer, x = GraphAttention(5, 3), torch.randn(6, 5)
+    graphs = torch.tensor([[0, 3, 5, -1, -1], [2, -1, -1, -1, -1], [1, 2, 3, 4, 5]])
+    found = layer(x, graphs)
+    for i, graph in enumerate(graphs):
+        own = graph[graph >= 0]
+        alone = layer(x[own], torch.arange(len(own))[None])
+        torch.testing.assert_close(found[i, : len(own)], alone[0], atol=1e-6, rtol=0)
+        for repeated in found[i, len(own) :]:
+            assert (repeated == found[i, : len(own)]).all(dim=1).any()
+
+
+def test_gradients_are_finite_with_padding() -> None:
+    layer, x = GraphAttention(5, 3), torch.randn(3, 5, requires_grad=True)
+    layer(x, torch.tensor([[0, -1], [1, 2]])).sum().backward()
+    assert all(torch.isfinite(part.grad).all() for part in (x, *layer.parameters()))
+
+
+def test_residual_adds_the_state_of_the_node_itself() -> None:
+    torch.manual_seed(2)
+    layer, x = GraphAttention(5, 3), torch.randn(4, 5)
+    graphs = torch.tensor([[2, 0, 3, -1]])
+    mixed = layer(x, graphs)
+    layer.residual = True
+    torch.testing.assert_close(layer(x, graphs)[0, :3], mixed[0, :3] + x[[2, 0, 3]] @ layer.weight)
 
 
 def network(members: int = 2) -> tuple[ReliabilityNetwork, torch.Tensor]:

@@ -13,7 +13,7 @@ from interloq.records import Pair
 from interloq.reliability.candidates import CandidateOptions
 from interloq.reliability.model import Reliability
 from interloq.reliability.reliability_file import augment_file, check_minimum, predict_file, weak_references
-from interloq.reliability.summary import metric_name
+from interloq.reliability.weak_references import metric_name
 from tests.reliability.made_model import small_model
 from tests.reliability.made_predictor import MadePredictor, use
 
@@ -165,7 +165,7 @@ def test_a_failure_leaves_no_files(made: MadePredictor, monkeypatch: pytest.Monk
 
 
 def test_an_interrupted_run_resumes(made: MadePredictor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("interloq.reliability.augment_record.BLOCK", 2)
+    monkeypatch.setattr("interloq.reliability.augment.BLOCK", 2)
     options: dict[str, Any] = {"model": "model", "source": LOG, "trials": "trials.jsonl"}
     whole = augment_file(saved(samples()), "out.jsonl", **options)
     expected = [Path(name).read_bytes() for name in ("out.jsonl", "trials.jsonl")]

@@ -11,8 +11,8 @@ import torch
 
 from interloq.learn.fit import fit
 from interloq.learn.settings import Training
+from interloq.reliability.labelled_sets import LabelledSets
 from interloq.reliability.network import ReliabilityNetwork, TunedReliabilityNetwork
-from interloq.reliability.sets import LabelledSets
 from interloq.reliability.settings import ReliabilitySettings
 from interloq.reliability.task import ReliabilityTask, dev_scores
 from tests.reliability.made_model import SMALL, small_sets

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from interloq import Rating, Sample, Score, write
-from interloq.reliability.summary import metric_name
+from interloq.reliability.weak_references import metric_name
 from interloq.report.report_file import report_file
 from interloq.score.score_file import score_file
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from interloq import InputError
-from interloq.retrieve.folder.folder_manifest import MANIFEST
+from interloq.retrieve.folder.folder_files import MANIFEST
 from interloq.retrieve.index import create_index, open_index
 from tests.limits import no_larger_than
 from tests.retrieve.made_index import KINDS, pairs, use

@@ -20,7 +20,7 @@ from interloq.metrics.trained.relevance import Relevance
 from interloq.rate.rate_file import rate_file
 from interloq.records import Pair
 from interloq.registry import full_spec
-from interloq.retrieve.folder.index_files import index_files
+from interloq.retrieve.index import index_files
 from interloq.score.by import By
 from tests.made_relevance import small_scorer, talks
 from tests.score.test_by_calibration import Shared

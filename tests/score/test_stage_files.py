@@ -12,11 +12,11 @@ from interloq.cli.main import main
 from interloq.data.corpus.dialogues import pairs_file
 from interloq.data.records.convert_file import convert_file
 from interloq.data.records.jsonl import header
-from interloq.play.samples_file import samples_file
+from interloq.play.samples import samples_file
 from interloq.rate.rate_file import rate_file
 from interloq.report.report_file import report_file
-from interloq.retrieve.extend_file import extend_file
-from interloq.retrieve.folder.index_files import index_files
+from interloq.retrieve.extend import extend_file
+from interloq.retrieve.index import index_files
 from interloq.score.score_file import score_file
 
 RATER = "human(ratings='ratings.jsonl')"

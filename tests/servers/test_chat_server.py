@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from interloq import InputError
-from interloq.play.bots.endpoint import Endpoint
+from interloq.servers.endpoint import Endpoint
 
 pytest.importorskip("httpx")
 

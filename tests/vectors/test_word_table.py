@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from interloq import create
 from interloq.errors import InputError
-from interloq.vectors.word_table import WordTable
+from interloq.vectors.word_table import WordNumbering, WordTable
 from interloq.vectors.word_vectors import WordVectors
 
 
@@ -56,3 +58,14 @@ def test_opening_400_000_words_takes_no_time(tmp_path: Path) -> None:
         assert WordVectors.load(tmp_path / "v").words.find("w399999") == 399_999
         times.append(time.perf_counter() - start)
     assert min(times) < 0.25
+
+
+@given(st.lists(st.text(alphabet="ab-.,'\n 1", max_size=20), max_size=8), st.sampled_from(["13a", "space", "char"]))
+@settings(deadline=None)
+def test_numbered_tokens_are_the_tokenizers(texts: list[str], name: str) -> None:
+    tokenizer = create(name, kind="tokenizer")
+    numbers: dict[str, int] = {}
+    numbered = WordNumbering(tokenizer, lambda token: numbers.setdefault(token, len(numbers))).texts(texts)
+    names = list(numbers)
+    found = [[names[t] for t in numbered.tokens[a:b]] for a, b in pairwise(numbered.ends)]
+    assert found == [[token for token in tokenizer.tokens(text) if token] for text in texts]

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from interloq import Sample, evaluate
+from interloq import Sample, create, evaluate
 from interloq.errors import InputError
 from interloq.vectors import word_vectors as module
 from interloq.vectors.word_vectors import Coverage, WordVectors
@@ -169,3 +169,28 @@ def test_a_damaged_vector_is_named(tmp_path: Path) -> None:
         vectors.sentences(["a b"])
     with pytest.raises(InputError, match="the vector of 'b' is not finite"):
         evaluate(f"embedding_average(vectors='{tmp_path}')", [Sample("1", ["hi"], "b", ["a"])])
+
+
+def test_another_tokenizer_is_refused(some: WordVectors, tmp_path: Path) -> None:
+    with pytest.raises(
+        InputError, match=r"were made with tokenizer whitespace\(lowercase=False\), got 13a\(.*use whitespace, "
+    ):
+        some.sentences(["the"], "13a")
+    np.testing.assert_array_equal(some.sentences(["the"], create("whitespace")), some.sentences(["the"]))
+    without = WordVectors.of(WORDS, some.matrix)
+    with pytest.raises(InputError, match="these vectors have no recorded tokenizer; give tokenizer"):
+        without.sentences(["the"])
+    np.testing.assert_array_equal(without.sentences(["the"], "whitespace"), some.sentences(["the"]))
+
+
+def test_a_new_release_of_the_tokenizers_library_is_not_another_tokenizer(some: WordVectors, tmp_path: Path) -> None:
+    WordVectors.of(WORDS, some.matrix, tokenizer="13a").save(tmp_path / "v")
+    facts = json.loads((tmp_path / "v" / "vectors.json").read_text())
+    assert "-sacrebleu-" in facts["tokenizer"]["signature"]
+    facts["tokenizer"]["signature"] = "13a(lowercase=False)-sacrebleu-9.9"
+    (tmp_path / "v" / "vectors.json").write_text(json.dumps(facts))
+    assert np.isfinite(WordVectors.load(tmp_path / "v").sentences(["the cat"])).all()
+    facts["tokenizer"]["signature"] = "13a(lowercase=True)-sacrebleu-9.9"
+    (tmp_path / "v" / "vectors.json").write_text(json.dumps(facts))
+    with pytest.raises(InputError, match="has changed"):
+        WordVectors.load(tmp_path / "v").sentences(["the cat"])

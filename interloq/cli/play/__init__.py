@@ -250,7 +250,7 @@ def _partners(args: argparse.Namespace) -> int:
 
 
 def _samples(args: argparse.Namespace) -> int:
-    from interloq.play.samples_file import samples_file
+    from interloq.play.samples import samples_file
 
     bad = BadLineReporter()
     tally = samples_file(

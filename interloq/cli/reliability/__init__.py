@@ -151,7 +151,7 @@ def _predict(args: argparse.Namespace) -> int:
 
 def print_predicted(scores: Sequence[Score], facts: dict[str, Any]) -> None:
     """Print the weakest samples, and what the weak ones need."""
-    from interloq.reliability.summary import predicted_metric, weak_note
+    from interloq.reliability.weak_references import predicted_metric, weak_note
 
     known = sorted((s for s in scores if s.value is not None), key=lambda s: (s.value, repr(s.details), s.key))
     sets = [list(some) for _, some in groupby(known, key=lambda s: (s.value, s.details))]

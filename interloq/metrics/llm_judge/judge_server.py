@@ -12,11 +12,10 @@ from functools import partial
 from typing import Any
 
 from interloq.errors import InputError
-from interloq.play.bots.endpoint import Endpoint
-from interloq.servers.call_log import Call
 from interloq.servers.chat_cache import answer_key, cache_answers, cached_answers
 from interloq.servers.chat_server import NO_TEXT, ChatAnswer, RequestFailed, read_answer
-from interloq.servers.spending import Price, Spending, cost_of, current
+from interloq.servers.endpoint import Endpoint
+from interloq.servers.spending import Call, Price, Spending, cost_of, current
 
 Body = dict[str, Any]
 Refusal = Callable[[ChatAnswer], str]  # why an answer cannot be used; "" if it can

@@ -36,10 +36,10 @@ from interloq.metrics.llm_judge.judged_dialogue import judged_text, transcript, 
 from interloq.metrics.llm_judge.rubrics import LANGUAGES, Excerpt, Rubric, Unit, dialogue_json, read_rubric
 from interloq.metrics.metric import Array, mean_value
 from interloq.models.loaded import loaded
-from interloq.play.bots.endpoint import DEFAULT_KEY, Endpoint
 from interloq.play.samples import JUDGED
 from interloq.records import Sample
 from interloq.registry import Component
+from interloq.servers.endpoint import DEFAULT_KEY, Endpoint
 from interloq.servers.spending import Price
 from interloq.signature import NETWORK, fingerprint
 from interloq.trust import names_download

@@ -30,7 +30,7 @@ from interloq.metrics.metric import (
 )
 from interloq.records import Sample
 from interloq.registry import Component
-from interloq.vectors.word_numbering import WordNumbering
+from interloq.vectors.word_table import WordNumbering
 from interloq.vectors.word_vectors import WordVectors, distinct, open_vectors
 
 Unknown = Literal["skip", "mean"]

@@ -6,10 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from interloq.play.bot import NOTHING_TO_ANSWER
 from interloq.records import Turn
 from interloq.registry import Component
-from interloq.servers.replies import Reply
+from interloq.servers.replies import NOTHING_TO_ANSWER, Reply
 from interloq.signature import Signature, signature
 
 

@@ -18,10 +18,10 @@ from typing import Annotated
 
 from interloq.data.records import jsonl
 from interloq.errors import InputError, nearest
-from interloq.play.bot import generator, roles
+from interloq.play.bot import generator
 from interloq.records import Dialogue, Turn
 from interloq.registry import Component
-from interloq.servers.replies import Reply
+from interloq.servers.replies import Reply, roles
 from interloq.signature import Signature, file_fingerprint, signature
 
 ENDED, UNKNOWN = "transcript ended", "no transcript has this opening"

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Annotated
 
 from interloq.errors import InputError
-from interloq.play.bot import NOTHING_TO_ANSWER, generator
+from interloq.play.bot import generator
 from interloq.records import Turn
 from interloq.registry import Component, full_spec
 from interloq.retrieve.index import Index, open_index
 from interloq.retrieve.retriever import Hit, Query
 from interloq.retrieve.store_address import key_variable, names_server
-from interloq.servers.replies import Reply
+from interloq.servers.replies import NOTHING_TO_ANSWER, Reply
 from interloq.signature import Signature, fingerprint, signature
 
 SPARE = 50  # replies retrieved in addition to k, because some were said already and some are equal

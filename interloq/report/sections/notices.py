@@ -10,7 +10,7 @@ from interloq.agree.by_user import split_note
 from interloq.agree.table import UserSplit
 from interloq.errors import count
 from interloq.records import ILLUSTRATIVE, NO_SYSTEM, Key, Note, Sample, Score
-from interloq.reliability.summary import Predictions
+from interloq.reliability.weak_references import Predictions
 from interloq.report.elements import Name
 from interloq.report.page import Notice
 from interloq.report.sections.scores import SystemScore

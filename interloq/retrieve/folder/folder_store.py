@@ -33,13 +33,14 @@ from interloq.data.files.write_errors import writing
 from interloq.errors import InputError
 from interloq.records import Pair
 from interloq.registry import create, spec
-from interloq.retrieve.folder.folder_log import FolderLog, write_log
-from interloq.retrieve.folder.folder_manifest import (
+from interloq.retrieve.folder.folder_files import (
     MANIFEST,
     REBUILD,
+    FolderLog,
     FolderManifest,
     damaged,
     read_manifest,
+    write_log,
     write_manifest,
 )
 from interloq.retrieve.recall import as_probes, choose_effort, share_of_scores

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from interloq.data.files.arrays import mapped
 from interloq.data.files.durable import atomic_file
 from interloq.models.numba_threads import start_threads
-from interloq.retrieve.folder.folder_manifest import REBUILD, damaged
+from interloq.retrieve.folder.folder_files import REBUILD, damaged
 from interloq.retrieve.retriever import NOTHING, Floats, Ids, Words
 from interloq.signature import fingerprint
 

@@ -40,7 +40,7 @@ from interloq.retrieve.servers.postgres_sql import (
     as_table,
     as_text,
 )
-from interloq.retrieve.servers.server_options import (
+from interloq.retrieve.servers.server_store import (
     N_PROBES,
     NEIGHBOURS,
     ServerManifest,

@@ -35,10 +35,10 @@ from interloq.retrieve.servers.qdrant_collection import (
     ClientOptions,
     Collection,
     CollectionOptions,
+    PointRanking,
 )
 from interloq.retrieve.servers.qdrant_nodes import Nodes, QdrantAddress
-from interloq.retrieve.servers.qdrant_points import PointRanking
-from interloq.retrieve.servers.server_options import (
+from interloq.retrieve.servers.server_store import (
     N_PROBES,
     NEIGHBOURS,
     ServerManifest,

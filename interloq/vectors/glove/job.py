@@ -37,8 +37,7 @@ from interloq.signature import fingerprint
 from interloq.signature import signature as signed
 from interloq.vectors.glove import cooccur, shuffle
 from interloq.vectors.glove.numbered_corpus import Corpus, write_corpus
-from interloq.vectors.glove.parameters import GloveParameters
-from interloq.vectors.glove.settings import Glove
+from interloq.vectors.glove.settings import Glove, GloveParameters
 from interloq.vectors.word_vectors import WordVectors
 
 Floats = NDArray[np.float32]

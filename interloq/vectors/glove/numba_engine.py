@@ -11,8 +11,7 @@ from numba import prange
 from numpy.typing import NDArray
 
 from interloq.models.numba_threads import start_threads
-from interloq.vectors.glove.parameters import GloveParameters
-from interloq.vectors.glove.settings import Glove
+from interloq.vectors.glove.settings import Glove, GloveParameters
 from interloq.vectors.glove.shuffle import BLOCKS, Chunk
 
 Floats = NDArray[np.float32]

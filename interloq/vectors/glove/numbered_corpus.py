@@ -22,7 +22,7 @@ from interloq.data.text.texts import UnseenTexts
 from interloq.data.text.token_texts import Texts
 from interloq.data.text.tokenize import Tokenizer
 from interloq.errors import InputError
-from interloq.vectors.word_numbering import WordNumbering
+from interloq.vectors.word_table import WordNumbering
 
 VOCABULARY = 2**30  # bytes of the list of words
 BATCH = 10_000  # texts tokenised at a time

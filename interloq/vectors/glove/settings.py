@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The settings of GloVe, in their own module so that reading the defaults needs neither numba nor torch."""
+"""The settings and parameters of GloVe, in their own module so that the defaults need neither numba nor torch."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,3 +54,39 @@ class Glove(Component):
         """Learning rate of vectors and of biases, and the clip."""
         bias_rate = self.learning_rate if self.bias_rate is None else self.bias_rate
         return np.float32(self.learning_rate), np.float32(bias_rate), np.float32(self.clip)
+
+
+@dataclass(frozen=True, slots=True)
+class GloveParameters:
+    """Words at [0] and contexts at [1]; squared gradients are stored without their initial 1."""
+
+    vectors: Floats
+    squares: Floats
+    biases: Floats
+    bias_squares: Floats
+
+    @classmethod
+    def start(cls, words: int, dimensions: int, *, seed: int) -> GloveParameters:
+        """Random initial parameters."""
+        rng = np.random.default_rng([seed, 0])
+        vectors = rng.random((2, words, dimensions), dtype=np.float32)
+        biases = rng.random((2, words), dtype=np.float32)
+        for array in (vectors, biases):
+            array -= np.float32(0.5)
+            array /= np.float32(dimensions + 1)
+        return cls(vectors, np.zeros_like(vectors), biases, np.zeros_like(biases))
+
+    @classmethod
+    def load(cls, folder: Path) -> GloveParameters:
+        """Load the parameters of a folder."""
+        return cls(*(np.load(folder / f"{name}.npy", allow_pickle=False) for name in cls.__slots__))
+
+    def save(self, folder: Path) -> None:
+        """Write the parameters to a folder."""
+        folder.mkdir(exist_ok=True)
+        for name, array in zip(self.__slots__, self.arrays(), strict=True):
+            np.save(folder / f"{name}.npy", array, allow_pickle=False)
+
+    def arrays(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """Vectors and biases, with their summed squared gradients."""
+        return self.vectors, self.squares, self.biases, self.bias_squares

@@ -17,8 +17,8 @@ from sqlalchemy import Connection, delete, insert, select
 
 from interloq.errors import InputError
 from interloq.records import Reference
+from interloq.reliability.annotate import Action, DecisionStep, Progress, apply, start
 from interloq.reliability.augment import Request
-from interloq.reliability.decisions import Action, DecisionStep, Progress, apply, start
 from interloq.web.database import storable
 from interloq.web.references.references_task import KIND, ReferencesOptions, references_options, stored_request
 from interloq.web.schema import assignment, draft, item, step

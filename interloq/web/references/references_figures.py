@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from interloq.errors import count
-from interloq.reliability.decisions import DecisionStep
+from interloq.reliability.annotate import DecisionStep
 from interloq.web.admin.sections import headline, number, section
 from interloq.web.schema import assignment, step
 from interloq.web.studies.tasks import Stored

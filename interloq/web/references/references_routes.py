@@ -15,8 +15,7 @@ from pydantic import Field
 from starlette.exceptions import HTTPException
 
 from interloq.errors import InterloqError
-from interloq.reliability.annotate import Offer, ReliabilityEstimate
-from interloq.reliability.decisions import Action
+from interloq.reliability.annotate import Action, Offer, ReliabilityEstimate
 from interloq.web.access.people import Visitor
 from interloq.web.access.visitors import MOST_PLACES, Annotator, Place, at_work, database
 from interloq.web.database import storable

@@ -17,10 +17,9 @@ from interloq.data.records.jsonl import Rejected, to_json
 from interloq.data.records.parsers import PARSERS
 from interloq.errors import InputError, nearest, short_repr
 from interloq.records import Reference, Sample
-from interloq.reliability.annotate import ATTEMPTS
+from interloq.reliability.annotate import ATTEMPTS, start
 from interloq.reliability.augment import LIMIT, Request
 from interloq.reliability.candidates import CANDIDATES, CandidateOptions, made_request
-from interloq.reliability.decisions import start
 from interloq.retrieve.store_address import key_variable, names_server
 from interloq.signature import fingerprint
 from interloq.trust import Trust, check_trust, names_download

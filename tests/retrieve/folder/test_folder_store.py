@@ -19,7 +19,7 @@ from interloq.data.files.durable import locked
 from interloq.records import Pair
 from interloq.retrieve.folder import folder_store as embedded
 from interloq.retrieve.folder import vector_lists as lists
-from interloq.retrieve.folder.folder_manifest import MANIFEST
+from interloq.retrieve.folder.folder_files import MANIFEST
 from interloq.retrieve.folder.folder_store import Embedded
 from interloq.retrieve.index import Index, create_index, open_index
 from interloq.retrieve.retriever import Query

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from interloq.errors import MissingDependencyError
 from interloq.vectors.glove import shuffle
 from interloq.vectors.glove.job import train
-from interloq.vectors.glove.parameters import GloveParameters
-from interloq.vectors.glove.settings import Glove
+from interloq.vectors.glove.settings import Glove, GloveParameters
 from interloq.vectors.glove.shuffle import BLOCKS, Chunks
 from tests.vectors.glove.made_glove import SMALL, changed, cosines, curve_of, topical_texts, trained_on
 

@@ -10,8 +10,8 @@ import pytest
 
 from interloq import InputError, Sample
 from interloq.metrics.context_reply import NO_CONTEXT
+from interloq.reliability.labelled_sets import LabelledSets, make_sets, set_pairs, worse_sets
 from interloq.reliability.labels import NONE, group, labels, labels_without, score
-from interloq.reliability.sets import LabelledSets, make_sets, set_pairs, worse_sets
 from interloq.reliability.settings import ReliabilitySettings
 from tests.reliability.made_model import SMALL, small_sets
 from tests.reliability.made_queries import rated_samples

@@ -22,11 +22,10 @@ from typing import Annotated, Any, ClassVar, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
 from interloq.errors import InputError, MissingDependencyError
-from interloq.play.bot import NOTHING_TO_ANSWER, roles
 from interloq.records import Turn
 from interloq.registry import Component
 from interloq.servers.chat_parameters import ChatParameters, parameters_of
-from interloq.servers.replies import Reply
+from interloq.servers.replies import NOTHING_TO_ANSWER, Reply, roles
 from interloq.signature import Signature, signature
 
 HERE = ("localhost", "127.0.0.1", "::1")

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 import pytest
 
 from interloq import InputError, create
-from interloq.retrieve.servers.server_options import (
+from interloq.retrieve.servers.server_store import (
     ServerManifest,
     check_source,
     new_manifest,
