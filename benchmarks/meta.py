@@ -24,7 +24,7 @@ import scipy
 from scipy import stats
 
 from interloq.metrics.metric import Array
-from interloq.statistics.correlate import resampled
+from interloq.statistics.correlation import resampled
 from interloq.statistics.estimate import COEFFICIENTS
 from interloq.statistics.resampling import bootstrap_counts
 

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interloq import Sample
-from interloq.statistics.correlate import resampled
-from interloq.statistics.correlation import pearson_rows
+from interloq.statistics.correlation import pearson_rows, resampled
 from interloq.statistics.resampling import cluster_counts, percentile_interval
 from interloq.terminal.console import print_line, print_table
 

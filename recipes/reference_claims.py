@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from rated_sets import Floats, RatedSet
 
-from interloq.statistics.correlate import complete, resampled, values
+from interloq.statistics.correlation import complete, resampled, values
 from interloq.statistics.resampling import percentile_interval
 
 MEAN = "mean"  # of all sets

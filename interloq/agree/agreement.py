@@ -33,8 +33,8 @@ from interloq.reliability.weak_references import Predictions
 from interloq.score.checks import Checks
 from interloq.score.selection import SampleSelection
 from interloq.signature import Signature, fingerprint
-from interloq.statistics import correlate
-from interloq.statistics.coefficients import Coefficients, Correlation, chosen, signature_part
+from interloq.statistics import correlation
+from interloq.statistics.correlation import Coefficients, Correlation, check_coefficients, signature_part
 from interloq.statistics.estimate import COEFFICIENTS, Estimate
 from interloq.statistics.resampling import percentile_interval
 from interloq.statistics.rounding import RELATIVE
@@ -63,7 +63,7 @@ def meta_evaluate(
 
     By default there are 1,000 permutations per test, or 100 per pair of metrics if that is more. `system_score` is a
     system's score with `by="system"`: the metric's value over its samples, as `interloq score` prints it, or their mean
-    score. `coefficients` are names, functions, or a mapping such as `{"mine": corr}`; see coefficients.py.
+    score. `coefficients` are names, functions, or a mapping such as `{"mine": corr}`; see statistics/correlation.py.
     If people in the dialogues rated the samples, correlations are split into parts between and within users.
     `lower_is_better` is the direction of metrics that do not define one themselves; a metric of unknown direction is
     not compared with others.
@@ -74,7 +74,7 @@ def meta_evaluate(
     selection, checks, predictions = selection or SampleSelection(), Checks(), Predictions()
     samples = _in_order(checks.watch(selection.samples(samples)), by)
     judgments = collect(samples, aspect=aspect, role=role, normalise=normalise)
-    points = level(by, judgments, chosen(coefficients))
+    points = level(by, judgments, check_coefficients(coefficients))
     plain, stray = score_columns(predictions.without(scores), judgments, selection)
     columns, means = _of_systems(plain, samples, system_score) if by == "system" else (dict(plain), {})
     rows = _rows(columns, means if by == "system" else None, judgments, points, n_bootstrap, seed)
@@ -249,7 +249,7 @@ def _williams(first: Column, second: Column, people: Array, points: Level) -> di
     if found is None or len(found[2]) < FEWEST or in_dialogues:
         return tests
     r12, r13, r23 = (
-        correlate.values(found[i], found[j], chosen=points.coefficients) for i, j in ((0, 2), (1, 2), (0, 1))
+        correlation.values(found[i], found[j], chosen=points.coefficients) for i, j in ((0, 2), (1, 2), (0, 1))
     )
     for name, one in points.coefficients.items():
         if one in ("pearson", "spearman"):

@@ -17,10 +17,8 @@ from interloq.agree.judgments import Judgments
 from interloq.agree.set_scores import Column, scores_of
 from interloq.errors import InputError
 from interloq.metrics.metric import Array
-from interloq.statistics import correlate, significance
-from interloq.statistics.coefficients import BUILT_IN, Coefficients, Correlation
-from interloq.statistics.correlate import complete
-from interloq.statistics.correlation import constant
+from interloq.statistics import correlation, significance
+from interloq.statistics.correlation import BUILT_IN, Coefficients, Correlation, complete, constant
 from interloq.statistics.estimate import Estimate
 from interloq.statistics.resampling import bootstrap_counts
 
@@ -90,7 +88,7 @@ class Contexts:
         scores = scores_of(x)
         groups = self._groups(scores, y)
         return {
-            name: np.concatenate([np.zeros(0), *(correlate.by_rows(one, scores[rows], y[rows]) for rows in groups)])
+            name: np.concatenate([np.zeros(0), *(correlation.by_rows(one, scores[rows], y[rows]) for rows in groups)])
             for name, one in self.coefficients.items()
         }
 
@@ -139,7 +137,7 @@ def _differences(one: str | Correlation, first: Array, second: Array, y: Array, 
     a, b = scale(first), scale(second)
     target = np.broadcast_to(scale(y), swapped.shape).reshape(-1, y.shape[1])
     mixed = (a + swapped * (b - a), b + swapped * (a - b))
-    found = [correlate.by_rows(coefficient, m.reshape(target.shape), target) for m in mixed]
+    found = [correlation.by_rows(coefficient, m.reshape(target.shape), target) for m in mixed]
     return (found[0] - found[1]).reshape(swapped.shape[:2])
 
 

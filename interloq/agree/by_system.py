@@ -20,9 +20,8 @@ from interloq.agree.set_scores import Column, SetColumn, scores_of
 from interloq.agree.system_agreement import without_p_of_few
 from interloq.errors import InputError
 from interloq.metrics.metric import Array
-from interloq.statistics import correlate, significance
-from interloq.statistics.coefficients import BUILT_IN, Coefficients
-from interloq.statistics.correlate import complete
+from interloq.statistics import correlation, significance
+from interloq.statistics.correlation import BUILT_IN, Coefficients, complete
 from interloq.statistics.estimate import Estimate
 from interloq.statistics.resampling import bootstrap_counts
 from interloq.statistics.rounding import round_mean
@@ -50,10 +49,10 @@ class Systems:
         return len(np.unique(self._rows(*columns)[1]))
 
     def values(self, x: Column, y: Array) -> dict[str, float]:
-        return correlate.values(*self.points(x, y), chosen=self.coefficients)
+        return correlation.values(*self.points(x, y), chosen=self.coefficients)
 
     def estimates(self, x: Column, y: Array) -> dict[str, Estimate]:
-        found = without_p_of_few(correlate.coefficients(*self.points(x, y), chosen=self.coefficients))
+        found = without_p_of_few(correlation.coefficients(*self.points(x, y), chosen=self.coefficients))
         if isinstance(x, SetColumn) and not x.resamples:
             found = {name: replace(e, note=e.note or NO_INTERVAL) for name, e in found.items()}
         return found
@@ -63,7 +62,7 @@ class Systems:
             return {name: np.zeros(0) for name in self.coefficients}
         rows, names = self._rows(x, y)
         drawn = [self._drawn(column, rows, names, n_bootstrap, seed) for column in (x, y)]
-        return {name: correlate.by_rows(one, *drawn) for name, one in self.coefficients.items()}
+        return {name: correlation.by_rows(one, *drawn) for name, one in self.coefficients.items()}
 
     def _drawn(self, column: Column, rows: NDArray[np.intp], names: Index, n_bootstrap: int, seed: int) -> Array:
         """One row of system scores per resample; the resamples are the same for every column."""
@@ -90,7 +89,7 @@ class Systems:
             mixed = _system_means(names, a + swapped * (b - a)), _system_means(names, b + swapped * (a - b))
             target = np.broadcast_to(people, mixed[0].shape)
             for name, one in self.coefficients.items():
-                found = [correlate.by_rows(one, means, target) for means in mixed]
+                found = [correlation.by_rows(one, means, target) for means in mixed]
                 parts[name].append(found[0] - found[1])
         return {name: np.concatenate(part) for name, part in parts.items()}
 

@@ -23,9 +23,8 @@ from interloq.agree.judgments import Index, Judgments
 from interloq.agree.table import UserSplit
 from interloq.errors import InputError, count
 from interloq.metrics.metric import Array
-from interloq.statistics import correlate
-from interloq.statistics.coefficients import Coefficients
-from interloq.statistics.correlate import complete
+from interloq.statistics import correlation
+from interloq.statistics.correlation import Coefficients, complete
 from interloq.statistics.estimate import Estimate
 from interloq.statistics.resampling import percentile_interval
 from interloq.statistics.rounding import DIGITS
@@ -108,12 +107,12 @@ def _estimates(
     seed: int,
 ) -> dict[str, Estimate]:
     """Coefficients with intervals; without p-values if samples of one cluster are not independent."""
-    found = correlate.coefficients(x, y, chosen=coefficients)
+    found = correlation.coefficients(x, y, chosen=coefficients)
     if cluster is not None:
         found = {name: replace(estimate, p=None) for name, estimate in found.items()}
-    if not n_bootstrap or correlate.undefined(x, y):
+    if not n_bootstrap or correlation.undefined(x, y):
         return found
-    drawn = correlate.resampled(x, y, n_bootstrap=n_bootstrap, seed=seed, chosen=coefficients, cluster=cluster)
+    drawn = correlation.resampled(x, y, n_bootstrap=n_bootstrap, seed=seed, chosen=coefficients, cluster=cluster)
     return _with_intervals(found, drawn)
 
 

@@ -24,9 +24,8 @@ from interloq.agree.set_scores import Column, scores_of
 from interloq.agree.table import By
 from interloq.errors import InputError, count
 from interloq.metrics.metric import Array
-from interloq.statistics import correlate, significance
-from interloq.statistics.coefficients import BUILT_IN, Coefficients
-from interloq.statistics.correlate import complete
+from interloq.statistics import correlation, significance
+from interloq.statistics.correlation import BUILT_IN, Coefficients, complete
 from interloq.statistics.estimate import Estimate
 
 
@@ -97,16 +96,16 @@ class Samples:
         return len(complete(*map(scores_of, columns)))
 
     def values(self, x: Column, y: Array) -> dict[str, float]:
-        return correlate.values(*self.points(x, y), chosen=self.coefficients)
+        return correlation.values(*self.points(x, y), chosen=self.coefficients)
 
     def estimates(self, x: Column, y: Array) -> dict[str, Estimate]:
-        found = correlate.coefficients(*self.points(x, y), chosen=self.coefficients)
+        found = correlation.coefficients(*self.points(x, y), chosen=self.coefficients)
         return found if self.clusters is None else {name: replace(one, p=None) for name, one in found.items()}
 
     def resampled(self, x: Column, y: Array, n_bootstrap: int, seed: int) -> dict[str, Array]:
         points, clusters = self.points(x, y), self._clusters(x, y)
         chosen = self.coefficients
-        return correlate.resampled(*points, n_bootstrap=n_bootstrap, seed=seed, chosen=chosen, cluster=clusters)
+        return correlation.resampled(*points, n_bootstrap=n_bootstrap, seed=seed, chosen=chosen, cluster=clusters)
 
     def exchanged(self, first: Column, second: Column, y: Array, n_permutations: int, seed: int) -> dict[str, Array]:
         a, b, people = self.points(first, second, y)

@@ -22,7 +22,7 @@ from interloq.score.scored_samples import ScoredSamples
 from interloq.score.selection import SampleSelection
 from interloq.score.signatures import known_signatures
 from interloq.signature import Signature
-from interloq.statistics.coefficients import Coefficients, Correlation
+from interloq.statistics.correlation import Coefficients, Correlation
 from interloq.statistics.estimate import COEFFICIENTS
 from interloq.statistics.significance import Adjust
 

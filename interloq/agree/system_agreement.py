@@ -14,9 +14,9 @@ from interloq.agree.rating_scores import rating_scores
 from interloq.errors import InputError, count
 from interloq.metrics.metric import Array
 from interloq.records import Dialogue
-from interloq.statistics import correlate
+from interloq.statistics import correlation
+from interloq.statistics.clustered import beta_interval
 from interloq.statistics.estimate import COEFFICIENTS, Estimate
-from interloq.statistics.proportion import beta_interval
 from interloq.statistics.resampling import percentile_interval
 from interloq.statistics.rounding import mean_of
 
@@ -28,11 +28,11 @@ def agreement(systems: Sequence[str], places: tuple[Array, Array], human: Mappin
     """Correlation over the systems that both rank; the interval shows how much other dialogues would change it."""
     shared = [i for i, name in enumerate(systems) if name in human]
     people = np.array([human[systems[i]] for i in shared])
-    estimates = without_p_of_few(correlate.coefficients(places[0][shared], people))
+    estimates = without_p_of_few(correlation.coefficients(places[0][shared], people))
     rows = places[1][:, shared]
     if not len(rows) or any(math.isnan(e.value) for e in estimates.values()):
         return estimates
-    drawn = {name: correlate.by_rows(name, rows, np.broadcast_to(people, rows.shape)) for name in COEFFICIENTS}
+    drawn = {name: correlation.by_rows(name, rows, np.broadcast_to(people, rows.shape)) for name in COEFFICIENTS}
     return {name: replace(e, ci=percentile_interval(drawn[name])) for name, e in estimates.items()}
 
 

@@ -35,9 +35,8 @@ from interloq.metrics.metric import Array, Metric
 from interloq.registry import spec
 from interloq.score.default_metrics import FEWEST_RATED
 from interloq.signature import Signature
-from interloq.statistics import correlate, significance
-from interloq.statistics.correlate import complete
-from interloq.statistics.correlation import constant
+from interloq.statistics import correlation, significance
+from interloq.statistics.correlation import complete, constant
 from interloq.statistics.estimate import Estimate
 from interloq.statistics.resampling import percentile_interval
 
@@ -186,7 +185,7 @@ class _Compared:
         """Agreement in each resample of contexts; the resamples are the same for all scores."""
         if not self.n_bootstrap:
             return np.zeros(0)
-        return correlate.resampled(
+        return correlation.resampled(
             scores,
             self.rated.people,
             n_bootstrap=self.n_bootstrap,
@@ -234,7 +233,7 @@ class _Compared:
 
 
 def _spearman(x: Array, y: Array) -> float:
-    return correlate.values(x, y, chosen=SPEARMAN)["spearman"]
+    return correlation.values(x, y, chosen=SPEARMAN)["spearman"]
 
 
 def _candidate(name: str, chosen: str, compared: _Compared, judgments: Judgments) -> Candidate:

@@ -22,7 +22,7 @@ from interloq.metrics.metric_names import UNKNOWN_DIRECTION, direction, unknown_
 from interloq.records import Key, Preference, Score
 from interloq.statistics.bradley_terry import PairOutcome, connected, strengths, wins
 from interloq.statistics.clustered import cluster_mean
-from interloq.statistics.pair_tests import rank_ranges, strength_estimates, strength_gaps
+from interloq.statistics.permutation import rank_ranges, strength_estimates, strength_gaps
 from interloq.statistics.resampling import bootstrap_counts, percentile_interval
 from interloq.statistics.significance import permutations_per_test
 
@@ -68,7 +68,7 @@ class PreferenceAgreement:
 def rank_preferences(
     preferences: Iterable[Preference], *, n_bootstrap: int = 1000, n_permutations: int | None = None, seed: int = 0
 ) -> list[PreferenceRanking]:
-    """Return one ranking per aspect. Rank ranges come from tests of all pairs of systems (see `pair_tests.py`)."""
+    """Return one ranking per aspect; rank ranges come from tests of all pairs (see `statistics/permutation.py`)."""
     if n_bootstrap < 0:
         raise InputError(f"the number of resamples must not be negative, got {n_bootstrap}")
     aspects = sorted(_by_aspect(preferences).items())

@@ -7,7 +7,8 @@ occasions with all their dialogues (dialogues if both sides are judged; dialogue
 shared), or with `by="partner"` whole partners: the former asks what other openings would have changed, the latter what
 other partners would. The systems are fixed. Scores and differences have t intervals over units; two systems are tested
 by `exchange.py` over all their dialogues, and the tests of all pairs, adjusted by Holm's method, give ranges of ranks
-that hold together with a probability of 95 % (`pair_tests.py`). Resamples of units give the probability of being best.
+that hold together with a probability of 95 % (`statistics/permutation.py`). Resamples of units give the probability of
+being best.
 """
 
 from __future__ import annotations
@@ -32,8 +33,7 @@ from interloq.rank.survival import Survival, survival_curves, survival_notes
 from interloq.signature import Signature, fingerprint
 from interloq.statistics.bradley_terry import PRIOR, PairOutcome, strengths, wins
 from interloq.statistics.clustered import cluster_mean
-from interloq.statistics.pair_tests import mean_gaps, rank_ranges, strength_estimates, strength_gaps
-from interloq.statistics.permutation import Gap, interval_of
+from interloq.statistics.permutation import Gap, interval_of, mean_gaps, rank_ranges, strength_estimates, strength_gaps
 from interloq.statistics.resampling import bootstrap_counts
 from interloq.statistics.rounding import round_mean, typical_size
 from interloq.statistics.significance import adjusted, permutations_per_test

@@ -12,7 +12,7 @@ from interloq.errors import count
 from interloq.rank.survival import Survival
 from interloq.signature import Signature
 from interloq.statistics.estimate import Estimate
-from interloq.statistics.pair_tests import LEVEL
+from interloq.statistics.permutation import LEVEL
 from interloq.tabular import Row, Tabular, bounds
 
 Method = Literal["mean", "bradley-terry"]

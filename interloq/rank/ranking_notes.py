@@ -14,7 +14,7 @@ from interloq.agree.dialogue_scores import DialogueScore, Pairing, both_sides, m
 from interloq.errors import count
 from interloq.metrics import metric_names
 from interloq.statistics.bradley_terry import PairOutcome, connected, wins
-from interloq.statistics.pair_tests import LEVEL
+from interloq.statistics.permutation import LEVEL
 
 FEWEST_PARTNERS = 6  # with fewer shared units, no p-value is below .05
 NAMED = 5  # names shown in a note

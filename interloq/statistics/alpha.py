@@ -13,13 +13,13 @@ matrix, this needs no memory quadratic in the number of distinct values, so it a
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.statistics.correlate import Ties
-from interloq.statistics.correlation import BLOCK
+from interloq.statistics.correlation import BLOCK, Ties
 from interloq.statistics.estimate import Array, Estimate
 from interloq.statistics.resampling import bootstrap_counts, percentile_interval
 
@@ -38,21 +38,24 @@ def alphas(value: Array, sample: Index, *, n_bootstrap: int, seed: int) -> tuple
         nothing = Estimate(float("nan"), 0, note="no sample has two judgments")
         return nothing, nothing
     observed = _alphas(value, sample, np.ones((1, n), dtype=np.int64))[:, 0]
-    estimates = [Estimate(float(a), n, note="constant judgments" if np.isnan(a) else "") for a in observed]
+    estimates = []
+    for alpha in observed.tolist():
+        note = "constant judgments" if math.isnan(alpha) else ""
+        estimates.append(Estimate(alpha, n, note=note))
     if n_bootstrap and not np.isnan(observed).any():
-        parts = [_alphas(value, sample, drawn) for drawn in bootstrap_counts(n, n_bootstrap, seed)]
-        estimates = [
-            replace(e, ci=percentile_interval(r)) for e, r in zip(estimates, np.concatenate(parts, axis=1), strict=True)
-        ]
+        drawn = [_alphas(value, sample, counts) for counts in bootstrap_counts(n, n_bootstrap, seed)]
+        for i, resampled in enumerate(np.concatenate(drawn, axis=1)):
+            estimates[i] = replace(estimates[i], ci=percentile_interval(resampled))
     return estimates[0], estimates[1]
 
 
 def _alphas(value: Array, sample: Index, drawn: NDArray[np.int64]) -> Array:
-    """Interval and ordinal α (rows) of each resample (columns); `sample` is ascending, from 0."""
+    """Return interval and ordinal α (rows) of each resample (columns); `sample` is ascending, from 0."""
     ties = Ties.of(value)
     step = max(1, BLOCK // len(value))
     parts = []
-    for block in (drawn[i : i + step] for i in range(0, len(drawn), step)):
+    for start in range(0, len(drawn), step):
+        block = drawn[start : start + step]
         ranks = ties.midranks(ties.counts(block[:, sample]))
         parts.append([_alpha(np.broadcast_to(value, ranks.shape), sample, block), _alpha(ranks, sample, block)])
     return np.concatenate(parts, axis=1)
@@ -61,7 +64,7 @@ def _alphas(value: Array, sample: Index, drawn: NDArray[np.int64]) -> Array:
 def _alpha(value: Array, sample: Index, drawn: NDArray[np.int64]) -> Array:
     value = value - value.mean(axis=1, keepdims=True)  # α does not depend on the origin, but rounding does
     starts, m = np.flatnonzero(np.diff(sample, prepend=-1)), np.bincount(sample)
-    sums, squares = (np.add.reduceat(v, starts, axis=1) for v in (value, value**2))
+    sums, squares = np.add.reduceat(value, starts, axis=1), np.add.reduceat(value**2, starts, axis=1)
     observed = (drawn * (m * squares - sums**2) / (m - 1)).sum(axis=1)
     n = drawn @ m
     expected = (n * (drawn * squares).sum(axis=1) - (drawn * sums).sum(axis=1) ** 2) / (n - 1)

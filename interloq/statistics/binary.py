@@ -12,13 +12,12 @@ All but the AUC are functions of sums over samples, so resamples of clusters are
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.statistics.correlate import Counts, Ties
-from interloq.statistics.correlation import dot
+from interloq.statistics.correlation import Counts, Ties, dot
 from interloq.statistics.estimate import Array, Estimate
 from interloq.statistics.resampling import bootstrap_counts, cluster_counts, percentile_interval
 
@@ -29,14 +28,14 @@ BINS = 10
 def of_decisions(
     predicted: Labels, labels: Labels, cluster: Counts, n_bootstrap: int, seed: int
 ) -> dict[str, Estimate]:
-    """Accuracy and macro-F1 of predicted labels."""
+    """Return accuracy and macro-F1 of predicted labels."""
     cells = predicted & labels, predicted & ~labels, ~predicted & labels, ~predicted & ~labels
     rows = np.stack(cells, axis=1).astype(np.float64)
     return _of_sums({"accuracy": _accuracy, "macro_f1": _macro_f1}, rows, cluster, n_bootstrap, seed)
 
 
 def of_probabilities(p: Array, labels: Labels, cluster: Counts, n_bootstrap: int, seed: int) -> dict[str, Estimate]:
-    """Calibration error and Brier score of probabilities of the label 1."""
+    """Return calibration error and Brier score of probabilities of the label 1."""
     miss = labels - p
     which = np.searchsorted(np.arange(1, BINS) / BINS, p, side="right")
     rows = np.column_stack([np.ones(len(p)), miss**2, np.eye(BINS)[which] * miss[:, None]])
@@ -44,17 +43,21 @@ def of_probabilities(p: Array, labels: Labels, cluster: Counts, n_bootstrap: int
 
 
 def of_scores(scores: Array, labels: Labels, cluster: Counts, n_bootstrap: int, seed: int) -> Estimate:
-    """AUC of scores of any scale; NaN if all labels are equal."""
+    """Return the AUC of scores of any scale; NaN if all labels are equal."""
     n, ties = len(scores), Ties.of(scores)
-    value = float(_auc(ties, labels, np.ones((1, n), dtype=np.int64))[0]) if n else float("nan")
+    value = float("nan")
+    if n:
+        value = float(_auc(ties, labels, np.ones((1, n), dtype=np.int64))[0])
     if np.isnan(value):
         return Estimate(value, n, note="all labels are equal")
+    if not n_bootstrap:
+        return Estimate(value, n)
     drawn = [_auc(ties, labels, counts) for counts in cluster_counts(cluster, n_bootstrap, seed)]
-    return Estimate(value, n, percentile_interval(np.concatenate(drawn)) if drawn else None)
+    return Estimate(value, n, percentile_interval(np.concatenate(drawn)))
 
 
 def _auc(ties: Ties, labels: Labels, drawn: Counts) -> Array:
-    """From the mean rank of positives, for each resample."""
+    """Return the AUC in each resample, from the mean rank of positives."""
     ranks = ties.midranks(ties.counts(drawn))
     positives = (drawn * labels).sum(axis=1)
     negatives = drawn.sum(axis=1) - positives
@@ -66,12 +69,12 @@ def _auc(ties: Ties, labels: Labels, drawn: Counts) -> Array:
 def _of_sums(
     measures: Mapping[str, Callable[[Array], Array]], rows: Array, cluster: Counts, n_bootstrap: int, seed: int
 ) -> dict[str, Estimate]:
-    """Functions of sums of rows, with intervals from resamples of clusters."""
+    """Return functions of sums of rows, with intervals from resamples of clusters."""
     if not len(rows):
         return {name: Estimate(float("nan"), 0, note="no sample has a score and a label") for name in measures}
     sums = np.zeros((int(cluster.max()) + 1, rows.shape[1]))
     np.add.at(sums, cluster, rows)
-    drawn = list(_totals(sums, n_bootstrap, seed))
+    drawn = [counts @ sums for counts in bootstrap_counts(len(sums), n_bootstrap, seed)]
     estimates = {}
     for name, measure in measures.items():
         ci = None
@@ -79,10 +82,6 @@ def _of_sums(
             ci = percentile_interval(np.concatenate(list(map(measure, drawn))))
         estimates[name] = Estimate(float(measure(sums.sum(axis=0, keepdims=True))[0]), len(rows), ci)
     return estimates
-
-
-def _totals(sums: Array, n_bootstrap: int, seed: int) -> Iterator[Array]:
-    return (counts @ sums for counts in bootstrap_counts(len(sums), n_bootstrap, seed))
 
 
 def _accuracy(total: Array) -> Array:

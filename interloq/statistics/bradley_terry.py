@@ -34,12 +34,12 @@ class PairOutcome:
 
     @property
     def win(self) -> float:
-        """1 if the first system has the higher score, 0 if the second has, ½ for a tie."""
+        """Return 1 if the first system has the higher score, 0 if the second has, ½ for a tie."""
         return 0.5 + 0.5 * float(np.sign(self.difference))
 
 
 def wins(outcomes: Sequence[PairOutcome], systems: Sequence[str], group: NDArray[np.intp]) -> Array:
-    """Wins of row over column in each group of comparisons; `group` is the group number of each comparison."""
+    """Return the wins of row over column in each group of comparisons; `group` numbers the group of each comparison."""
     place = {name: i for i, name in enumerate(systems)}
     table = np.zeros((int(group.max(initial=-1)) + 1, len(systems), len(systems)))
     first = np.array([place[outcome.first] for outcome in outcomes], dtype=np.intp)
@@ -51,7 +51,7 @@ def wins(outcomes: Sequence[PairOutcome], systems: Sequence[str], group: NDArray
 
 
 def strengths(won: Array, *, prior: float = PRIOR) -> Array:
-    """Log strengths with mean 0, from tables of wins whose last two axes are winner and loser."""
+    """Return log strengths with mean 0, from tables of wins whose last two axes are winner and loser."""
     from choix import ilsr_pairwise_dense
 
     size = won.shape[-1]
@@ -63,13 +63,13 @@ def strengths(won: Array, *, prior: float = PRIOR) -> Array:
 
 
 def influences(won: Array, *, prior: float = PRIOR) -> Array:
-    """Influence of each group of comparisons (rows) on the log strengths (columns), from tables of wins by group."""
+    """Return the influence of each group (rows) on the log strengths (columns), from tables of wins by group."""
     logs = strengths(won.sum(axis=0), prior=prior)
     return _scores(won, logs) @ _inverse_information(won, logs, prior)
 
 
 def influences_if_equal(won: Array, first: int, second: int, *, prior: float = PRIOR) -> Array:
-    """Influence of each group on the difference of two strengths, at the strengths that fit best if they are equal.
+    """Return the influence of each group on the difference of two strengths, where those that fit best are equal.
 
     Its sum is the difference after one step from there.
     """
@@ -83,13 +83,13 @@ def influences_if_equal(won: Array, first: int, second: int, *, prior: float = P
 
 
 def _scores(won: Array, logs: Array) -> Array:
-    """Wins minus expected wins of each system (columns) in each group (rows)."""
+    """Return wins minus expected wins of each system (columns) in each group (rows)."""
     expected = 1 / (1 + np.exp(logs[None, :] - logs[:, None]))
     return np.asarray((won - (won + won.swapaxes(1, 2)) * expected).sum(axis=2))
 
 
 def _inverse_information(won: Array, logs: Array, prior: float) -> Array:
-    """Pseudo-inverse of the information about the strengths, which have mean 0."""
+    """Return the pseudo-inverse of the information about the strengths, which have mean 0."""
     expected = 1 / (1 + np.exp(logs[None, :] - logs[:, None]))
     total = won.sum(axis=0) + prior * (1 - np.eye(len(logs)))
     weights = (total + total.T) * expected * (1 - expected)
@@ -97,7 +97,7 @@ def _inverse_information(won: Array, logs: Array, prior: float) -> Array:
 
 
 def connected(won: Array) -> bool:
-    """Whether a chain of comparisons connects every pair of systems."""
+    """Return whether a chain of comparisons connects every pair of systems."""
     met = (won + won.T) > 0
     reached = np.zeros(len(won), dtype=bool)
     reached[:1] = True

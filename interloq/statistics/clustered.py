@@ -7,6 +7,8 @@ An estimate keeps the influence of each cluster c on it: for the mean m of n val
 
 The influence on a difference is the difference of the influences. Clusters that both estimates share therefore pair
 them, and estimates without a common cluster are independent.
+
+Shares of independent yes-or-no answers have exact intervals (Clopper and Pearson, 1934) and binomial tests.
 """
 
 from __future__ import annotations
@@ -33,17 +35,21 @@ class Clustered:
 
     @property
     def error(self) -> float:
-        """Standard error; NaN for fewer than two clusters."""
-        return math.sqrt(math.fsum(x * x for x in self.influence.values())) if self.freedom > 0 else math.nan
+        """Return the standard error; NaN for fewer than two clusters."""
+        if not self.freedom > 0:
+            return math.nan
+        return math.sqrt(math.fsum(x * x for x in self.influence.values()))
 
     @property
     def ci(self) -> tuple[float, float] | None:
-        """The 95 % interval, or None if the error is unknown."""
+        """Return the 95 % interval, or None if the error is unknown."""
         half = self.quantile((1 + LEVEL) / 2) * self.error
-        return None if math.isnan(half) else (self.value - half, self.value + half)
+        if math.isnan(half):
+            return None
+        return self.value - half, self.value + half
 
     def ci_within(self, low: float, high: float) -> tuple[float, float] | None:
-        """The 95 % interval of a mean on a scale, computed on log-odds so that it stays on the scale.
+        """Return the 95 % interval of a mean on a scale, computed on log-odds so that it stays on the scale.
 
         None if the error is unknown or 0: values that are all equal do not show how much they vary.
         """
@@ -52,18 +58,18 @@ class Clustered:
         if not (0 < share < 1 and half > 0):
             return None
         center, half = math.log(share / (1 - share)), half / (share * (1 - share))
-        first, last = (low + (high - low) * (1 + math.tanh(z / 2)) / 2 for z in (center - half, center + half))
-        return first, last
+        lower, upper = math.tanh((center - half) / 2), math.tanh((center + half) / 2)
+        return low + (high - low) * (1 + lower) / 2, low + (high - low) * (1 + upper) / 2
 
     @property
     def skewness(self) -> float:
-        """Skewness of the estimate, that of the values divided by √n; 0 if the error is unknown or 0."""
+        """Return the skewness of the estimate, which is the values' divided by √n; 0 if the error is unknown or 0."""
         if not self.error > 0:
             return 0.0
         return math.fsum((x / self.error) ** 3 for x in self.influence.values())
 
     def skewed_ci(self, skewness: float) -> tuple[float, float] | None:
-        """The 95 % interval, longer on the side of the tail if the estimate is skewed.
+        """Return the 95 % interval, longer on the side of the tail if the estimate is skewed.
 
         Johnson (1978): with a = |skewness|, the quantile t becomes t + a (1 + 2 t²) / 6 there. The other side, where t
         is cautious, keeps it.
@@ -72,42 +78,46 @@ class Clustered:
             return None
         quantile = self.quantile((1 + LEVEL) / 2)
         further = abs(skewness) * (1 + 2 * quantile**2) / 6
-        below, above = (quantile + further, quantile) if skewness < 0 else (quantile, quantile + further)
+        below = above = quantile
+        if skewness < 0:
+            below += further
+        else:
+            above += further
         return self.value - below * self.error, self.value + above * self.error
 
     def skewed_p(self, skewness: float) -> float:
-        """Two-sided p-value of a true value of 0: below 5 % if and only if `skewed_ci` excludes 0.
+        """Return the two-sided p-value of a true value of 0: below 5 % if and only if `skewed_ci` excludes 0.
 
         NaN if the error is unknown or 0.
         """
         if not self.error > 0:
             return math.nan
         t = abs(self.value) / self.error
-        tail = abs(skewness) if skewness * self.value < 0 else 0.0  # whether 0 is on the side of the tail
-        if tail:  # the quantile q with q + tail (1 + 2 q²) / 6 = t
+        if skewness * self.value < 0:  # 0 is on the side of the tail: the quantile q with q + tail (1 + 2 q²) / 6 = t
+            tail = abs(skewness)
             t = max(0.0, (math.sqrt(max(0.0, 1 + 4 * tail / 3 * (t - tail / 6))) - 1) / (2 * tail / 3))
         return min(1.0, 2 * t_probability(-t, self.freedom))
 
     @property
     def detectable(self) -> float:
-        """Smallest true value that differs significantly from 0 with a probability of 80 % (two-sided, 5 %).
+        """Return the smallest true value that differs significantly from 0 with a probability of 80 % (two-sided, 5 %).
 
         NaN if all values are equal: they do not show how much values vary.
         """
         return (self.quantile((1 + LEVEL) / 2) + self.quantile(POWER)) * (self.error or math.nan)
 
     def quantile(self, probability: float) -> float:
-        """Quantile of Student's t; NaN if the error is unknown."""
+        """Return a quantile of Student's t; NaN if the error is unknown."""
         return t_quantile(probability, self.freedom)
 
     def times(self, factor: float) -> Clustered:
-        """The estimate in other units."""
+        """Return the estimate in other units."""
         scaled = {cluster: factor * x for cluster, x in self.influence.items()}
         return replace(self, value=factor * self.value, influence=scaled)
 
 
 def pooled_skewness(first: Clustered, second: Clustered) -> float:
-    """Skewness of the difference of two independent means, if the values of both have one shape.
+    """Return the skewness of the difference of two independent means, if the values of both have one shape.
 
     The larger group shows how skewed values are; a small one may have no extreme value yet.
     """
@@ -124,21 +134,25 @@ def pooled_skewness(first: Clustered, second: Clustered) -> float:
 
 
 def t_quantile(probability: float, freedom: float) -> float:
-    """Quantile of Student's t; NaN without degrees of freedom."""
+    """Return a quantile of Student's t; NaN without degrees of freedom."""
     from scipy import stats
 
-    return float(stats.t.ppf(probability, freedom)) if freedom > 0 else math.nan
+    if not freedom > 0:
+        return math.nan
+    return float(stats.t.ppf(probability, freedom))
 
 
 def t_probability(value: float, freedom: float) -> float:
-    """Probability of a smaller value of Student's t; NaN without degrees of freedom."""
+    """Return the probability of a smaller value of Student's t; NaN without degrees of freedom."""
     from scipy import stats
 
-    return float(stats.t.cdf(value, freedom)) if freedom > 0 else math.nan
+    if not freedom > 0:
+        return math.nan
+    return float(stats.t.cdf(value, freedom))
 
 
 def cluster_mean(values: Array, clusters: Sequence[str], *, lost: int = 1) -> Clustered:
-    """Mean of values and the influence of each cluster; `lost` degrees of freedom were used by the estimation."""
+    """Return the mean of values with the influence of each cluster; the estimation used `lost` degrees of freedom."""
     if not len(values):
         return Clustered(math.nan, 0, 0, {})
     mean = float(values.mean())
@@ -146,22 +160,29 @@ def cluster_mean(values: Array, clusters: Sequence[str], *, lost: int = 1) -> Cl
     for cluster, residual in zip(clusters, (values - mean) / len(values), strict=True):
         sums[cluster] = sums.get(cluster, 0.0) + float(residual)
     freedom = max(0, len(sums) - lost)
-    scale = math.sqrt(len(sums) / freedom) if freedom else math.nan
+    scale = math.nan
+    if freedom:
+        scale = math.sqrt(len(sums) / freedom)
     return Clustered(mean, len(values), freedom, {cluster: scale * x for cluster, x in sums.items()})
 
 
 def total(first: Clustered, second: Clustered) -> Clustered:
-    """Sum of two estimates. Without common clusters its degrees of freedom are Welch's, otherwise the fewer of both."""
+    """Return the sum of two estimates.
+
+    Without common clusters its degrees of freedom are Welch's, otherwise the fewer of both.
+    """
     influence = dict(first.influence)
     for cluster, x in second.influence.items():
         influence[cluster] = influence.get(cluster, 0.0) + x
-    shared = len(influence) < len(first.influence) + len(second.influence)
-    freedom = min(first.freedom, second.freedom) if shared else _welch(first, second)
+    if len(influence) < len(first.influence) + len(second.influence):
+        freedom = min(first.freedom, second.freedom)
+    else:
+        freedom = _welch(first, second)
     return Clustered(first.value + second.value, first.n + second.n, freedom, influence)
 
 
 def difference(first: Clustered, second: Clustered) -> Clustered:
-    """First minus second."""
+    """Return the first estimate minus the second."""
     return total(first, second.times(-1.0))
 
 
@@ -172,3 +193,46 @@ def _welch(first: Clustered, second: Clustered) -> float:
     if one + other == 0:
         return min(first.freedom, second.freedom)
     return (one + other) ** 2 / (one**2 / first.freedom + other**2 / second.freedom)
+
+
+def beta_interval(share: float, n: float) -> tuple[float, float]:
+    """Return the exact 95 % interval of a share of `n` independent answers; neither needs to be a whole number."""
+    from scipy import stats
+
+    yes, tail = share * n, (1 - LEVEL) / 2
+    low, high = 0.0, 1.0
+    if yes > 0:
+        low = float(stats.beta.ppf(tail, yes, n - yes + 1))
+    if yes < n:
+        high = float(stats.beta.ppf(1 - tail, yes + 1, n - yes))
+    return low, high
+
+
+@dataclass(frozen=True, slots=True)
+class Proportion:
+    """How many of `n` answers were yes."""
+
+    yes: int
+    n: int
+
+    @property
+    def value(self) -> float:
+        """Return the share; NaN without answers."""
+        return self.yes / self.n if self.n else math.nan
+
+    @property
+    def ci(self) -> tuple[float, float] | None:
+        """Return the exact 95 % interval; None without answers."""
+        if not self.n:
+            return None
+        interval = self._test(0.5).proportion_ci(LEVEL, method="exact")
+        return float(interval.low), float(interval.high)
+
+    def p(self, chance: float) -> float:
+        """Return the two-sided p-value of the exact binomial test of a probability; NaN without answers."""
+        return float(self._test(chance).pvalue) if self.n else math.nan
+
+    def _test(self, chance: float):  # type: ignore[no-untyped-def]
+        from scipy import stats
+
+        return stats.binomtest(self.yes, self.n, chance)

@@ -11,23 +11,32 @@ difference divided by its standard error, so it also holds for groups that vary 
 The exchange test is exact for groups that are exchangeable, which matters for few units and for binary scores; the t
 test keeps the interval from being too narrow where few relabellings exist. The interval excludes 0 if and only if p is
 below .05. With fewer than six paired units no p-value can be below .05; then there is no interval that excludes 0.
+
+All pairs of systems are tested over the same units as their intervals. If every pair whose p-value is below 5 % after
+Holm's adjustment is in the right order, which happens with a probability of at least 95 %, the true rank of a system is
+at least 1 + the number of systems that are significantly better, and at most the number of systems that are not
+significantly worse. So all ranges hold *together* with that probability (Al Mohamad, van Zwet, Solari and Goeman, 2022;
+Mogstad, Romano, Shaikh and Wilhelm, 2024).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from interloq.statistics.bradley_terry import influences, influences_if_equal, strengths
 from interloq.statistics.clustered import Clustered, cluster_mean, difference, t_probability
 from interloq.statistics.estimate import Array
 from interloq.statistics.rounding import RELATIVE, typical_size
-from interloq.statistics.significance import permutation_p, reassignments, swapped_units
+from interloq.statistics.significance import adjusted, permutation_p, reassignments, swapped_units
 
 ALPHA = 0.05
+LEVEL = 1 - ALPHA  # probability that all rank ranges hold together
 LARGEST = float(np.finfo(np.float64).max)  # statistic of a difference without any variation
 
 
@@ -56,7 +65,9 @@ def exchange_test(
     size = typical_size(first, second)
     units = sorted({*first_units, *second_units})
     shared = len(set(first_units) & set(second_units))
-    value = 0.0 if abs(gap.value) <= RELATIVE * size else gap.value
+    value = gap.value
+    if abs(value) <= RELATIVE * size:
+        value = 0.0
     if not (gap.freedom > 0 and n_permutations):
         return Gap(value, interval_of(gap, size), None, len(units), shared)
     center = float(np.concatenate([first, second]).mean())
@@ -69,19 +80,18 @@ def exchange_test(
 
 
 def _exchanged(cells: NDArray[np.float64], size: float, shared: int, n_permutations: int, seed: int) -> Array:
-    """The statistic of the difference, observed and after each relabelling; two common cases have faster formulas."""
+    """Return the statistic, observed and after each relabelling; two common cases have faster formulas."""
     if (cells[[1, 3]] == cells[1][0]).all():
         gaps = cells[0] - cells[2]
         gaps[np.abs(gaps) <= RELATIVE * size * cells[1]] = 0.0
         return sign_flips(gaps, n_permutations, seed)
     if not shared:
         return _dealt_out(cells, size, n_permutations, seed)
-    drawn = [_statistics(cells, swapped, size) for swapped in _relabelled(cells, n_permutations, seed)]
-    return np.concatenate(drawn)
+    return np.concatenate([_statistics(cells, swapped, size) for swapped in _relabelled(cells, n_permutations, seed)])
 
 
 def sign_flips(parts: Array, n_permutations: int, seed: int) -> Array:
-    """Mean of the parts divided by its standard error: observed, then with the signs of random parts flipped."""
+    """Return the mean of the parts divided by its standard error: observed, then with random signs flipped."""
     n, squares, size = len(parts), float(parts @ parts), float(np.abs(parts).sum())
     blocks = []
     for swapped in swapped_units(n, n_permutations, seed):
@@ -96,7 +106,7 @@ def sign_flips(parts: Array, n_permutations: int, seed: int) -> Array:
 
 
 def from_statistics(gap: Clustered, value: float, statistics: Array, size: float, units: int, shared: int) -> Gap:
-    """The p-value and interval of an estimate from its statistic (first) and those after relabelling."""
+    """Return the p-value and interval of an estimate from its statistic (first) and those after relabelling."""
     p = permutation_p(statistics, size=abs(float(statistics[0])))
     if p is None:
         return Gap(value, None, None, units, shared)
@@ -105,23 +115,27 @@ def from_statistics(gap: Clustered, value: float, statistics: Array, size: float
     p = max(p, 2 * t_probability(-abs(value) / gap.error, gap.freedom))
     critical = _critical(statistics)
     half = max(critical or 0.0, gap.quantile(1 - ALPHA / 2)) * gap.error
-    decides = critical is not None or half >= abs(value)
-    return Gap(value, (value - half, value + half) if decides else None, p, units, shared)
+    ci = None
+    if critical is not None or half >= abs(value):
+        ci = (value - half, value + half)
+    return Gap(value, ci, p, units, shared)
 
 
 def interval_of(estimate: Clustered, size: float) -> tuple[float, float] | None:
-    """The t interval; None if the values, of this size, do not vary: then they do not show how much they could."""
-    return estimate.ci if estimate.error > RELATIVE * size else None
+    """Return the t interval; None if values of this size do not vary, which does not show how much they could."""
+    if estimate.error > RELATIVE * size:
+        return estimate.ci
+    return None
 
 
 def _cells(values: Array, unit: Sequence[int], n: int) -> NDArray[np.float64]:
-    """Sum and number of the values in each unit."""
+    """Return the sum and number of the values in each unit."""
     where = np.asarray(unit, dtype=np.intp)
     return np.stack([np.bincount(where, values, n), np.bincount(where, minlength=n)])
 
 
 def _relabelled(cells: NDArray[np.float64], n_permutations: int, seed: int) -> Iterator[NDArray[np.bool_]]:
-    """Which units change their label, one row per permutation, first none."""
+    """Yield which units change their label, one row per permutation, first none."""
     has_first, has_second = cells[1] > 0, cells[3] > 0
     both = has_first & has_second
     if both.all():
@@ -142,7 +156,7 @@ def _relabelled(cells: NDArray[np.float64], n_permutations: int, seed: int) -> I
 
 
 def _dealt_out(cells: NDArray[np.float64], size: float, n_permutations: int, seed: int) -> Array:
-    """The same as `_statistics` for units of one group each."""
+    """Return the same as `_statistics`, for units of one group each."""
     order = np.argsort(cells[1] == 0, kind="stable")  # those of the first group first
     total, number = (cells[:2] + cells[2:])[:, order]
     moments = np.stack([total, number, total**2, total * number, number**2], axis=1)
@@ -162,7 +176,7 @@ def _dealt_out(cells: NDArray[np.float64], size: float, n_permutations: int, see
 
 
 def _statistics(cells: NDArray[np.float64], swapped: NDArray[np.bool_], size: float) -> Array:
-    """Difference of the means divided by its standard error, after each relabelling."""
+    """Return the difference of the means divided by its standard error, after each relabelling."""
     influence: NDArray[np.float64] | float = 0.0
     gaps: NDArray[np.float64] | float = 0.0
     for sign, own, other in ((1.0, cells[:2], cells[2:]), (-1.0, cells[2:], cells[:2])):
@@ -176,7 +190,7 @@ def _statistics(cells: NDArray[np.float64], swapped: NDArray[np.bool_], size: fl
 
 
 def _divided(gaps: Array, errors: Array, size: float) -> Array:
-    """Differences divided by their errors; what is tiny beside the size of the values counts as 0."""
+    """Return differences divided by their errors; what is tiny beside the size of the values counts as 0."""
     gaps = np.where(np.abs(gaps) <= RELATIVE * size, 0.0, gaps)
     certain = errors <= RELATIVE * size
     statistics = gaps / np.where(certain, 1.0, errors)
@@ -185,9 +199,89 @@ def _divided(gaps: Array, errors: Array, size: float) -> Array:
 
 
 def _critical(statistics: Array) -> float | None:
-    """The value above which a statistic has a p-value below 5 %; None if no relabelling has one."""
+    """Return the value above which a statistic has a p-value below 5 %; None if no relabelling has one."""
     sizes = np.sort(np.abs(statistics))[::-1]
     exceeding = math.ceil(ALPHA * len(sizes)) - 1  # as many may be as large, the observed one included
     if exceeding < 1 or sizes[exceeding] >= sizes[0] * (1 - RELATIVE):
         return None
     return float(np.sort(np.abs(statistics[1:]))[::-1][exceeding - 1])
+
+
+# ---- all pairs of systems --------------------------------------------------------------------------------------------
+
+
+def mean_gaps(
+    values: Mapping[str, Array], units: Mapping[str, Sequence[str]], *, n_permutations: int, seed: int
+) -> list[Gap]:
+    """Compare the means of each pair of systems, first minus second, in the order of `combinations`."""
+    gaps = []
+    for first, second in combinations(values, 2):
+        gap = exchange_test(
+            values[first], values[second], units[first], units[second], n_permutations=n_permutations, seed=seed
+        )
+        gaps.append(gap)
+    return gaps
+
+
+def strength_estimates(won: Array) -> list[Clustered]:
+    """Return the Bradley–Terry strength of each system with the influence of each unit; `won` are wins by unit."""
+    n, values = len(won), strengths(won.sum(axis=0))
+    parts = np.zeros((n, len(values)))
+    if n > 1:
+        parts = influences(won) * math.sqrt(n / (n - 1))
+    units = list(map(str, range(n)))
+    estimates = []
+    for value, column in zip(values, parts.T, strict=True):
+        influence = dict(zip(units, column.tolist(), strict=True))
+        estimates.append(Clustered(float(value), n, max(0, n - 1), influence))
+    return estimates
+
+
+def strength_gaps(won: Array, estimates: Sequence[Clustered], *, n_permutations: int, seed: int) -> list[Gap]:
+    """Compare the strengths of each pair of systems, in the order of `combinations`.
+
+    The test flips the signs of the units' influences on the difference, at the strengths that fit best if both systems
+    are equally strong (the score test of Kline and Santos, 2012). For two systems it is the sign test.
+    Like all p-values here it is at least that of the t test, which the interval belongs to.
+    """
+    gaps = []
+    for first, second in combinations(range(len(estimates)), 2):
+        gaps.append(_strength_gap(won, estimates, first, second, n_permutations, seed))
+    return gaps
+
+
+def _strength_gap(
+    won: Array, estimates: Sequence[Clustered], first: int, second: int, n_permutations: int, seed: int
+) -> Gap:
+    value = estimates[first].value - estimates[second].value
+    shared = int(((won[:, first, second] + won[:, second, first]) > 0).sum())
+    parts = influences_if_equal(won, first, second)
+    met = (won + won.swapaxes(1, 2))[:, [first, second]].any(axis=(1, 2))
+    parts = parts[met | (np.abs(parts) > RELATIVE * np.abs(parts).max(initial=0.0))]
+    influence = {unit: x - estimates[second].influence[unit] for unit, x in estimates[first].influence.items()}
+    gap = Clustered(value, len(parts), max(0, len(parts) - 1), influence)
+    if len(parts) < 2 or not n_permutations:
+        return Gap(value, interval_of(gap, 1.0), None, len(parts), shared)
+    statistics = sign_flips(parts, n_permutations, seed)
+    return from_statistics(gap, value, statistics, 1.0, len(parts), shared)
+
+
+def rank_ranges(gaps: Sequence[Gap], systems: int, sign: float) -> list[tuple[int, int] | None]:
+    """Return the best and worst possible rank of each system; `sign` is −1 if lower is better.
+
+    None without any p-value, because nothing was tested. A pair without a p-value may be in any order.
+    """
+    if systems > 1 and all(gap.p is None for gap in gaps):
+        return [None] * systems
+    better, worse = [0] * systems, [0] * systems
+    p_values = adjusted([gap.p for gap in gaps])
+    for (i, j), gap, p in zip(combinations(range(systems), 2), gaps, p_values, strict=True):
+        if p is None or p >= ALPHA:
+            continue
+        if sign * gap.value > 0:
+            better[j] += 1
+            worse[i] += 1
+        else:
+            better[i] += 1
+            worse[j] += 1
+    return [(1 + above, systems - below) for above, below in zip(better, worse, strict=True)]

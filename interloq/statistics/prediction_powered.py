@@ -36,7 +36,7 @@ class Powered:
 
 
 def prediction_powered(ratings: Array, scores: Array, clusters: Sequence[str]) -> Powered:
-    """Mean rating of all units; NaN are units without a rating or without a score."""
+    """Return the mean rating of all units; NaN are units without a rating or without a score."""
     names = np.array(clusters, dtype=object)
     rated, scored = ~np.isnan(ratings), ~np.isnan(scores)
     alone = cluster_mean(ratings[rated], names[rated].tolist())
@@ -59,7 +59,7 @@ def are_selected(ratings: Array, scores: Array) -> bool:
     if min(labelled.sum(), (~labelled).sum()) < COMPARED:
         return False
     extremeness = np.abs(scores - np.median(scores))
-    return any(_differ(values[labelled], values[~labelled]) for values in (scores, extremeness))
+    return _differ(scores[labelled], scores[~labelled]) or _differ(extremeness[labelled], extremeness[~labelled])
 
 
 def _differ(first: Array, second: Array) -> bool:
@@ -72,7 +72,7 @@ def _differ(first: Array, second: Array) -> bool:
 
 
 def tuned_weight(ratings: Array, scores: Array, others: Array) -> float:
-    """The λ with the smallest estimated variance; 0 if scores are constant.
+    """Return the λ with the smallest estimated variance; 0 if scores are constant.
 
     Each term has the variance of its own scores, so that an outlier among either cannot make the interval wider than
     that of labels alone.
@@ -80,11 +80,15 @@ def tuned_weight(ratings: Array, scores: Array, others: Array) -> float:
     spread = float(scores.var(ddof=1))
     if constant(scores):
         return 0.0
-    rest = float(others.var(ddof=1)) if len(others) > 1 else spread
+    rest = spread
+    if len(others) > 1:
+        rest = float(others.var(ddof=1))
     return float(np.cov(ratings, scores, ddof=1)[0, 1]) / (spread + len(scores) / len(others) * rest)
 
 
 def _of_others(others: Array, clusters: Sequence[str], weight: float, labelled: Clustered) -> Clustered:
-    """λ times the mean score of the unlabelled units. With λ = 0 the labels alone set the degrees of freedom."""
+    """Return λ times the mean score of the unlabelled units. With λ = 0 the labels alone set the degrees of freedom."""
     mean = cluster_mean(others, clusters).times(weight)
-    return mean if weight else Clustered(0.0, mean.n, labelled.freedom, {})
+    if not weight:
+        return Clustered(0.0, mean.n, labelled.freedom, {})
+    return mean

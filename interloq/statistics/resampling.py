@@ -14,7 +14,7 @@ TAIL = 2.5  # percent outside the 95 % interval on either side
 
 
 def bootstrap_counts(n: int, n_bootstrap: int, seed: int) -> Iterator[NDArray[np.int64]]:
-    """How often each of n items is in each resample, as blocks of rows of bounded size."""
+    """Yield how often each of n items is in each resample, as blocks of rows of bounded size."""
     rng = np.random.default_rng(seed)
     step = max(1, 2**21 // max(n, 1))
     for start in range(0, n_bootstrap, step):
@@ -24,7 +24,7 @@ def bootstrap_counts(n: int, n_bootstrap: int, seed: int) -> Iterator[NDArray[np
 
 
 def cluster_counts(cluster: NDArray[np.int64], n_bootstrap: int, seed: int) -> Iterator[NDArray[np.int64]]:
-    """How often each item is in each resample if whole clusters are drawn; `cluster` numbers each item's from 0."""
+    """Yield how often each item is in each resample of whole clusters; `cluster` has each item's cluster, from 0."""
     step = max(1, 2**21 // max(len(cluster), 1))
     for drawn in bootstrap_counts(int(cluster.max(initial=-1)) + 1, n_bootstrap, seed):
         for start in range(0, len(drawn), step):
@@ -32,7 +32,7 @@ def cluster_counts(cluster: NDArray[np.int64], n_bootstrap: int, seed: int) -> I
 
 
 def half_counts(n: int, n_draws: int, seed: int) -> Iterator[NDArray[np.int64]]:
-    """Halves of n items drawn without replacement: rows of 0 and 1, as blocks of bounded size."""
+    """Yield halves of n items drawn without replacement: rows of 0 and 1, as blocks of bounded size."""
     rng = np.random.default_rng(seed)
     step = max(1, 2**21 // max(n, 1))
     for start in range(0, n_draws, step):
@@ -47,7 +47,7 @@ def _half(n: int) -> int:
 
 
 def percentile_interval(values: Array) -> tuple[float, float]:
-    """Middle 95 % of resampled values, ignoring NaN."""
+    """Return the middle 95 % of resampled values, ignoring NaN."""
     values = values[~np.isnan(values)]
     if not len(values):
         return (float("nan"), float("nan"))
@@ -56,6 +56,6 @@ def percentile_interval(values: Array) -> tuple[float, float]:
 
 
 def half_interval(values: Array, n: int) -> tuple[float, float]:
-    """Interval of the first value, that of n items, from the others, those of halves of them."""
+    """Return the interval of the first value, of n items, from the others, which are of halves of them."""
     value, halves, size = values[0], values[1:], _half(n)
     return percentile_interval(value + (halves - np.nanmean(halves)) * np.sqrt(size / max(n - size, 1)))

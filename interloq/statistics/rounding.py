@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which differences are only rounding errors of sums: those that are tiny beside the numbers that were added.
+"""Tell differences from rounding errors of sums, which are tiny beside the numbers that were added.
 
 Nothing here is absolute, so that scores in other units give the same ties, ranks and p-values.
 """
@@ -31,7 +31,7 @@ def round_mean(values: ArrayLike, size: ArrayLike) -> NDArray[np.float64]:
 
 
 def mean_of(values: Sequence[float]) -> float:
-    """Mean of at least one number, which is the same in any order."""
+    """Return the mean of at least one number, which is the same in any order."""
     mean = math.fsum(values) / len(values)
     if abs(mean) <= RELATIVE * math.fsum(map(abs, values)) / len(values):
         return 0.0
@@ -39,7 +39,9 @@ def mean_of(values: Sequence[float]) -> float:
 
 
 def typical_size(*columns: NDArray[Any]) -> float:
-    """Mean absolute value of all finite numbers in these columns; 0 if there are none."""
+    """Return the mean absolute value of all finite numbers in these columns; 0 if there are none."""
     numbers = np.abs(np.concatenate([np.zeros(0), *map(np.ravel, columns)]))
     numbers = numbers[np.isfinite(numbers)]
-    return float(numbers.mean()) if len(numbers) else 0.0
+    if not len(numbers):
+        return 0.0
+    return float(numbers.mean())

@@ -22,9 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from interloq.statistics.coefficients import Correlation
-from interloq.statistics.correlate import by_rows
-from interloq.statistics.correlation import BLOCK, constant
+from interloq.statistics.correlation import BLOCK, Correlation, by_rows, constant
 from interloq.statistics.estimate import Array
 from interloq.statistics.rounding import RELATIVE
 
@@ -36,7 +34,7 @@ EXACT = 1 << 16  # permutations up to which all are tried
 
 
 def williams(r12: float, r13: float, r23: float, n: int) -> float | None:
-    """Two-sided p-value of r12 against r13, or None if undefined."""
+    """Return the two-sided p-value of r12 against r13, or None if undefined."""
     if n < 4 or any(math.isnan(r) for r in (r12, r13, r23)) or r23 > 1 - RELATIVE:
         return None
     k = max(0.0, 1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23)
@@ -48,9 +46,9 @@ def williams(r12: float, r13: float, r23: float, n: int) -> float | None:
 
 
 def permutation_p(differences: Array, *, size: float = 1.0) -> float | None:
-    """Two-sided p-value from the observed difference and those after permutations; undefined ones are skipped.
+    """Return the two-sided p-value from the observed difference and the defined ones after permutations.
 
-    `size` is that of the numbers whose differences these are; differences that are tiny beside it count as equal.
+    `size` is the size of the numbers whose differences these are; differences that are tiny beside it count as equal.
     """
     observed, exchanged = differences[0], differences[1:][~np.isnan(differences[1:])]
     if math.isnan(observed) or not len(exchanged):
@@ -60,12 +58,16 @@ def permutation_p(differences: Array, *, size: float = 1.0) -> float | None:
 
 
 def adjusted(p_values: Sequence[float | None], how: Adjust = "holm") -> list[float | None]:
-    """Adjusted p-values of one family; None stays None and does not count."""
-    known = np.array([p for p in p_values if p is not None])
-    if not len(known):
-        return list(p_values)
-    better = iter(_holm(known) if how == "holm" else stats.false_discovery_control(known, method="bh"))
-    return [None if p is None else float(next(better)) for p in p_values]
+    """Return adjusted p-values of one family; None stays None and does not count."""
+    known = [i for i, p in enumerate(p_values) if p is not None]
+    adjusted_p = list(p_values)
+    if not known:
+        return adjusted_p
+    family = np.array([p_values[i] for i in known], dtype=np.float64)
+    family = _holm(family) if how == "holm" else stats.false_discovery_control(family, method="bh")
+    for i, p in zip(known, family.tolist(), strict=True):
+        adjusted_p[i] = p
+    return adjusted_p
 
 
 def _holm(p_values: Array) -> Array:
@@ -80,16 +82,18 @@ def _holm(p_values: Array) -> Array:
 
 
 def permutations_per_test(tests: int, given: int | None = None) -> int:
-    """The given number, or enough for the smallest p-value to be about .01 after Holm's adjustment.
+    """Return the given number, or enough for the smallest p-value to be about .01 after Holm's adjustment.
 
     With N permutations no p-value is below 1 / (N + 1), so with a fixed N a large family could not have any
     significant result.
     """
-    return max(LEAST, 100 * tests) if given is None else given
+    if given is not None:
+        return given
+    return max(LEAST, 100 * tests)
 
 
 def swaps(n: int, n_permutations: int, seed: int) -> Iterator[Swaps]:
-    """Which of n samples are swapped, in blocks of rows of bounded size: none in the first row, then random ones."""
+    """Yield which of n samples are swapped, in blocks of bounded size: none in the first row, then random ones."""
     rng = np.random.default_rng(seed)
     step = max(1, 2 * BLOCK // max(n, 1))
     for start in range(0, n_permutations + 1, step):
@@ -100,7 +104,7 @@ def swaps(n: int, n_permutations: int, seed: int) -> Iterator[Swaps]:
 
 
 def swapped_units(n: int, n_permutations: int, seed: int) -> Iterator[NDArray[Any]]:
-    """Which of n units are swapped, one row per permutation, first none: random, or all if there are few enough."""
+    """Yield which of n units are swapped, one row per permutation, first none: random, or all if these are few."""
     if 2**n <= min(n_permutations, EXACT):
         yield (np.arange(2**n)[:, None] >> np.arange(n)) & 1
     else:
@@ -108,7 +112,7 @@ def swapped_units(n: int, n_permutations: int, seed: int) -> Iterator[NDArray[An
 
 
 def reassignments(n: int, n_first: int, n_permutations: int, seed: int) -> Iterator[Array]:
-    """Which of n units are in the first group, in blocks of rows: the first n_first, then random ones; as 0 and 1."""
+    """Yield blocks of rows of 0 and 1: which of n units are in the first group, the first n_first, then random ones."""
     rng = np.random.default_rng(seed)
     step = max(1, BLOCK // max(n, 1))
     observed = (np.arange(n) < n_first).astype(np.float64)
@@ -119,7 +123,7 @@ def reassignments(n: int, n_first: int, n_permutations: int, seed: int) -> Itera
 
 
 def z_scores(x: Array) -> Array:
-    """Values scaled to mean 0 and standard deviation 1 along the last axis; all 0 if they are constant."""
+    """Return values scaled to mean 0 and standard deviation 1 along the last axis; all 0 if they are constant."""
     if not x.size:
         return x
     flat = np.expand_dims(constant(x), -1)
@@ -128,25 +132,26 @@ def z_scores(x: Array) -> Array:
 
 
 def midranks(x: Array) -> Array:
-    """Ranks along the last axis; ties share their mean rank."""
+    """Return ranks along the last axis; ties share their mean rank."""
     return np.asarray(stats.rankdata(x, axis=-1), dtype=np.float64)
 
 
-def differences(one: str | Correlation, first: Array, second: Array, y: Array, swapped: Swaps) -> Array:
-    """Coefficient of the first metric with people minus that of the second, after each permutation."""
-    if one == "pearson":
+def differences(coefficient: str | Correlation, first: Array, second: Array, y: Array, swapped: Swaps) -> Array:
+    """Return the coefficient of the first metric with people minus the second metric's, after each permutation."""
+    if coefficient == "pearson":
         return pearson_differences(z_scores(first), z_scores(second), y, swapped)
-    if one == "spearman":
+    if coefficient == "spearman":
         return pearson_differences(midranks(first), midranks(second), midranks(y), swapped)
-    if one == "kendall":
+    if coefficient == "kendall":
         return kendall_differences(midranks(first), midranks(second), y, swapped)
     a, b = z_scores(first), z_scores(second)
     people = np.broadcast_to(z_scores(y), swapped.shape)
-    return by_rows(one, a + swapped * (b - a), people) - by_rows(one, b + swapped * (a - b), people)
+    first_values = by_rows(coefficient, a + swapped * (b - a), people)
+    return first_values - by_rows(coefficient, b + swapped * (a - b), people)
 
 
 def pearson_differences(first: Array, second: Array, y: Array, swapped: Swaps) -> Array:
-    """r(first, y) − r(second, y) after each permutation; all sums are linear in the swaps."""
+    """Return r(first, y) − r(second, y) after each permutation; all sums are linear in the swaps."""
     y = y - y.mean()
     results = []
     for a, b in ((first, second), (second, first)):
@@ -160,7 +165,7 @@ def pearson_differences(first: Array, second: Array, y: Array, swapped: Swaps) -
 
 
 def kendall_differences(first: Array, second: Array, y: Array, swapped: Swaps) -> Array:
-    """τ_b(first, y) − τ_b(second, y) after each permutation; `first` and `second` are ranks.
+    """Return τ_b(first, y) − τ_b(second, y) after each permutation; `first` and `second` are ranks.
 
     Both are quadratic in the swaps m: c + m·l + mᵀQm, with one Q for both. So are the counts of untied pairs.
     """
@@ -170,13 +175,13 @@ def kendall_differences(first: Array, second: Array, y: Array, swapped: Swaps) -
     signs = _signs(first, first), _signs(second, second), _signs(first, second)
     concordant = _quadratic([sign * order for sign in signs], swapped)
     untied = _quadratic([np.abs(sign) for sign in signs], swapped)
+    pairs = np.abs(order).sum(dtype=np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
-        taus = [c / np.sqrt(u * np.abs(order).sum(dtype=np.float64)) for c, u in zip(concordant, untied, strict=True)]
-    return np.asarray(taus[0] - taus[1])
+        return np.asarray(concordant[0] / np.sqrt(untied[0] * pairs) - concordant[1] / np.sqrt(untied[1] * pairs))
 
 
 def _quadratic(matrices: Sequence[NDArray[np.float32]], swapped: Swaps) -> tuple[Array, Array]:
-    """Σ_ij of the matrix of the mixed vector, for the first and the second metric, after each permutation."""
+    """Return Σ_ij of the matrix of the mixed vector, for the first and the second metric, after each permutation."""
     own, other, cross = matrices
     sums = [matrix.sum(axis=1, dtype=np.float64) for matrix in (own, other, cross, cross.T)]
     mixed = swapped.astype(np.float32) @ (own + other - cross - cross.T)  # integers, exact in single precision
@@ -188,7 +193,7 @@ def _quadratic(matrices: Sequence[NDArray[np.float32]], swapped: Swaps) -> tuple
 
 
 def _signs(rows: Array, columns: Array) -> NDArray[np.float32]:
-    """Signs of differences between ranks, which are multiples of ½ up to PAIR_LIMIT and exact in single precision."""
+    """Return signs of differences of ranks, multiples of ½ up to PAIR_LIMIT, which are exact in single precision."""
     return np.asarray(np.sign(np.subtract.outer(rows.astype(np.float32), columns.astype(np.float32))))
 
 

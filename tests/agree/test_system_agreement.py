@@ -8,7 +8,7 @@ import pytest
 from interloq.agree.system_agreement import order_accuracy, order_note, rated_systems, without_p_of_few
 from interloq.rank.rank import rank
 from interloq.records import Dialogue, Rating
-from interloq.statistics.correlate import coefficients
+from interloq.statistics.correlation import coefficients
 from tests.made_rankings import played, ranked
 
 

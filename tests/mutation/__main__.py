@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
@@ -24,10 +25,10 @@ from queue import SimpleQueue
 from tests.mutation.mutants import Mutant, draw_mutants
 
 ROOT = Path(__file__).parents[2]
-MODULES = (
-    *("statistics/clustered", "statistics/correlation", "statistics/proportion", "statistics/rounding"),
-    *("statistics/significance", "statistics/permutation", "statistics/pair_tests", "statistics/alpha"),
-    *("statistics/bradley_terry", "rank/survival", "statistics/prediction_powered", "statistics/correlate"),
+MODULES = (  # one that holds the code of two former modules is listed twice: its share of the faults stays the same
+    *("statistics/clustered", "statistics/correlation", "statistics/clustered", "statistics/rounding"),
+    *("statistics/significance", "statistics/permutation", "statistics/permutation", "statistics/alpha"),
+    *("statistics/bradley_terry", "rank/survival", "statistics/prediction_powered", "statistics/correlation"),
     *("agree/levels", "rank/rank", "compare/compare", "compare/versions", "compare/slices"),
     *("compare/gate/gate", "compare/gate/gate_gains", "compare/human_means", "agree/judgments"),
     *("score/evaluate", "score/checks", "score/selection", "metrics/overlap/bleu"),
@@ -44,11 +45,11 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", metavar="FILE", help="write every fault and whether it was noticed")
     args = parser.parse_args()
-    modules = [module for module in MODULES if args.only in module]
+    modules = Counter(module for module in MODULES if args.only in module)
     jobs = []
-    for module in modules:
+    for module, times in modules.items():
         source = (ROOT / "interloq" / f"{module}.py").read_text("utf-8")
-        jobs += [(module, mutant) for mutant in draw_mutants(source, args.mutants, args.seed)]
+        jobs += [(module, mutant) for mutant in draw_mutants(source, times * args.mutants, args.seed)]
     noticed = _try_all(jobs)
     for module in modules:
         own = [found for (name, _), found in zip(jobs, noticed, strict=True) if name == module]

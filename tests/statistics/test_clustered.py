@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from interloq.statistics.clustered import Clustered, cluster_mean, difference, pooled_skewness, total
+from interloq.statistics.clustered import (
+    Clustered,
+    Proportion,
+    beta_interval,
+    cluster_mean,
+    difference,
+    pooled_skewness,
+    total,
+)
 
 RNG = np.random.default_rng(7)
 FIRST, SECOND = RNG.normal(1.0, 1.0, 12), RNG.normal(0.4, 2.0, 12)
@@ -136,3 +144,30 @@ def test_skewness_does_not_depend_on_the_scale_and_needs_values_that_vary(scale:
     assert (constant.skewness, pooled_skewness(constant, constant)) == (0.0, 0.0)
     assert math.isnan(constant.skewed_p(0.0))
     assert cluster_mean(np.ones(1), ["a"]).skewed_ci(0.0) is None
+
+
+def test_exact_intervals_and_tests() -> None:
+    none = Proportion(0, 10)
+    assert none.ci == pytest.approx((0, 1 - 0.025 ** (1 / 10)))  # the upper limit solves (1 − p)^10 = 0.025
+    eight = Proportion(8, 10)
+    assert eight.value == 0.8
+    assert eight.p(0.5) == pytest.approx(2 * (45 + 10 + 1) / 1024)
+
+
+def test_without_answers_nothing_is_known() -> None:
+    unknown = Proportion(0, 0)
+    assert math.isnan(unknown.value)
+    assert math.isnan(unknown.p(0.5))
+    assert unknown.ci is None
+
+
+@pytest.mark.parametrize("yes", [0, 1, 3, 9, 10])
+def test_the_interval_of_a_share_is_the_exact_one_for_whole_numbers(yes: int) -> None:
+    assert beta_interval(yes / 10, 10) == pytest.approx(Proportion(yes, 10).ci)
+
+
+def test_the_interval_of_a_share_lies_between_those_of_the_neighbouring_numbers() -> None:
+    low, high = beta_interval(0.35, 10)
+    (low_3, high_3), (low_4, high_4) = beta_interval(0.3, 10), beta_interval(0.4, 10)
+    assert low_3 < low < low_4
+    assert high_3 < high < high_4

@@ -24,7 +24,7 @@ from interloq.records import Sample, SampleKeys, Score
 from interloq.score.selection import SampleSelection
 from interloq.scorers.interlocutor.baselines import check_label
 from interloq.statistics.binary import Labels, of_decisions, of_probabilities, of_scores
-from interloq.statistics.correlate import Counts
+from interloq.statistics.correlation import Counts
 from interloq.statistics.estimate import Estimate
 
 NO_THRESHOLD = "no threshold: scores are not between 0 and 1, and no dev sample has a score"

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from interloq.statistics.proportion import Proportion
+from interloq.statistics.clustered import Proportion
 from interloq.terminal.console import p_value
 from interloq.web.admin.sections import interval, number, section
 from interloq.web.studies.guesses import GUESSED_HUMAN, PERSON_GUESSED_HUMAN, RECOGNISED, Guesses, exported
