@@ -330,7 +330,7 @@ def write_then_head(
         copy_records(path, waiting, kind=kind, **facts())
 
 
-def copy_records(path: str | Path, source: IO[bytes], *, kind: str, **facts: object) -> None:
+def copy_records(path: str | Path, source: IO[bytes], /, *, kind: str, **facts: object) -> None:
     """Write a header and the lines of another file, which are not parsed again, atomically."""
     with replacing(path) as file:
         file.write(header_line(kind, facts))
