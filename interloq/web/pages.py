@@ -14,15 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from interloq.web.access.people import Visitor
 from interloq.web.chat.chat_task import asked_after
 from interloq.web.chat.conversations import Chat
-from interloq.web.interface import (
-    FOLDER,
-    LANGUAGES,
-    admin_texts_json,
-    filled,
-    preferred,
-    texts,
-    texts_json,
-)
+from interloq.web.messages import ADMIN, FOLDER, LANGUAGES, preferred, say, texts, texts_json
 from interloq.web.references.reference_steps import Work
 from interloq.web.studies.questions import Question, StudyTask
 from interloq.web.work.assign import Assigned
@@ -128,8 +120,8 @@ class Pages:
 
     def admin(self, template: str, visitor: Visitor, language: str, **values: Any) -> str:
         """A page for administrators."""
-        texts = {"_": partial(filled, language), "texts": admin_texts_json(language)}
-        return self._page(template, None, language, visitor=visitor, **texts, **values)
+        values |= {"_": partial(say, language), "texts": texts_json(language, ADMIN)}
+        return self._page(template, None, language, visitor=visitor, **values)
 
     def _page(self, template: str, task: StudyTask | None, language: str = "", **values: Any) -> str:
         language = language or (task.language if task else LANGUAGES[0])

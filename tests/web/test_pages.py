@@ -7,7 +7,7 @@ from urllib.request import HTTPCookieProcessor, build_opener
 
 import pytest
 
-from interloq.web.interface import FOLDER, texts
+from interloq.web.messages import FOLDER, texts
 from interloq.web.pages import PAGE_VERSION, Pages, is_link
 from tests.web.conftest import Served, likert_task, replies
 

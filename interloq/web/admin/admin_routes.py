@@ -24,13 +24,13 @@ from interloq.data.pseudonyms import Pseudonyms
 from interloq.web.access import joining, people
 from interloq.web.access.people import Visitor
 from interloq.web.access.visitors import Admin, Number, admin, database
-from interloq.web.admin.sections import localized, with_allowed_actions
+from interloq.web.admin.sections import with_allowed_actions
 from interloq.web.admin.task_figures import Collected, figures
 from interloq.web.chat.chat_budget import check_costs, cost_of, set_task_limit, study_budget, task_budget
 from interloq.web.chat.conversations import all_chats
 from interloq.web.chat.outsiders import send_to_outsiders
 from interloq.web.exchange.export import export_task
-from interloq.web.interface import preferred, translated
+from interloq.web.messages import preferred, render
 from interloq.web.pages import Pages
 from interloq.web.references.references_figures import outcomes
 from interloq.web.schema import assignment, invitation, item, person, task
@@ -239,8 +239,8 @@ def _made(request: Request, visitor: Visitor, given: Upload, *, create: bool) ->
     prepared, preview = prepare(given, study.trust if allowed else None)
     check_costs([prepared.settings.task], study.limit)
     if not create:
-        language = _language(request)
-        return {**preview, "summary": [translated(language, line) for line in preview["summary"]]}
+        rendered: dict[str, Any] = render(preview, _language(request))
+        return rendered
     with database(request).writing() as connection:
         return prepared.store(connection)
 
@@ -269,7 +269,7 @@ def _pseudonyms(request: Request) -> Pseudonyms:
 
 def _shown(request: Request, visitor: Visitor, number: int) -> dict[str, Any]:
     """The figures of a task in the language and with the actions of this administrator."""
-    return localized(with_allowed_actions(_current(request, number), visitor.rights), _language(request))
+    return with_allowed_actions(render(_current(request, number), _language(request)), visitor.rights)
 
 
 def _current(request: Request, number: int) -> dict[str, Any]:

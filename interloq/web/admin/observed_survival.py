@@ -13,11 +13,11 @@ from itertools import zip_longest
 from typing import Any
 
 from interloq.agree.dialogue_scores import DialogueScore
-from interloq.errors import count
 from interloq.rank.survival import Survival, survival_curves
 from interloq.statistics.estimate import Estimate
-from interloq.web.admin.sections import NONE, interval, number, section
+from interloq.web.admin.sections import NONE, Shown, interval, number, section
 from interloq.web.chat.conversations import Chat
+from interloq.web.messages import Message, message
 
 RESAMPLES = 500
 MOST_ROWS = 30  # of the table
@@ -44,39 +44,39 @@ def survival_section(chats: Iterable[Chat], limit: int) -> Iterator[dict[str, An
     curves = observed_curves(chats)
     if not curves:
         return
-    text = [
-        "Share of conversations in which the person still answered the bot’s reply at each turn (Kaplan–Meier). "
-        f"Conversations that reached the limit of {count(limit, 'turn')} are censored. Intervals: 95 %, from resamples "
-        "of people.",
-        f"Expected answers within {count(curves[0].horizon, 'reply', 'replies')}: {'; '.join(_expected(curves))}.",
-    ]
-    columns = ["Reply"]
+    columns: list[Shown] = [message("reply")]
     for curve in curves:
-        columns += [curve.system, f"{curve.system}, 95 %", f"{curve.system}, at risk"]
-    shown = section("survival", "How long did people stay?", text, columns, _rows(curves))
+        system = curve.system
+        columns += [system, message("system_interval", system=system), message("system_at_risk", system=system)]
+    text = [message("survival_text", turns=limit), _expected(curves)]
+    shown = section("survival", message("survival"), text, columns, _rows(curves))
     yield {**shown, "plot": [{"name": curve.system, "points": _points(curve)} for curve in curves]}
 
 
-def _expected(curves: Sequence[Survival]) -> list[str]:
-    return [f"{one.system} {number(one.expected.value)} ({interval(one.expected.ci)})" for one in curves]
+def _expected(curves: Sequence[Survival]) -> Message:
+    expected = []
+    for curve in curves:
+        value, ci = number(curve.expected.value), interval(curve.expected.ci)
+        expected.append(message("value_with_interval", system=curve.system, value=value, interval=ci))
+    return message("survival_expected", replies=curves[0].horizon, systems=expected)
 
 
-def _rows(curves: Sequence[Survival]) -> list[list[str]]:
+def _rows(curves: Sequence[Survival]) -> list[list[Shown]]:
     """Return one row per turn, or per n-th turn if there are many."""
     turns = list(zip_longest(*(curve.turns for curve in curves)))
     step = math.ceil(len(turns) / MOST_ROWS)
     rows = []
     for i in range(0, len(turns), step):
-        cells = [str(i + 1)]
+        cells: list[Shown] = [str(i + 1)]
         for share in turns[i]:
             cells += _cells(share)
         rows.append(cells)
     return rows
 
 
-def _cells(share: Estimate | None) -> list[str]:
+def _cells(share: Estimate | None) -> list[Shown]:
     if share is None:
-        return [NONE] * 3
+        return [NONE, NONE, NONE]
     return [number(share.value), interval(share.ci), f"{share.n:,}"]
 
 

@@ -15,8 +15,8 @@ from statistics import median
 import numpy as np
 
 from interloq.agree.judgments import Judgments
-from interloq.errors import count
 from interloq.web.admin.monitor import judgments, votes
+from interloq.web.messages import Message, message
 from interloq.web.work.answers import CHOICES, PLACES
 from interloq.web.work.collected import FinishedPage
 
@@ -41,7 +41,7 @@ class Annotator:
     failed: int
     correlation: float  # Pearson's, with the mean of the others; NaN if unknown
     shared: int  # judgments that it is computed from
-    reasons: tuple[str, ...] = ()
+    reasons: tuple[Message, ...] = ()
 
 
 def annotators(pages: Sequence[FinishedPage], aspects: Sequence[str], *, least_seconds: float) -> list[Annotator]:
@@ -79,7 +79,7 @@ def _annotator(
         *_fast(plain, least_seconds),
     ]
     if failed > 0 and failed >= FAILED * len(checks):
-        reasons.append(f"failed {failed} of {count(len(checks), 'attention check')}")
+        reasons.append(message("failed_checks", n=failed, checks=len(checks)))
     reasons += _different(r, n, [other_r for other, (other_r, _) in agreeing.items() if other != person])
     seconds = median(page.seconds for page in plain) if plain else math.nan
     return Annotator(person, len(plain), seconds, len(checks), failed, r, n, tuple(reasons))
@@ -104,7 +104,7 @@ def _shown_answers(page: FinishedPage) -> Iterator[tuple[str, str]]:
             yield answer.aspect, f"{answer.value:g}"
 
 
-def _straight(own: Counter[tuple[str, str]], others: Sequence[Counter[tuple[str, str]]]) -> Iterator[str]:
+def _straight(own: Counter[tuple[str, str]], others: Sequence[Counter[tuple[str, str]]]) -> Iterator[Message]:
     from scipy import stats
 
     everybody: Counter[tuple[str, str]] = Counter()
@@ -118,21 +118,25 @@ def _straight(own: Counter[tuple[str, str]], others: Sequence[Counter[tuple[str,
             continue
         if theirs and stats.binom.sf(most - 1, total, same / theirs) > CHANCE:
             continue
-        rate = f"; the others in {same / theirs:.0%}" if theirs else ""
-        yield f"{aspect}: answered {value} in {most} of {total}{rate}"
+        answer = message(f"answer_{value}") if value in CHOICES else value
+        facts = {"aspect": aspect, "value": answer, "n": most, "total": total}
+        if theirs:
+            yield message("same_answer", **facts, share=f"{same / theirs:.0%}")
+        else:
+            yield message("same_answer_alone", **facts)
 
 
 def _answers_about(counts: Counter[tuple[str, str]], aspect: str) -> Counter[str]:
     return Counter({value: n for (name, value), n in counts.items() if name == aspect})
 
 
-def _fast(pages: Sequence[FinishedPage], least: float) -> Iterator[str]:
+def _fast(pages: Sequence[FinishedPage], least: float) -> Iterator[Message]:
     fast = sum(page.seconds < least for page in pages)
     if fast >= LEAST_FAST and fast >= FAST * len(pages):
-        yield f"{fast} of {count(len(pages), 'page')} in less than {least:g} seconds"
+        yield message("too_fast", n=fast, pages=len(pages), seconds=f"{least:g}")
 
 
-def _different(r: float, n: int, others: Sequence[float]) -> Iterator[str]:
+def _different(r: float, n: int, others: Sequence[float]) -> Iterator[Message]:
     """An agreement that chance could explain and that is clearly lower than that of the others.
 
     The first alone would name many who judge as well as the others, because few judgments rarely exclude chance.
@@ -146,7 +150,7 @@ def _different(r: float, n: int, others: Sequence[float]) -> Iterator[str]:
     t = r * math.sqrt((n - 2) / max(1e-12, 1 - r * r))
     z = np.diff(np.arctanh(np.clip((mean, r), -1 + 1e-9, 1 - 1e-9))).item() * math.sqrt(n - 3)  # Fisher
     if stats.t.sf(t, n - 2) > _SIGNIFICANT and stats.norm.cdf(z) < _LOWER:
-        yield f"agrees with the others no better than chance: r = {r:.2f} over {n} judgments, others {mean:.2f}"
+        yield message("no_agreement", r=f"{r:.2f}", n=n, mean=f"{mean:.2f}")
 
 
 def _correlations(pages: Sequence[FinishedPage], aspects: Sequence[str]) -> dict[int, tuple[float, int]]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from interloq.agree.table import HumanRow
 from interloq.data.pseudonyms import Pseudonyms
-from interloq.errors import InputError, count
+from interloq.errors import InputError
 from interloq.records import Score
 from interloq.statistics.clustered import Clustered
 from interloq.statistics.estimate import Estimate
@@ -19,18 +19,17 @@ from interloq.web.admin.blindness import guess_sections
 from interloq.web.admin.metric_order import metrics_enough
 from interloq.web.admin.monitor import Enough, SystemFigure, Vote
 from interloq.web.admin.observed_survival import survival_section
-from interloq.web.admin.sections import NONE, headline, interval, number, section
+from interloq.web.admin.sections import NONE, Shown, headline, interval, number, section
 from interloq.web.admin.suspicion import Annotator, annotators
 from interloq.web.chat.chat_budget import Budget, cost_of
 from interloq.web.chat.conversations import Chat
+from interloq.web.messages import Message, message
 from interloq.web.references.references_figures import Outcome, references_figures
 from interloq.web.studies.guesses import guesses
 from interloq.web.studies.questions import Question
 from interloq.web.studies.tasks import Stored
 from interloq.web.studies.workload import workload
 from interloq.web.work.collected import FinishedPage, Person
-
-ACCURACY = "A metric’s accuracy is the share of pairs of replies to one context that it orders as people do."
 
 
 @dataclass(frozen=True)
@@ -75,11 +74,10 @@ def figures(task: Collected, name: Pseudonyms) -> dict[str, Any]:
     if aspects:
         looked = (task.pages, aspects[0], *monitor.wanted(settings, task.pages, task.clusters))
         enough, ordered = monitor.enough(*looked), metrics_enough(*looked)
-        about = f" (by {aspects[0]!r})" if len(aspects) > 1 else ""
-        first = [_enough("enough", f"Is it enough?{about}", enough, settings.per_item)]
+        first = [_enough("enough", _by_aspect("enough", aspects), enough, settings.per_item)]
         if ordered is not None:
-            title = f"Is it enough to order the metrics?{about}"
-            first.append(_enough("enough-metrics", title, ordered, settings.per_item, [ACCURACY]))
+            title = _by_aspect("enough_metrics", aspects)
+            first.append(_enough("enough-metrics", title, ordered, settings.per_item, [message("metric_accuracy")]))
         agreed = {aspect: monitor.agreement(monitor.votes(task.pages, aspect), aspect) for aspect in aspects}
         for question in questions:
             first += _of_question(task, question, agreed[question.aspect])
@@ -88,102 +86,108 @@ def figures(task: Collected, name: Pseudonyms) -> dict[str, Any]:
     return {"headlines": headlines, "sections": sections, **_needed(task)}
 
 
+def _by_aspect(key: str, aspects: Sequence[str]) -> Message:
+    """Return a title that names the first aspect if there are several."""
+    if len(aspects) == 1:
+        return message(key)
+    return message(f"{key}_by", aspect=repr(aspects[0]))
+
+
 # ---- headlines -------------------------------------------------------------------------------------------------------
 
 
-def _counted(task: Collected, workers: Sequence[Annotator]) -> list[dict[str, str]]:
+def _counted(task: Collected, workers: Sequence[Annotator]) -> list[dict[str, Shown]]:
     suspicious = sum(bool(worker.reasons) for worker in workers)
     return [
-        headline("pages", "Finished pages", f"{task.done:,}", f"of {task.wanted:,}"),
-        headline("people", "Annotators", f"{len(workers):,}", f"{suspicious:,} to look at"),
+        headline("pages", message("finished_pages"), f"{task.done:,}", message("of_wanted", wanted=task.wanted)),
+        headline("people", message("annotators"), f"{len(workers):,}", message("to_look_at", n=suspicious)),
     ]
 
 
-def _calls(budget: Budget | None) -> list[dict[str, str]]:
+def _calls(budget: Budget | None) -> list[dict[str, Shown]]:
     if budget is None:
         return []
-    limit = budget.limit
-    note = f"of {limit.calls:,.0f}"
-    if budget.cost or math.isfinite(limit.cost):
-        note += f"; cost {budget.cost:.4g}"
+    limit, cost = budget.limit, f"{budget.cost:.4g}"
+    calls = f"{limit.calls:,.0f}"
     if math.isfinite(limit.cost):
-        note += f" of {limit.cost:.4g}"
-    return [headline("calls", "Calls of bots", f"{budget.calls:,}", note)]
+        note = message("calls_cost_of", wanted=calls, cost=cost, most=f"{limit.cost:.4g}")
+    elif budget.cost:
+        note = message("calls_cost", wanted=calls, cost=cost)
+    else:
+        note = message("calls_of", wanted=calls)
+    return [headline("calls", message("calls"), f"{budget.calls:,}", note)]
 
 
-def _alpha(agreed: HumanRow | None) -> dict[str, str]:
-    alpha = agreed.alpha if agreed else Estimate(math.nan, 0, note="nothing was judged twice")
-    note = f"95 %: {interval(alpha.ci)}" if alpha.ci else alpha.note
-    return headline("alpha", "Krippendorff’s α", number(alpha.value), note)
+def _alpha(agreed: HumanRow | None) -> dict[str, Shown]:
+    if agreed is None:
+        return headline("alpha", message("alpha"), NONE, message("alpha_unknown"))
+    alpha = agreed.alpha
+    note = message("alpha_interval", interval=interval(alpha.ci)) if alpha.ci else alpha.note
+    return headline("alpha", message("alpha"), number(alpha.value), note)
 
 
-def _ranking(enough: Enough) -> dict[str, str]:
-    return headline("settled", "Ranking", "settled" if enough.settled else "open", _progress(enough))
-
-
-def _progress(enough: Enough) -> str:
-    return f"{enough.complete:,} of {count(enough.items, 'item')} complete"
+def _ranking(enough: Enough) -> dict[str, Shown]:
+    state = message("settled" if enough.settled else "open")
+    progress = message("items_complete", done=enough.complete, items=enough.items)
+    return headline("settled", message("ranking"), state, progress)
 
 
 def _needed(task: Collected) -> dict[str, Any]:
     """Return how many people the task needs, and a warning if fewer are invited."""
     needed = workload(task.stored.settings, task.clusters)
-    missing, warning = 0, ""
+    missing = 0
+    warning: Shown = ""
     if task.invited is not None and task.invited < needed.people and not task.stored.closed and task.done < task.wanted:
         missing = needed.people - task.invited
-        invited = f"{count(task.invited, 'person is', 'people are')} invited"
-        warning = f"{invited}, but at least {needed.people:,} are needed: nobody gets two pages about one context."
-    for budget, name in ((task.budget, "this task"), (task.study_budget, "the study")):
+        warning = message("too_few_invited", n=task.invited, needed=needed.people)
+    for budget, reached in ((task.budget, "task_limit_reached"), (task.study_budget, "study_limit_reached")):
         if budget is not None and not budget.allows(cost_of(task.stored.settings)):
-            warning = f"Bots are not asked any more, because the limit of calls or cost of {name} is reached."
-    return {"needed": f"This task needs {needed}.", "warning": warning, "missing": missing}
+            warning = message(reached)
+    text = message("task_needs", people=needed.people, pages=needed.pages)
+    return {"needed": text, "warning": warning, "missing": missing}
 
 
 # ---- enough ----------------------------------------------------------------------------------------------------------
 
 
-def _enough(id: str, title: str, enough: Enough, per_item: int, explained: Sequence[str] = ()) -> dict[str, Any]:
-    text = [*_verdict(enough, per_item), *explained]
-    rows = [[gap.better, gap.worse, number(gap.difference), interval(gap.interval), "no"] for gap in enough.open_gaps]
-    columns = ["Better so far", "Next", "Difference", "Interval", "Separated"] if rows else []
-    return section(id, title, text, columns, rows)
+def _enough(
+    id: str, title: Message, enough: Enough, per_item: int, explanations: Sequence[Message] = ()
+) -> dict[str, Any]:
+    columns: list[Message] = []
+    rows = []
+    for gap in enough.open_gaps:
+        columns = list(map(message, ("better_so_far", "next", "difference", "interval", "separated")))
+        difference, ci = number(gap.difference), interval(gap.interval)
+        rows.append([gap.better, gap.worse, difference, ci, message("not_separated")])
+    return section(id, title, [*_verdict(enough, per_item), *explanations], columns, rows)
 
 
-def _verdict(enough: Enough, per_item: int) -> list[str]:
+def _verdict(enough: Enough, per_item: int) -> list[Message]:
     if enough.systems < 2:
-        return ["A ranking needs answers about at least two systems."]
+        return [message("enough_systems")]
     if not enough.first_look:
-        return ["The task has too few items for a ranking."]
+        return [message("enough_items")]
     if enough.settled:
-        order = ", ".join(enough.order)
-        return [f"The ranking was settled after {count(enough.looked, 'complete item')}: {order}. You can stop."]
+        return [message("enough_settled", n=enough.looked, order=", ".join(enough.order))]
     if not enough.looked:
-        return [f"The first look is after {count(enough.first_look, 'complete item')}; {_progress(enough)}."]
-    return [
-        f"Not settled at the look after {count(enough.looked, 'complete item')}.",
-        *_item_text(enough, per_item),
-        _more(enough),
-    ]
-
-
-def _item_text(enough: Enough, per_item: int) -> list[str]:
-    """What an item is, if it is not one page per annotator."""
+        return [message("enough_first_look", n=enough.first_look, done=enough.complete, items=enough.items)]
+    verdict = [message("enough_not_settled", n=enough.looked)]
     pages = round(enough.pages)
-    if pages == per_item:
-        return []
-    return [f"An item is one context with all its pages, or a page about each system: {count(pages, 'page')}."]
+    if pages != per_item:
+        verdict.append(message("enough_item", pages=pages))
+    verdict.append(_more(enough))
+    return verdict
 
 
-def _more(enough: Enough) -> str:
+def _more(enough: Enough) -> Message:
+    """Return how many more items would separate the systems."""
     if enough.wanted is None:
-        return "Those below are equal so far, so no number of items can be named."
+        return message("enough_equal")
     more = max(1, enough.wanted - enough.complete)
-    pages = count(math.ceil(more * enough.pages), "page")
-    text = f"If the true differences are as seen, about {count(more, 'more item')} ({pages})"
+    pages = math.ceil(more * enough.pages)
     if enough.wanted > enough.items:
-        left = enough.items - enough.complete
-        return f"{text} would separate them; this task has {count(left, 'item')} left."
-    return f"{text} would separate them."
+        return message("enough_more_than_left", n=more, pages=pages, left=enough.items - enough.complete)
+    return message("enough_more", n=more, pages=pages)
 
 
 # ---- questions -------------------------------------------------------------------------------------------------------
@@ -201,27 +205,28 @@ def _of_question(task: Collected, question: Question, agreed: HumanRow | None) -
 
 def _systems(question: Question, systems: Sequence[SystemFigure]) -> dict[str, Any]:
     compared = question.control == "choice"
-    low, high, mean_column = question.low, question.high, "Mean"
+    low, high, mean_column = question.low, question.high, "mean"
     if compared:
-        low, high, mean_column = 0.0, 1.0, "Wins"
-    columns = ["System", mean_column, "95 % interval", "", "Answers"]
+        low, high, mean_column = 0.0, 1.0, "wins"
+    columns: list[Shown] = [message("system"), message(mean_column), message("interval_95"), "", message("answers")]
     rows = []
     for system in systems:
         mean, ci = system.mean, system.mean.ci_within(low, high)
         bar = _bar(mean.value, ci, low, high)
         rows.append([system.name, number(mean.value), interval(ci), bar, f"{mean.n:,}"])
-    text = ["Intervals count each item once, however many people judged it; there is none if all answers are equal."]
+    text: list[Shown] = [message("intervals_count_items")]
     if not systems:
-        text = ["No answers yet."]
+        text = [message("no_answers")]
     elif compared:
-        columns += ["Strength", "95 % interval"]
+        columns += [message("strength"), message("interval_95")]
         strengths = [system.strength or Estimate(math.nan, 0) for system in systems]
         for row, strength in zip(rows, strengths, strict=True):
             row += [number(strength.value), interval(strength.ci)]
-        text.append("Strengths are Bradley–Terry log-odds: a difference of 1 means odds of e : 1.")
+        text.append(message("strengths_are_log_odds"))
         if strengths[0].note:
             text.append(strengths[0].note)
-    return section(f"systems-{question.aspect}", f"Systems: {question.aspect}", text, columns, rows)
+    aspect = question.aspect
+    return section(f"systems-{aspect}", message("systems_by", aspect=aspect), text, columns, rows)
 
 
 def _bar(mean: float, ci: tuple[float, float] | None, low: float, high: float) -> dict[str, Any]:
@@ -231,50 +236,42 @@ def _bar(mean: float, ci: tuple[float, float] | None, low: float, high: float) -
 
 
 def _agreement(agreed: HumanRow | None, aspect: str) -> dict[str, Any]:
-    title = f"Agreement: {aspect}"
+    id, title = f"agreement-{aspect}", message("agreement_by", aspect=aspect)
     if agreed is None:
-        return section(f"agreement-{aspect}", title, ["No two people have judged the same thing yet."])
-    rows = [_estimate_row("α, interval", agreed.alpha), _estimate_row("α, ordinal", agreed.alpha_ordinal)]
-    for name, pairs in agreed.pairwise.items():
-        note = f"{count(pairs.annotators, 'pair')} of annotators with three or more in common"
-        rows.append(
-            [f"pairwise {name}", number(pairs.mean), f"{number(pairs.min)} to {number(pairs.max)} (range)", "", note]
-        )
-    return section(f"agreement-{aspect}", title, [], ["Measure", "Value", "95 % interval", "Items", "Note"], rows)
+        return section(id, title, [message("nothing_judged_twice")])
+    rows = [
+        _estimate_row(message("alpha_interval_scale"), agreed.alpha),
+        _estimate_row(message("alpha_ordinal_scale"), agreed.alpha_ordinal),
+    ]
+    for coefficient, pairs in agreed.pairwise.items():
+        reach = message("pairwise_range", low=number(pairs.min), high=number(pairs.max))
+        note = message("pairs_of_annotators", pairs=pairs.annotators)
+        rows.append([message("pairwise", coefficient=coefficient), number(pairs.mean), reach, "", note])
+    return section(id, title, [], list(map(message, ("measure", "value", "interval_95", "items", "note"))), rows)
 
 
-def _estimate_row(name: str, estimate: Estimate) -> list[str]:
+def _estimate_row(name: Shown, estimate: Estimate) -> list[Shown]:
+    """Return the row of a measure; notes are English, because the statistics below write them."""
     return [name, number(estimate.value), interval(estimate.ci), f"{estimate.n:,}", estimate.note]
 
 
 def _metrics(scores: Sequence[Score], votes: Sequence[Vote], aspect: str) -> dict[str, Any]:
+    id, title = f"metrics-{aspect}", message("metrics_by", aspect=aspect)
     try:
         correlations = monitor.metric_agreement(scores, votes, aspect)
     except InputError as error:
-        return section(f"metrics-{aspect}", f"Metrics: {aspect}", [str(error)])
+        return section(id, title, [str(error)])
     rows = [_estimate_row(name, correlation) for name, correlation in correlations.items()]
-    text = "No scored reply has been judged yet."
-    if rows:
-        text = "Spearman’s correlation with the mean judgment so far."
+    text = message("spearman" if rows else "nothing_scored")
     return section(
-        f"metrics-{aspect}",
-        f"Metrics: {aspect}",
-        [text],
-        ["Metric", "Correlation", "95 % interval", "Judged", "Note"],
-        rows,
+        id, title, [text], list(map(message, ("metric", "correlation", "interval_95", "judged", "note"))), rows
     )
 
 
 def _gaps(gaps: Mapping[str, Clustered], aspect: str) -> dict[str, Any]:
     rows = [[name, number(gap.value), interval(gap.ci), f"{gap.n:,}"] for name, gap in gaps.items()]
-    text = ["Mean rating by the people who chatted minus that by the outsiders of this task."]
-    return section(
-        f"gap-{aspect}",
-        f"Chatters and outsiders: {aspect}",
-        text,
-        ["System", "Gap", "95 % interval", "Rated by both"],
-        rows,
-    )
+    columns = list(map(message, ("system", "gap", "interval_95", "rated_by_both")))
+    return section(f"gap-{aspect}", message("gaps_by", aspect=aspect), [message("gap_text")], columns, rows)
 
 
 # ---- people ----------------------------------------------------------------------------------------------------------
@@ -284,17 +281,15 @@ def _people(people: Sequence[Person], workers: Sequence[Annotator], name: Pseudo
     known = {worker.person: worker for worker in workers}
     nobody = Annotator(0, 0, math.nan, 0, 0, math.nan, 0)
     rows = [_person(person, known.get(person.id, nobody), name) for person in people]
-    columns = ["Person", "Reasons to look", "Pages", "Seconds per page", "Checks failed", "Agreement", ""]
-    text = [
-        "Median seconds. Agreement is the correlation with the mean of the others. Nobody is excluded by the program."
-    ]
-    return section("people", "Annotators", text if rows else ["Nobody has opened an invitation yet."], columns, rows)
+    keys = ("person", "reasons", "pages", "seconds", "checks_failed", "agreement")
+    text = message("people_text" if rows else "nobody_came")
+    return section("people", message("annotators"), [text], [*map(message, keys), ""], rows)
 
 
 def _person(person: Person, work: Annotator, name: Pseudonyms) -> list[Any]:
     pseudonym = name(person.rater)
-    checks = f"{work.failed} of {work.checks}" if work.checks else NONE
-    note = "withdrew" if person.withdrawn else ""
+    checks = message("done_of_wanted", done=work.failed, wanted=work.checks) if work.checks else NONE
+    note = message("withdrew") if person.withdrawn else ""
     actions = ["forget"]
     if person.participant:
         actions.insert(0, "readmit")

@@ -11,17 +11,13 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from interloq.errors import count
 from interloq.reliability.annotate import DecisionStep
-from interloq.web.admin.sections import headline, number, section
+from interloq.web.admin.sections import Shown, headline, number, section
+from interloq.web.messages import message
 from interloq.web.schema import assignment, step
 from interloq.web.studies.tasks import Stored
 
 DECIMALS = 3  # as on the pages of annotators
-CHOSEN = (
-    "People see the prediction when they choose, so a rise says little by itself: whether a metric agrees better with "
-    "people can be seen on rated samples only."
-)
 
 
 @dataclass(frozen=True)
@@ -59,7 +55,7 @@ def _outcome(steps: Sequence[DecisionStep]) -> Outcome:
     return Outcome(added, edited, before, after)
 
 
-def references_figures(finished: Sequence[Outcome], warning: str = "") -> tuple[dict[str, str], dict[str, Any]]:
+def references_figures(finished: Sequence[Outcome], warning: str = "") -> tuple[dict[str, Shown], dict[str, Any]]:
     """Return the headline and the section of the page; `warning` is about the model."""
     added = edited = 0
     all_before, all_after = [], []
@@ -73,15 +69,19 @@ def references_figures(finished: Sequence[Outcome], warning: str = "") -> tuple[
     if all_before:
         before, after = mean(all_before), mean(all_after)
     numbers = [number(value, DECIMALS) for value in (before, after, after - before)]
-    predicted = count(len(all_before), "finished query", "finished queries")
-    text = [f"Means over {predicted} with predictions. {CHOSEN}"]
+    text = [message("references_means", queries=len(all_before))]
     if warning:
-        text.append(f"About the model: {warning}.")
-    columns = ["Finished", "References added", "Edited", "Mean before", "Mean after", "Change"]
+        text.append(message("about_model", warning=warning))
+    keys = ("finished", "references_added", "edited", "mean_before", "mean_after", "change")
     rows = []
     if finished:
         rows.append([f"{len(finished):,}", f"{added:,}", f"{edited:,}", *numbers])
     return (
-        headline("reliability", "Predicted reliability", numbers[1], f"{numbers[0]} before"),
-        section("reliability", "References and their predicted reliability", text, columns, rows),
+        headline(
+            "reliability",
+            message("predicted_reliability"),
+            numbers[1],
+            message("reliability_before", value=numbers[0]),
+        ),
+        section("reliability", message("references_title"), text, list(map(message, keys)), rows),
     )

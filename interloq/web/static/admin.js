@@ -2,14 +2,11 @@
 
 import { drawn, made } from './elements.js';
 import { root } from './kept.js';
-import { facts, find, isTemporary, notify, post, texts } from './page.js';
+import { facts, find, isTemporary, notify, post, text } from './page.js';
 import { plot } from './plot.js';
 
 const EVERY = 2_000; // milliseconds between questions for new figures
 const SLOWEST = 30_000;
-
-/** An English text in the language of the page, with its {placeholders} filled in. */
-export const _ = (english, values = {}) => (texts[english] ?? english).replace(/\{(\w+)\}/g, (all, name) => values[name]);
 
 function bar([low, value, high]) {
   const x = (place) => 8 + place * 144;
@@ -23,8 +20,8 @@ function bar([low, value, high]) {
 }
 
 function forgetButton({ person, name }) {
-  const button = made('button', { type: 'button', className: 'plain', textContent: _('Delete data') });
-  button.setAttribute('aria-label', _('Delete the data of {name}', { name }));
+  const button = made('button', { type: 'button', className: 'plain', textContent: text('forget') });
+  button.setAttribute('aria-label', text('forget_named', { name }));
   button.addEventListener('click', () => {
     find('forget-name').textContent = name;
     find('forget-confirm').dataset.id = person;
@@ -35,10 +32,10 @@ function forgetButton({ person, name }) {
 }
 
 function readmitButton({ person, name }) {
-  const button = made('button', { type: 'button', className: 'plain', textContent: _('Allow another browser') });
-  button.setAttribute('aria-label', _('Let {name} continue in another browser', { name }));
+  const button = made('button', { type: 'button', className: 'plain', textContent: text('readmit') });
+  button.setAttribute('aria-label', text('readmit_named', { name }));
   button.addEventListener('click', () => change(`/admin/people/${person}/readmit`, {}, () => {
-    notify(_('For 24 hours, the next browser that opens the link with this person’s id continues in their place.'));
+    notify(text('readmitted'));
   }));
   return button;
 }
@@ -66,7 +63,7 @@ function cell(value, index) {
 function header(name, index, first) {
   const th = made('th', { scope: 'col' });
   if (name) th.textContent = name;
-  else th.append(made('span', { className: 'hidden-text', textContent: _(first[index]?.bar ? 'Interval on the scale' : 'Actions') }));
+  else th.append(made('span', { className: 'hidden-text', textContent: text(first[index]?.bar ? 'interval_on_scale' : 'actions') }));
   if (typeof first[index] === 'string' && /^[−\d.,]+$|^–$/.test(first[index])) th.className = 'numeric';
   return th;
 }
@@ -82,7 +79,7 @@ function section(one) {
     const body = made('tbody', {}, ...one.rows.map((row) => made('tr', {}, ...row.map(cell))));
     const region = made('div', { className: 'scroll', tabIndex: 0 }, made('table', {}, head, body));
     region.setAttribute('role', 'region');
-    region.setAttribute('aria-label', _('{title}, table', { title: one.title }));
+    region.setAttribute('aria-label', text('table_of', { title: one.title }));
     element.append(region);
   }
   return element;
@@ -107,7 +104,7 @@ function show(found) {
   find('warning').textContent = found.warning;
   find('warning').hidden = !found.warning;
   find('closed').hidden = !found.closed;
-  if (find('close')) find('close').textContent = _(found.closed ? 'Reopen' : 'Close');
+  if (find('close')) find('close').textContent = text(found.closed ? 'reopen' : 'close');
   current = found;
 }
 
@@ -117,8 +114,8 @@ async function update(wait = EVERY) {
   const found = response?.status === 200 ? await response.json().catch(() => null) : null;
   if (found) show(found);
   const works = found || response?.status === 204;
-  if (works) find('updated').textContent = _('Figures update by themselves.');
-  else find('updated').textContent = _(response ? 'The server cannot answer at the moment: the figures may be old.' : 'No connection: the figures may be old.');
+  if (works) find('updated').textContent = text('updating');
+  else find('updated').textContent = text(response ? 'old_no_answer' : 'old_no_connection');
   // large studies take longer to compute
   const next = works ? Math.max(EVERY, 5 * (performance.now() - start)) : Math.min(wait * 2, SLOWEST);
   setTimeout(() => update(next), document.hidden ? SLOWEST : next);
@@ -134,13 +131,13 @@ export async function change(path, body, then) {
 }
 
 export function failure(status, answer) {
-  if (status === 0) return _('No connection. Please try again.');
-  if (isTemporary(status)) return _('The server cannot answer at the moment. Please try again later.');
-  if (answer.error === 'own_invitation') return _('This is your own invitation. Another administrator can revoke it.');
-  if (status === 403 && answer.error === 'not_allowed') return _('Your role does not allow this.');
-  if (status === 401) return _('Your session has ended. Open your invitation link again.');
-  if (status === 413) return _('The file is too large: at most 64 MB can be uploaded. Use interloq serve add.');
-  return answer.detail ? _('This did not work: {detail}', answer) : _('This did not work. Reload the page and try again.');
+  if (status === 0) return text('failed_connection');
+  if (isTemporary(status)) return text('failed_server');
+  if (answer.error === 'own_invitation') return text('failed_own_invitation');
+  if (status === 403 && answer.error === 'not_allowed') return text('failed_role');
+  if (status === 401) return text('failed_session');
+  if (status === 413) return text('failed_too_large');
+  return answer.detail ? text('failed_because', answer) : text('failed');
 }
 
 function connectInvitations() {
@@ -157,13 +154,13 @@ function connectInvitations() {
   find('copy-links')?.addEventListener('click', async () => {
     const all = [...find('links').children].map((one) => one.textContent).join('\n');
     const copied = await navigator.clipboard?.writeText(all).then(() => true, () => false);
-    find('copy-links').textContent = _(copied ? 'Copied' : 'Copying is not possible: select the links');
+    find('copy-links').textContent = text(copied ? 'copied' : 'copying_not_possible');
   });
   find('print-links')?.addEventListener('click', () => print());
   for (const button of document.querySelectorAll('.revoke')) {
     button.addEventListener('click', () => change(`/admin/invitations/${button.dataset.id}/revoke`, {}, () => {
       button.closest('tr').remove();
-      notify(_('The invitation and its sessions were ended. Answers are kept.'));
+      notify(text('revoked'));
     }));
   }
 }
@@ -178,7 +175,7 @@ function connectTask() {
   find('limit')?.addEventListener('submit', (event) => {
     event.preventDefault();
     const entered = [...new FormData(event.target)].filter(([, value]) => value !== '').map(([name, value]) => [name, Number(value)]);
-    change(`/admin/tasks/${facts.task}/limit`, Object.fromEntries(entered), () => notify(_('The limit was changed.')));
+    change(`/admin/tasks/${facts.task}/limit`, Object.fromEntries(entered), () => notify(text('limit_changed')));
   });
   find('forget-confirm').addEventListener('click', async ({ target }) => {
     const { status, answer } = await post(`/admin/people/${target.dataset.id}/forget`);

@@ -1,9 +1,9 @@
 // Make a task from a file: first a preview, then the task.
 
-import { _, failure } from './admin.js';
+import { failure } from './admin.js';
 import { made } from './elements.js';
 import { root } from './kept.js';
-import { find, notify } from './page.js';
+import { find, notify, text } from './page.js';
 
 const form = find('new');
 
@@ -38,8 +38,8 @@ function preview(found) {
   const { checks, rejected, reasons } = found;
   [find('counts').textContent, find('needs').textContent] = found.summary;
   find('first').hidden = !found.pages.length;
-  find('checks').textContent = checks ? _('Attention checks: {count}', { count: checks }) : '';
-  find('rejects').replaceChildren(...listed(rejected ? [_('Bad lines that are left out: {count}', { count: rejected }), ...reasons] : []));
+  find('checks').textContent = checks ? text('preview_checks', { count: checks }) : '';
+  find('rejects').replaceChildren(...listed(rejected ? [text('preview_rejected', { count: rejected }), ...reasons] : []));
   find('asked').replaceChildren(...listed(found.questions));
   find('pages').replaceChildren(...found.pages.map(page));
   find('preview').hidden = false;

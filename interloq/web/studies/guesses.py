@@ -14,7 +14,7 @@ from typing import Any
 
 from interloq.errors import InputError, nearest, short_repr
 from interloq.records import Dialogue, Sample
-from interloq.web.interface import texts
+from interloq.web.messages import texts
 from interloq.web.studies.items import SPEAKERS, speakers, system_of
 from interloq.web.studies.questions import MOST_STEPS, Question, StudyTask
 

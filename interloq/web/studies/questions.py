@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any, Literal, get_args
 
 from interloq.errors import InputError, nearest, short_repr
-from interloq.web.interface import LANGUAGES
+from interloq.web.messages import LANGUAGES
 
 Kind = Literal["rate", "compare", "references", "chat"]
 Ranked = Literal["systems", "metrics"]

@@ -31,7 +31,7 @@ from interloq.trust import Trust
 from interloq.web.chat.chat_bots import check_chat
 from interloq.web.chat.chat_task import chat_items
 from interloq.web.database import open_database
-from interloq.web.interface import LANGUAGES, texts
+from interloq.web.messages import LANGUAGES, texts
 from interloq.web.references.references_task import prepare_references
 from interloq.web.studies.guesses import check_records, guesses, with_guesses
 from interloq.web.studies.items import StudyItem, compare_items, rate_items

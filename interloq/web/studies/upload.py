@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,13 @@ from starlette.datastructures import FormData, UploadFile
 from interloq.data.files.opening import pieces
 from interloq.data.records.jsonl import Rejected
 from interloq.data.records.tables import SEPARATOR
-from interloq.errors import InputError, MissingDependencyError, SpecError, count
+from interloq.errors import InputError, MissingDependencyError, SpecError
 from interloq.trust import Trust
 from interloq.web.access.security import LARGEST_UPLOAD
 from interloq.web.chat.chat_form import check_local, with_chat_fields
 from interloq.web.chat.chat_task import WHOLE, asked_after, chat_options
+from interloq.web.messages import message
 from interloq.web.studies.task_file import PreparedTask, TaskSettings, prepare_chat, prepare_file, read_settings
-from interloq.web.studies.workload import Workload
 
 PREVIEWED = 3  # items
 SHOWN_REJECTS = 5
@@ -123,18 +123,24 @@ def _prepare_chat(given: Upload, settings: TaskSettings, trust: Trust) -> tuple[
         raise InputError(str(error)) from error
     asked = []
     for unit, question in asked_after(task, [WHOLE + 1]):
-        rated = "the whole" if unit == WHOLE else "each reply"
-        asked.append(f"{question.text or question.aspect} ({rated})")
-    bots = "; ".join(f"{name} = {spec}" for name, spec in chat_options(task).bots.items())
-    return prepared, {**_preview(prepared, RejectedLines(), f"with {bots}"), "questions": asked, "pages": []}
+        about = "about_whole" if unit == WHOLE else "about_each_reply"
+        asked.append(message(about, question=question.text or question.aspect))
+    bots = [f"{name} = {spec}" for name, spec in chat_options(task).bots.items()]
+    return prepared, {**_preview(prepared, RejectedLines(), bots), "questions": asked, "pages": []}
 
 
-def _preview(prepared: PreparedTask, rejected: RejectedLines, made_of: str = "") -> dict[str, Any]:
+def _preview(prepared: PreparedTask, rejected: RejectedLines, bots: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the preview, whose messages are not rendered yet; `bots` are those of a chat."""
     task, counts = prepared.settings.task, prepared.counts()
-    made = f"{count(counts['items'], 'page')} {made_of or 'from ' + count(counts['records'], 'record')}"
-    goes = f"each page goes to {count(task.per_item, 'annotator')}"
+    facts = {"name": task.name, "kind": message(f"kind_{task.kind}"), "items": counts["items"]}
+    if bots:
+        pages = message("preview_bots", **facts, per_item=task.per_item, bots=list(bots))
+    else:
+        pages = message("preview_records", **facts, per_item=task.per_item, records=counts["records"])
+    needs = counts["needs"]
+    needed = message("preview_needs" if needs["answers"] is None else "preview_needs_answers", **needs)
     return {
-        "summary": [f"{task.name} ({task.kind}): {made}; {goes}.", f"It needs {Workload(**counts['needs'])}."],
+        "summary": [pages, needed],
         "questions": [question.text or question.aspect for question in task.questions],
         "per_item": task.per_item,
         **counts,

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from interloq.web.admin.blindness import guess_sections
+from interloq.web.messages import render
 from interloq.web.studies.guesses import Guesses
 from interloq.web.work.collected import FinishedPage, Given
 
@@ -23,15 +24,16 @@ def test_guesses_are_counted_by_system_and_compared_with_chance() -> None:
         page("parrot", guessed_partner=1),
     ]
     pages += [page("owl", {"overall": [5]}, guessed_human=0, guessed_partner=2), page("owl", guessed_human=None)]
-    human, recognised = guess_sections(pages, FOUND)
+    human, recognised = render(list(guess_sections(pages, FOUND)), "en")
     assert [(row[0], row[1], row[3]) for row in human["rows"]] == [
         ("owl", "1.00", "7"), ("parrot", "0.00", "1"), ("people who chatted", "1.00", "1"),
     ]  # fmt: skip
     assert recognised["rows"][2] == ["all bots", "0.89", "0.52 to 1.00", "9"]
     assert "chance is 0.50" in recognised["text"][0]
     assert "p = .039" in recognised["text"][0]
+    assert "Clopper–Pearson" in recognised["text"][1]
 
 
 def test_without_guesses_there_is_nothing_to_show() -> None:
     assert list(guess_sections([page("owl", overall=3)], Guesses())) == []
-    assert [one["text"] for one in guess_sections([], FOUND)] == [["No guesses yet."]] * 2
+    assert [one["text"] for one in render(list(guess_sections([], FOUND)), "en")] == [["No guesses yet."]] * 2

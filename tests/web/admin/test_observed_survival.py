@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import re
+
 from interloq.web.admin.observed_survival import observed_curves, survival_section
 from interloq.web.chat.conversations import BOT, PERSON, Chat, ChatLine
+from interloq.web.messages import render
 
 LIMIT = 3
 
@@ -29,7 +32,7 @@ def test_the_limit_censors_and_open_conversations_do_not_count() -> None:
 
 
 def test_the_section_has_the_curves_as_a_table_and_a_drawing() -> None:
-    (found,) = survival_section(CHATS, LIMIT)
+    (found,) = render(list(survival_section(CHATS, LIMIT)), "en")
     assert found["columns"][:4] == ["Reply", "owl", "owl, 95 %", "owl, at risk"]
     assert [row[:2] + row[3:5] + row[6:] for row in found["rows"]] == [
         ["1", "0.75", "4", "1.00", "1"],
@@ -37,6 +40,7 @@ def test_the_section_has_the_curves_as_a_table_and_a_drawing() -> None:
     ]
     assert [[point[0] for point in line["points"]] for line in found["plot"]] == [[1, 0.75, 0.5], [1, 1, 0]]
     assert "limit of 3 turns are censored" in found["text"][0]
+    assert re.match(r"Expected answers within 2 replies: owl 1.25 \(.* to .*\); parrot 1.00", found["text"][1])
     assert list(survival_section(CHATS[-1:], LIMIT)) == []
     (long,) = survival_section([talked(1, "owl", 95)], 100)
     assert len(long["rows"]) == 24

@@ -3,14 +3,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from interloq.web.admin.suspicion import Annotator, annotators
+from interloq.web.messages import render
 from interloq.web.work.collected import FinishedPage
 from tests.web.admin.test_monitor import chosen, rated
 
 ITEMS = 30
+
+
+def reasons(annotator: Annotator) -> Any:
+    """The reasons in English."""
+    return render(annotator.reasons, "en")
 
 
 def crowd(*others: FinishedPage) -> dict[int, Annotator]:
@@ -32,7 +40,7 @@ def test_careful_people_are_not_suspicious() -> None:
 
 
 def test_a_straight_liner() -> None:
-    (reason,) = crowd(*(rated(3, item, (3, 3 if item else 4)) for item in range(ITEMS)))[3].reasons[:1]
+    reason = reasons(crowd(*(rated(3, item, (3, 3 if item else 4)) for item in range(ITEMS)))[3])[0]
     assert reason.startswith("overall: answered 3 in 59 of 60; the others in ")
 
 
@@ -45,14 +53,15 @@ def test_somebody_who_always_clicks_the_left_reply() -> None:
     left = [chosen(1, item, "ab"[item % 2], order=(item % 2, 1 - item % 2)) for item in range(ITEMS)]
     fair = [chosen(2, item, "ab"[item % 3 == 0], order=(item % 2, 1 - item % 2)) for item in range(ITEMS)]
     first, second = annotators([*left, *fair], ["overall"], least_seconds=2)
-    assert first.reasons == ("overall: answered first in 30 of 30; the others in 50%",)
+    assert reasons(first) == ["overall: answered first in 30 of 30; the others in 50%"]
+    assert "1 つ目" in render(first.reasons, "ja")[0]
     assert second.reasons == ()
 
 
 def test_a_random_clicker() -> None:
     random = np.random.default_rng(7).integers(1, 6, size=(ITEMS, 2))
     found = crowd(*(rated(3, item, random[item].tolist()) for item in range(ITEMS)))
-    (reason,) = found[3].reasons
+    (reason,) = reasons(found[3])
     assert reason.startswith("agrees with the others no better than chance: r = ")
     assert found[1].reasons == found[2].reasons == ()
 
@@ -67,12 +76,12 @@ def test_people_who_judge_equally_well_are_not_named_because_they_judged_little(
 
 def test_a_fast_one() -> None:
     pages = [rated(3, item, (1 + item % 4, 1 + item % 5), seconds=0.5 if item < 8 else 9) for item in range(ITEMS)]
-    assert "8 of 30 pages in less than 2 seconds" in crowd(*pages)[3].reasons
+    assert "8 of 30 pages in less than 2 seconds" in reasons(crowd(*pages)[3])
 
 
 def test_failed_attention_checks() -> None:
     checks = [rated(1, 90 + i, (value, value), correct={"overall": [4.0, 5.0]}) for i, value in enumerate((1, 2, 5))]
     found = crowd(*checks, rated(2, 90, (4, 4), correct={"overall": [4.0, 5.0]}))
     assert (found[1].checks, found[1].failed, found[1].pages) == (3, 2, ITEMS)
-    assert found[1].reasons == ("failed 2 of 3 attention checks",)
+    assert reasons(found[1]) == ["failed 2 of 3 attention checks"]
     assert (found[2].failed, found[2].reasons) == (0, ())

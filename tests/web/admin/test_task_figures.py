@@ -8,6 +8,7 @@ from typing import Any
 
 from interloq.data.pseudonyms import Pseudonyms
 from interloq.web.admin.task_figures import Collected, figures
+from interloq.web.messages import render
 from interloq.web.studies.questions import StudyTask
 from interloq.web.studies.tasks import Stored
 from interloq.web.work.collected import FinishedPage, Given, Person
@@ -22,7 +23,7 @@ def shown(
 ) -> dict[str, dict[str, Any]]:
     people = [Person(one, f"rater {one}", "friends", "", withdrawn=False) for one in (1, 2)]
     clusters = {f"c{item}": pages_of_item for item in range(items)}
-    found = figures(Collected(Stored(1, task, {}, closed=False), pages, clusters, people), NAME)
+    found = render(figures(Collected(Stored(1, task, {}, closed=False), pages, clusters, people), NAME), "en")
     return {one["id"]: one for part in ("headlines", "sections") for one in found[part]}
 
 

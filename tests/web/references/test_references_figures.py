@@ -9,6 +9,7 @@ import pytest
 from interloq.data.pseudonyms import Pseudonyms
 from interloq.web.admin.task_figures import Collected, figures
 from interloq.web.database import Database
+from interloq.web.messages import render
 from interloq.web.references.reference_steps import ReferenceDecision
 from interloq.web.references.references_figures import Outcome, outcomes, references_figures
 from interloq.web.work import collected
@@ -18,7 +19,7 @@ from tests.web.made_references import SAMPLES, WALK, add_references, decide, sta
 
 def test_means_are_over_queries_with_predictions() -> None:
     found = [Outcome(2, 1, 0.1, 0.4), Outcome(0, 0, 0.2, 0.2), Outcome(1, 0, None, 0.3)]
-    shown, section = references_figures(found, "made up")
+    shown, section = render(references_figures(found, "made up"), "en")
     assert (shown["value"], shown["note"]) == ("0.300", "0.150 before")
     assert section["rows"] == [["3", "3", "1", "0.150", "0.300", "0.150"]]
     assert section["text"][0].startswith("Means over 2 finished queries with predictions.")

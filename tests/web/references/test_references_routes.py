@@ -14,7 +14,7 @@ from interloq.data.pseudonyms import Pseudonyms
 from interloq.records import Pair
 from interloq.reliability.model import Reliability
 from interloq.web.exchange.export import export_task
-from interloq.web.interface import texts
+from interloq.web.messages import texts
 from interloq.web.studies.tasks import Stored
 from tests.web.conftest import KEY, Person, Served, problems
 from tests.web.made_references import SAMPLES, add_references

@@ -13,7 +13,7 @@ from starlette.datastructures import FormData, UploadFile
 
 from interloq.data.files.compression import compressed
 from interloq.errors import InputError
-from interloq.web.interface import translated
+from interloq.web.messages import render
 from interloq.web.studies.upload import Upload, prepare
 from tests.web.bots import FLAKY
 
@@ -36,7 +36,9 @@ def without_file(folder: Path, **fields: str) -> Upload:
 def test_a_chat_needs_no_file_but_trust_for_bots_that_do_more_than_talk(tmp_path: Path) -> None:
     fields = {"kind": "chat", "name": "t", "topics": "Travel\nFood"}
     prepared, preview = prepare(without_file(tmp_path, **fields, bots="old = eliza\nnew = echo", per_item="5"))
-    assert (len(prepared.items), preview["summary"][0], preview["pages"]) == (
+    shown = render(preview, "en")
+    assert shown["questions"] == ["How good is it? (each reply)", "How good is it? (the whole)"]
+    assert (len(prepared.items), shown["summary"][0], shown["pages"]) == (
         4,
         "t (chat): 4 pages with old = eliza; new = echo; each page goes to 5 annotators.",
         [],
@@ -53,11 +55,13 @@ def test_a_chat_needs_no_file_but_trust_for_bots_that_do_more_than_talk(tmp_path
 def test_a_preview_shows_pages_without_systems_and_counts_bad_lines(tmp_path: Path) -> None:
     prepared, preview = prepare(received(tmp_path, SAMPLES, kind="rate", name="t", per_item="2"))
     assert (preview["items"], preview["records"], preview["per_item"]) == (1, 2, 2)
-    assert preview["summary"] == [
+    assert render(preview["summary"], "en") == [
         "t (rate): 1 page from 2 records; each page goes to 2 annotators.",
         "It needs at least 2 people, each with up to 1 page (2 answers).",
     ]
-    assert all(translated(language, line) != line for line in preview["summary"] for language in ("ja", "zh"))
+    assert (
+        render(preview["summary"], "ja")[0] == "t（評価）：2 件のレコードから 1 ページ。各ページを 2 人が評価します。"
+    )
     assert preview["pages"] == [
         {
             "context": [{"speaker": "A", "text": "Hi"}],
