@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from interloq.learn.settings import Training, option
+from interloq.learn.settings import Training
 from interloq.learn.trainable import Trainable
+from interloq.options import option
 
 
 @dataclass(frozen=True)
@@ -16,7 +17,7 @@ class Own:
     width: int = option(7, "how wide; 100 % is all")
     how: Literal["a", "b"] = option("a", "in which way")
     rate: float | None = option(None, "how fast", shown="slowly")
-    more: tuple[str, ...] = option((), "further files", path=True, repeat=True)
+    more: tuple[str, ...] = option((), "further files", path=True)
     loud: bool = option(False, "say more")
     inner: int = 3
     seed: int = 0

@@ -20,6 +20,7 @@ LAYERS = [  # from the bottom; a folder that is not named belongs to the one abo
         "earlier_paths",
         "errors",
         "needs",
+        "options",
         "records",
         "registry",
         "signature",

@@ -20,8 +20,10 @@ from interloq.data.progress import Progress
 from interloq.demo.learning import options, train_rater
 from interloq.demo.real_replies import ASPECT
 from interloq.demo.step import TOKENIZERS, DemoStep, delta_bleu, quoted
+from interloq.options import command_words
 from interloq.rate.rate_file import rate_file
 from interloq.report.report_file import report_file
+from interloq.report.report_options import ReportOptions
 from interloq.retrieve.extend import extend_file
 from interloq.retrieve.index import index_files
 from interloq.score.explain_file import explain_file
@@ -222,21 +224,14 @@ def report_step(part: LogPart) -> DemoStep:
     """The report of this part."""
     scores, page = part.path("scores.jsonl"), part.path("report.html")
     models = [part.path("rater")] if part.vbleu and not part.real else []
-    shown = [word for path in part.comparisons for word in ("--comparison", path)]
-    shown += [word for model in models for word in ("--model", model)]
+    options = ReportOptions(
+        samples=part.samples, models=models, comparisons=part.comparisons, aspect=part.aspect, title=TITLE
+    )
+    verdicts = "both verdicts first, also the wrong one" if part.real else "the verdict of the comparison first"
     return DemoStep(
-        "Put everything on one page, with "
-        + ("both verdicts first, also the wrong one." if part.real else "the verdict of the comparison first."),
-        ["report", scores, "--samples", part.samples, *_aspect(part), *shown, "-o", page, "--title", TITLE],
-        lambda _: report_file(
-            [scores],
-            page,
-            samples=part.samples,
-            aspect=part.aspect,
-            models=models,
-            comparisons=part.comparisons,
-            title=TITLE,
-        ),
+        f"Put everything on one page, with {verdicts}.",
+        ["report", scores, *command_words(options, with_defaults=False), "-o", page],
+        lambda _: report_file([scores], page, options),
         page,
     )
 

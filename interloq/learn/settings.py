@@ -3,20 +3,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from interloq.errors import InputError
+from interloq.options import option
 from interloq.registry import Component, full_spec
-
-
-def option(default: Any, what: str, **more: Any) -> Any:
-    """Return a field that becomes a command-line option with the help text `what`.
-
-    `more` may be: `metavar`; `path=True`, a file or folder to read; `required=True`; `repeat=True`, a tuple with one
-    value each time the option is given; `shown`, the default as printed in the help (by default, its value).
-    """
-    return field(default=default, metadata={"help": what, **more})
 
 
 def check_positive(settings: Any, *names: str) -> None:

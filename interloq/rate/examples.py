@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interloq.errors import InputError, count
-from interloq.learn.settings import option
+from interloq.options import option
 from interloq.registry import Component
 
 Keys = NDArray[np.uint64]

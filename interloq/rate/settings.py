@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from interloq.errors import InputError, count
-from interloq.learn.settings import LowRank, Training, option
+from interloq.learn.settings import LowRank, Training
 from interloq.learn.trainable import Facts, Trainable
+from interloq.options import option
 from interloq.rate.examples import Examples
 from interloq.rate.warning import warning
 from interloq.registry import Component

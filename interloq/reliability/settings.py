@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from interloq.errors import InputError
-from interloq.learn.settings import Training, check_positive, option
+from interloq.learn.settings import Training, check_positive
 from interloq.learn.trainable import Facts, Trainable
+from interloq.options import option
 from interloq.registry import Component
 
 Coefficient = Literal["pearson", "spearman", "kendall"]

@@ -22,7 +22,8 @@ from interloq.reliability.weak_references import Predictions
 from interloq.report import text
 from interloq.report.elements import Mark, Name
 from interloq.report.filters import filters
-from interloq.report.page import TITLE, DisagreementReading, Fact, InputFile, Notice, ReportPage, SampleRow, Scatter
+from interloq.report.page import DisagreementReading, Fact, InputFile, Notice, ReportPage, SampleRow, Scatter
+from interloq.report.report_options import TITLE
 from interloq.report.sections.agreement import agreement
 from interloq.report.sections.continuity import continuity
 from interloq.report.sections.curves import Trained, model

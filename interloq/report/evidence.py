@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from interloq.agree.agreement import meta_evaluate
 from interloq.agree.dialogue_scores import (
@@ -27,7 +26,8 @@ from interloq.agree.metric_similarity import spearman_matrix
 from interloq.agree.system_agreement import rated_systems
 from interloq.agree.table import MetaTable
 from interloq.compare.comparison_file import read_comparison
-from interloq.data.records.jsonl import Rejected, header, read_all
+from interloq.data.records.jsonl import header
+from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.errors import InputError
 from interloq.metrics import metric_names
 from interloq.play.dialogue_origin import common_origin
@@ -38,7 +38,8 @@ from interloq.records import Dialogue, Key, Note, Preference, Sample, Score
 from interloq.reliability.curve_file import read_curves
 from interloq.reliability.weak_references import Predictions
 from interloq.report.build import Evidence, columns, identified
-from interloq.report.inputs import Inputs, ReportOptions
+from interloq.report.inputs import Inputs
+from interloq.report.report_options import ReportOptions
 from interloq.report.sections.curves import read_model
 from interloq.report.sections.heat_map import PEOPLE
 from interloq.report.sections.scores import SystemScore, read_notes, read_results
@@ -46,24 +47,17 @@ from interloq.report.sections.side_by_side import differing
 from interloq.score.scored_samples import ScoredSamples
 
 
-def read_evidence(
-    inputs: Inputs,
-    options: ReportOptions,
-    *,
-    strict: bool = False,
-    on_reject: Callable[[Rejected], None] | None = None,
-    fields: Mapping[str, str] | None = None,
-) -> Evidence:
-    """Read all files of a report and compute what it shows; `fields` are other names of the samples' fields."""
-    read = partial(read_all, strict=strict, on_reject=on_reject)
-    samples: list[Sample] = list(read([inputs.samples], columns=fields))
-    dialogues: list[Dialogue] = list(read(inputs.dialogues, kind="dialogues"))
+def read_evidence(inputs: Inputs, reading: ReadOptions = READ_DEFAULTS) -> Evidence:
+    """Read all files of a report and compute what it shows."""
+    options, names = inputs.options, inputs.names()
+    samples: list[Sample] = list(reading.read(options.samples))
+    dialogues: list[Dialogue] = list(reading.read_beside(options.dialogues, kind="dialogues"))
     predictions = Predictions()
-    all_scores, unchecked = _read_scores(inputs.scores, samples, dialogues, read)
+    all_scores, unchecked = _read_scores(inputs.scores, samples, dialogues, reading)
     scores = identified(predictions.without(all_scores), samples)
-    headers = {str(path): header(path) for path in (*inputs.dialogues, *inputs.scores)}
+    headers = {str(path): header(path) for path in (*options.dialogues, *inputs.scores)}
     partners = common_origin(headers).get("partners", "")
-    preferences: list[Preference] = list(read(inputs.preferences, kind="preferences"))
+    preferences: list[Preference] = list(reading.read_beside(options.preferences, kind="preferences"))
     results: list[SystemScore] = []
     for path in map(str, inputs.scores):
         results += read_results(headers[path], path)
@@ -79,16 +73,16 @@ def read_evidence(
         table=_table(scores, samples, options) if judged else None,
         matrix=spearman_matrix(scored | ({PEOPLE: judged} if judged else {})),
         disagreements={metric: _disagreements(metric, column, judged, options) for metric, column in scored.items()},
-        models=[read_model(Path(path), name) for path, name in zip(inputs.models, inputs.names()[1], strict=True)],
+        models=[read_model(Path(path), names[str(path)]) for path in options.models],
         rankings=ranked.rankings,
         dialogues=dialogues,
         extremes=ranked.extremes,
         contrasts=ranked.contrasts,
         unranked=ranked.unranked | dict.fromkeys(unknown, metric_names.UNKNOWN_DIRECTION),
-        curves=list(chain.from_iterable(map(read_curves, inputs.curves))),
+        curves=list(chain.from_iterable(map(read_curves, options.curves))),
         predictions=predictions,
-        continuity=list(map(read_continuity, inputs.continuity)),
-        comparisons=list(map(read_comparison, inputs.comparisons)),
+        continuity=list(map(read_continuity, options.continuity)),
+        comparisons=list(map(read_comparison, options.comparisons)),
         preferences=rank_preferences(preferences, n_bootstrap=options.n_bootstrap, seed=options.seed),
         preferred=_preferred(preferences, scores, options.lower_is_better),
         lower_is_better=options.lower_is_better,
@@ -97,13 +91,13 @@ def read_evidence(
 
 
 def _read_scores(
-    paths: Sequence[str | Path], samples: Sequence[Sample], dialogues: Sequence[Dialogue], read: Callable[..., Any]
+    paths: Sequence[str | Path], samples: Sequence[Sample], dialogues: Sequence[Dialogue], reading: ReadOptions
 ) -> tuple[list[Score], list[str]]:
     """Scores, checked to be of these samples and dialogues, and notes on files that could not be checked."""
     of_samples, of_dialogues = ScoredSamples(samples), ScoredSamples(dialogues=dialogues)
     scores: list[Score] = []
     for path in paths:
-        scores += of_dialogues.check(of_samples.check(read([path], kind="scores"), path), path)
+        scores += of_dialogues.check(of_samples.check(reading.read_beside([path], kind="scores"), path), path)
     return scores, of_samples.notes()
 
 

@@ -21,7 +21,6 @@ from interloq.report.sections.reference_curves import ReferenceCurve
 from interloq.report.sections.scores import MetricScores
 from interloq.report.sections.side_by_side import Contrast, DialogueContrast
 
-TITLE = "Interloq report"
 # id, system, last turn, reply, mean judgment, one score per metric, number of its context, one value per filter
 SampleRow = tuple[str | float | None, ...]
 

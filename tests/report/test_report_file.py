@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,10 @@ import pytest
 from interloq import Rating, Sample, Score, write
 from interloq.reliability.weak_references import metric_name
 from interloq.report.report_file import report_file
+from interloq.report.report_options import ReportOptions
 from interloq.score.score_file import score_file
+
+QUICK = ReportOptions(samples="samples.jsonl", n_bootstrap=0)
 
 
 @pytest.fixture
@@ -24,13 +28,13 @@ def test_a_date_is_shown_only_when_asked_for(
     scored: Path, monkeypatch: pytest.MonkeyPatch, epoch: str, date: str
 ) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
-    made = report_file(["scores.jsonl"], "report.html", samples="samples.jsonl", n_bootstrap=0, title="Mine")
+    made = report_file(["scores.jsonl"], "report.html", replace(QUICK, title="Mine"))
     assert (made.page.date, made.page.title) == (date, "Mine")
     assert "<title>Mine" in (scored / "report.html").read_text()
 
 
 def test_what_was_used_comes_back_with_the_page(scored: Path, samples: list[Sample]) -> None:
-    made = report_file(["scores.jsonl"], "report.html", samples="samples.jsonl", n_bootstrap=0, worst=1)
+    made = report_file(["scores.jsonl"], "report.html", replace(QUICK, worst=1))
     assert len(made.evidence.samples) == len(made.evidence.scores) == len(samples)
     assert [source.name for source in made.page.sources] == ["scores.jsonl", "samples.jsonl"]
 
@@ -39,7 +43,7 @@ def test_samples_with_weak_references_are_flagged(scored: Path, samples: list[Sa
     name = metric_name("bleu_star")
     weak = [Score(s.id, name, 0.05, "", s.system, {"minimum": 0.1, "needed": None}) for s in samples[:2]]
     write("predicted.jsonl", weak, kind="scores", metric=name)
-    made = report_file(["scores.jsonl", "predicted.jsonl"], "report.html", samples="samples.jsonl", n_bootstrap=0)
+    made = report_file(["scores.jsonl", "predicted.jsonl"], "report.html", QUICK)
     (notice,) = [notice.text for notice in made.page.notices if "too weak" in notice.text]
     assert notice.startswith("References too weak to trust bleu_star: 2 of 2 samples")
     assert name not in str(made.page.scores)
@@ -53,7 +57,7 @@ def test_only_ratings_by_people_in_one_role(folder: Path) -> None:
     roles = [Rating(1.0, "ann", role="interlocutor"), Rating(5.0, "bob", role="outsider")]
     write("samples.jsonl", [Sample(f"s{i}", "c", "r", ratings=roles) for i in range(4)], kind="samples")
     write("scores.jsonl", [Score(f"s{i}", "length", float(i)) for i in range(4)], kind="scores")
-    report = report_file(["scores.jsonl"], "report.html", role="outsider", samples="samples.jsonl", n_bootstrap=0)
+    report = report_file(["scores.jsonl"], "report.html", replace(QUICK, role="outsider"))
     assert set(report.evidence.judgments.values()) == {5.0}
     assert {r.role for sample in report.evidence.samples for r in sample.ratings} == {"outsider"}
     assert "--role outsider" in report.page.command

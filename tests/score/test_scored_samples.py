@@ -14,6 +14,7 @@ from interloq.compare.compare_file import compare_file
 from interloq.compare.compare_options import CompareOptions
 from interloq.rank.rank_file import rank_file
 from interloq.report.report_file import report_file
+from interloq.report.report_options import ReportOptions
 from interloq.score.score_file import score_file
 from interloq.score.scored_samples import ScoredSamples
 
@@ -41,7 +42,7 @@ def test_other_samples_with_the_same_ids_are_refused(scores: str) -> None:
         with pytest.raises(InputError, match=rf"scores.jsonl: {OTHER}: the {name} of '0'"):
             meta_file([scores], "other.jsonl", n_bootstrap=0)
         with pytest.raises(InputError, match=OTHER):
-            report_file([scores], "report.html", samples="other.jsonl", n_bootstrap=0)
+            report_file([scores], "report.html", ReportOptions(samples="other.jsonl", n_bootstrap=0))
         with pytest.raises(InputError, match=OTHER):
             compare_file(scores, scores, CompareOptions(metrics=["chrf"], samples=["samples.jsonl", "other.jsonl"]))
 

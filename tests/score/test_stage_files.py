@@ -15,6 +15,7 @@ from interloq.data.records.jsonl import header
 from interloq.play.samples import samples_file
 from interloq.rate.rate_file import rate_file
 from interloq.report.report_file import report_file
+from interloq.report.report_options import ReportOptions
 from interloq.retrieve.extend import extend_file
 from interloq.retrieve.index import index_files
 from interloq.score.score_file import score_file
@@ -28,7 +29,7 @@ def test_functions_and_verbs_write_the_same_files(files: Path) -> None:
     rate_file("extended.jsonl", "rated.jsonl", rater=RATER)
     scored = score_file("rated.jsonl", ["bleu", create("chrf")], "scores.jsonl", n_bootstrap=10)
     table = meta_file(["scores.jsonl"], "samples.jsonl", n_bootstrap=10, n_permutations=10)["overall"]
-    report_file(["scores.jsonl"], "report.html", samples="rated.jsonl", n_bootstrap=10)
+    report_file(["scores.jsonl"], "report.html", ReportOptions(samples="rated.jsonl", n_bootstrap=10))
     (files / "verbs").mkdir()
     for command in (
         ["extend", "samples.jsonl", "--index", "index", "-k", "2", "-o", "verbs/extended.jsonl"],
@@ -54,7 +55,7 @@ def test_no_function_replaces_its_input(folder: Path, samples: list[Sample]) -> 
         lambda: convert_file("in.jsonl", "in.jsonl"),
         lambda: samples_file("in.jsonl", "in.jsonl"),
         lambda: pairs_file("in.jsonl", "in.jsonl"),
-        lambda: report_file(["in.jsonl"], "soft.jsonl", samples="in.jsonl"),
+        lambda: report_file(["in.jsonl"], "soft.jsonl", ReportOptions(samples="in.jsonl")),
     ):
         with pytest.raises(InputError, match="is also an input"):
             call()

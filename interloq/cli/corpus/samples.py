@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from interloq.cli.shared.arguments import add_common, add_map, add_output, add_user_ids
-from interloq.cli.shared.options import add_option, option_names, with_options
+from interloq.cli.shared.options import add_options, given_options
 from interloq.cli.shared.output import BadLineReporter
 from interloq.cli.shared.paths import InputPath
 from interloq.scorers.interlocutor.samples import SampleSelection
@@ -22,7 +22,7 @@ OF_RATINGS = ("min_conversations", "max_conversations", "context", "by", "dev", 
 def add_arguments(actions: Any) -> None:
     """Add both actions."""
     continuity = actions.add_parser("continuity", help="extract replies of dialogues, labelled as answered or not")
-    _add(continuity, "dialogues", SampleSelection(), option_names(SampleSelection()))
+    _add(continuity, "dialogues", SampleSelection(), ())
     ratings = actions.add_parser("ratings", help="extract replies or dialogues rated by the person in the dialogue")
     _add(ratings, "samples or dialogues", UNLIMITED, OF_RATINGS)
 
@@ -30,8 +30,7 @@ def add_arguments(actions: Any) -> None:
 def _add(action: argparse.ArgumentParser, of: str, selection: SampleSelection, names: Any) -> None:
     action.add_argument("file", type=InputPath, metavar="FILE", help=f"{of}: {FILE}")
     add_output(action, "the folder to write", metavar="FOLDER")
-    for name in names:
-        add_option(action, selection, name)
+    add_options(action, selection, only=names)
     action.add_argument("--profiles", type=InputPath, metavar="FILE", help="profiles of users, as JSON")
     action.add_argument(
         "--compress", choices=("zst", "gz", "none"), default="zst", help="compression of the outputs (default zst)"
@@ -63,7 +62,7 @@ def _run(args: argparse.Namespace, selection: SampleSelection, stage: Callable[.
     bad = BadLineReporter()
     names = pseudonyms(args.user_key, keep=args.keep_user_ids)
     source = SampleSource(args.file, args.profiles, names, args.strict, bad, args.columns)
-    facts = stage(source, args.output, with_options(selection, args), compress=args.compress)
+    facts = stage(source, args.output, given_options(selection, args), compress=args.compress)
     bad.close()
     print_json(facts | {"bad_lines": bad.count}) if args.json else _print(facts)
     return 0

@@ -8,8 +8,10 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import TYPE_CHECKING, TypeVar
 
+from interloq.cli.shared.options import add_flag, add_options
 from interloq.cli.shared.paths import InputPath, OutputFile, OutputPath
-from interloq.data.records.synonyms import read_columns
+from interloq.data.records.read_options import ReadOptions
+from interloq.options import flags_of
 from interloq.terminal.console import print_stderr
 
 if TYPE_CHECKING:
@@ -59,15 +61,13 @@ def add_device(parser: argparse.ArgumentParser) -> None:
 
 def add_map(parser: argparse.ArgumentParser, *, of: str = "samples") -> None:
     """Add the option `--map`: names of fields in the user's file."""
-    parser.add_argument(
-        "--map",
-        type=read_columns,
-        default={},
-        dest="columns",
-        metavar="FIELD=NAME,…",
-        help=f"names of the fields in your {of}, e.g. "
-        + ("turns=chat,id=session" if of == "dialogues" else "response=reply,system=model"),
-    )
+    (flag,) = (flag for flag in flags_of(ReadOptions) if flag.name == "columns")
+    help = flag.help
+    if of != "samples":
+        help = help.replace("your samples", f"your {of}")
+    if of == "dialogues":
+        help = help.replace("response=reply,system=model", "turns=chat,id=session")
+    add_flag(parser, flag, help=help)
 
 
 def add_common(parser: argparse.ArgumentParser) -> None:
@@ -79,7 +79,7 @@ def add_common(parser: argparse.ArgumentParser) -> None:
         default="text",
         help="format of tables (default text); latex needs the package booktabs",
     )
-    parser.add_argument("--strict", action="store_true", help="stop at the first bad line instead of setting it aside")
+    add_options(parser, ReadOptions, only=("strict",))
     parser.add_argument("--quiet", action="store_true", help="do not show progress on standard error")
 
 

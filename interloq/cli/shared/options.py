@@ -1,126 +1,97 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Command-line options derived from the fields of settings: one source for names, types, defaults and help."""
+"""Command-line options generated from the fields of options dataclasses (`interloq.options`), and read back."""
 
 from __future__ import annotations
 
 import argparse
-import types
-import typing
-from collections.abc import Iterator
+from collections.abc import Collection
 from dataclasses import fields, replace
-from functools import cache
-from typing import Any, Literal
+from typing import Any, TypeVar
 
-from interloq.cli.shared.paths import InputPath
-from interloq.errors import InputError
-from interloq.learn.trainable import Trainable
+from interloq.cli.shared.paths import InputPath, OutputFile
+from interloq.options import Flag, flags_of
+from interloq.terminal.console import print_stderr
+from interloq.trust import Trust
 
-
-def add_options(parser: argparse.ArgumentParser, job: Trainable) -> None:
-    """Add one option per field that has a help text."""
-    own = list(job.options())
-    names = {name for _, name in own}
-    others = job.instead[1].options() if job.instead else ()
-    for part, name in [*own, *(other for other in others if other[1] not in names)]:
-        add_option(parser, part, name, _default(job, name))
+Options = TypeVar("Options")
+METAVARS = {int: "N", float: "X"}
 
 
-def add_option(parser: argparse.ArgumentParser, part: Any, name: str, default: str | None = None) -> None:
-    """Add the option for one field of some settings; `default` is the default the help shows (default: its value)."""
-    details = next(field.metadata for field in fields(part) if field.name == name)
-    settings: Any = type(part)
-    kind = _hints(settings)[name]
-    default = f": {details['shown']}" if "shown" in details else default or _shown(getattr(part, name))
-    text = f"{details['help']} (default{default})" if default else details["help"]
-    parser.add_argument(
-        f"--{name.replace('_', '-')}", help=text.replace("%", "%%"), **_argparse_keywords(kind, details)
-    )
+def add_options(
+    parser: argparse.ArgumentParser,
+    options: Any,
+    *,
+    only: Collection[str] = (),
+    without: Collection[str] = (),
+    with_defaults: bool = True,
+) -> None:
+    """Add the options of a dataclass, all, `only` these or those `without` these, in the order of its fields.
+
+    An instance may be passed instead: then its values are the defaults. Without defaults, None means: not given.
+    """
+    for flag in flags_of(options):
+        if flag.name not in without and (not only or flag.name in only):
+            add_flag(parser, flag, default=... if with_defaults else None)
 
 
-@cache
-def _hints(settings: Any) -> dict[str, Any]:
-    """Types of the fields; cached because annotations are slow to evaluate."""
-    return typing.get_type_hints(settings)
+def add_flag(parser: argparse.ArgumentParser, flag: Flag, *, help: str = "", default: Any = ...) -> None:
+    """Add one option; `help` and `default` replace the ones of its field."""
+    keywords = _keywords(flag)
+    keywords["help"] = (help or flag.help_text()).replace("%", "%%")
+    keywords["default"] = _argparse_default(flag) if default is ... else default
+    names = [name for name in (flag.short, flag.flag) if name]
+    where: Any = parser
+    if flag.instead and flag.is_switch:
+        where = parser.add_mutually_exclusive_group()
+    where.add_argument(*names, dest=flag.name, **keywords)
+    for name, (value, text) in flag.instead.items():
+        where.add_argument(name, dest=flag.name, action="store_const", const=value, help=text)
 
 
-def option_names(part: Any) -> list[str]:
-    """Names of the settings' fields that are options."""
-    return [field.name for field in fields(part) if "help" in field.metadata]
+def _keywords(flag: Flag) -> dict[str, Any]:
+    """Return keyword arguments of `add_argument`, except help and default."""
+    if flag.is_switch:
+        if flag.is_optional:
+            return {"action": "store_const", "const": flag.switch_value}
+        return {"action": "store_true" if flag.switch_value else "store_false"}
+    if flag.kind == Trust.__args__[0]:
+        return {"action": "store_const", "const": print_stderr}
+    keywords: dict[str, Any] = {"required": flag.required}
+    if flag.is_repeatable:
+        keywords["action"] = "append"
+    if flag.choices:
+        return {**keywords, "choices": flag.choices, "metavar": flag.metavar or None}
+    keywords["type"] = flag.kind
+    if flag.parse:
+        keywords["type"] = flag.parse
+    elif flag.path:
+        keywords["type"] = InputPath
+    elif flag.writes:
+        keywords["type"] = OutputFile
+    keywords["metavar"] = flag.metavar or METAVARS.get(flag.kind, "NAME" if flag.path else "X")
+    return keywords
 
 
-def _argparse_keywords(hint: Any, details: Any) -> dict[str, Any]:
-    """Keyword arguments of `add_argument` for a field of this type."""
-    if hint is bool:
-        return {"action": "store_true", "default": None}
-    if typing.get_origin(hint) is Literal:
-        return {"choices": typing.get_args(hint)}
-    if typing.get_origin(hint) in (typing.Union, types.UnionType):
-        hint = next(part for part in typing.get_args(hint) if part is not type(None))
-    path = bool(details.get("path"))
-    metavar = "X"
-    if details.get("metavar"):
-        metavar = details["metavar"]
-    elif path:
-        metavar = "NAME"
-    elif hint is int:
-        metavar = "N"
-    keywords: dict[str, Any] = {"type": InputPath if path else hint, "metavar": metavar}
-    if details.get("repeat"):
-        keywords |= {"action": "append"}
-    return keywords | {"required": bool(details.get("required"))}
+def _argparse_default(flag: Flag) -> Any:
+    if flag.is_repeatable and flag.default is not None:
+        return list(flag.default)  # argparse appends to a copy of it
+    return flag.default
 
 
-def _default(job: Trainable, name: str) -> str:
-    """Default as the help shows it: ` 15`, or ` 15, with --encoder 3`, or ` 3, only with --encoder`."""
-    own = _shown(_value(job, name))
-    if job.instead is None:
-        return own
-    option, other = job.instead[0].replace("_", "-"), job.instead[1]
-    theirs = _shown(_value(other, name))
-    if theirs in ("", own):
-        return own
-    return f"{own}, with --{option}{theirs}" if own else f"{theirs}, only with --{option}"
+def make_options(options: type[Options], args: argparse.Namespace, **values: Any) -> Options:
+    """Return an options dataclass with the values of the arguments; `values` are fields that are not options."""
+    for flag in flags_of(options):
+        if flag.name not in values and hasattr(args, flag.name):
+            value = getattr(args, flag.name)
+            values[flag.name] = tuple(value) if isinstance(value, list) else value
+    return options(**values)
 
 
-def _value(job: Trainable, name: str) -> Any:
-    return next((getattr(part, name) for part in job.settings if hasattr(part, name)), None)
-
-
-def _shown(value: Any) -> str:
-    if value is None or value in ((), "") or isinstance(value, bool):
-        return ""
-    return f" {value:g}" if isinstance(value, int | float) else f" {value}"
-
-
-def chosen(args: argparse.Namespace, job: Trainable) -> tuple[Trainable, list[Any]]:
-    """The job to run, and its settings with the given options applied."""
-    if job.instead:
-        name, other = job.instead
-        option = name.replace("_", "-")
-        if getattr(args, name) is None:
-            if unused := _unused(args, other, job):
-                raise InputError(f"--{unused} is used with --{option} only", hint=f"omit --{unused}, or add --{option}")
-        else:
-            if unused := _unused(args, job, other):
-                raise InputError(f"--{unused} is not used with --{option}", hint=f"omit --{unused} or --{option}")
-            job = other
-    return job, [with_options(part, args) for part in job.settings]
-
-
-def _unused(args: argparse.Namespace, job: Trainable, used: Trainable) -> str:
-    """The first option that was given and that only `job` has; empty if there is none."""
-    known = {name for _, name in used.options()}
-    given = (name for _, name in job.options() if name not in known and getattr(args, name) is not None)
-    return next(given, "").replace("_", "-")
-
-
-def with_options(part: Any, args: argparse.Namespace) -> Any:
-    """The settings with the given options applied."""
-    return replace(part, **dict(_given(part, args)))
-
-
-def _given(part: Any, args: argparse.Namespace) -> Iterator[tuple[str, Any]]:
-    for field in fields(part):
+def given_options(settings: Options, args: argparse.Namespace) -> Options:
+    """Return the settings with the given arguments that have the names of their fields; None: it was not given."""
+    given = {}
+    for field in fields(settings):  # type: ignore[arg-type]
         value = getattr(args, field.name, None)
         if value is not None:
-            yield field.name, tuple(value) if field.metadata.get("repeat") else value
+            given[field.name] = tuple(value) if isinstance(value, list) else value
+    return replace(settings, **given)  # type: ignore[type-var]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -11,9 +12,11 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 
+from interloq.cli.shared.options import make_options
 from interloq.data.files.durable import make_folder
 from interloq.data.files.write_errors import writing
 from interloq.data.records.jsonl import SHOWN, Rejected, rejected_path
+from interloq.data.records.read_options import ReadOptions
 from interloq.errors import InputError, count
 from interloq.terminal.console import print_stderr
 
@@ -83,6 +86,14 @@ class BadLineReporter:
             else:
                 what = "not used"
             print_stderr(f"interloq: {count(bad, 'bad line')} of {path} {what}")
+
+
+@contextmanager
+def reading(args: argparse.Namespace) -> Iterator[ReadOptions]:
+    """Yield how to read the verb's input files (--strict, --map); report their bad lines afterwards."""
+    bad_lines = BadLineReporter()
+    yield make_options(ReadOptions, args, on_reject=bad_lines)
+    bad_lines.close()
 
 
 _incomplete: ContextVar[bool] = ContextVar("_incomplete", default=False)

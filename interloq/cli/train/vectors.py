@@ -9,12 +9,13 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from interloq.cli.shared.arguments import add_common, add_output
-from interloq.cli.shared.options import add_option, option_names, with_options
+from interloq.cli.shared.options import add_options, given_options
 from interloq.cli.shared.output import BadLineReporter
 from interloq.cli.shared.paths import InputPath, OutputFile
 from interloq.cli.shared.progress import progress
 from interloq.data.text.texts import KINDS
 from interloq.errors import InputError
+from interloq.options import flags_of
 from interloq.registry import spec
 from interloq.terminal.console import number, print_json, print_line, print_stderr
 
@@ -46,8 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SPEC",
         help=f"splits texts into words (default {spec(Glove().tokenizer)}); with --from: the vectors' tokenizer",
     )
-    for name in option_names(Glove()):
-        add_option(parser, Glove(), name)
+    add_options(parser, Glove(), with_defaults=False)
     parser.add_argument(
         "--threads", type=int, default=0, metavar="N", help="threads (default: all cores); does not change the result"
     )
@@ -90,9 +90,9 @@ def _convert(args: argparse.Namespace) -> WordVectors:
     from interloq.vectors.glove.settings import Glove
     from interloq.vectors.word_vectors import WordVectors
 
-    for name in option_names(Glove()):
-        if getattr(args, name) is not None:
-            raise InputError(f"--{name.replace('_', '-')} cannot be used with --from", hint="omit one of them")
+    for flag in flags_of(Glove):
+        if getattr(args, flag.name) is not None:
+            raise InputError(f"{flag.flag} cannot be used with --from", hint="omit one of them")
     if Path(args.output).exists():
         raise InputError(f"{args.output} already exists", hint="choose another folder")
     WordVectors.load(args.source, tokenizer=args.tokenizer).save(args.output)
@@ -103,7 +103,7 @@ def _train(args: argparse.Namespace) -> WordVectors:
     from interloq.vectors.glove.job import train
     from interloq.vectors.glove.settings import Glove
 
-    settings = with_options(Glove(), args)
+    settings = given_options(Glove(), args)
     try:
         return train(
             _texts(args),

@@ -6,8 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from interloq.learn.settings import Training, check_positive, option
+from interloq.learn.settings import Training, check_positive
 from interloq.learn.trainable import Trainable, scorer_result
+from interloq.options import option
 from interloq.registry import Component
 
 TRAINING = Training(epochs=15, learning_rate=1e-3)

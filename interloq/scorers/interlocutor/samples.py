@@ -18,7 +18,7 @@ from hashlib import blake2b
 from typing import Literal
 
 from interloq.errors import InputError
-from interloq.learn.settings import option
+from interloq.options import option
 from interloq.records import INTERLOCUTOR, Dialogue, Rating, Sample
 from interloq.scorers.interlocutor.two_person import alternating, fades, unusable
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from interloq.errors import InputError, count
-from interloq.learn.settings import LowRank, Training, check_positive, option
+from interloq.learn.settings import LowRank, Training, check_positive
 from interloq.learn.trainable import Facts, Trainable
+from interloq.options import option
 from interloq.records import INTERLOCUTOR
 from interloq.registry import Component
 from interloq.scorers.interlocutor.samples import CONTINUED

@@ -6,8 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from interloq.errors import count
-from interloq.learn.settings import LowRank, Training, check_positive, option
+from interloq.learn.settings import LowRank, Training, check_positive
 from interloq.learn.trainable import Facts, Trainable
+from interloq.options import option
 from interloq.registry import Component
 
 LEAST = 50

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from interloq.errors import InputError
-from interloq.learn.settings import LowRank, Training, check_positive, option
+from interloq.learn.settings import LowRank, Training, check_positive
 from interloq.learn.trainable import Facts, Trainable
+from interloq.options import option
 from interloq.registry import Component
 
 TRAINING = Training(
@@ -110,9 +111,7 @@ class RelevanceSources:
     examples: str | None = option(
         None, "folder for the tokenised exchanges; existing ones are reused", path=True, metavar="FOLDER"
     )
-    hard: tuple[str, ...] = option(
-        (), "contexts with good and adversarial replies", path=True, repeat=True, metavar="FILE"
-    )
+    hard: tuple[str, ...] = option((), "contexts with good and adversarial replies", path=True, metavar="FILE")
 
 
 def _result(facts: Facts, _: list[Facts]) -> str:

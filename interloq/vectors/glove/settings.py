@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from interloq.data.text.tokenize import Tokenizer
 from interloq.errors import InputError
-from interloq.learn.settings import check_positive, option
+from interloq.learn.settings import check_positive
+from interloq.options import option
 from interloq.registry import Component, component
 
 Floats = NDArray[np.float32]

@@ -11,6 +11,7 @@ from interloq.agree.agreement import meta_evaluate
 from interloq.metrics.metric import Array
 from interloq.report.elements import Name
 from interloq.report.report_file import report_file
+from interloq.report.report_options import ReportOptions
 from interloq.report.sections.agreement import agreement
 from interloq.report.text import interval, number
 from tests.made_users import judged, scores
@@ -57,7 +58,7 @@ def test_the_split_between_and_within_users_is_shown_and_warned_about(folder: Pa
     own = [replace(s, ratings=(replace(s.ratings[0], aspect="overall"),)) for s in rated]
     write("samples.jsonl", own, kind="samples")
     write("scores.jsonl", scores(own, {"learned": means}), kind="scores")
-    made = report_file(["scores.jsonl"], "report.html", samples="samples.jsonl", n_bootstrap=50)
+    made = report_file(["scores.jsonl"], "report.html", ReportOptions(samples="samples.jsonl", n_bootstrap=50))
     assert made.page.agreement is not None
     pearson = made.page.agreement.users[0]
     assert (pearson.coefficient, pearson.users) == ("Pearson r", "20 (0 averaged)")

@@ -12,6 +12,7 @@ from interloq.agree.labels.continuity import evaluate_continuity
 from interloq.agree.labels.continuity_table import ContinuityTable
 from interloq.data.records.jsonl import to_json
 from interloq.report.report_file import report_file
+from interloq.report.report_options import ReportOptions
 from interloq.report.sections.continuity import continuity
 from tests.made_continuity import informed, part
 
@@ -48,10 +49,10 @@ def test_the_report_shows_a_table_that_meta_printed(folder: Path) -> None:
     (folder / "replies.json").write_bytes(orjson.dumps(to_json(asdict(table()))))
     write("test.jsonl", TEST, kind="samples")
     write("scores.jsonl", informed(TEST), kind="scores")
-    options = {"samples": "test.jsonl", "aspect": "continued", "n_bootstrap": 0}
-    made = report_file(["scores.jsonl"], "report.html", continuity=["replies.json"], **options)  # type: ignore[arg-type]
+    options = ReportOptions(samples="test.jsonl", continuity=["replies.json"], aspect="continued", n_bootstrap=0)
+    made = report_file(["scores.jsonl"], "report.html", options)
     assert made.page.continuity == (continuity(table()),)
-    assert made.page.command.endswith("--continuity replies.json")
+    assert "--continuity replies.json" in made.page.command
     page = (folder / "report.html").read_text()
     assert '<a href="#continuity">Predicted replies</a>' in page
     assert "<code>private_majority</code>" in page

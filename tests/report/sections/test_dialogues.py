@@ -47,7 +47,7 @@ def test_the_ranking_is_that_of_meta(folder: Path) -> None:
     links = [link.attributes["href"] for link in page.one("nav").all("a")]
     assert "#ranking" in links
     assert "#dialogues" in links
-    assert "--dialogues dialogues.jsonl --read 2" in page.one(id="source").text
+    assert "--dialogues dialogues.jsonl" in page.one(id="source").text
 
 
 def test_best_and_worst_dialogues_are_shown_with_each_turns_score(folder: Path) -> None:

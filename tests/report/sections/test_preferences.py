@@ -9,6 +9,7 @@ from interloq import Sample, Score, write
 from interloq.rank.human_preferences import rank_preferences
 from interloq.records import Preference
 from interloq.report.report_file import report_file
+from interloq.report.report_options import ReportOptions
 from interloq.report.sections.preferences import preference_table
 
 PEOPLE = [
@@ -22,9 +23,9 @@ def made(folder: Path, scored: str) -> str:
     scores = [Score(f"{scored}{s.id}", "made", float(s.system == "owl"), "", s.system) for s in samples]
     write("scores.jsonl", scores, kind="scores")
     write("preferences.jsonl", PEOPLE, kind="preferences")
-    options = {"samples": "samples.jsonl", "preferences": ["preferences.jsonl"], "n_bootstrap": 20}
-    report = report_file(["scores.jsonl"], "report.html", **options)  # type: ignore[arg-type]
-    assert report.page.command.endswith("--preferences preferences.jsonl")
+    options = ReportOptions(samples="samples.jsonl", preferences=["preferences.jsonl"], n_bootstrap=20)
+    report = report_file(["scores.jsonl"], "report.html", options)
+    assert "--preferences preferences.jsonl" in report.page.command
     return (folder / "report.html").read_text()
 
 

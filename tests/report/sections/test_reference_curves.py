@@ -9,6 +9,7 @@ from interloq import write
 from interloq.reliability.curve import AgreementCurve, AgreementPoint
 from interloq.reliability.curve_file import curve_file
 from interloq.report.report_file import report_file
+from interloq.report.report_options import ReportOptions
 from interloq.report.sections.reference_curves import reference_curve
 from interloq.score.score_file import score_file
 from tests.reliability.made_queries import rated_samples
@@ -52,12 +53,14 @@ def test_the_report_draws_curves(folder: Path) -> None:
     write("samples.jsonl", rated_samples(8, references=4), kind="samples")
     score_file("samples.jsonl", ["length"], "scores.jsonl", n_bootstrap=0)
     curve_file("samples.jsonl", ["bleu_star", "rouge_l"], "curves.jsonl", sizes=[1, 2, 4], own=2, n_bootstrap=5)
-    made = report_file(["scores.jsonl"], "report.html", samples="samples.jsonl", curves=["curves.jsonl"], n_bootstrap=0)
+    made = report_file(
+        ["scores.jsonl"], "report.html", ReportOptions(samples="samples.jsonl", curves=["curves.jsonl"], n_bootstrap=0)
+    )
     assert [found.metric for found in made.page.reference_curves] == ["bleu_star", "rouge_l"]
     page = (folder / "report.html").read_text()
     assert page.count("then those of other queries") == 2
     assert '<a href="#references">References</a>' in page
-    assert made.page.command.endswith("--curve curves.jsonl")
+    assert "--curve curves.jsonl" in made.page.command
     assert "curves.jsonl" in [source.name for source in made.page.sources]
 
 

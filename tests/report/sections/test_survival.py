@@ -11,6 +11,7 @@ from interloq import InputError
 from interloq.rank.survival import Survival
 from interloq.report.elements import Mark
 from interloq.report.report_file import report_file
+from interloq.report.report_options import ReportOptions
 from interloq.report.sections.survival import survival_plot
 from interloq.statistics.estimate import Estimate
 from tests.made_dialogues import made_dialogues, write_dialogues
@@ -34,14 +35,14 @@ def test_the_report_draws_them(folder: Path) -> None:
     likely = {"low": (0.4, 0.5), "high": (0.8, 0.9)}
     probable = [replace(score, value=likely[score.system][i % 3 > 0]) for i, score in enumerate(scores)]
     made, talks, samples = write_dialogues(folder, dialogues, probable)[:3]
-    options = {"samples": samples, "dialogues": [talks], "n_bootstrap": 5}
-    report = report_file([made], "report.html", survival=True, **options)  # type: ignore[arg-type]
+    options = ReportOptions(samples=samples, dialogues=[talks], n_bootstrap=5)
+    report = report_file([made], "report.html", replace(options, survival=True))
     assert report.page.rankings[0].survival is not None
     assert "--survival" in report.page.command
     page = (folder / "report.html").read_text()
     assert page.count("How long would people stay?") == 2  # title and label
     assert page.count('<polygon class="band') == 2
-    plain = report_file([made], "plain.html", **options)  # type: ignore[arg-type]
+    plain = report_file([made], "plain.html", options)
     assert plain.page.rankings[0].survival is None
     with pytest.raises(InputError, match="survival curves need dialogues"):
-        report_file([made], "none.html", samples=samples, survival=True)
+        ReportOptions(samples=samples, survival=True)
