@@ -21,9 +21,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from interloq.data.corpus.clean import Cleaning, RawPost, bare, clean_post, normalised, replied_to
+from interloq.data.corpus.clean import Cleaning, RawPost, clean_post, letters_and_digits, replied_to, without_digits
 from interloq.data.corpus.clean_shard import clean_shard
-from interloq.data.corpus.language_filter import of_language
+from interloq.data.corpus.language_filter import are_in_language
 from interloq.data.corpus.shards import Logs
 from interloq.data.corpus.times import microseconds
 from interloq.data.corpus.workers import cores, work
@@ -82,10 +82,10 @@ def plain_loop(lines: list[str], cleaning: Cleaning) -> list[tuple[str, str]]:
         text, reason = clean_post(post, cleaning)
         if reason:
             continue
-        if cleaning.lang and not of_language([text], [post.lang], cleaning.lang, cleaning.detectors)[0]:
+        if cleaning.lang and not are_in_language([text], [post.lang], cleaning.lang, cleaning.detectors)[0]:
             continue
-        normal = normalised(text) or text
-        bare(normal)
+        normal = letters_and_digits(text) or text
+        without_digits(normal)
         replied_to(post, cleaning)
         kept.append((post.id, text))
     return kept

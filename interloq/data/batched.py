@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Items of a stream in lists of a given size."""
+"""Batches of a stream."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 def batched(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    """Lists of `size` items in order, the last of which may be shorter; no item is read before its list is wanted."""
+    """Yield lists of `size` items; the last may be shorter, and no item is read before its list is needed."""
     iterator = iter(items)
     while batch := list(islice(iterator, size)):
         yield batch

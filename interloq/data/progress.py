@@ -16,7 +16,7 @@ Progress = Callable[[str, int | None], AbstractContextManager[Step]]
 
 
 def silent(label: str, total: int | None = None) -> AbstractContextManager[Step]:  # noqa: ARG001
-    """Progress that is not shown."""
+    """Show no progress."""
     return nullcontext(lambda _: None)
 
 
@@ -28,7 +28,7 @@ def counted(records: Iterable[T], step: Step) -> Iterator[T]:
 
 
 def lines_ahead(path: str | Path, progress: Progress) -> int | None:
-    """Return the number of lines to read, if progress is shown; None for a pipe."""
+    """Count the lines to read, if progress is shown; None for a pipe."""
     if progress is silent or str(path) == "-":
         return None
     return sum(1 for _ in lines(path))

@@ -37,7 +37,7 @@ class Pseudonyms:
         self._known = {"": ""}
 
     def __call__(self, user: str) -> str:
-        """`u` and 16 hexadecimal digits; a missing id stays missing."""
+        """Return `u` and 16 hexadecimal digits; a missing id stays missing."""
         if user not in self._known:
             digest = blake2b(user.encode("utf-8", "surrogatepass"), key=self._key, digest_size=8)
             self._known[user] = f"u{digest.hexdigest()}"
@@ -106,11 +106,11 @@ def read_key(source: str | Path | None = None) -> str:
     """
     if source is not None and str(source).startswith(VARIABLE):
         name = str(source).removeprefix(VARIABLE)
-        return _checked(os.environ.get(name, ""), f"the environment variable {name!r}")
+        return _check_key(os.environ.get(name, ""), f"the environment variable {name!r}")
     path = Path(source) if source else key_file()
     if not path.exists():
         _make_key(path)
-    return _checked(read_small(path, limit=2**16).decode("utf-8", "replace"), str(path))
+    return _check_key(read_small(path, limit=2**16).decode("utf-8", "replace"), str(path))
 
 
 def key_file() -> Path:
@@ -120,7 +120,7 @@ def key_file() -> Path:
 
 
 def _make_key(path: Path) -> None:
-    """A random key in a file that only its owner may read; a file that appears in the meantime is kept."""
+    """Write a random key to a file that only its owner may read; a file that appears in the meantime is kept."""
     part = path.with_name(f".{path.name}.{secrets.token_hex(6)}.part")
     with writing(path):
         make_folder(path.parent)
@@ -134,9 +134,9 @@ def _make_key(path: Path) -> None:
             part.unlink()
 
 
-def _checked(key: str, where: str) -> str:
+def _check_key(key: str, where: str) -> str:
     key = key.strip()
     if len(key) < MIN_KEY:
         hint = f"use at least {MIN_KEY} random characters, or name a new file and a key is made there"
-        raise InputError(f"{where} holds no key for user ids: {len(key)} characters", hint=hint)
+        raise InputError(f"{where} does not have a key for user ids: {len(key)} characters", hint=hint)
     return key

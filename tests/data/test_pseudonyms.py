@@ -67,7 +67,7 @@ def test_a_key_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_short_and_missing_keys_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_KEY", raising=False)
-    with pytest.raises(InputError, match="'NO_KEY' holds no key for user ids: 0 characters"):
+    with pytest.raises(InputError, match=r"'NO_KEY' .*key for user ids: 0 characters"):
         read_key("env:NO_KEY")
     (tmp_path / "key").write_text("short")
     with pytest.raises(InputError, match="5 characters; use at least 16"):

@@ -21,7 +21,7 @@ from interloq.cli.play.bots import named_bots
 from interloq.compare.comparison_file import read_comparison
 from interloq.data.corpus.clean import Cleaning
 from interloq.data.corpus.formats import READERS, read_batches
-from interloq.data.corpus.scan import judged_texts
+from interloq.data.corpus.scan import clean_texts
 from interloq.data.corpus.settings import default_toml, read_settings
 from interloq.data.corpus.shards import Logs, read_posts
 from interloq.data.follow_ups import read_follow_ups
@@ -132,7 +132,7 @@ def _cleaned(path: Path, format: str, fields: Mapping[str, str] | None = None) -
     """Read and cleaned, as a worker does it."""
     pieces = (piece for shard in Logs([path], format, fields or {}).shards() for piece in shard.pieces)
     batches = (columns for piece in pieces for columns in read_batches(piece, lambda *_: None))
-    return [judged_texts(columns.text, Cleaning()) for columns in batches]
+    return [clean_texts(columns.text, Cleaning()) for columns in batches]
 
 
 # ---- published sets and corpora --------------------------------------------------------------------------------------

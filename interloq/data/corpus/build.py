@@ -19,7 +19,7 @@ import orjson
 
 from interloq.data.corpus import sources, threads
 from interloq.data.corpus.clean import Cleaning
-from interloq.data.corpus.clean_shard import clean_shard, done
+from interloq.data.corpus.clean_shard import clean_shard, read_counts
 from interloq.data.corpus.outputs import (
     KINDS,
     SUFFIXES,
@@ -63,7 +63,7 @@ def build(
     strict: bool = False,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Build a corpus in a folder, or resume it; returns the content of `corpus.json`.
+    """Build a corpus in a folder, or resume it, and return the content of `corpus.json`.
 
     `workers` is the number of processes (0: one per core), `memory` the limit of the joins, `block` the bytes of a log
     that a worker processes at a time. `fresh` removes an earlier build in the folder.
@@ -159,7 +159,7 @@ class _Job:
         if path.exists():
             if read_json(path, hint="add --fresh") == orjson.loads(orjson.dumps(plan)):
                 return
-            if self._is_of_worth():
+            if self._has_kept_posts():
                 what = "the folder has an unfinished build with other logs or other options"
                 raise InputError(what, hint="use the same logs and options, or add --fresh", where=str(self.output))
             self.clear()
@@ -176,7 +176,7 @@ class _Job:
             (self.work / "parts").mkdir(exist_ok=True)
             write_json(path, plan)
 
-    def _is_of_worth(self) -> bool:
+    def _has_kept_posts(self) -> bool:
         """Return whether an unfinished build has kept a post; before that, its folder can be reused."""
         files = matching(self.work / "posts", "*.json")
         return any(read_json(path, hint="add --fresh").get("kept") for path in files)
@@ -193,7 +193,7 @@ class _Job:
         cleaned = self._clean()
         tables = Tables(self.work / "posts", self.work / "tables", memory=self.memory, threads=self.workers)
         tables.progress = lambda share: self.progress("joining threads", share)
-        with contextlib.closing(tables), _explained():
+        with contextlib.closing(tables), _explaining_limits():
             at = self._join(tables)
             ranges = [ThreadRange(i, *place) for i, place in enumerate(threads.chunks(tables))]
             joined = threads.counts(tables, self.settings.examples)
@@ -208,18 +208,18 @@ class _Job:
         return facts
 
     def _clean(self) -> list[dict[str, Any]]:
-        """Clean all unfinished shards; returns the counts of all shards."""
+        """Clean all unfinished shards and return the counts of all shards."""
         folder = self.work / "posts"
         numbers: list[int] = []
 
         def tasks() -> Iterator[tuple[Shard, Cleaning, Path, int, bool]]:
             for shard in self.logs.shards():
                 numbers.append(shard.number)
-                known = done(folder, shard.number)
+                known = read_counts(folder, shard.number)
                 if known is None:
                     yield shard, self.settings.cleaning, folder, self.settings.examples, self.strict
                 elif known["digest"] != shard.digest:
-                    raise _changed(", ".join(sorted({piece.name for piece in shard.pieces})))
+                    raise _logs_changed(", ".join(sorted({piece.name for piece in shard.pieces})))
 
         workers = self.workers
         if self.size:  # unknown for a pipe
@@ -227,7 +227,7 @@ class _Job:
         for read in work(clean_shard, tasks(), workers):
             self.progress("cleaning posts", min(1.0, read / self.size) if self.size else 0.0)
         self._check_whole(len(numbers))
-        counts_of_shards = [counts for number in numbers if (counts := done(folder, number))]
+        counts_of_shards = [counts for number in numbers if (counts := read_counts(folder, number))]
         if not any(counts["kept"] for counts in counts_of_shards):
             raise self._nothing_left(counts_of_shards)
         return counts_of_shards
@@ -237,9 +237,9 @@ class _Job:
         cleaned = {"shards": shards, "source": _source(self.logs)}
         path = self.work / "cleaned.json"
         if len(matching(self.work / "posts", "*.json")) != shards:
-            raise _changed(str(self.inputs[0]))
+            raise _logs_changed(str(self.inputs[0]))
         if path.exists() and read_json(path, hint="add --fresh") != cleaned:
-            raise _changed(str(self.inputs[0]))
+            raise _logs_changed(str(self.inputs[0]))
         write_json(path, cleaned)
 
     def _nothing_left(self, counts_of_shards: Sequence[dict[str, Any]]) -> InputError:
@@ -279,7 +279,7 @@ class _Job:
     def _assemble(
         self, ranges: Sequence[ThreadRange], by_time: bool, source: str, users: Mapping[int, int]
     ) -> tuple[list[str], dict[str, Any]]:
-        """Write the files of every part; returns their names and the counts of the parts."""
+        """Write the files of every part; return their names and the counts of the parts."""
         folder, compression = self.work / "parts", self.settings.compression
         names: list[str] = []
         parts: dict[str, Any] = {}
@@ -309,7 +309,7 @@ class _Job:
         return [BAD_LINES]
 
 
-def _changed(where: str) -> InputError:
+def _logs_changed(where: str) -> InputError:
     hint = "restore the logs, or add --fresh to start over"
     return InputError("the logs have changed since this build started", hint=hint, where=where)
 
@@ -320,7 +320,7 @@ def _source(logs: Logs) -> str:
 
 
 @contextlib.contextmanager
-def _explained() -> Iterator[None]:
+def _explaining_limits() -> Iterator[None]:
     """Say what to do if the joins run out of memory or disk."""
     import duckdb
 

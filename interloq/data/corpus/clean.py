@@ -148,7 +148,7 @@ _STRESS = re.compile(r"(\*{1,3}|~~|`+)(?=\S)(.+?)(?<=\S)\1")
 
 
 def unescape(text: str) -> str:
-    """`&amp;` → `&`: the APIs of X and Reddit escape texts."""
+    """Return the text with `&` for `&amp;`: the APIs of X and Reddit escape texts."""
     return html.unescape(text)
 
 
@@ -171,12 +171,12 @@ def without_urls(text: str) -> str:
 
 
 def without_common_urls(text: str) -> str:
-    """Text with `http://` and `https://` addresses replaced by spaces."""
+    """Return the text with `http://` and `https://` addresses replaced by spaces."""
     return _URL.sub(" ", text)
 
 
 def without_rare_urls(text: str) -> str:
-    """Text with rarer addresses (`www.`, `ftp://`, `t.co/`, …) replaced by spaces."""
+    """Return the text with rarer addresses (`www.`, `ftp://`, `t.co/`, …) replaced by spaces."""
     return _RARE_URL.sub(" ", text)
 
 
@@ -188,12 +188,12 @@ def without_users(text: str) -> str:
 
 
 def without_hashtags(text: str) -> str:
-    """Text with hashtags replaced by spaces."""
+    """Return the text with hashtags replaced by spaces."""
     return _HASHTAG.sub(" ", text)
 
 
 def with_plain_hashtags(text: str) -> str:
-    """`#rain` → `rain`."""
+    """Return the text with `rain` for `#rain`."""
     return _HASHTAG.sub(r"\1", text)
 
 
@@ -213,14 +213,14 @@ def shorter_letters(text: str, most: int = 3) -> str:
     """Shorten repeats of one to four characters to `most`: `soooooo` → `sooo`. Numbers are kept."""
     if not most:
         return text
-    return _letters(most).sub(r"\1" * most, text)
+    return re.sub(rf"([^\d\s]{{1,4}}?)\1{{{most},}}", r"\1" * most, text)
 
 
 def shorter_words(text: str, most: int = 3) -> str:
     """Shorten repeats of a word to `most`: `no no no no no` → `no no no`."""
     if not most:
         return text
-    return _words(most).sub(" ".join([r"\1"] * most), text)
+    return re.sub(rf"(?<!\S)(\S++)(?: \1(?!\S)){{{most},}}", " ".join([r"\1"] * most), text)
 
 
 def clean_text(text: str, cleaning: Cleaning) -> str:
@@ -244,13 +244,13 @@ def clean_text(text: str, cleaning: Cleaning) -> str:
     return shorter_words(text, cleaning.repeated_words)
 
 
-def normalised(text: str) -> str:
-    """Only letters and digits, case-folded: equal for texts that differ only in punctuation and spaces."""
+def letters_and_digits(text: str) -> str:
+    """Return the letters and digits, case-folded: equal for texts that differ only in punctuation and spaces."""
     return _not_of_words().sub("", text.casefold())
 
 
-def bare(text: str) -> str:
-    """Return a normalised text without digits: equal for posts that differ only in numbers."""
+def without_digits(text: str) -> str:
+    """Return the text without digits: equal for posts that differ only in numbers."""
     return _DIGITS.sub("", text)
 
 
@@ -258,18 +258,9 @@ _DIGITS = re.compile(r"\d+")
 
 
 @cache
-def _letters(most: int) -> re.Pattern[str]:
-    return re.compile(rf"([^\d\s]{{1,4}}?)\1{{{most},}}")
-
-
-@cache
-def _words(most: int) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\S)(\S++)(?: \1(?!\S)){{{most},}}")
-
-
-@cache
 def _not_of_words() -> re.Pattern[str]:
-    return re.compile(rf"[^\w{characters.in_pattern(characters.combining())}]+|_+")
+    marks = characters.in_pattern(characters.combining())
+    return re.compile(rf"[^\w{marks}]+|_+")
 
 
 # ---- posts -----------------------------------------------------------------------------------------------------------
@@ -283,7 +274,8 @@ def script_share(text: str, scripts: tuple[str, ...]) -> float:
 
 @cache
 def _not_of_scripts(scripts: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile(f"[^{characters.in_pattern(characters.script_ranges(scripts))}]+")
+    ranges = characters.script_ranges(scripts)
+    return re.compile(f"[^{characters.in_pattern(ranges)}]+")
 
 
 def reason_of_post(post: RawPost, cleaning: Cleaning) -> str:

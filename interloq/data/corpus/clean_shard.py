@@ -22,9 +22,9 @@ import numpy as np
 import orjson
 
 from interloq.data.corpus import scan
-from interloq.data.corpus.clean import NO_TIME, Cleaning, Columns, RawPost, bare, reason_of_post, replied_to
+from interloq.data.corpus.clean import NO_TIME, Cleaning, Columns, RawPost, reason_of_post, replied_to, without_digits
 from interloq.data.corpus.formats import read_batches
-from interloq.data.corpus.language_filter import of_language
+from interloq.data.corpus.language_filter import are_in_language
 from interloq.data.corpus.shards import Shard
 from interloq.data.files.durable import atomic_path, write_atomically
 from interloq.data.files.opening import read_json
@@ -47,8 +47,8 @@ class Cleaned:
     shown: int = 5  # examples by reason
 
 
-def done(folder: Path, number: int) -> dict[str, Any] | None:
-    """Return the counts of a finished shard."""
+def read_counts(folder: Path, number: int) -> dict[str, Any] | None:
+    """Return the counts of a shard; None if it is not finished."""
     path = folder / f"{number:06}.json"
     if not path.exists():
         return None
@@ -56,7 +56,7 @@ def done(folder: Path, number: int) -> dict[str, Any] | None:
 
 
 def clean_shard(shard: Shard, cleaning: Cleaning, folder: Path, examples: int, strict: bool) -> int:
-    """Clean a shard and write it; returns the bytes of input read up to its end."""
+    """Clean a shard and write it; return the bytes of input read up to its end."""
     with _uncollected():
         return _clean_shard(shard, cleaning, folder, examples, strict)
 
@@ -80,7 +80,7 @@ def _clean_shard(shard: Shard, cleaning: Cleaning, folder: Path, examples: int, 
         def reject(number: int, line: bytes, error: InputError, name: str = piece.name) -> None:
             if strict:
                 raise InputError(error.what, hint=error.hint, where=f"{name}:{number}")
-            cleaned.rejected.append(_rejected(f"{name}:{number}", line, error))
+            cleaned.rejected.append(_format_bad_line(f"{name}:{number}", line, error))
 
         for posts in read_batches(piece, reject):
             cleaned.read[piece.name] += len(posts.id)
@@ -93,16 +93,16 @@ def _add(posts: Columns, cleaning: Cleaning, cleaned: Cleaned) -> None:
     """Clean a batch; the first reason to drop a post is counted."""
     posts = _without(posts, _reasons(posts, cleaning), posts.text, cleaned)
     before = posts.text
-    texts, reasons = scan.judged_texts(before, cleaning)
+    texts, reasons = scan.clean_texts(before, cleaning)
     posts = _without(posts._replace(text=texts), reasons, before, cleaned)
     if cleaning.lang:
-        spoken = of_language(posts.text, posts.lang, cleaning.lang, cleaning.detectors)
-        posts = _without(posts, ["" if yes else "language" for yes in spoken], posts.text, cleaned)
+        in_language = are_in_language(posts.text, posts.lang, cleaning.lang, cleaning.detectors)
+        posts = _without(posts, ["" if yes else "language" for yes in in_language], posts.text, cleaned)
     _keep(posts, cleaning, cleaned)
 
 
 def _reasons(posts: Columns, cleaning: Cleaning) -> list[str]:
-    """`reason_of_post` of every post, with a shortcut if all have a user and a time and are ordinary posts."""
+    """Return `reason_of_post` of every post, or nothing if all have a user and a time and are ordinary posts."""
     if all(posts.user) and not any(posts.shape) and not (cleaning.need_time and NO_TIME in posts.time):
         return []
     return [reason_of_post(RawPost._make(row), cleaning) for row in zip(*posts, strict=True)]
@@ -125,7 +125,9 @@ def _without(posts: Columns, reasons: Sequence[str], texts: Sequence[str], clean
 
 def _keep(posts: Columns, cleaning: Cleaning, cleaned: Cleaned) -> None:
     """Add clean posts to the columns; a text without letters and digits is compared as it is."""
-    normal = [short or text for short, text in zip(scan.normalised_texts(posts.text), posts.text, strict=True)]
+    normal = []
+    for text, compared in zip(posts.text, scan.letters_and_digits(posts.text), strict=True):
+        normal.append(compared or text)
     columns = cleaned.columns
     columns["id"] += posts.id
     columns["who"] += posts.user
@@ -135,10 +137,11 @@ def _keep(posts: Columns, cleaning: Cleaning, cleaned: Cleaned) -> None:
         posts = posts._replace(reply_to=[replied_to(RawPost._make(row), cleaning) for row in zip(*posts, strict=True)])
     columns["reply_to"] += posts.reply_to
     columns["normal"] += normal
-    columns["bare"] += [None if text.isalpha() else bare(text) for text in normal]  # None: the same as the normal text
+    # None: the same as the normal text
+    columns["bare"] += [None if text.isalpha() else without_digits(text) for text in normal]
 
 
-def _rejected(where: str, line: bytes, error: InputError) -> bytes:
+def _format_bad_line(where: str, line: bytes, error: InputError) -> bytes:
     """Return a line for the file of bad lines, in the format of `jsonl.py`; a very long line is truncated."""
     record: dict[str, Any] = {"where": where, "what": error.what, "hint": error.hint}
     is_cut = len(line) > KEPT_OF_LINE
@@ -155,24 +158,21 @@ def _write(shard: Shard, cleaned: Cleaned, folder: Path) -> None:
     _write_table(shard.number, cleaned.columns, folder / f"{shard.number:06}.parquet")
     if cleaned.rejected:
         write_atomically(folder / f"{shard.number:06}.rejected", b"".join(cleaned.rejected))
-    counts = {
+    counts: dict[str, Any] = {
         "digest": shard.digest,
         "read": dict(sorted(cleaned.read.items())),
         "kept": len(cleaned.columns["id"]),
         "rejected": len(cleaned.rejected),
         "dropped": dict(sorted(cleaned.dropped.items())),
-        "examples": {reason: list(_shown(examples)) for reason, examples in sorted(cleaned.examples.items())},
+        "examples": {},
     }
+    for reason, examples in sorted(cleaned.examples.items()):
+        counts["examples"][reason] = [{"id": id, "user": user, "text": cut(text)} for id, user, text in examples]
     write_atomically(folder / f"{shard.number:06}.json", orjson.dumps(counts))
 
 
-def _shown(examples: Sequence[tuple[str, str, str]]) -> Iterator[dict[str, str]]:
-    for id, user, text in examples:
-        yield {"id": id, "user": user, "text": cut(text)}
-
-
 def cut(text: str) -> str:
-    """Text of limited length."""
+    """Return the text, cut to a limited length."""
     if len(text) <= SHOWN:
         return text
     return text[: SHOWN - 1] + "…"

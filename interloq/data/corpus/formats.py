@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -55,7 +57,7 @@ def read_batches(piece: Piece, reject: Reject) -> Iterator[Columns]:
 
 
 def check_format(name: str) -> str:
-    """Return the name, if it is a known format; others are refused."""
+    """Return the name of a known format; others are refused."""
     if name != "auto" and name not in READERS:
         raise InputError(f"unknown format {name!r}{nearest(name, READERS)}")
     return name
@@ -67,7 +69,7 @@ def guess_format(head: bytes, suffix: str) -> str:
         return "table"
     head = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if head[:1] == b"{" or is_list(head):
-        return _of_json(head)
+        return _guess_json_format(head)
     text = head.decode("utf-8", "replace").split("\n")[:200]
     if any(irc.LINE.match(line) for line in text):
         return "irc"
@@ -82,7 +84,7 @@ def is_list(head: bytes) -> bool:
     return head[:1] == b"[" and head[1:].lstrip()[:1] in (b"{", b"]")
 
 
-def _of_json(head: bytes) -> str:
+def _guess_json_format(head: bytes) -> str:
     for value in _first_objects(head):
         if "kind" in value and "schema" in value:
             return "posts"
@@ -100,13 +102,13 @@ def _of_json(head: bytes) -> str:
 
 
 def _first_objects(head: bytes) -> Iterator[Mapping[str, Any]]:
-    """Return the objects of the first lines, or of a list that starts here."""
+    """Yield the objects of the first lines, or the first object of a list that starts here."""
     if is_list(head):
-        return _objects_of_list(head)
-    return _objects_of_lines(head)
-
-
-def _objects_of_lines(head: bytes) -> Iterator[Mapping[str, Any]]:
+        text = head.decode("utf-8", "replace")
+        with contextlib.suppress(ValueError, RecursionError):
+            value, _ = json.JSONDecoder().raw_decode(text[text.index("{") :])
+            yield value
+        return
     for line in head.split(b"\n")[:20]:
         try:
             value = orjson.loads(line)
@@ -114,17 +116,6 @@ def _objects_of_lines(head: bytes) -> Iterator[Mapping[str, Any]]:
             continue
         if isinstance(value, dict):
             yield value
-
-
-def _objects_of_list(head: bytes) -> Iterator[Mapping[str, Any]]:
-    import json
-
-    text = head.decode("utf-8", "replace")
-    try:
-        value, _ = json.JSONDecoder().raw_decode(text[text.index("{") :])
-    except (ValueError, RecursionError):
-        return
-    yield value
 
 
 def names_in(head: bytes) -> list[str]:

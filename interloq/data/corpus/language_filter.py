@@ -33,7 +33,7 @@ class Detector(Protocol):
         """Return whether each post, given by text and label, is in the language."""
 
 
-def of_language(texts: Sequence[str], labels: Sequence[str], lang: str, detectors: Sequence[str]) -> list[bool]:
+def are_in_language(texts: Sequence[str], labels: Sequence[str], lang: str, detectors: Sequence[str]) -> list[bool]:
     """Return whether all detectors agree that each text is in `lang`; each sees only what the earlier ones accepted."""
     passed = [True] * len(texts)
     for name in detectors:
@@ -45,7 +45,7 @@ def of_language(texts: Sequence[str], labels: Sequence[str], lang: str, detector
 
 
 def plain_code(lang: str) -> str:
-    """`en-GB` → `en`; old codes become the new ones."""
+    """Return `en` for `en-GB`; old codes become the new ones."""
     code = lang.replace("_", "-").split("-")[0].lower()
     return _SAME.get(code, code)
 

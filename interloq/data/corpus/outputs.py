@@ -70,7 +70,7 @@ class ThreadRange:
 
 
 def write_range(chunk: ThreadRange, ordered: Path, folder: Path, shape: DialogueShape, compression: str) -> int:
-    """Write the records of a range, then the counts; returns the number of posts."""
+    """Write the records of a range, then the counts, and return the number of posts."""
     lines: dict[str, list[bytes]] = {kind: [] for kind in KINDS}
     counts: Counter[str] = Counter(dict.fromkeys(COUNTED, 0))
     for thread in _threads(ordered, chunk):

@@ -45,22 +45,22 @@ class Scan:
         return np.unique(np.searchsorted(self.ends, places))
 
 
-def judged_texts(texts: Sequence[str], cleaning: Cleaning) -> tuple[list[str], list[str]]:
-    """`clean_text` of every text, and `reason_of_text` of the results."""
+def clean_texts(texts: Sequence[str], cleaning: Cleaning) -> tuple[list[str], list[str]]:
+    """Return `clean_text` of every text, and `reason_of_text` of the results."""
     is_ascii = list(map(str.isascii, texts))
     if all(is_ascii) or not any(is_ascii):
-        return _judged(texts, cleaning)
+        return _clean_batch(texts, cleaning)
     cleaned, reasons = [""] * len(texts), [""] * len(texts)
     for kind in (True, False):
         rows = [row for row, plain in enumerate(is_ascii) if plain is kind]
-        texts_of_kind, reasons_of_kind = _judged([texts[row] for row in rows], cleaning)
+        texts_of_kind, reasons_of_kind = _clean_batch([texts[row] for row in rows], cleaning)
         for row, text, reason in zip(rows, texts_of_kind, reasons_of_kind, strict=True):
             cleaned[row], reasons[row] = text, reason
     return cleaned, reasons
 
 
-def normalised_texts(texts: Sequence[str]) -> list[str]:
-    """`normalised` of every clean text."""
+def letters_and_digits(texts: Sequence[str]) -> list[str]:
+    """Return `clean.letters_and_digits` of every clean text."""
     if not texts:
         return []
     joined = "\n".join(texts)  # clean texts have no line ends
@@ -70,20 +70,20 @@ def normalised_texts(texts: Sequence[str]) -> list[str]:
     ascii_texts = list(texts)
     for row in rows:
         ascii_texts[row] = ""
-    normal = normalised_texts(ascii_texts)
-    for row, text in zip(rows, _normalised([texts[row] for row in rows]), strict=True):
+    normal = letters_and_digits(ascii_texts)
+    for row, text in zip(rows, _of_unicode([texts[row] for row in rows]), strict=True):
         normal[row] = text
     return normal
 
 
-def _normalised(texts: Sequence[str]) -> list[str]:
+def _of_unicode(texts: Sequence[str]) -> list[str]:
     folded = "\n".join(texts).casefold()  # folding works character by character, and may result in ASCII
     codes = np.frombuffer(folded.encode("utf-32-le"), dtype=np.uint32)
     kept: str = codes[_of_words()[codes]].tobytes().decode("utf-32-le")
     return kept.split("\n")
 
 
-def _judged(texts: Sequence[str], cleaning: Cleaning) -> tuple[list[str], list[str]]:
+def _clean_batch(texts: Sequence[str], cleaning: Cleaning) -> tuple[list[str], list[str]]:
     if not texts:
         return [], []
     cleaned = list(texts)
@@ -137,7 +137,11 @@ def _remove(texts: list[str], cleaning: Cleaning) -> None:
         _apply_joined(texts, flags, HASH, clean.with_plain_hashtags)
     if cleaning.emoji:
         _apply_joined(texts, flags, EMOJI, clean.without_emoji)
-    _without_double_spaces(texts, flags)
+    for row in np.flatnonzero(flags & CHANGED).tolist():  # all their white space is spaces now
+        text = texts[row].strip()
+        if "  " in text:
+            text = " ".join(text.split())
+        texts[row] = text
 
 
 def _flags(scan: Scan) -> Flags:
@@ -182,15 +186,6 @@ def _without_rare_urls(text: str) -> str:
         if part in text:
             return clean.without_rare_urls(text)
     return text
-
-
-def _without_double_spaces(texts: list[str], flags: Flags) -> None:
-    """`single_spaces` of changed texts, in which all white space is spaces."""
-    for row in np.flatnonzero(flags & CHANGED).tolist():
-        text = texts[row].strip()
-        if "  " in text:
-            text = " ".join(text.split())
-        texts[row] = text
 
 
 @cache
@@ -274,7 +269,7 @@ def _same_words(codes: Codes, most: int) -> Rows:
 
 
 def _shares(scan: Scan, scripts: tuple[str, ...]) -> NDArray[np.float64]:
-    """`script_share` of every clean text."""
+    """Return `script_share` of every clean text."""
     inside = np.add.reduceat(_of_scripts(scripts)[scan.codes], scan.starts, dtype=np.int64)
     spaces = np.add.reduceat(scan.codes == 32, scan.starts, dtype=np.int64)
     shares: NDArray[np.float64] = inside / np.maximum(1, scan.ends - scan.starts - spaces)
@@ -297,4 +292,5 @@ def _of_words() -> NDArray[np.bool_]:
 
 @cache
 def _ascii_of_no_word() -> bytes:
-    return bytes(code for code in range(128) if not _of_words()[code])
+    of_words = _of_words()
+    return bytes(code for code in range(128) if not of_words[code])

@@ -13,7 +13,7 @@ from typing import IO
 from interloq.data.corpus.formats import WHOLE, check_format, guess_format, is_list, names_in, read_piece
 from interloq.data.corpus.logs import Piece, Reject
 from interloq.data.corpus.logs.named_fields import choose_fields
-from interloq.data.corpus.sources import LogSource, damage_named, open_logs
+from interloq.data.corpus.sources import LogSource, naming_damage, open_logs
 from interloq.data.corpus.times import iso
 from interloq.data.files import opening as files
 from interloq.data.files.opening import plain_suffix
@@ -64,14 +64,14 @@ class Logs:
             yield Shard(number, tuple(pieces), read, self._digest())
 
     def _pieces(self, source: LogSource) -> Iterator[Piece]:
-        with damage_named(source.name):
+        with naming_damage(source.name):
             head = _first_bytes(source.stream)
         plan = self._plan(source, head)
         if plan is None:
             self.passed_over.append(source.name)
             return
         self._current = hashlib.sha256(plan.links)
-        with damage_named(source.name):
+        with naming_damage(source.name):
             for piece in _cut(plan, head, source.stream, self.block):
                 self._current.update(piece.data)
                 yield piece
@@ -158,9 +158,9 @@ def _cut(plan: Piece, head: bytes, stream: IO[bytes], block: int) -> Iterator[Pi
 
 
 def _lines(plan: Piece, rest: bytes, stream: IO[bytes], block: int, end: Callable[[bytes], int]) -> Iterator[Piece]:
-    """Pieces of complete lines, about one block each; `end` finds the end of the last complete line of some data."""
+    """Yield pieces of complete lines, about one block each; `end` finds the end of the last complete line in data."""
     number = plan.first_line
-    while data := rest + (stream.read(block - len(rest)) if len(rest) < block else b""):
+    while data := rest + stream.read(max(0, block - len(rest))):
         at = end(data[:block])
         while not at and len(data) <= files.MAX_LINE and (more := stream.read(block)):
             data += more
@@ -192,4 +192,6 @@ def _end_of_rows(data: bytes) -> int:
         if not inside:
             return end + 1
         at = end
-    return data.rfind(b"\n") + 1 if len(data) > MAX_ROW else 0
+    if len(data) > MAX_ROW:
+        return data.rfind(b"\n") + 1
+    return 0

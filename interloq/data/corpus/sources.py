@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from interloq.data.files.archives import is_archive, members, opened_archive, small_member
+from interloq.data.files.archives import is_archive, members, open_archive, read_member
 from interloq.data.files.compression import COMPRESSED, damage, decompressed
 from interloq.data.files.opening import plain_suffix, read_small
 from interloq.errors import InputError
@@ -66,43 +66,45 @@ def open_logs(inputs: Sequence[str | Path]) -> Iterator[LogSource]:
             continue
         for path in on_disk([log]):
             if is_archive(path):
-                yield from _members(path, done)
+                yield from _open_members(path, done)
             else:
-                yield from _alone(path, done, named=path == Path(log))
+                yield from _open_alone(path, done, named=path == Path(log))
             done += path.stat().st_size
 
 
 @contextlib.contextmanager
-def damage_named(name: str) -> Iterator[None]:
-    """Name the file if it turns out to be damaged."""
+def naming_damage(name: str) -> Iterator[None]:
+    """Name the file in the error if it turns out to be damaged."""
     try:
         yield
     except damage(tarfile.TarError, ValueError) as error:
         raise InputError(f"the file is damaged or truncated: {error}", hint="copy it again", where=name) from error
 
 
-def _alone(path: Path, done: int, *, named: bool) -> Iterator[LogSource]:
+def _open_alone(path: Path, done: int, *, named: bool) -> Iterator[LogSource]:
     try:
         file = path.open("rb")
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}", hint="check the path") from error
     with file, decompressed(file, path.suffix.lower(), window=_WINDOW) as stream:
         beside = path.with_name(_stem(path.name) + ANNOTATION)
-        links = read_small(beside) if beside.exists() else b""
+        links = b""
+        if beside.exists():
+            links = read_small(beside)
         yield LogSource(str(path), named, stream, lambda: done + file.tell(), links)
 
 
-def _members(path: Path, done: int) -> Iterator[LogSource]:
+def _open_members(path: Path, done: int) -> Iterator[LogSource]:
     """Yield the regular files of an archive in its order; nothing is unpacked, and links are not followed."""
-    with damage_named(str(path)), opened_archive(path) as (archive, tell):
+    with naming_damage(str(path)), open_archive(path) as (archive, tell):
         all_members = list(members(archive, path))
         names = {member.name for member in all_members}
         links = {}
         for member in all_members:
             if member.name.endswith(ANNOTATION):
-                links[_stem(member.name)] = small_member(archive, member, path)
+                links[_stem(member.name)] = read_member(archive, member, path)
         for member in all_members:
-            if _wanted(member.name, names) and (inner := archive.extractfile(member)) is not None:
+            if _may_have_posts(member.name, names) and (inner := archive.extractfile(member)) is not None:
                 with decompressed(inner, Path(member.name).suffix.lower(), window=_WINDOW) as stream:
                     annotation = links.get(_stem(member.name), b"")
                     yield LogSource(f"{path}/{member.name}", False, stream, lambda: done + tell(), annotation)
@@ -115,13 +117,13 @@ def _in_folder(folder: Path) -> list[Path]:
         if path.is_file() and not path.is_symlink() and not is_hidden:
             files.append(path)
     names = {path.as_posix() for path in files}
-    logs = [path for path in files if is_archive(path) or _wanted(path.as_posix(), names)]
+    logs = [path for path in files if is_archive(path) or _may_have_posts(path.as_posix(), names)]
     if not logs:
         raise InputError(f"no logs in the folder {str(folder)!r}", hint=f"logs end in {' '.join(SUFFIXES[:-1])}")
     return logs
 
 
-def _wanted(name: str, names: set[str]) -> bool:
+def _may_have_posts(name: str, names: set[str]) -> bool:
     """Return whether a file of a folder or archive may have posts."""
     base = PurePosixPath(name).name
     if base.startswith(".") or base.endswith(_PASSED_OVER):

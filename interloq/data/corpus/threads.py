@@ -289,7 +289,7 @@ SELECT row_number() OVER () AS line, * FROM (
 
 
 def chunks(tables: Tables) -> Iterator[tuple[int, int, int]]:
-    """Part, first line and end of ranges of complete threads."""
+    """Yield part, first line and end of ranges of complete threads."""
     for part, first, last in tables.rows("SELECT part, min(line), max(line) FROM ordered GROUP BY part ORDER BY part"):
         while first <= last:
             end = last + 1

@@ -43,7 +43,7 @@ def microseconds(value: Any) -> int:
 
 
 def iso(time: int) -> str:
-    """`2017-04-18T23:36:43Z`, with a fraction if not 0; empty for NO_TIME."""
+    """Return `2017-04-18T23:36:43Z`, with a fraction if not 0; empty for NO_TIME."""
     if time == NO_TIME:
         return ""
     moment = _EPOCH + timedelta(microseconds=time)
@@ -56,7 +56,7 @@ def _of_number(value: float) -> int:
         return NO_TIME
     for factor in (SECOND, 1_000, 1):
         if 0 <= value <= LATEST // factor:
-            return round(value * factor) if value.__class__ is float else int(value) * factor
+            return round(value * factor)
     if 0 <= value <= LATEST * 1_000:
         return int(value) // 1_000
     raise _unreadable(value)
@@ -76,7 +76,7 @@ def _of_text(value: str) -> int:
 
 
 def _of_twitter(value: str) -> datetime:
-    """`Wed Oct 10 20:19:24 +0000 2018`"""
+    """Read `Wed Oct 10 20:19:24 +0000 2018`."""
     parts = _TWITTER.fullmatch(value)
     if not parts or _MONTHS.find(parts[1]) % 3:
         raise _unreadable(value)

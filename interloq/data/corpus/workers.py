@@ -17,7 +17,9 @@ from interloq.errors import InterloqError
 
 def cores() -> int:
     """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def work(function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], workers: int) -> Iterator[Any]:
@@ -29,7 +31,7 @@ def work(function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], workers
     context = multiprocessing.get_context("spawn")  # a fork would copy locks held by other threads
     pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin)
     try:
-        yield from _ahead(pool, function, tasks, 2 * workers)
+        yield from _submit_ahead(pool, function, tasks, 2 * workers)
     except BrokenProcessPool as error:
         hint = "run it again to resume; fewer --workers need less memory"
         raise InterloqError(f"a worker process was killed; {hint}") from error
@@ -37,7 +39,7 @@ def work(function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], workers
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _ahead(
+def _submit_ahead(
     pool: ProcessPoolExecutor, function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], most: int
 ) -> Iterator[Any]:
     running: set[Future[Any]] = set()

@@ -42,23 +42,20 @@ class Appended:
         self._file.seek(0)
         for line in self._file:
             if not line.endswith(b"\n"):
-                self._check_ours(place, line)
+                if not place and line[: len(HEADER)] != HEADER[: len(line)]:  # the whole file is not a header's start
+                    self.close()
+                    what = "not an unfinished file of Interloq"
+                    raise InputError(what, hint="choose another output", where=str(self.path))
                 break
             yield place, line
             place += len(line)
         self.cut(place)
 
-    def _check_ours(self, place: int, line: bytes) -> None:
-        """Remove an incomplete line at the end; if it is the whole file, it must be the start of a header."""
-        if not place and line[: len(HEADER)] != HEADER[: len(line)]:
-            self.close()
-            raise InputError("not an unfinished file of Interloq", hint="choose another output", where=str(self.path))
-
     def resume(self, kind: str, run: Mapping[str, Any]) -> Iterator[tuple[int, bytes]]:
         """Yield lines after the header, with their positions; the header must name this run. An empty file gets one."""
         lines = self.lines()
         if first := next(lines, None):
-            check_run(_run(first[1], kind, self.path), run, self.path)
+            check_run(_read_run(first[1], kind, self.path), run, self.path)
             yield from lines
         else:
             self.add(header_line(kind, {"run": run}))
@@ -82,7 +79,7 @@ class Appended:
             self._file.truncate(size)
 
     def add(self, data: bytes) -> int:
-        """Append data completely or not at all; returns its position."""
+        """Append data completely or not at all, and return its position."""
         place = self.size()
         try:
             with writing(self.path):
@@ -115,7 +112,7 @@ class Appended:
             os.truncate(self.path, place)
 
 
-def _run(line: bytes, kind: str, path: Path) -> dict[str, Any]:
+def _read_run(line: bytes, kind: str, path: Path) -> dict[str, Any]:
     """Return the run in the header of a file."""
     try:
         head = orjson.loads(line)
@@ -126,18 +123,18 @@ def _run(line: bytes, kind: str, path: Path) -> dict[str, Any]:
     raise InputError(f"not a record of {kind}", hint="name another file", where=str(path))
 
 
-def check_run(found: Mapping[str, Any], wanted: Mapping[str, Any], path: Path) -> None:
-    """Refuse if the two runs differ."""
-    for name in sorted({*found, *wanted}):
-        if found.get(name) != wanted.get(name):
+def check_run(earlier: Mapping[str, Any], run: Mapping[str, Any], path: Path) -> None:
+    """Refuse a file whose run is not this one."""
+    for name in sorted({*earlier, *run}):
+        if earlier.get(name) != run.get(name):
             raise InputError(
-                f"the file is from another run: {name} was {_short(found.get(name))}, is {_short(wanted.get(name))}",
+                f"the file is from another run: {name} was {_shorten(earlier.get(name))}, is {_shorten(run.get(name))}",
                 hint="choose another output, or move that file away",
                 where=str(path),
             )
 
 
-def _short(value: Any) -> str:
+def _shorten(value: Any) -> str:
     text = as_line(value).decode()
     if len(text) <= 300:
         return text

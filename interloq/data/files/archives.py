@@ -41,13 +41,16 @@ def read_files(path: str | Path, patterns: Sequence[str]) -> list[DataFile]:
     path = Path(path)
     if not path.exists():
         raise InputError(f"no file or folder {str(path)!r}", hint="check the path")
-    if not (path.is_dir() or is_archive(path)):
-        return [_alone(path)]
-    read = _of_folder if path.is_dir() else _of_archive
-    files = sorted(read(path, patterns), key=lambda file: file.name)
+    if path.is_dir():
+        files = _read_folder(path, patterns)
+    elif is_archive(path):
+        files = list(_read_archive(path, patterns))
+    else:
+        return [_read_alone(path)]
     if not files:
         what = f"found none of {', '.join(patterns)}"
         raise InputError(what, hint="name the dataset's folder, archive or file", where=str(path))
+    files.sort(key=lambda file: file.name)
     for first, second in pairwise(files):
         if first.name == second.name:
             raise InputError(f"{first.name} was found twice: {first.where} and {second.where}", hint="name one of them")
@@ -73,30 +76,41 @@ def text(file: DataFile) -> str:
         raise InputError(what, hint="save the file as UTF-8", where=file.where) from error
 
 
-def _of_folder(folder: Path, patterns: Sequence[str]) -> Iterator[DataFile]:
-    """Yield files in the folder or one level below, as archives are unpacked."""
+def _read_alone(path: Path) -> DataFile:
+    name = path.name
+    if path.suffix.lower() in COMPRESSED:
+        name = name.removesuffix(path.suffix)
+    return DataFile(name, str(path), read_small(path, limit=MAX_FILE))
+
+
+def _read_folder(folder: Path, patterns: Sequence[str]) -> list[DataFile]:
+    """Return files in the folder or one level below, as archives are unpacked."""
+    files = []
     for pattern in patterns:
         for path in sorted({*matching(folder, pattern), *matching(folder, f"*/{pattern}")}):
             if path.is_file():
-                yield DataFile(_below(path.as_posix(), pattern), str(path), _read(path))
+                data = read_small(path, limit=MAX_FILE)
+                files.append(DataFile(_matched_part(path.as_posix(), pattern), str(path), data))
+    return files
 
 
-def _of_archive(path: Path, patterns: Sequence[str]) -> Iterator[DataFile]:
+def _read_archive(path: Path, patterns: Sequence[str]) -> Iterator[DataFile]:
     total = 0
     try:
-        with opened_archive(path) as (archive, _):
+        with open_archive(path) as (archive, _):
             for member in members(archive, path):
-                if pattern := _matching(member.name, patterns):
-                    data = small_member(archive, member, path)
+                pattern = next((each for each in patterns if PurePosixPath(member.name).match(each)), None)
+                if pattern:
+                    data = read_member(archive, member, path)
                     total += len(data)
                     _check_bound(total, MAX_DATASET, "the dataset", path)
-                    yield DataFile(_below(member.name, pattern), f"{path}/{member.name}", data)
+                    yield DataFile(_matched_part(member.name, pattern), f"{path}/{member.name}", data)
     except damage(tarfile.TarError, ValueError) as error:
         raise InputError(f"cannot read the archive: {error}", hint="copy it again", where=str(path)) from error
 
 
 @contextlib.contextmanager
-def opened_archive(path: Path) -> Iterator[tuple[tarfile.TarFile, Callable[[], int]]]:
+def open_archive(path: Path) -> Iterator[tuple[tarfile.TarFile, Callable[[], int]]]:
     """Yield a tar archive, and the number of its bytes that have been read."""
     suffix = ".gz" if path.suffix.lower() == ".tgz" else path.suffix.lower()
     with (
@@ -115,8 +129,8 @@ def members(archive: tarfile.TarFile, path: Path) -> Iterator[tarfile.TarInfo]:
             yield member
 
 
-def small_member(archive: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> bytes:
-    """Return the content of a member."""
+def read_member(archive: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> bytes:
+    """Return the content of a member; a large one is refused."""
     _check_bound(member.size, MAX_FILE, member.name, path)
     stream = archive.extractfile(member)
     if stream is None:
@@ -142,21 +156,6 @@ def _check_bound(seen: int, limit: int, what: str, path: Path) -> None:
         raise InputError(f"{what} has more than {most}", hint="check the archive", where=str(path))
 
 
-def _alone(path: Path) -> DataFile:
-    name = path.name
-    if path.suffix.lower() in COMPRESSED:
-        name = name.removesuffix(path.suffix)
-    return DataFile(name, str(path), _read(path))
-
-
-def _read(path: Path) -> bytes:
-    return read_small(path, limit=MAX_FILE)
-
-
-def _matching(name: str, patterns: Sequence[str]) -> str | None:
-    return next((pattern for pattern in patterns if PurePosixPath(name).match(pattern)), None)
-
-
-def _below(name: str, pattern: str) -> str:
+def _matched_part(name: str, pattern: str) -> str:
     """Return the part of a path that matches the pattern, so that names in folders and archives agree."""
     return "/".join(name.split("/")[-len(pattern.split("/")) :])

@@ -35,22 +35,22 @@ class BlobCache:
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         """Return the values of those keys that are in the cache."""
-        with self._opened() as database:
-            return dict(self._read(database, keys))
+        values: dict[bytes, bytes] = {}
+        with self._open() as database:
+            for start in range(0, len(keys), FEW):
+                part = keys[start : start + FEW]
+                marks = ",".join("?" * len(part))
+                query = f"SELECT key, row FROM {self.table} WHERE key IN ({marks})"  # noqa: S608
+                values.update(database.execute(query, part))
+        return values
 
     def put(self, rows: Sequence[tuple[bytes, bytes]]) -> None:
         """Add keys with their values, or replace the values of known keys."""
-        with self._opened() as database, database:
+        with self._open() as database, database:
             database.executemany(f"INSERT OR REPLACE INTO {self.table} VALUES (?, ?)", rows)  # noqa: S608
 
-    def _read(self, database: sqlite3.Connection, keys: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
-        for start in range(0, len(keys), FEW):
-            part = keys[start : start + FEW]
-            marks = ",".join("?" * len(part))
-            yield from database.execute(f"SELECT key, row FROM {self.table} WHERE key IN ({marks})", part)  # noqa: S608
-
     @contextmanager
-    def _opened(self) -> Iterator[sqlite3.Connection]:
+    def _open(self) -> Iterator[sqlite3.Connection]:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self.path.touch(mode=PRIVATE)  # it may hold prompts; the files that SQLite adds get the same mode

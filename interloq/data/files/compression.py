@@ -37,9 +37,12 @@ def decompressed_records(file: IO[bytes], suffix: str) -> Iterator[Any]:
 
     If it expands far more than records do, reading ends with an error: a few kilobytes may be hours of work.
     """
-    counted: Any = _Counted(file)
-    with decompressed(counted if suffix in COMPRESSED else file, suffix) as stream:
-        yield io.BufferedReader(_Bounded(stream, counted), 2**17) if suffix in COMPRESSED else stream
+    if suffix not in COMPRESSED:
+        yield file
+        return
+    source: Any = _Counted(file)
+    with decompressed(source, suffix) as stream:
+        yield io.BufferedReader(_Bounded(stream, source), 2**17)
 
 
 def compressed(file: IO[bytes], suffix: str) -> contextlib.AbstractContextManager[Any]:
@@ -56,9 +59,11 @@ def compressed(file: IO[bytes], suffix: str) -> contextlib.AbstractContextManage
 
 
 def damage(*more: type[Exception]) -> tuple[type[Exception], ...]:
-    """Errors raised when reading a broken file, and `more`; zstandard's error only if it is loaded."""
-    zstandard = sys.modules.get("zstandard")
-    return (EOFError, OSError, lzma.LZMAError, zlib.error, *([zstandard.ZstdError] if zstandard else []), *more)
+    """Return the errors of reading a broken file, and `more`; zstandard's error only if it is loaded."""
+    errors: tuple[type[Exception], ...] = (EOFError, OSError, lzma.LZMAError, zlib.error, *more)
+    if zstandard := sys.modules.get("zstandard"):
+        errors += (zstandard.ZstdError,)
+    return errors
 
 
 class _Counted:
@@ -110,7 +115,10 @@ class _Frames(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         while not self._ready:
-            data = (self._frame.unused_data if self._frame and self._frame.eof else b"") or self._file.read(_STEP)
+            data = b""
+            if self._frame and self._frame.eof:
+                data = self._frame.unused_data
+            data = data or self._file.read(_STEP)
             if not data:
                 if self._frame and not self._frame.eof:
                     raise EOFError("the last frame is incomplete")

@@ -104,21 +104,17 @@ def _part_of(path: Path, make: Callable[[Path], int]) -> Iterator[tuple[Path, in
         raise InputError(f"cannot write {str(path)!r}: it has no name of its own", hint="name a new file or folder")
     make_folder(path.parent)
     sweep(path)
-    part, handle = _claimed(path, make)
+    while True:
+        part = _part_name(path)
+        handle = make(part)
+        if hold(handle) and part.exists():  # else another process removed it as a leftover
+            break
+        os.close(handle)
     try:
         yield part, handle
     finally:
         with contextlib.suppress(OSError):
             remove(part)
-        os.close(handle)
-
-
-def _claimed(path: Path, make: Callable[[Path], int]) -> tuple[Path, int]:
-    while True:
-        part = _part_name(path)
-        handle = make(part)
-        if hold(handle) and part.exists():  # else another process removed it as a leftover
-            return part, handle
         os.close(handle)
 
 
@@ -132,9 +128,9 @@ def _new_folder(part: Path, mode: int = 0o777) -> int:
 
 
 def is_device(path: Path) -> bool:
-    """Whether a path is written directly: a device, a pipe, or a name such as /dev/stdout, even if it leads to a file.
+    """Return whether a path is written directly, as a device, a pipe, or a name such as /dev/stdout.
 
-    Folders below /dev, such as /dev/shm, hold ordinary files; /dev/fd leads to /proc.
+    Such a name may lead to a file. Folders below /dev, such as /dev/shm, hold ordinary files; /dev/fd leads to /proc.
     """
     folder = path.absolute().parent.resolve()
     is_stream = folder == Path("/dev") or folder.parts[1:2] == ("proc",)
@@ -199,7 +195,7 @@ def discard(folder: Path) -> None:
 
 
 def hold(handle: int, *, unknown: bool = True) -> bool:
-    """Lock an open file until it is closed or the process ends; returns `unknown` if locks are not supported."""
+    """Lock an open file until it is closed or the process ends; return `unknown` if locks are not supported."""
     try:
         import fcntl
     except ImportError:  # not on Windows
@@ -220,22 +216,16 @@ def locked(path: Path, *, where: Path | None = None) -> Iterator[None]:
         with writing(path):
             file = path.open("a")
         lock(file, where or path.parent)
-        if _is_at(file, path):
-            break
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                break
         file.close()  # it was removed with its folder before it was locked
     with file:
         yield
 
 
-def _is_at(file: IO[Any], path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(file.fileno()), path.stat())
-    except FileNotFoundError:
-        return False
-
-
 def lock(file: IO[Any], where: Path) -> None:
-    """Lock an open file; an error if another process has locked it."""
+    """Lock an open file, or raise an error if another process has locked it."""
     if not hold(file.fileno()):
         file.close()
         raise InputError("another process is writing here", hint="wait until it has finished", where=str(where))

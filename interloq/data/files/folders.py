@@ -35,18 +35,21 @@ def is_free(folder: Path, *own: str) -> bool:
     """Return whether a folder does not exist or is empty, except for empty files or folders with these names."""
     if not folder.is_dir():
         return not os.path.lexists(folder)
-    return all(path.name in own and not path.is_symlink() and _is_empty(path) for path in contents(folder))
-
-
-def _is_empty(path: Path) -> bool:
-    return is_free(path) if path.is_dir() else path.stat().st_size == 0
+    for path in contents(folder):
+        if path.name not in own or path.is_symlink():
+            return False
+        if path.is_dir() and not is_free(path):
+            return False
+        if path.is_file() and path.stat().st_size:
+            return False
+    return True
 
 
 # ---- inside a folder -------------------------------------------------------------------------------------------------
 
 
 def inside(folder: Path, *names: str) -> Path:
-    """`folder/names…` for names read from a file: each must be a plain name, and no link may lead outside."""
+    """Return `folder/names…` for names read from a file: plain names only, and no link may lead outside."""
     for name in names:
         if not isinstance(name, str) or name in ("", ".", "..") or re.search(r"[/\\\0]", name):
             raise InputError(f"{name!r} is not the name of a file in the folder", hint=COPY, where=str(folder))
@@ -56,7 +59,7 @@ def inside(folder: Path, *names: str) -> Path:
     return path
 
 
-def confined(folder: Path) -> None:
+def check_confined(folder: Path) -> None:
     """Refuse a folder with a link that leads outside, before anything in it is read, written or removed."""
     root = folder.resolve()
     for place, folders, files in os.walk(root):

@@ -61,7 +61,7 @@ def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
 
 
 def lines(path: str | Path) -> Iterator[tuple[int, bytes]]:
-    """Numbered lines without line ends; a line over MAX_LINE is truncated just above that size."""
+    """Yield numbered lines without line ends; a line over MAX_LINE is truncated just above that size."""
     with open_bytes(path) as stream:
         number = 0
         try:
@@ -95,7 +95,7 @@ def check_size(path: str | Path, *, limit: int = SMALL) -> None:
 
 
 def pieces(path: str | Path, *, limit: int) -> Iterator[bytes]:
-    """Yield the decompressed bytes of a file in pieces; an error as soon as there are more than `limit`."""
+    """Yield the decompressed bytes of a file in pieces, or raise an error as soon as there are more than `limit`."""
     left = limit
     try:
         with open_bytes(path) as stream:
@@ -155,7 +155,9 @@ def reading_saved(
     except InterloqError:
         raise
     except UNREADABLE as error:
-        why = f"{error} is missing" if isinstance(error, KeyError) else one_line(error)
+        why = one_line(error)
+        if isinstance(error, KeyError):
+            why = f"{error} is missing"
         raise InputError(f"{what}: {why}", hint=hint, where=str(where)) from error
 
 

@@ -52,7 +52,7 @@ def _target(path: str | Path) -> str:
 
 
 def is_of_files(error: OSError) -> bool:
-    """Whether the error is about a file, not a network or a program; errors of numpy's writers have no number."""
+    """Return whether an error is about a file, not a network or a program; errors of numpy's writers have no number."""
     return error.errno in HINTS or (error.errno is None and type(error) is OSError)
 
 

@@ -54,8 +54,10 @@ class FollowUps:
 
     def texts(self) -> list[str]:
         """Return every follow-up once, in the order of the file."""
-        sides = (text for d in self.dimensions.values() for text in (*d.positive, *d.negative))
-        return list(dict.fromkeys(sides))
+        texts: list[str] = []
+        for dimension in self.dimensions.values():
+            texts += (*dimension.positive, *dimension.negative)
+        return list(dict.fromkeys(texts))
 
 
 def read_follow_ups(name: str | Path) -> FollowUps:
@@ -65,10 +67,10 @@ def read_follow_ups(name: str | Path) -> FollowUps:
     if not path.is_file():
         known = ", ".join(LANGUAGES)
         raise InputError(f"no follow-ups {name!r}", hint=f"name a JSON file, or one of these: {known}")
-    return _checked(read_json(path, hint=FORM), name)
+    return _check_content(read_json(path, hint=FORM), name)
 
 
-def _checked(content: Mapping[str, Any], where: str) -> FollowUps:
+def _check_content(content: Mapping[str, Any], where: str) -> FollowUps:
     known = (*LEVELS, "full", "source", "language")
     for key in content:
         if key not in known:

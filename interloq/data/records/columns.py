@@ -91,9 +91,9 @@ def as_samples(rows: Any, *, columns: Mapping[str, str] | None = None) -> Iterab
 
 @contextmanager
 def _in_python_terms(where: str = "") -> Iterator[None]:
-    """In errors, write `--map FIELD=NAME` of the command line as `columns={"FIELD": "NAME"}`.
+    """Rewrite `--map FIELD=NAME` in errors as `columns={"FIELD": "NAME"}`.
 
-    Only for rows given in Python: an error of a file that is read meanwhile keeps its words.
+    Only for rows given in Python: the error of a file that is read meanwhile stays as it is.
     """
     try:
         yield
@@ -113,15 +113,18 @@ def _of_frame(frame: Any, columns: Mapping[str, str] | None) -> Iterator[Sample]
     with _in_python_terms():
         layout = Layout("samples", columns, table=True)
         names = columns_of(list(frame.columns), "samples", layout.names, where="the data frame")
-    for _, _, sample in layout.records(_numbered_rows(frame, names), _refuse):
+
+    def numbered_rows() -> Iterator[tuple[int, bytes, Mapping[str, Any]]]:
+        for number, row in enumerate(_frame_rows(frame), start=1):
+            yield number, b"", {name: plain(cell) for name, cell in zip(names, row, strict=True) if name}
+
+    def refuse(number: int, _: bytes, error: InputError) -> None:
+        with _in_python_terms(f"row {number}"):
+            raise error
+
+    for _, _, sample in layout.records(numbered_rows(), refuse):
         yield sample
     _warn(layout)
-
-
-def _numbered_rows(frame: Any, names: Sequence[str]) -> Iterator[tuple[int, bytes, Mapping[str, Any]]]:
-    """Yield the rows of a data frame as a layout reads them; columns without a name are left out."""
-    for number, row in enumerate(_frame_rows(frame), start=1):
-        yield number, b"", {name: plain(cell) for name, cell in zip(names, row, strict=True) if name}
 
 
 def _of_dicts(rows: Iterable[Any], columns: Mapping[str, str] | None) -> Iterator[Sample]:
@@ -139,11 +142,6 @@ def _of_dicts(rows: Iterable[Any], columns: Mapping[str, str] | None) -> Iterato
     with _in_python_terms():
         layout.names.check()
     _warn(layout)
-
-
-def _refuse(number: int, _: bytes, error: InputError) -> None:
-    with _in_python_terms(f"row {number}"):
-        raise error
 
 
 def _warn(layout: Layout) -> None:
@@ -180,7 +178,7 @@ def _column(values: Any, name: str) -> list[Any]:
 
 
 def _is_frame(values: Any) -> bool:
-    """Whether this is a data frame with rows. A lazy frame has none, and warns if it is asked for its columns."""
+    """Return whether this is a data frame with rows. A lazy one has none, and warns when its columns are read."""
     return (hasattr(values, "itertuples") or hasattr(values, "iter_rows")) and hasattr(values, "columns")
 
 

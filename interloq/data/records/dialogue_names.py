@@ -28,7 +28,7 @@ def name_dialogues(samples: Sequence[Sample]) -> list[Sample]:
 
 
 def natural(id: str) -> list[tuple[int, str]]:
-    """Sort key that puts opening-2 before opening-10."""
+    """Return a sort key that puts opening-2 before opening-10."""
     parts = re.split(r"([0-9]{1,18})", id)  # every other part is a number
     return [(int(part), "") if i % 2 else (-1, part) for i, part in enumerate(parts)]
 

@@ -113,7 +113,7 @@ def header(path: str | Path) -> dict[str, Any]:
     """Return the header of a file; empty if it has none."""
     for _, line in lines(path):
         if line.strip().startswith(b"{"):
-            value = _decoded(line)
+            value = _decode(line)
             if isinstance(value, dict) and is_header(value):
                 return value
         return {}
@@ -192,7 +192,7 @@ def _objects(path: str | Path, layout: Layout, reject: Reject) -> Iterator[tuple
 
 
 def _records(path: str | Path) -> Iterator[tuple[int, bytes]]:
-    """Numbered lines that are not blank, or the items of a JSON array, numbered from 1."""
+    """Yield numbered lines that are not blank, or the items of a JSON array, numbered from 1."""
     filled = ((number, line) for number, line in lines(path) if line.strip())
     for i, (number, line) in enumerate(filled):
         if i == 0 and line.lstrip().startswith(b"["):
@@ -213,7 +213,7 @@ def _items(first: bytes, rest: Iterable[tuple[int, bytes]], path: str | Path) ->
         what = f"the file is one JSON array larger than {MAX_LINE >> 20} MiB"
         raise InputError(what, hint="write one record per line: jq -c '.[]'", where=str(path))
     try:
-        values = _decoded(b"\n".join(parts))
+        values = _decode(b"\n".join(parts))
     except InputError as error:
         raise InputError(error.what, hint="close the array, or write one record per line", where=str(path)) from error
     for number, value in enumerate(values, start=1):
@@ -223,7 +223,7 @@ def _items(first: bytes, rest: Iterable[tuple[int, bytes]], path: str | Path) ->
 def _object(line: bytes) -> dict[str, Any]:
     if len(line) > MAX_LINE:
         raise InputError(f"the line is longer than {MAX_LINE >> 20} MiB", hint="write one record per line")
-    value = _decoded(line)
+    value = _decode(line)
     if not isinstance(value, dict):
         raise InputError(
             f"expected a JSON object, got {type(value).__name__}",
@@ -232,7 +232,7 @@ def _object(line: bytes) -> dict[str, Any]:
     return value
 
 
-def _decoded(line: bytes) -> Any:
+def _decode(line: bytes) -> Any:
     try:
         return orjson.loads(line)
     except orjson.JSONDecodeError as error:

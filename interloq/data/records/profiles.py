@@ -15,22 +15,24 @@ MAX_BYTES = 2**28
 
 
 def write_profiles(path: str | Path, profiles: Mapping[str, str], *, users: str) -> None:
-    """Write profiles; `users` says whether ids were hashed or kept."""
+    """Write profiles; `users` is `hashed` or `kept`."""
     write_json(path, {"kind": "profiles", "users": users, "profiles": dict(sorted(profiles.items()))})
 
 
 def read_profiles(path: str | Path, names: Pseudonyms | None = None) -> dict[str, str]:
-    """User → profile, with pseudonyms unless the file has them already; a plain object of texts is accepted too."""
-    content = read_json(path, limit=MAX_BYTES, hint='write {"profiles": {"user": "text"}}')
+    """Return the profile of each user, under a pseudonym unless the file has pseudonyms already.
+
+    A plain object of texts is accepted too.
+    """
+    hint = 'write {"profiles": {"user": "text"}}'
+    content = read_json(path, limit=MAX_BYTES, hint=hint)
     profiles = content
     if isinstance(content.get("profiles"), dict):
         profiles = content["profiles"]
     for user, text in profiles.items():
         if not isinstance(text, str):
-            hint = 'write {"profiles": {"user": "text"}}'
-            raise InputError(
-                f"the profile of {user!r:.60} must be text, got {short_repr(text)}", hint=hint, where=str(path)
-            )
+            what = f"the profile of {user!r:.60} must be text, got {short_repr(text)}"
+            raise InputError(what, hint=hint, where=str(path))
     if names is None or content.get("users") in (HASHED, KEPT):
         return dict(profiles)
     return {names(user): text for user, text in profiles.items()}

@@ -47,7 +47,7 @@ class RaterRanges:
                 self.ranges.setdefault(rating.aspect, {}).setdefault(rating.rater, Range()).add(rating.value)
 
     def notes(self, *, normalised: bool = False) -> list[str]:
-        """Notes on raters whose ratings should not be averaged as they are; only on their names if `normalised`."""
+        """Return notes on raters whose ratings should not be averaged as they are; if `normalised`, on names only."""
         notes: list[str] = []
         raters: set[str] = set()
         for aspect, by_rater in sorted(self.ranges.items()):
@@ -87,16 +87,16 @@ def _scale_notes(ranges: dict[str, Range]) -> Iterable[str]:
         if disjoint or above - start >= WIDER * (below - start):
             yield (
                 "raters use different ranges, as if on different scales: "
-                f"{_span(lower, ranges)}, but {_span(upper, ranges)}; "
+                f"{_format_span(lower, ranges)}, but {_format_span(upper, ranges)}; "
                 "means mix them (meta, choose and compare put all raters on a common scale with --normalise z)"
             )
             return
 
 
-def _span(raters: Sequence[str], ranges: dict[str, Range]) -> str:
+def _format_span(raters: Sequence[str], ranges: dict[str, Range]) -> str:
     low = min(ranges[rater].low for rater in raters)
     high = max(ranges[rater].high for rater in raters)
-    return f"{low:g} to {high:g} ({_listed(sorted(raters))})"
+    return f"{low:g} to {high:g} ({_shorten_list(sorted(raters))})"
 
 
 def _constant_notes(ranges: dict[str, Range]) -> Iterable[str]:
@@ -105,7 +105,7 @@ def _constant_notes(ranges: dict[str, Range]) -> Iterable[str]:
         if values.low == values.high:
             constant.append(f"{rater} ({values.n} times {values.low:g})")
     if constant and len(constant) < len(ranges):
-        yield f"always the same rating, which tells nothing about differences: {_listed(constant)}"
+        yield f"always the same rating, which tells nothing about differences: {_shorten_list(constant)}"
 
 
 def _name_notes(raters: Iterable[str]) -> Iterable[str]:
@@ -114,10 +114,10 @@ def _name_notes(raters: Iterable[str]) -> Iterable[str]:
         by_name.setdefault(" ".join(rater.casefold().split()), []).append(rater)
     alike = [" and ".join(map(repr, names)) for names in by_name.values() if len(names) > 1]
     if alike:
-        yield f"names of raters that differ only in case or spaces count as different people: {_listed(alike)}"
+        yield f"names of raters that differ only in case or spaces count as different people: {_shorten_list(alike)}"
 
 
-def _listed(names: Sequence[str]) -> str:
+def _shorten_list(names: Sequence[str]) -> str:
     shown = ", ".join(names[:SHOWN])
     if len(names) > SHOWN:
         shown += f" and {len(names) - SHOWN} more"
@@ -162,7 +162,7 @@ def normalise(
         if raters is not None:
             reasons = f"of one version only, {reasons}"
         notes.append(f"{left_out:,} of {count(every, 'rating')} left out, by raters {reasons}")
-    return [_rescaled(record, scales, aspect, role) for record in records], notes
+    return [_rescale(record, scales, aspect, role) for record in records], notes
 
 
 def _scale(values: np.ndarray[tuple[int], np.dtype[np.float64]], how: Normalise) -> dict[float, float]:
@@ -178,7 +178,7 @@ def _scale(values: np.ndarray[tuple[int], np.dtype[np.float64]], how: Normalise)
     return dict(zip(different.tolist(), scaled.tolist(), strict=True))
 
 
-def _rescaled(record: Record, scales: dict[str, dict[float, float]], aspect: str, role: str) -> Record:
+def _rescale(record: Record, scales: dict[str, dict[float, float]], aspect: str, role: str) -> Record:
     chosen = selected_ratings(record, aspect, role)
     ratings = []
     for rating in record.ratings:

@@ -74,7 +74,7 @@ class Names:
     def renamed(self, value: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the record with its standard field names."""
         if self.columns:
-            value = self._mapped(value)
+            value = self._map(value)
         if self._others.isdisjoint(value):
             return value
         taken = {}
@@ -97,7 +97,7 @@ class Names:
             names = ", ".join(map(repr, sorted(self._absent)))
             raise InputError(f"no record has {names}, named by --map", hint="map fields to names that the file has")
 
-    def _mapped(self, value: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _map(self, value: Mapping[str, Any]) -> Mapping[str, Any]:
         mapped = {}
         for field, name in self.columns.items():
             if (item := _find_item(value, name)) is not _NOTHING:
@@ -135,7 +135,7 @@ def _find_item(value: Mapping[str, Any], name: str) -> Any:
 
 
 def read_columns(text: str) -> dict[str, str]:
-    """`response=reply,system=model` as {"response": "reply", "system": "model"}."""
+    """Read `response=reply,system=model` as {"response": "reply", "system": "model"}."""
     columns: dict[str, str] = {}
     for part in text.split(","):
         field, equals, column = map(str.strip, part.partition("="))

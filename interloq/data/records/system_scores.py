@@ -17,7 +17,7 @@ HINT = 'write {"system": score, …} as JSON, or lines system,score as CSV'
 
 
 def read_system_scores(path: str | Path) -> dict[str, float]:
-    """Name → score; the first line of a table may be a header."""
+    """Return the score of each system by name; the first line of a table may be a header."""
     try:
         text = read_small(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -53,7 +53,11 @@ def _json(text: str, path: str) -> Iterator[tuple[str, str, float]]:
 
 def _table(text: str, path: str) -> Iterator[tuple[str, str, float]]:
     delimiter = "\t" if "\t" in text.partition("\n")[0] else ","
-    for number, row in enumerate(_rows(text, delimiter, path), start=1):
+    try:
+        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
+    except csv.Error as error:
+        raise InputError(f"not a valid row: {error}", hint=HINT, where=path) from error
+    for number, row in enumerate(rows, start=1):
         if not any(cell.strip() for cell in row):
             continue
         where = f"{path}:{number}"
@@ -64,10 +68,3 @@ def _table(text: str, path: str) -> Iterator[tuple[str, str, float]]:
         except ValueError as error:
             if number > 1:
                 raise InputError(f"{row[1]!r} is not a number", hint=HINT, where=where) from error
-
-
-def _rows(text: str, delimiter: str, path: str) -> Iterator[list[str]]:
-    try:
-        yield from csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    except csv.Error as error:
-        raise InputError(f"not a valid row: {error}", hint=HINT, where=path) from error

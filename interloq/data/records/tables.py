@@ -47,10 +47,15 @@ def rows(path: str | Path, kind: str, names: Names, reject: Reject) -> Iterator[
     if kind not in COLUMNS:
         raise InputError(f"{kind} cannot be read from a table", hint="give a .jsonl file", where=str(path))
     csv.field_size_limit(MAX_LINE)
-    texts = _texts(path, reject)
+    texts = _decoded_lines(path, reject)
     first = next(texts, "")
     delimiter = _delimiter(first, "\t" if plain_suffix(path) == ".tsv" else ",")
-    columns = columns_of(_header(first, delimiter, path), kind, names, where=f"{path}:1")
+    try:
+        column_names = next(csv.reader([first], delimiter=delimiter, strict=True), [])
+    except csv.Error as error:
+        hint = "close every quote and end lines with a line feed"
+        raise InputError(f"not a row of column names: {_csv_message(error)}", hint=hint, where=f"{path}:1") from error
+    columns = columns_of(column_names, kind, names, where=f"{path}:1")
     reader = csv.reader(texts, delimiter=delimiter, strict=True)
     while True:
         start = reader.line_num + 2
@@ -159,28 +164,21 @@ def _sample_cells(row: Mapping[str, Any]) -> dict[str, Any]:
     return value
 
 
-def _texts(path: str | Path, reject: Reject) -> Iterator[str]:
+def _decoded_lines(path: str | Path, reject: Reject) -> Iterator[str]:
+    """Yield the lines as text; one that is not UTF-8 is rejected and becomes empty, to keep the line numbers right."""
     for number, line in lines(path):
         try:
             yield line.decode("utf-8") + "\n"
         except UnicodeDecodeError as error:
             what = f"byte {error.start + 1} is not valid UTF-8"
             reject(number, line, InputError(what, hint="save the file as UTF-8"))
-            yield "\n"  # keeps the line numbers right
+            yield "\n"
 
 
 def _delimiter(first: str, usual: str) -> str:
     """Return the separator of the first row, since exports differ whatever the file is called."""
     counts = {mark: first.count(mark) for mark in DELIMITERS}
     return max(DELIMITERS, key=lambda mark: (counts[mark], mark == usual))
-
-
-def _header(first: str, delimiter: str, path: str | Path) -> list[str]:
-    try:
-        return next(csv.reader([first], delimiter=delimiter, strict=True), [])
-    except csv.Error as error:
-        hint = "close every quote and end lines with a line feed"
-        raise InputError(f"not a row of column names: {_csv_message(error)}", hint=hint, where=f"{path}:1") from error
 
 
 def _csv_message(error: csv.Error) -> str:

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-from interloq.data.files.archives import DataFile, read_files, text
-from interloq.data.sets.items import DatasetItem, as_item, json_lines, parsed
+from interloq.data.files.archives import read_files, text
+from interloq.data.sets.items import DatasetItem, as_item, json_lines, parse_json
 from interloq.records import Dialogue, Rating, Turn
 
 FILES = ("dataset.json", "byu_chitchat.jsonl")
@@ -29,24 +29,15 @@ def installed() -> Path | None:
 def dialogues(path: str | Path) -> Iterator[tuple[str, Dialogue]]:
     """Yield the conversations; some have one speaker, because nobody answered."""
     for file in read_files(path, FILES):
-        read = _of_package if file.name.endswith(".json") else _of_lines
-        for id, item, turns in read(file):
-            yield "all", Dialogue(f"byu_chitchat/{id}", turns, ratings=list(_ratings(item)))
-
-
-def _of_lines(file: DataFile) -> Iterator[tuple[str, DatasetItem, list[Turn]]]:
-    for item in json_lines(file):
-        turns = []
-        for value in item.sequence("turns"):
-            turn = as_item(value, item.where)
-            turns.append(Turn(turn.text("text"), turn.text("speaker"), turn.text("time")))
-        yield item.text("id"), item, turns
-
-
-def _of_package(file: DataFile) -> Iterator[tuple[str, DatasetItem, list[Turn]]]:
-    for id, value in as_item(parsed(text(file), file.where), file.where).value.items():
-        item = as_item(value, f"{file.where}:{id}")
-        yield id, item, [_turn(item, messages) for messages in item.sequence("messages") if messages]
+        if file.name.endswith(".json"):
+            for id, value in as_item(parse_json(text(file), file.where), file.where).value.items():
+                item = as_item(value, f"{file.where}:{id}")
+                turns = [_turn(item, messages) for messages in item.sequence("messages") if messages]
+                yield "all", Dialogue(f"byu_chitchat/{id}", turns, ratings=list(_ratings(item)))
+        else:
+            for item in json_lines(file):
+                turns = item.turns("turns", "text", "speaker", "time")
+                yield "all", Dialogue(f"byu_chitchat/{item.text('id')}", turns, ratings=list(_ratings(item)))
 
 
 def _turn(item: DatasetItem, messages: object) -> Turn:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from interloq.data.files.archives import is_archive, read_files, text_lines
-from interloq.data.sets.items import DatasetItem, as_number, items, parsed, slug
+from interloq.data.sets.items import DatasetItem, as_number, items, parse_json, slug
 from interloq.errors import InputError, nearest, short_repr
 from interloq.records import Rating, Reference, Sample
 
@@ -75,7 +75,7 @@ def _sample(item: DatasetItem, dataset: str, references: list[Reference]) -> Sam
 
 def _ratings(item: DatasetItem) -> Iterator[Rating]:
     """Yield the scores, which are a list written as text; the annotators are not identified."""
-    values = parsed(item.text("HumanScores"), item.where)
+    values = parse_json(item.text("HumanScores"), item.where)
     if not isinstance(values, list) or not values:
         raise item.error(f"'HumanScores' must be a list of numbers, got {short_repr(values)}")
     for value in values:

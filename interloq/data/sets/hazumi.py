@@ -36,11 +36,11 @@ _WORD = re.compile(r"\([F?] ([^()]*)\)")
 def samples(path: str | Path) -> Iterator[Sample]:
     """Yield every utterance of the Wizard with all turns before it and the ratings of that exchange."""
     for file in read_files(path, FILES):
-        yield from _of_file(file, Path(file.name).stem)
+        yield from _exchanges(file, Path(file.name).stem)
 
 
-def _of_file(file: DataFile, participant: str) -> Iterator[Sample]:
-    tiers = _tiers(file)
+def _exchanges(file: DataFile, participant: str) -> Iterator[Sample]:
+    tiers = _read_tiers(file)
     spoken = tiers.get("sys_utterance", [])
     answered = tiers.get("user_utterance", [])
     if not spoken or len(spoken) != len(answered):
@@ -49,7 +49,7 @@ def _of_file(file: DataFile, participant: str) -> Iterator[Sample]:
     context: list[Turn] = []
     for i, (wizard, user) in enumerate(zip(spoken, answered, strict=True)):
         reply = "" if wizard in ABSENT else wizard
-        ratings = list(_ratings(tiers, i, participant, f"{file.where}:{i}"))
+        ratings = _ratings(tiers, i, participant, f"{file.where}:{i}")
         dialogue = f"hazumi/{participant}"
         yield Sample(f"{dialogue}#{i}", context, reply, (), WIZARD, ratings, dialogue)
         turns = (Turn(reply, WIZARD), Turn(transcript(user), participant))
@@ -63,15 +63,19 @@ def transcript(text: str) -> str:
     return " ".join(text.replace("|", " ").split())
 
 
-def _ratings(tiers: Mapping[str, list[str]], i: int, participant: str, where: str) -> Iterator[Rating]:
+def _ratings(tiers: Mapping[str, list[str]], i: int, participant: str, where: str) -> list[Rating]:
+    ratings = []
     for tier, values in tiers.items():
-        if name := _RATING.fullmatch(tier):
-            if i >= len(values):
-                raise InputError(f"{tier} has {len(values)} values only", hint="copy the file again", where=where)
-            rater, role = name[2], OUTSIDER
-            if rater == "self":
-                rater, role = participant, INTERLOCUTOR
-            yield Rating(_value(values[i], tier, where), rater, ASPECTS[name[1]], role)
+        name = _RATING.fullmatch(tier)
+        if name is None:
+            continue
+        if i >= len(values):
+            raise InputError(f"{tier} has {len(values)} values only", hint="copy the file again", where=where)
+        rater, role = name[2], OUTSIDER
+        if rater == "self":
+            rater, role = participant, INTERLOCUTOR
+        ratings.append(Rating(_value(values[i], tier, where), rater, ASPECTS[name[1]], role))
+    return ratings
 
 
 def _value(text: str, tier: str, where: str) -> float | None:
@@ -84,8 +88,8 @@ def _value(text: str, tier: str, where: str) -> float | None:
     )
 
 
-def _tiers(file: DataFile) -> dict[str, list[str]]:
-    """Tier → values of its annotations, in order. Documents that declare entities are refused."""
+def _read_tiers(file: DataFile) -> dict[str, list[str]]:
+    """Return the values of each tier's annotations, in order. Documents that declare entities are refused."""
     if b"<!DOCTYPE" in file.data or b"<!ENTITY" in file.data:
         raise InputError("an ELAN file declares no document type", hint="copy it again", where=file.where)
     try:

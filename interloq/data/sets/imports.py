@@ -22,10 +22,10 @@ from interloq.records import Dialogue, Pair, Sample
 def import_dataset(
     name: str, output: str | Path, *, path: str | Path | None = None, subset: str = "", names: Pseudonyms | None = None
 ) -> dict[str, Any]:
-    """Write a rated data set, or one `subset` of it, as records; returns the counts.
+    """Write a rated data set, or one `subset` of it, as records, and return the counts.
 
     `path` is its folder, archive or file; the default is to look in $INTERLOQ_DATA. `names` replaces ids of people, if
-    the data set has such.
+    the data set has any.
     """
     chosen = registry.dataset(name)
     kind = chosen.kind(subset)
@@ -33,7 +33,7 @@ def import_dataset(
     if not chosen.people:
         names = None
     summary = RecordSummary()
-    records = summary.watch(_named(registry.read_dataset(chosen.name, path, subset=subset), names))
+    records = summary.watch(_with_pseudonyms(registry.read_dataset(chosen.name, path, subset=subset), names))
     source = registry.source_fingerprint(chosen.name, path)
     write(output, records, kind=kind, dataset=chosen.name, subset=subset, source=source, **_users(chosen, names))
     counts = {"dataset": chosen.name, "subset": subset, "kind": kind, **summary.facts(), "source": source}
@@ -41,16 +41,16 @@ def import_dataset(
 
 
 def import_names(name: str, key: str | Path | None = None, *, keep: bool = False) -> Pseudonyms | None:
-    """Pseudonyms for an import; None if ids are kept or the data set has no ids of people, and then no key is made."""
+    """Return pseudonyms for an import; None, without making a key, if ids are kept or it has no ids of people."""
     return pseudonyms(key, keep=keep or not registry.dataset(name).people)
 
 
-def _named(records: Iterable[Any], names: Pseudonyms | None) -> Iterator[Any]:
-    """Yield records with pseudonyms, if there are any."""
+def _with_pseudonyms(records: Iterable[Any], names: Pseudonyms | None) -> Iterator[Any]:
+    if names is None:
+        yield from records
+        return
     for record in records:
-        if names is None:
-            yield record
-        elif isinstance(record, Sample):
+        if isinstance(record, Sample):
             yield names.sample(record)
         else:
             yield names.dialogue(record)
@@ -71,10 +71,10 @@ def import_corpus(
     compress: str = "zst",
     names: Pseudonyms | None = None,
 ) -> dict[str, Any]:
-    """Write a dialogue corpus as dialogues and pairs, one folder per part below `output`; returns the counts.
+    """Write a dialogue corpus as dialogues and pairs, one folder per part below `output`, and return the counts.
 
     `path` is its folder or archive; the default is to look in $INTERLOQ_DATA. `compress` is zst, gz or none. `names`
-    replaces ids of people, if the corpus has such. Profiles of people go to `profiles.json`.
+    replaces ids of people, if the corpus has any. Profiles of people go to `profiles.json`.
     """
     chosen = registry.corpus(name)
     name = chosen.name
@@ -106,7 +106,7 @@ def import_corpus(
 
 
 def _write_profiles(chosen: registry.Dataset, path: Path, output: Path, names: Pseudonyms | None) -> dict[str, int]:
-    """Write the profiles of the people in a corpus, if it has such; returns their number."""
+    """Write the profiles of the people in a corpus, if it has any, and return their number."""
     module = chosen.module()
     if not hasattr(module, "profiles"):
         return {}
@@ -116,7 +116,7 @@ def _write_profiles(chosen: registry.Dataset, path: Path, output: Path, names: P
 
 
 def pairs(name: str, dialogues: Sequence[Dialogue]) -> tuple[list[Pair], list[Pair]]:
-    """Return the pairs of dialogues, and groups of several answers to one question if the corpus has such."""
+    """Return the pairs of dialogues, and groups of several answers to one question if the corpus has any."""
     all_pairs = list(chain.from_iterable(map(pairs_of_dialogue, dialogues)))
     if not registry.dataset(name).questions:
         return all_pairs, []

@@ -7,7 +7,7 @@ import csv
 import difflib
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from itertools import count
@@ -17,6 +17,7 @@ import orjson
 
 from interloq.data.files.archives import DataFile, text, text_lines
 from interloq.errors import InputError, short_repr
+from interloq.records import Turn
 
 SHOWN_NAMES = 8
 
@@ -35,6 +36,14 @@ class DatasetItem:
     def sequence(self, name: str) -> list[Any]:
         """Return a list field."""
         return list(self._get(name, list, "a list"))
+
+    def objects(self, name: str) -> list[DatasetItem]:
+        """Return a list field of objects."""
+        return [as_item(value, self.where) for value in self.sequence(name)]
+
+    def turns(self, name: str, text: str, *further: str) -> list[Turn]:
+        """Return a list field of turns; `text` and `further` name the fields of text, speaker and time."""
+        return [Turn(turn.text(text), *map(turn.text, further)) for turn in self.objects(name)]
 
     def inner(self, name: str) -> DatasetItem:
         """Return an object field."""
@@ -57,24 +66,24 @@ class DatasetItem:
 
     def _get(self, name: str, kind: type, expected: str) -> Any:
         if name not in self.value:
-            raise self.error(_missing(name, self.value))
+            raise self.error(_describe_missing(name, self.value))
         value = self.value[name]
         if not isinstance(value, kind):
             raise self.error(f"{name!r} must be {expected}, got {short_repr(value)}")
         return value
 
 
-def _missing(name: str, found: Iterable[str]) -> str:
+def _describe_missing(name: str, value: Mapping[str, Any]) -> str:
     """Return the message about a missing field, with the field that was probably meant."""
-    names = list(found)
-    if close := difflib.get_close_matches(name, names, n=1, cutoff=0.5):
+    if close := difflib.get_close_matches(name, value, n=1, cutoff=0.5):
         return f"expected a field {name!r}, found {close[0]!r}"
-    return f"{name!r} is missing; found {', '.join(map(repr, names[:SHOWN_NAMES])) or 'no fields'}"
+    names = ", ".join(map(repr, list(value)[:SHOWN_NAMES]))
+    return f"{name!r} is missing; found {names or 'no fields'}"
 
 
 def items(file: DataFile) -> Iterator[DatasetItem]:
     """Yield the objects of a JSON list."""
-    values = parsed(text(file), file.where)
+    values = parse_json(text(file), file.where)
     if not isinstance(values, list):
         what = f"expected a JSON list of items, got {type(values).__name__}"
         raise InputError(what, hint="name the published file", where=file.where)
@@ -86,7 +95,7 @@ def json_lines(file: DataFile) -> Iterator[DatasetItem]:
     """Yield the objects of a file with one JSON object per line."""
     for i, line in enumerate(text_lines(file)):
         if line:
-            yield as_item(parsed(line, f"{file.where}:{i}"), f"{file.where}:{i}")
+            yield as_item(parse_json(line, f"{file.where}:{i}"), f"{file.where}:{i}")
 
 
 def rows(file: DataFile, columns: Sequence[str]) -> Iterator[DatasetItem]:
@@ -118,8 +127,8 @@ def as_item(value: Any, where: str) -> DatasetItem:
     return DatasetItem(value, where)
 
 
-def parsed(data: str, where: str) -> Any:
-    """Parse JSON; errors name line and column."""
+def parse_json(data: str, where: str) -> Any:
+    """Return the JSON value of a text; errors name line and column."""
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError as error:

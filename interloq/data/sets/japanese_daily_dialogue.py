@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from interloq.data.files.archives import read_files
-from interloq.data.sets.items import as_item, items
-from interloq.records import Dialogue, Turn
+from interloq.data.sets.items import items
+from interloq.records import Dialogue
 
 FILES = ("data/topic*.json",)
 
@@ -18,9 +18,5 @@ def dialogues(path: str | Path) -> Iterator[tuple[str, Dialogue]]:
     for file in read_files(path, FILES):
         topic = Path(file.name).stem
         for item in items(file):
-            turns = []
-            for value in item.sequence("utterances"):
-                turn = as_item(value, item.where)
-                turns.append(Turn(turn.text("utterance"), turn.text("speaker")))
             id = f"japanese_daily_dialogue/{topic}/{item.number('dialogue_id'):.0f}"
-            yield "all", Dialogue(id, turns)
+            yield "all", Dialogue(id, item.turns("utterances", "utterance", "speaker"))

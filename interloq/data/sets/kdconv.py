@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from interloq.data.files.archives import read_files
-from interloq.data.sets.items import as_item, items
+from interloq.data.sets.items import items
 from interloq.records import Dialogue, Turn
 
 PARTS = ("train", "dev", "test")
@@ -20,6 +20,6 @@ def dialogues(path: str | Path) -> Iterator[tuple[str, Dialogue]]:
         part, domain = PurePosixPath(file.name).stem, PurePosixPath(file.name).parent.name
         for index, item in enumerate(items(file)):
             turns = []
-            for i, value in enumerate(item.sequence("messages")):
-                turns.append(Turn(as_item(value, item.where).text("message"), "AB"[i % 2]))
+            for i, message in enumerate(item.objects("messages")):
+                turns.append(Turn(message.text("message"), "AB"[i % 2]))
             yield part if part in PARTS else "all", Dialogue(f"kdconv/{domain}/{part}/{index}", turns)

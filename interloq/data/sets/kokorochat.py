@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from interloq.data.files.archives import read_files
-from interloq.data.sets.items import DatasetItem, as_item, json_lines
+from interloq.data.sets.items import DatasetItem, json_lines
 from interloq.records import INTERLOCUTOR, Dialogue, Rating, Turn
 
 FILES = ("kokorochat_ja.jsonl",)
@@ -29,24 +29,23 @@ def dialogues(path: str | Path) -> Iterator[tuple[str, Dialogue]]:
         for item in json_lines(file):
             review = item.inner(REVIEW)
             names = {letter: f"{role}{review.number(f'{role}_id'):.0f}" for letter, role in SPEAKERS.items()}
-            turns = list(_turns(item, names))
+            turns = []
+            for turn in item.objects("turns"):
+                speaker = turn.text("speaker")
+                if speaker not in names:
+                    raise item.error(f"the speaker must be one of {', '.join(names)}, got {speaker!r:.60}")
+                turns.append(Turn(turn.text("text"), names[speaker]))
             if turns:
                 turns[-1] = replace(turns[-1], time=review.text("evaluation_created_at"))
-            yield "all", Dialogue(f"kokorochat/{item.text('id')}", turns, ratings=list(_ratings(review, names["A"])))
+            yield "all", Dialogue(f"kokorochat/{item.text('id')}", turns, ratings=_ratings(review, names["A"]))
 
 
-def _turns(item: DatasetItem, names: dict[str, str]) -> Iterator[Turn]:
-    for value in item.sequence("turns"):
-        turn = as_item(value, item.where)
-        speaker = turn.text("speaker")
-        if speaker not in names:
-            raise item.error(f"the speaker must be one of {', '.join(names)}, got {speaker!r:.60}")
-        yield Turn(turn.text("text"), names[speaker])
-
-
-def _ratings(review: DatasetItem, client: str) -> Iterator[Rating]:
+def _ratings(review: DatasetItem, client: str) -> list[Rating]:
+    ratings = []
     for aspect, value in review.value.items():
         if aspect in BOXES:
-            yield Rating(float(value is not None), client, aspect, INTERLOCUTOR)
+            ratings.append(Rating(float(value is not None), client, aspect, INTERLOCUTOR))
         elif aspect not in FACTS:
-            yield Rating(None if value is None else review.number(aspect), client, aspect, INTERLOCUTOR)
+            number = None if value is None else review.number(aspect)
+            ratings.append(Rating(number, client, aspect, INTERLOCUTOR))
+    return ratings

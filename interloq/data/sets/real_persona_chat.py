@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from interloq.data.files.archives import DataFile, read_files, text
-from interloq.data.sets.items import DatasetItem, as_item, items, parsed
+from interloq.data.sets.items import DatasetItem, as_item, items, parse_json
 from interloq.records import INTERLOCUTOR, Dialogue, Rating, Turn
 
 FILES = ("dialogues/*.json", "llm_dialogue_system/GPT-*.json")
@@ -31,21 +31,17 @@ def dialogues(path: str | Path) -> Iterator[tuple[str, Dialogue]]:
 
 
 def profiles(path: str | Path) -> dict[str, str]:
-    """Person → persona."""
+    """Return the persona of each person."""
     (file,) = read_files(path, PEOPLE)
-    people = as_item(parsed(text(file), file.where), file.where)
+    people = as_item(parse_json(text(file), file.where), file.where)
     return {name: " ".join(map(str, people.inner(name).sequence("persona"))) for name in people.value}
 
 
 def _between_people(file: DataFile) -> Dialogue:
-    item = as_item(parsed(text(file), file.where), file.where)
-    turns = []
-    for value in item.sequence("utterances"):
-        turn = as_item(value, item.where)
-        turns.append(Turn(turn.text("text"), turn.text("interlocutor_id"), turn.text("timestamp")))
+    item = as_item(parse_json(text(file), file.where), file.where)
+    turns = item.turns("utterances", "text", "interlocutor_id", "timestamp")
     ratings: list[Rating] = []
-    for value in item.sequence("evaluations"):
-        judgment = as_item(value, item.where)
+    for judgment in item.objects("evaluations"):
         ratings += _ratings(judgment, judgment.text("interlocutor_id"))
     return Dialogue(f"real_persona_chat/{Path(file.name).stem.lstrip('0')}", turns, ratings=ratings)
 
@@ -53,8 +49,7 @@ def _between_people(file: DataFile) -> Dialogue:
 def _with_system(item: DatasetItem) -> Dialogue:
     system, rater = item.text("system_id"), item.text("interlocutor_id")
     turns = []
-    for value in item.sequence("utterances"):
-        turn = as_item(value, item.where)
+    for turn in item.objects("utterances"):
         speaker = turn.text("interlocutor")
         turns.append(Turn(turn.text("text"), rater if speaker == "user" else speaker))
     ratings = list(_ratings(item.inner("evaluation"), rater))

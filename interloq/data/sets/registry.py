@@ -197,7 +197,7 @@ def read_parts(name: str, path: str | Path | None = None, *, subset: str = "") -
 
 
 def locate(name: str, folder: str | Path | None = None) -> Path:
-    """Path of a dataset: in `folder`, else in the folder named by INTERLOQ_DATA, else in an installed package."""
+    """Return the path of a dataset in `folder` (default: the one named by INTERLOQ_DATA) or an installed package."""
     chosen = dataset(name)
     folder = os.environ.get(VARIABLE, "") if folder is None else folder
     called = dict.fromkeys((name, chosen.name, *chosen.aliases))

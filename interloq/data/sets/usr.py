@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
-from interloq.data.files.archives import DataFile, read_files
-from interloq.data.sets.items import DatasetItem, as_item, as_number, items, slug
+from interloq.data.files.archives import read_files
+from interloq.data.sets.items import DatasetItem, as_number, items, slug
 from interloq.errors import InputError, nearest
 from interloq.records import Rating, Reference, Sample
 
@@ -30,31 +30,28 @@ def samples(path: str | Path, *, subset: str = "") -> Iterator[Sample]:
     if subset and subset not in NAMES:
         raise InputError(f"USR has no subset {subset!r}{nearest(subset, NAMES)}")
     for file in read_files(path, NAMES[subset] if subset else FILES):
-        part = _subset(file) or subset
+        part = next((part for part, names in NAMES.items() if file.name in names), subset)
         if not part:
             raise InputError("which subset is this?", hint="add topical or persona as the subset", where=file.where)
         for index, item in enumerate(items(file)):
-            yield from _of_context(item, f"usr/{part}_chat/{index}")
+            yield from _replies(item, f"usr/{part}_chat/{index}")
 
 
-def _subset(file: DataFile) -> str:
-    return next((part for part, names in NAMES.items() if file.name in names), "")
-
-
-def _of_context(item: DatasetItem, id: str) -> Iterator[Sample]:
+def _replies(item: DatasetItem, id: str) -> Iterator[Sample]:
     context = [line.strip() for line in item.text("context").split("\n") if line.strip()]
     raters = list(map(str, item.sequence("annotators")))
-    replies = [as_item(value, item.where) for value in item.sequence("responses")]
+    replies = item.objects("responses")
     references = [Reference(reply.text("response")) for reply in replies if reply.text("model") == GROUND_TRUTH]
     if len(references) != 1:
         raise item.error(f"expected one reply of {GROUND_TRUTH!r}, found {len(references)}")
     for reply in replies:
         system = reply.text("model")
-        ratings = list(_ratings(reply, raters))
+        ratings = _ratings(reply, raters)
         yield Sample(f"{id}/{slug(system)}", context, reply.text("response"), references, system, ratings)
 
 
-def _ratings(reply: DatasetItem, raters: list[str]) -> Iterator[Rating]:
+def _ratings(reply: DatasetItem, raters: list[str]) -> list[Rating]:
+    ratings = []
     for aspect in reply.value:
         if aspect in ("response", "model"):
             continue
@@ -62,4 +59,5 @@ def _ratings(reply: DatasetItem, raters: list[str]) -> Iterator[Rating]:
         if len(values) != len(raters):
             raise reply.error(f"{aspect!r} has {len(values)} scores for {len(raters)} annotators")
         for rater, value in zip(raters, values, strict=True):
-            yield Rating(as_number(value, aspect, reply.where), rater, aspect.lower())
+            ratings.append(Rating(as_number(value, aspect, reply.where), rater, aspect.lower()))
+    return ratings

@@ -161,7 +161,7 @@ def resolve(counts: Counter[str]) -> dict[str, str]:
     by_script: dict[str, Counter[str]] = {}
     for language, n in counts.items():
         if language in _WORDS:
-            by_script.setdefault(_script_of_language(language), Counter())[language] += n
+            by_script.setdefault(_script(_WORDS[language][0]), Counter())[language] += n
     main_languages = {}
     for script, languages in by_script.items():
         (main, n), unclear = languages.most_common(1)[0], f"{script.capitalize()}{UNCLEAR}"
@@ -188,7 +188,7 @@ def supported_language(text: str, supported: Sequence[LanguageCode]) -> Language
 
 
 def language_name(language: str) -> str:
-    """`German` for `de`; a script stays as it is."""
+    """Return `German` for `de`; a script stays as it is."""
     return NAMES.get(language, language)
 
 
@@ -221,8 +221,3 @@ def _languages_by_word() -> dict[str, list[str]]:
 @cache
 def _script(sign: str) -> str:
     return unicodedata.name(sign, "?").split()[0]
-
-
-@cache
-def _script_of_language(language: str) -> str:
-    return _script(_WORDS[language][0])

@@ -100,7 +100,11 @@ class UnseenTexts:
 
     def new(self, texts: Sequence[str]) -> list[str]:
         """Return the texts that were not seen before, each once."""
-        hashes, first = np.unique(np.array([_hash(text) for text in texts], dtype=np.uint64), return_index=True)
+        digests = []
+        for text in texts:  # Python's own hash differs from run to run
+            digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+            digests.append(int.from_bytes(digest, "little"))
+        hashes, first = np.unique(np.array(digests, dtype=np.uint64), return_index=True)
         known = np.zeros(len(hashes), dtype=bool)
         for run in self._runs:
             known |= run[np.searchsorted(run, hashes).clip(max=len(run) - 1)] == hashes
@@ -114,8 +118,3 @@ class UnseenTexts:
         while len(self._runs) > 1 and len(self._runs[-2]) < 2 * len(self._runs[-1]):
             last = self._runs.pop()
             self._runs[-1] = np.sort(np.concatenate([self._runs[-1], last]))
-
-
-def _hash(text: str) -> int:
-    """Return a hash that is the same in every run, unlike Python's own."""
-    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")

@@ -28,7 +28,7 @@ import numpy as np
 
 from interloq.data.files.arrays import mapped
 from interloq.data.files.durable import atomic_file, atomic_folder, locked, make_folder, remove, sweep_all
-from interloq.data.files.folders import confined, contents, inside, is_free
+from interloq.data.files.folders import check_confined, contents, inside, is_free
 from interloq.data.files.write_errors import writing
 from interloq.errors import InputError
 from interloq.records import Pair
@@ -101,7 +101,7 @@ class Embedded:
 
     def _read(self) -> FolderManifest:
         manifest = read_manifest(self.folder)
-        confined(self.folder)
+        check_confined(self.folder)
         return manifest
 
     def _read_again(self) -> None:

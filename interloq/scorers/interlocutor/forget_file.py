@@ -23,7 +23,7 @@ import orjson
 
 from interloq.data.corpus.split import PARTS
 from interloq.data.files.durable import sweep
-from interloq.data.files.folders import confined, contents
+from interloq.data.files.folders import check_confined, contents
 from interloq.data.files.opening import json_bytes, lines, plain_suffix, read_json, reading_saved, replacing
 from interloq.data.pseudonyms import HASHED, is_pseudonym
 from interloq.data.records.jsonl import REJECTED, header, is_header, rejected_path
@@ -117,7 +117,7 @@ def _files(path: Path) -> list[Path]:
             hint = "name a folder of a corpus or of samples, or convert the file: interloq data convert"
             raise InputError(f"{path} is not JSONL", hint=hint)
         return [path]
-    confined(path)
+    check_confined(path)
     files = []
     for folder in (path, *filter(Path.is_dir, contents(path))):
         in_folder = contents(folder)

@@ -18,8 +18,8 @@ from interloq.data.corpus.characters import SCRIPTS, scripts_of
     ],
 )
 def test_normalised_texts_forget_case_marks_and_spaces(texts: list[str], normal: str) -> None:
-    assert {clean.normalised(text) for text in texts} == {normal}
-    assert clean.bare("room12a3") == "rooma"
+    assert {clean.letters_and_digits(text) for text in texts} == {normal}
+    assert clean.without_digits("room12a3") == "rooma"
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 from interloq import InputError
 from interloq.data.corpus.clean import Cleaning
-from interloq.data.corpus.clean_shard import clean_shard, cut, done
+from interloq.data.corpus.clean_shard import clean_shard, cut, read_counts
 from interloq.data.corpus.shards import Logs
 from tests.data.corpus.made_logs import OWN, lines
 
@@ -26,7 +26,7 @@ def cleaned(folder: Path, *values: object, strict: bool = False) -> Path:
 def test_posts_are_kept_dropped_or_set_aside_and_counted(tmp_path: Path) -> None:
     blank = [OWN | {"id": f"b{i}", "text": " "} for i in range(3)]
     folder = cleaned(tmp_path, OWN | {"text": "good morning"}, b"{broken\n", *blank)
-    counts = done(folder, 0)
+    counts = read_counts(folder, 0)
     assert counts is not None
     assert (sum(counts["read"].values()), counts["kept"], counts["rejected"]) == (4, 1, 1)
     assert sum(counts["dropped"].values()) == 3
@@ -39,10 +39,10 @@ def test_posts_are_kept_dropped_or_set_aside_and_counted(tmp_path: Path) -> None
 
 
 def test_the_counts_are_there_only_when_all_is_written(tmp_path: Path) -> None:
-    assert done(tmp_path, 0) is None
+    assert read_counts(tmp_path, 0) is None
     with pytest.raises(InputError, match=r"posts\.jsonl:2"):
         cleaned(tmp_path, OWN, b"{broken\n", strict=True)
-    assert done(tmp_path, 0) is None
+    assert read_counts(tmp_path, 0) is None
     assert gc.isenabled()
 
 

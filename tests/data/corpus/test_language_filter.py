@@ -31,7 +31,7 @@ def detector(request: pytest.FixtureRequest) -> str:
 
 def test_detectors_know_languages_apart(detector: str) -> None:
     for lang in TEXTS:
-        agreed = language_filter.of_language(list(TEXTS.values()), [""] * len(TEXTS), lang, [detector])
+        agreed = language_filter.are_in_language(list(TEXTS.values()), [""] * len(TEXTS), lang, [detector])
         assert [other for other, yes in zip(TEXTS, agreed, strict=True) if yes] == [lang]
 
 
@@ -42,14 +42,21 @@ def test_nothing_is_downloaded(detector: str, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(socket, "create_connection", refuse)
     monkeypatch.setattr(socket.socket, "connect", refuse)
     language_filter.detector.cache_clear()
-    assert language_filter.of_language([TEXTS["en"]], [""], "en", [detector]) == [True]
+    assert language_filter.are_in_language([TEXTS["en"]], [""], "en", [detector]) == [True]
     language_filter.detector.cache_clear()
 
 
 def test_labels_decide_where_there_are_any() -> None:
     labels = ["en", "en-GB", "ja", "", "und", "EN"]
-    assert language_filter.of_language(["text"] * 6, labels, "en", ["label"]) == [True, True, False, True, False, True]
-    assert language_filter.of_language(["text"] * 2, ["iw", "no"], "he", ["label"]) == [True, False]
+    assert language_filter.are_in_language(["text"] * 6, labels, "en", ["label"]) == [
+        True,
+        True,
+        False,
+        True,
+        False,
+        True,
+    ]
+    assert language_filter.are_in_language(["text"] * 2, ["iw", "no"], "he", ["label"]) == [True, False]
 
 
 def test_all_detectors_must_agree() -> None:
@@ -64,7 +71,7 @@ def test_all_detectors_must_agree() -> None:
     first, second = Says([True, False, True]), Says([False, True])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(language_filter, "detector", lambda name, _: {"label": first, "fasttext": second}[name])
-        agreed = language_filter.of_language(["a", "b", "c"], ["", "", ""], "en", ["label", "fasttext"])
+        agreed = language_filter.are_in_language(["a", "b", "c"], ["", "", ""], "en", ["label", "fasttext"])
     assert agreed == [False, False, True]
     assert second.asked == 2  # only what the first let pass
 

@@ -120,10 +120,10 @@ OPTIONS = [
 @settings(max_examples=80, deadline=None)
 @given(texts=st.lists(NASTY, max_size=12))
 def test_batches_equal_single_texts(cleaning: Cleaning, texts: list[str]) -> None:
-    cleaned, reasons = scan.judged_texts(texts, cleaning)
+    cleaned, reasons = scan.clean_texts(texts, cleaning)
     assert cleaned == [clean.clean_text(text, cleaning) for text in texts]
     assert reasons == [clean.reason_of_text(text, cleaning) for text in cleaned]
-    assert scan.normalised_texts(cleaned) == [clean.normalised(text) for text in cleaned]
+    assert scan.letters_and_digits(cleaned) == [clean.letters_and_digits(text) for text in cleaned]
 
 
 @settings(max_examples=80, deadline=None)
@@ -131,20 +131,20 @@ def test_batches_equal_single_texts(cleaning: Cleaning, texts: list[str]) -> Non
 def test_repeats_in_little_alphabets(text: str) -> None:
     cleaning = Cleaning(repeated_letters=2, repeated_words=2)
     texts = [text, text[::-1]]
-    assert scan.judged_texts(texts, cleaning)[0] == [clean.clean_text(each, cleaning) for each in texts]
+    assert scan.clean_texts(texts, cleaning)[0] == [clean.clean_text(each, cleaning) for each in texts]
 
 
 def test_every_single_character_is_cleaned_alike() -> None:
     planes = [*range(0xD800), *range(0xE000, 0x10000), *range(0x1F000, 0x20400), *range(0xE0000, 0xE0200), 0x10FFFF]
     texts = [f"a{chr(code)}b" for code in planes]
     cleaning = Cleaning(scripts=("Latin",))
-    cleaned, reasons = scan.judged_texts(texts, cleaning)
+    cleaned, reasons = scan.clean_texts(texts, cleaning)
     assert cleaned == [clean.clean_text(text, cleaning) for text in texts]
     assert reasons == [clean.reason_of_text(text, cleaning) for text in cleaned]
-    assert scan.normalised_texts(cleaned) == [clean.normalised(text) for text in cleaned]
+    assert scan.letters_and_digits(cleaned) == [clean.letters_and_digits(text) for text in cleaned]
 
 
 def test_nothing_in_nothing_out() -> None:
-    assert scan.judged_texts([], Cleaning()) == ([], [])
-    assert scan.normalised_texts([]) == []
-    assert scan.judged_texts([""], Cleaning(lang="en")) == ([""], ["empty"])
+    assert scan.clean_texts([], Cleaning()) == ([], [])
+    assert scan.letters_and_digits([]) == []
+    assert scan.clean_texts([""], Cleaning(lang="en")) == ([""], ["empty"])

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from interloq.data.corpus.build import build
-from interloq.data.corpus.clean import Cleaning, clean_text, normalised
+from interloq.data.corpus.clean import Cleaning, clean_text, letters_and_digits
 from interloq.data.corpus.dialogues import DialogueShape
 from interloq.data.corpus.settings import CorpusSettings
 from interloq.data.corpus.split import Split
@@ -244,7 +244,7 @@ def test_a_larger_log_equals_loops(tmp_path: Path) -> None:
     seen: set[tuple[str, str, int]] = set()
     kept = []
     for p in sorted(posts, key=lambda p: (p["time"], p["id"])):
-        key = (p["user"], normalised(cleaned[p["id"]]), p["time"] // DAY)
+        key = (p["user"], letters_and_digits(cleaned[p["id"]]), p["time"] // DAY)
         if key not in seen:
             kept.append(p)
         seen.add(key)
@@ -298,7 +298,7 @@ def test_texts_of_later_parts_are_unseen_where_asked(tmp_path: Path) -> None:
     for unseen in (False, True):
         facts = built(tmp_path, posts, split=Split(unseen=unseen), joining=loose, bots=BotFilter(repeats=0))
         texts[str(unseen)] = [
-            {normalised(text) for pair in _parts(tmp_path, part) for text in (pair.utterance, pair.response)}
+            {letters_and_digits(text) for pair in _parts(tmp_path, part) for text in (pair.utterance, pair.response)}
             for part in ("train", "dev", "test")
         ]
         assert (facts["posts"]["dropped"]["seen_earlier"]["count"] > 0) == unseen

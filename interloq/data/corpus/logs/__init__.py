@@ -36,9 +36,8 @@ class Piece:
 def stem(name: str) -> str:
     """Return the prefix for ids of posts without ids: the file's folder and its name without suffixes."""
     path = PurePath(name)
-    return "/".join(
-        [*path.parts[-2:-1], re.split(r"\.(?:txt|log|ascii|raw|json|jsonl|csv|tsv)\b", path.name)[0]]
-    ).lstrip("/")
+    bare_name = re.split(r"\.(?:txt|log|ascii|raw|json|jsonl|csv|tsv)\b", path.name)[0]
+    return "/".join([*path.parts[-2:-1], bare_name]).lstrip("/")
 
 
 def objects(piece: Piece, reject: Reject) -> Iterator[tuple[int, bytes, dict[str, Any]]]:
@@ -54,11 +53,12 @@ def objects(piece: Piece, reject: Reject) -> Iterator[tuple[int, bytes, dict[str
                 reject(number, line, _bad_json(line, error))
             continue
         if value.__class__ is not dict:
-            reject(number, line, _no_object(value))
-        elif "schema" in value and "kind" in value:
-            _check_header(value, f"{piece.name}:{number}")
-        else:
+            reject(number, line, _not_an_object(value))
+        elif not ("schema" in value and "kind" in value):
             yield number, line, value
+        elif value["kind"] != "posts":
+            what, where = f"the file contains {value['kind']}, expected posts", f"{piece.name}:{number}"
+            raise InputError(what, hint="name another file", where=where)
 
 
 def document(piece: Piece) -> Any:
@@ -71,7 +71,7 @@ def document(piece: Piece) -> Any:
 
 
 def text_lines(piece: Piece, reject: Reject) -> Iterator[tuple[int, str]]:
-    """Numbered lines of UTF-8 text."""
+    """Yield numbered lines of UTF-8 text; others are rejected."""
     for number, line in enumerate(piece.data.removesuffix(b"\n").split(b"\n"), piece.first_line):
         try:
             yield number, line.decode("utf-8").rstrip("\r")
@@ -98,16 +98,12 @@ def as_text(value: Any, name: str) -> str:
 def _members(piece: Piece, reject: Reject) -> Iterator[tuple[int, bytes, dict[str, Any]]]:
     values = document(piece)
     if not isinstance(values, list):
-        raise _no_list(values)
+        raise InputError(f"expected a list of posts, got {type(values).__name__}", hint="name a file of posts")
     for number, value in enumerate(values, 1):
         if isinstance(value, dict):
             yield number, as_line(value), value
         else:
-            reject(number, as_line(value), _no_object(value))
-
-
-def _no_list(value: Any) -> InputError:
-    return InputError(f"expected a list of posts, got {type(value).__name__}", hint="name a file of posts")
+            reject(number, as_line(value), _not_an_object(value))
 
 
 def _bad_json(line: bytes, error: orjson.JSONDecodeError) -> InputError:
@@ -121,10 +117,5 @@ def _bad_json(line: bytes, error: orjson.JSONDecodeError) -> InputError:
     return InputError(f"not valid JSON ({error.msg} at column {error.colno})", hint=hint)
 
 
-def _no_object(value: Any) -> InputError:
+def _not_an_object(value: Any) -> InputError:
     return InputError(f"expected a JSON object, got {type(value).__name__}", hint="write one post per line")
-
-
-def _check_header(value: Mapping[str, Any], where: str) -> None:
-    if value["kind"] != "posts":
-        raise InputError(f"the file contains {value['kind']}, expected posts", hint="name another file", where=where)

@@ -43,7 +43,7 @@ class IrcMessage:
 def read(piece: Piece, reject: Reject) -> Iterator[RawPost]:
     """Yield the posts of an IRC log, each with the line it answers, if known."""
     name = stem(piece.name)
-    answers = _annotated(piece)
+    answers = _read_annotation(piece)
     nicks: set[str] = set()
     last: dict[str, int] = {}  # the last line of each person so far
     for message in _lines(piece, reject):
@@ -86,10 +86,14 @@ def _lines(piece: Piece, reject: Reject) -> Iterator[IrcMessage]:
         yield IrcMessage(number - 1, message["nick"], message["text"], time)
 
 
-def _annotated(piece: Piece) -> dict[int, int]:
-    """Line number → number of the line it answers."""
+def _read_annotation(piece: Piece) -> dict[int, int]:
+    """Return the number of the line that each line answers."""
+
+    def refuse(number: int, _: bytes, error: InputError) -> None:
+        raise InputError(error.what, hint=error.hint, where=f"annotation of {piece.name}:{number}")
+
     answers: dict[int, int] = {}
-    for number, line in text_lines(replace(piece, data=piece.links), _stop(piece)):
+    for number, line in text_lines(replace(piece, data=piece.links), refuse):
         words = line.split()
         if not words:
             continue
@@ -100,13 +104,6 @@ def _annotated(piece: Piece) -> dict[int, int]:
         if first != second:
             answers[second] = max(first, answers.get(second, -1))
     return answers
-
-
-def _stop(piece: Piece) -> Reject:
-    def stop(number: int, _: bytes, error: InputError) -> None:
-        raise InputError(error.what, hint=error.hint, where=f"annotation of {piece.name}:{number}")
-
-    return stop
 
 
 def _address(text: str, nicks: set[str]) -> tuple[str, str]:

@@ -18,19 +18,21 @@ def read(piece: Piece, reject: Reject) -> Iterator[RawPost]:
     """Yield the posts of a Reddit dump: comments and submissions."""
     for number, line, value in objects(piece, reject):
         try:
-            yield _comment(value) if "body" in value else _submission(value)
+            if "body" in value:
+                text, reply_to = as_text(value["body"], "body"), as_text(value.get("parent_id"), "parent_id")
+                post = _post(value, "t1_", text, reply_to)
+            else:
+                post = _submission(value)
         except InputError as error:
             reject(number, line, error)
+            continue
+        yield post
 
 
 def is_reddit(value: Mapping[str, Any]) -> bool:
     """Return whether an object looks like a comment or submission."""
     comment = "body" in value and ("link_id" in value or "subreddit" in value)
     return comment or ("title" in value and ("selftext" in value or "subreddit" in value))
-
-
-def _comment(value: Mapping[str, Any]) -> RawPost:
-    return _post(value, "t1_", as_text(value.get("body"), "body"), as_text(value.get("parent_id"), "parent_id"))
 
 
 def _submission(value: Mapping[str, Any]) -> RawPost:
