@@ -32,8 +32,7 @@ from interloq.learn.fit import Part, fit
 from interloq.learn.pieces import Pieces
 from interloq.learn.settings import Training
 from interloq.rate.examples import Examples
-from interloq.rate.model import RaterModel
-from interloq.rate.network import RaterNetwork, RaterTask
+from interloq.rate.gru_model import RaterModel, RaterNetwork, RaterTask
 from interloq.rate.pairs import RaterPairs, write_examples
 from interloq.rate.settings import Batching, Shape
 from interloq.records import Pair

@@ -76,10 +76,10 @@ KINDS: dict[str, dict[str, str]] = {
         "vector_extrema": "interloq.metrics.word_vectors.vector_extrema:VectorExtrema",
     },
     "rater": {
-        "bert": "interloq.rate.bert:Bert",
+        "bert": "interloq.rate.network_rater:Bert",
         "by": "interloq.score.by:By",
         "ensemble": "interloq.rate.ensemble:Ensemble",
-        "gru": "interloq.rate.gru:Gru",
+        "gru": "interloq.rate.network_rater:Gru",
         "human": "interloq.rate.human:Human",
     },
     "retriever": {

@@ -1,7 +1,7 @@
 """Judges tuned from one relevance network, each on all rated sets but those it is tested on.
 
-A judge is tuned as `interloq train judge --tune` does it (see `interloq.scorers.judge.task`), a tenth of each set's
-contexts held out. Scores of every epoch are stored; the one that counts is chosen by the held-out replies (lowest
+A judge is tuned as `interloq train judge --tune` does it (see `interloq.scorers.judge.tuned_job`), a tenth of each
+set's contexts held out. Scores of every epoch are stored; the one that counts is chosen by the held-out replies (lowest
 `loss`, or highest rank correlation, `order`), or is the `last`. A judge learns from no set with ratings of the same
 dialogues as the tested one, and from no reply to a context that occurs in it. Sets of the same dialogues are tested by
 one training. FED's dialogues are not learned from; a tested one has the mean score of the system's turns in it.
@@ -31,10 +31,9 @@ from interloq.learn.store import FACTS
 from interloq.registry import full_spec
 from interloq.retrieve.leaks import context_of
 from interloq.scorers.judge.model import texts_of
-from interloq.scorers.judge.rated import RatedSets
-from interloq.scorers.judge.replies import RatedReplies
+from interloq.scorers.judge.rated import RatedReplies, RatedSets
 from interloq.scorers.judge.settings import TUNING, TuneSettings
-from interloq.scorers.judge.task import TuneTask
+from interloq.scorers.judge.tuned_job import TuneTask
 from interloq.scorers.relevance.model import RelevanceScorer
 from interloq.signature import file_fingerprint, fingerprint
 from interloq.statistics.ridge import spearman

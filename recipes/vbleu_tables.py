@@ -52,7 +52,7 @@ from relevance import ENCODER, KINDS, Floats, Row, auc_of, cell, correlations, p
 from interloq import InterloqError, Reference, Sample
 from interloq.metrics.combined.ruber import normalise
 from interloq.models.vector_cache import VARIABLE as VECTORS
-from interloq.rate.selection import select
+from interloq.rate.rater import select
 from interloq.registry import create
 from interloq.signature import file_fingerprint, fingerprint
 from interloq.terminal.console import print_json

@@ -10,9 +10,9 @@ import transformers
 
 from interloq.learn.job import train
 from interloq.learn.settings import Training
-from interloq.learn.start import Start
 from interloq.models.subwords import Subwords
 from interloq.rate.bert_model import BertRaterJob, BertRaterModel
+from interloq.rate.learning import RaterLogs
 from interloq.rate.pairs import RaterPairs, write_examples
 from interloq.rate.settings import BERT_TRAINING, Batching
 from tests.made_network import SPECIAL, random_network, save, sizes
@@ -59,12 +59,10 @@ def bert_job(
     """With the encoder and examples of `bert_examples` in `folder`, or with another encoder."""
     _, own = bert_examples(folder, utterances, **options)
     return BertRaterJob(
-        logs=lambda: [topic_log(utterances)],
+        logs=RaterLogs(lambda: [topic_log(utterances)], CHOSEN, folder / "examples" if subwords is None else None),
         source="made",
-        kept=folder / "examples" if subwords is None else None,
-        start=Start.of((subwords or own).folder),
-        subwords=subwords or own,
+        encoder=str((subwords or own).folder),
+        longest=(subwords or own).longest,
         settings=batching,
-        examples=CHOSEN,
         training=training,
     )

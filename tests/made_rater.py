@@ -11,7 +11,8 @@ from interloq.learn.job import train
 from interloq.learn.pieces import Pieces, train_pieces
 from interloq.learn.settings import Training
 from interloq.rate.examples import Examples
-from interloq.rate.model import GruRaterJob, RaterModel
+from interloq.rate.gru_model import GruRaterJob, RaterModel
+from interloq.rate.learning import RaterLogs
 from interloq.rate.pairs import RaterPairs, write_examples
 from interloq.rate.settings import Batching, Shape
 from interloq.records import Pair
@@ -65,12 +66,10 @@ def rater_job(folder: Path, utterances: int = 160, *, shape: Shape = TINY, train
     """With the tokenizer and examples of `made_examples` in `folder`."""
     made_examples(folder, utterances)
     return GruRaterJob(
-        logs=lambda: [topic_log(utterances)],
+        logs=RaterLogs(lambda: [topic_log(utterances)], CHOSEN, folder / "examples"),
         source="made",
-        kept=folder / "examples",
         tokenizer=folder / "pieces.model",
         settings=shape,
         batching=SMALL_BATCHES,
-        examples=CHOSEN,
         training=training,
     )

@@ -13,7 +13,6 @@ TESTS = Path(__file__).parent
 PACKAGE = TESTS.parent / "interloq"
 UNTESTED = {  # modules without logic of their own
     "cli/__main__.py": "calls main",
-    "rate/rater.py": "the protocol of raters",
     "statistics/estimate.py": "a number with its uncertainty",
     "version.py": "a constant",
     "web/migrations/env.py": "run by Alembic, tested in web/test_database.py",

@@ -52,6 +52,15 @@ class Task(Protocol):
         """Return the sum of the losses of a batch's examples."""
 
 
+@torch.inference_mode()  # type: ignore[untyped-decorator]
+def dev_outputs(task: Task, read: Callable[[Any], torch.Tensor]) -> Iterator[tuple[Examples, Any, NDArray[np.float64]]]:
+    """Yield the examples of each dev batch, the prepared batch, and what `read` computes from it."""
+    task.network.eval()
+    for examples in task.batches("dev", 0):
+        prepared = task.prepare("dev", examples)
+        yield examples, prepared, read(prepared).double().cpu().numpy()
+
+
 def fit(
     task: Task,
     training: Training,

@@ -1,10 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trained BERT rater: a folder with weights, configuration, tokenizer, learning curve and calibration."""
+"""The BERT rater: a transformer reads ⟨U1, R1, R2⟩ together and predicts if R2 can be a reply to U1.
+
+    [CLS] U1 [SEP] R1 [SEP] R2 [SEP]  →  first state  →  two logits
+
+As with the Bi-GRU, no triplet has both utterances: those of positive examples are the same. A trained rater is a folder
+with weights, configuration, tokenizer, learning curve and calibration.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +21,14 @@ import torch
 from numpy.typing import NDArray
 
 from interloq.data.files.opening import reading_saved
+from interloq.data.text.token_texts import Texts
 from interloq.errors import InputError
 from interloq.learn.calibrate import probabilities
+from interloq.learn.cross_encoder_job import CrossEncoderJob
+from interloq.learn.fit import Part
 from interloq.learn.job import Curve, Run
-from interloq.learn.low_rank import attach
 from interloq.learn.settings import LowRank, Training
-from interloq.learn.start import Start, files_of, keep_files, low_rank_facts, trained_network, weights_of
+from interloq.learn.start import files_of, trained_network, weights_of
 from interloq.learn.store import check_counts, check_temperature, foreign, load_model
 from interloq.learn.trainable import PairLog
 from interloq.models.batches import bucketed
@@ -26,67 +36,133 @@ from interloq.models.cross_encoder import CONFIG, CrossEncoder, joined_rows, row
 from interloq.models.memory import read_in_parts
 from interloq.models.processes import pick_device
 from interloq.models.subwords import Subwords
-from interloq.models.token_rows import TokenRows
-from interloq.rate.bert_task import BertRaterTask
+from interloq.models.token_rows import Packed, TokenRows
 from interloq.rate.examples import Examples
-from interloq.rate.learning import RaterJob, number_texts
-from interloq.rate.pairs import source_of
-from interloq.rate.settings import Batching, RaterReading, RaterSources
-from interloq.rate.turn_subwords import rater_subwords
-from interloq.rate.turns import with_contexts
+from interloq.rate.learning import EXAMPLES, OTHERS, SMALLER, RaterLogs, number_texts, rater_facts, was_trained_on
+from interloq.rate.network_rater import BETWEEN, with_contexts
+from interloq.rate.pairs import RaterPairs, source_of
+from interloq.rate.settings import BERT_LONGEST, Batching, RaterReading, RaterSources
+from interloq.records import Pair
 from interloq.registry import full_spec
 from interloq.signature import file_fingerprint, fingerprint
 
 KIND = "bert_rater"
 OUTPUTS = 2
 TRIPLETS, TOKENS = 1_024, 2**15  # per batch
+Ints = NDArray[np.int64]
+FIRST, SECOND = [0, 1, 3], [2, 3, 1]  # indices of U1, R1, R2 and of U2, R2, R1 in an example (U1, R1, U2, R2)
+
+
+@dataclass(frozen=True, slots=True)
+class BertBatch:
+    """Token rows and labels."""
+
+    rows: TokenRows | Packed  # first triplets, then second ones
+    labels: torch.Tensor
+
+
+class BertRaterTask:
+    """Learns from examples (U1, R1, U2, R2): triplets ⟨U1, R1, R2⟩ and ⟨U2, R2, R1⟩ share the label."""
+
+    def __init__(
+        self, network: CrossEncoder, pairs: RaterPairs, subwords: Subwords, batching: Batching, *, seed: int
+    ) -> None:
+        self.network, self.pairs, self.subwords, self.batching, self.seed = network, pairs, subwords, batching, seed
+        self._examples = {part: pairs.examples(part) for part in ("train", "dev")}
+
+    def batches(self, part: Part, epoch: int) -> list[Ints]:
+        """Batches of examples; `tokens` counts both rows of an example."""
+        rng = np.random.default_rng([self.seed, epoch]) if part == "train" else None
+        lengths = self.pairs.texts.lengths[self._examples[part][0]]
+        longest = np.maximum(*(row_lengths(lengths[:, places], self.network.positions) for places in (FIRST, SECOND)))
+        return bucketed(2 * longest, size=self.batching.batch, tokens=self.batching.tokens, rng=rng)
+
+    def prepare(self, part: Part, examples: Ints) -> BertBatch:
+        texts, labels = (array[examples] for array in self._examples[part])
+        indices = np.concatenate([texts[:, FIRST], texts[:, SECOND]])
+        rows = joined_rows(self.pairs.texts, indices, self.subwords, limit=self.network.positions)
+        return BertBatch(self.network.packing.arranged(rows), torch.from_numpy(np.tile(labels.astype(np.int64), 2)))
+
+    def loss(self, prepared: BertBatch) -> torch.Tensor:
+        """Sum over examples of the mean loss of their two triplets."""
+        logits = self.logits(prepared).float()
+        labels = prepared.labels.to(logits.device, non_blocking=True)
+        return torch.nn.functional.cross_entropy(logits, labels, reduction="sum") / 2
+
+    def logits(self, prepared: BertBatch) -> torch.Tensor:
+        logits: torch.Tensor = self.network(prepared.rows)
+        return logits
+
+
+class TurnSubwords(Subwords):
+    """Subwords of texts that may be several turns, each of at most `longest` tokens; the end token is between turns."""
+
+    def __init__(self, folder: Path, *, longest: int, turns: int) -> None:
+        super().__init__(folder, longest=longest)
+        self.turns = turns
+
+    def texts(self, texts: Sequence[str]) -> Texts:
+        parts = [text.split(BETWEEN) for text in texts]
+        turns = list(chain.from_iterable(parts))
+        place = {turn: i for i, turn in enumerate(dict.fromkeys(turns))}
+        every = super().texts(list(place))  # a turn is in several contexts
+        flat = every.taken(np.array([place[turn] for turn in turns], dtype=np.int64))
+        if len(flat.lengths) == len(parts):
+            return flat
+        last = np.cumsum(list(map(len, parts)))
+        tokens = np.insert(flat.tokens, flat.ends[1:], self.end)  # after each turn, also the last of a text
+        ends = np.concatenate([[0], (flat.ends + np.arange(len(flat.ends)))[last]])
+        return Texts(tokens, ends).without(np.isin(np.arange(len(tokens)), ends[1:] - 1))
+
+    def signature(self) -> str:
+        return f"turns({self.turns})-{super().signature()}"
+
+
+def rater_subwords(folder: Path, *, longest: int, turns: int) -> Subwords:
+    """The tokenizer of a rater that reads this number of turns."""
+    return TurnSubwords(folder, longest=longest, turns=turns) if turns > 1 else Subwords(folder, longest=longest)
 
 
 @dataclass(frozen=True, kw_only=True)
-class BertRaterJob(RaterJob[BertRaterTask]):
-    """Fine-tunes the network that it starts from; the subwords are its tokenizer's."""
+class BertRaterJob(CrossEncoderJob[BertRaterTask]):
+    """Fine-tunes a transformer on the examples of logs; `turns` of a context are read."""
 
-    start: Start
-    subwords: Subwords
+    logs: RaterLogs
     settings: Batching
-    low_rank: LowRank = field(default_factory=LowRank)
+    longest: int = BERT_LONGEST
     turns: int = 1
 
     kind = KIND
+    outputs = OUTPUTS
+    others = OTHERS
+    smaller = SMALLER
 
-    def dependencies(self) -> Sequence[str]:
-        return [self._weights(), self.subwords.signature(), full_spec(self.examples), *self.low_rank.parts.values()]
+    @property
+    def seed(self) -> int:
+        return self.training.seed
+
+    @cached_property
+    def subwords(self) -> Subwords:
+        """The tokenizer of the network."""
+        return rater_subwords(self.start.files, longest=self.longest, turns=self.turns)
+
+    def reading_ids(self) -> Sequence[str]:
+        return [self._weights(), self.subwords.signature(), full_spec(self.logs.examples)]
 
     def _weights(self) -> str:
         return f"encoder:{self.start.fingerprint}-{file_fingerprint(self.start.files / CONFIG)}"
 
-    def numbering(self, run: Run) -> Subwords:  # noqa: ARG002
-        return self.subwords
+    def started(self, work: Path) -> bool:
+        return RaterPairs.written(work / EXAMPLES) or super().started(work)
+
+    def matches(self, facts: dict[str, Any]) -> bool:
+        return super().matches(facts) or was_trained_on(facts, self.source)
+
+    def prepare(self, run: Run) -> None:
+        self.logs.pairs(run, self.subwords, self.source)
 
     def task(self, run: Run) -> BertRaterTask:
-        network = self._network()
-        attach(network, self.low_rank, seed=self.training.seed)
-        return BertRaterTask(network, self.pairs(run), self.subwords, self.settings, seed=self.training.seed)
-
-    def signature(self, run: Run) -> list[str]:  # noqa: ARG002
-        specs = [full_spec(self.settings), full_spec(self.training)]
-        return [*specs, self._weights(), self.subwords.signature(), *self.low_rank.parts.values()]
-
-    def facts(self, task: BertRaterTask, run: Run, curve: Curve) -> dict[str, Any]:
-        subwords = self.subwords
-        return super().facts(task, run, curve) | {
-            "config": file_fingerprint(subwords.folder / CONFIG),
-            "subwords": subwords.signature(),
-            "longest": subwords.longest,
-            "turns": self.turns,
-            **low_rank_facts(self.low_rank, self.start),
-        }
-
-    def save_extras(self, folder: Path, run: Run) -> None:  # noqa: ARG002
-        keep_files(folder, self.subwords, self.low_rank)
-
-    def _network(self) -> CrossEncoder:
-        network = self.start.network(OUTPUTS, seed=self.training.seed)
+        network = self.network()
         if self.subwords.size > network.vocabulary:
             raise InputError(
                 f"the tokenizer has {self.subwords.size} tokens, the encoder {network.vocabulary}",
@@ -95,10 +171,23 @@ class BertRaterJob(RaterJob[BertRaterTask]):
             )
         if self.turns > 1:  # a row that is too long loses the end of its texts, hence the last turn
             self._check_room(network.positions)
-        return network
+        pairs = self.logs.pairs(run, self.subwords, self.source)
+        return BertRaterTask(network, pairs, self.subwords, self.settings, seed=self.seed)
+
+    def facts(self, task: BertRaterTask, run: Run, curve: Curve) -> dict[str, Any]:  # noqa: ARG002
+        subwords = self.subwords
+        specs = [full_spec(self.settings), full_spec(self.training)]
+        signature = [*specs, self._weights(), subwords.signature(), *self.low_rank.parts.values()]
+        return rater_facts(task, KIND, signature) | {
+            "config": file_fingerprint(subwords.folder / CONFIG),
+            "subwords": subwords.signature(),
+            "longest": self.longest,
+            "turns": self.turns,
+            **self.low_rank_facts(),
+        }
 
     def _check_room(self, positions: int | None) -> None:
-        longest = 1 + (self.turns + 2) * (self.subwords.longest + 1)
+        longest = 1 + (self.turns + 2) * (self.longest + 1)
         if positions and longest > positions:
             raise InputError(
                 f"{self.turns} turns and two replies need up to {longest} tokens, the encoder reads {positions}",
@@ -116,17 +205,19 @@ def from_log(
     reading: RaterReading,
 ) -> BertRaterJob:
     """Job of `interloq train rater --encoder`."""
-    start, turns = Start.of(str(given.encoder)), reading.turns
+
+    def read_contexts() -> list[Iterable[Pair]]:
+        return [with_contexts(pairs, reading.turns) for pairs in log.logs()]
+
+    read = read_contexts if reading.turns > 1 else log.logs
     return BertRaterJob(
-        logs=(lambda: [with_contexts(pairs, turns) for pairs in log.logs()]) if turns > 1 else log.logs,
+        encoder=str(given.encoder),
+        logs=RaterLogs(read, examples, Path(given.examples) if given.examples else None),
         source=source_of(log, given.examples),
-        kept=Path(given.examples) if given.examples else None,
-        start=start,
-        subwords=rater_subwords(start.files, longest=given.longest, turns=turns),
-        turns=turns,
+        longest=given.longest,
+        turns=reading.turns,
         settings=batching,
         low_rank=low_rank,
-        examples=examples,
         training=training,
     )
 

@@ -1,22 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Training of all NN-raters: draw examples from logs, train, calibrate on the dev part."""
+"""What the training of all NN-raters shares: examples drawn from logs, and calibration on the dev part."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from interloq.learn.calibrate import calibration
-from interloq.learn.fit import Part, Task
-from interloq.learn.job import Curve, Job, Run
+from interloq.learn.fit import Part, Task, dev_outputs
+from interloq.learn.job import Run
 from interloq.rate.examples import Examples
 from interloq.rate.pairs import RaterPairs, write_examples
 from interloq.rate.stream import TextNumbering
@@ -24,6 +23,8 @@ from interloq.records import Pair
 from interloq.version import __version__
 
 EXAMPLES = "examples"
+OTHERS = "other settings or other logs"  # for the error if the folder contains another job
+SMALLER = "choose another folder, fewer tokens, and more batches per step with accumulate"
 
 
 class LabelledBatch(Protocol):
@@ -45,53 +46,36 @@ class RatingTask(Task, Protocol):
         """Two logits per triplet, in the order of the labels."""
 
 
-AnyRating = TypeVar("AnyRating", bound=RatingTask)
+@dataclass(frozen=True)
+class RaterLogs:
+    """Logs that a rater is trained on: `read` is called for each pass. `folder` keeps the examples for other jobs."""
 
-
-@dataclass(frozen=True, kw_only=True)
-class RaterJob(Job[AnyRating]):
-    """Trains a rater. `logs` is called for each pass over the logs. `kept` is a folder of examples for other jobs."""
-
-    logs: Callable[[], Sequence[Iterable[Pair]]]
+    read: Callable[[], Sequence[Iterable[Pair]]]
     examples: Examples
-    kept: Path | None = None
+    folder: Path | None = None
 
-    others = "other settings or other logs"
-    smaller = "choose another folder, fewer tokens, and more batches per step with accumulate"
-
-    @abstractmethod
-    def numbering(self, run: Run) -> TextNumbering:
-        """Tokenizer of the texts."""
-
-    @abstractmethod
-    def signature(self, run: Run) -> list[str]:
-        """Parts of the rater's signature: network, training loop and tokenizer."""
-
-    def started(self, work: Path) -> bool:
-        return RaterPairs.written(work / EXAMPLES) or super().started(work)
-
-    def matches(self, facts: dict[str, Any]) -> bool:
-        """In earlier versions, facts had no job, only the fingerprint of the logs."""
-        return super().matches(facts) if "job" in facts else bool(facts["examples"]["source"] == self.source)
-
-    def prepare(self, run: Run) -> None:
-        self.pairs(run)
-
-    def pairs(self, run: Run) -> RaterPairs:
-        """Examples, made by the first call and opened by later ones."""
-        numbering, folder = self.numbering(run), self.kept or run.work / EXAMPLES
+    def pairs(self, run: Run, numbering: TextNumbering, source: str) -> RaterPairs:
+        """Return the examples; the first call makes them, later ones open them. `source` identifies the logs."""
+        folder = self.folder or run.work / EXAMPLES
         with run.progress("reading pairs", None) as step:
-            return write_examples(self.logs(), folder, numbering, self.examples, source=self.source, progress=step)
+            return write_examples(self.read(), folder, numbering, self.examples, source=source, progress=step)
 
-    def facts(self, task: AnyRating, run: Run, curve: Curve) -> dict[str, Any]:  # noqa: ARG002
-        pairs = task.pairs
-        return {
-            "kind": self.kind,
-            "signature": "|".join([*self.signature(run), pairs.fingerprint, f"version:{__version__}"]),
-            "calibration": calibration(*dev_logits(task)),
-            "source": pairs.fingerprint,
-            "examples": pairs.facts,
-        }
+
+def was_trained_on(facts: dict[str, Any], source: str) -> bool:
+    """Return whether a rater of an earlier version, whose facts do not name the job, was trained on these logs."""
+    return "job" not in facts and bool(facts["examples"]["source"] == source)
+
+
+def rater_facts(task: RatingTask, kind: str, signature: Iterable[str]) -> dict[str, Any]:
+    """Return facts about a trained rater; `signature` is its network, training loop and tokenizer."""
+    pairs = task.pairs
+    return {
+        "kind": kind,
+        "signature": "|".join([*signature, pairs.fingerprint, f"version:{__version__}"]),
+        "calibration": calibration(*dev_logits(task)),
+        "source": pairs.fingerprint,
+        "examples": pairs.facts,
+    }
 
 
 def number_texts(triplets: Sequence[tuple[str, str, str]]) -> tuple[dict[str, int], NDArray[np.int64]]:
@@ -101,14 +85,11 @@ def number_texts(triplets: Sequence[tuple[str, str, str]]) -> tuple[dict[str, in
     return place, np.array([place[text] for text in flat], dtype=np.int64).reshape(-1, 3)
 
 
-@torch.inference_mode()  # type: ignore[untyped-decorator]
 def dev_logits(task: RatingTask) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Logits of the dev part's first triplets, positive minus negative, and their labels."""
-    task.network.eval()
+    """Return the logits of the dev part's first triplets, positive minus negative, and their labels."""
     logits, labels = [], []
-    for examples in task.batches("dev", 0):
-        batch = task.prepare("dev", examples)
-        both = task.logits(batch).double().cpu().numpy()[: len(examples)]
-        logits.append(both[:, 1] - both[:, 0])
+    for examples, batch, both in dev_outputs(task, task.logits):
+        first = both[: len(examples)]
+        logits.append(first[:, 1] - first[:, 0])
         labels.append(batch.labels[: len(examples)].numpy())
     return np.concatenate(logits), np.concatenate(labels)

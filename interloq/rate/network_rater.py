@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rating by a network (Tsuta et al., 2020 and 2023): its input for a sample, and weights from its output.
+"""The NN-raters of υBLEU and vBERTScore (Tsuta et al., 2020 and 2023): input for a sample, weights from the output.
 
 P = P(R2 can be a reply to U1 | ⟨U1, R1, R2⟩), with U1 the sample's last turn, R1 its gold reply, R2 the reference.
 
@@ -14,16 +14,16 @@ the dev part.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.rate.turns import joined
-from interloq.rate.warning import folder_warning
-from interloq.records import Reference, Sample
+from interloq.models.loaded import loaded
+from interloq.rate.summary import folder_warning
+from interloq.records import Pair, Reference, Sample
 from interloq.registry import Component
 from interloq.retrieve.leaks import is_original
 from interloq.signature import NETWORK, Signature, signature
@@ -31,6 +31,7 @@ from interloq.signature import NETWORK, Signature, signature
 Mode = Literal["linear", "signed_max"]
 Gold = Literal["one", "rated"]
 Floats = NDArray[np.float64]
+BETWEEN = "\x1e"  # "record separator" of ASCII, between the turns of a context that is read as one text
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,27 @@ class NetworkRater(Component):
         return weights(chances.reshape(len(query.references), -1).mean(axis=1), self.mode)
 
 
+@dataclass(frozen=True)
+class Gru(NetworkRater):
+    """The rater of υBLEU: a Bi-GRU trained on logs by `interloq train rater`."""
+
+    libraries = ("torch", "sentencepiece")
+
+    def network(self) -> Any:
+        return loaded("rater 'gru'", "interloq.rate.gru_model:RaterModel.load", self.model, extra="rater")
+
+
+@dataclass(frozen=True)
+class Bert(NetworkRater):
+    """The rater of vBERTScore: a transformer trained on logs by `interloq train rater --encoder`.
+
+    It reads utterance, gold reply and reference together.
+    """
+
+    def network(self) -> Any:
+        return loaded("rater 'bert'", "interloq.rate.bert_model:BertRaterModel.load", self.model)
+
+
 def weights(chances: Floats, mode: Mode) -> Floats:
     """P → weight in [−1, 1]."""
     if mode == "linear":
@@ -93,7 +115,7 @@ class _Query:
     def of(cls, sample: Sample, gold: Gold, turns: int) -> _Query:
         utterance = sample.context[-1].text.strip() if sample.context else ""
         if utterance and turns > 1:
-            utterance = joined((turn.text for turn in sample.context), turns)
+            utterance = join_turns((turn.text for turn in sample.context), turns)
         golds = tuple(r.text for r in sample.references if is_original(r)) if utterance else ()
         asked = tuple(r.text for r in sample.references if gold == "rated" or not is_original(r))
         return cls(utterance, golds, asked, gold)
@@ -107,3 +129,24 @@ class _Query:
     def _weighted(self, reference: Reference, left: Any) -> Reference:
         kept = self.gold == "one" and is_original(reference)
         return replace(reference, weight=1.0 if kept else next(left))
+
+
+def join_turns(turns: Iterable[str], most: int) -> str:
+    """Return the last turns that have text as one text, joined by a control character."""
+    return BETWEEN.join([turn.replace(BETWEEN, " ") for turn in turns if turn.strip()][-most:])
+
+
+def with_contexts(pairs: Iterable[Pair], most: int) -> Iterator[Pair]:
+    """Pairs with up to `most` turns before the response as their utterance.
+
+    The turns before an utterance are those of the pair that it responds in: `to` is the id of an earlier pair of the
+    thread. If a log lacks that pair, for example because it overlaps test samples, the context starts with the
+    utterance.
+    """
+    thread, known = "", dict[str, list[str]]()
+    for pair in pairs:
+        if not pair.thread or pair.thread != thread:
+            thread, known = pair.thread, {}
+        turns = [*known.get(pair.to, ()), pair.utterance][-most:]
+        known[pair.id] = turns
+        yield replace(pair, utterance=join_turns(turns, most)) if pair.utterance.strip() else pair

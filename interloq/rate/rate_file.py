@@ -12,11 +12,9 @@ from interloq.data.files.overwriting import refuse_overwriting
 from interloq.data.progress import Progress, lines_ahead, silent
 from interloq.data.records.jsonl import Rejected, header, header_after, read, write_then_head
 from interloq.errors import InputError
-from interloq.rate.rater import BATCH, Rater
-from interloq.rate.selection import check_best, select
+from interloq.rate.rater import BATCH, Rater, check_best, select
 from interloq.rate.spool import Spool, rate_into, spooled
-from interloq.rate.summary import summary
-from interloq.rate.warning import parrot_warning, warnings_of
+from interloq.rate.summary import parrot_warning, summary, warnings_of
 from interloq.records import Sample
 from interloq.registry import create
 from interloq.signature import LIBRARIES, Signature, file_fingerprint

@@ -13,7 +13,7 @@ from interloq.learn.settings import LowRank, Training
 from interloq.learn.trainable import Facts, Trainable
 from interloq.options import option
 from interloq.rate.examples import Examples
-from interloq.rate.warning import warning
+from interloq.rate.summary import warning
 from interloq.registry import Component
 
 
@@ -103,7 +103,7 @@ BERT_TRAINABLE = Trainable(
 TRAINABLE = Trainable(
     SUMMARY,
     (RaterSources(), Training(), Batching(), Examples(), RaterTokenizer(), Shape()),
-    job="interloq.rate.model:from_log",
+    job="interloq.rate.gru_model:from_log",
     result=_result,
     noun="rater",
     extra="rater",

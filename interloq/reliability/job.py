@@ -18,11 +18,10 @@ import torch
 from numpy.typing import NDArray
 
 from interloq.errors import count
-from interloq.learn.job import Curve, Job, Run
-from interloq.learn.settings import LowRank, Training
-from interloq.learn.start import Start, keep_files
+from interloq.learn.cross_encoder_job import CrossEncoderJob
+from interloq.learn.job import Curve, Run
+from interloq.learn.settings import Training
 from interloq.models.cross_encoder import rows
-from interloq.models.subwords import Subwords
 from interloq.records import Sample
 from interloq.registry import create, spec
 from interloq.reliability.features import frozen_reader, pair_reader, read_features, write_features
@@ -43,34 +42,27 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReliabilityJob(Job[ReliabilityTask]):
+class ReliabilityJob(CrossEncoderJob[ReliabilityTask]):
     """Trains on samples with references and ratings; `samples` is called once per run."""
 
     samples: Callable[[], Iterable[Sample]]
     metric: Any
-    encoder: str
     settings: ReliabilitySettings
 
     kind = KIND
     others = "other settings, another metric, another encoder or other samples"
 
-    @cached_property
-    def start(self) -> Start:
-        """The encoder of pairs."""
-        return Start.of(self.encoder)
-
-    @cached_property
-    def subwords(self) -> Subwords:
-        """The encoder's tokenizer."""
-        return Subwords(self.start.files, longest=self.settings.longest)
+    @property
+    def longest(self) -> int:
+        return self.settings.longest
 
     @cached_property
     def queries(self) -> list[RatedQuery]:
         """The queries of the samples, in a fixed order."""
         return group(self.samples(), aspect=self.settings.aspect)
 
-    def dependencies(self) -> Sequence[str]:
-        return [metric_id(self.metric), self.start.fingerprint, self.subwords.signature()]
+    def reading_ids(self) -> Sequence[str]:
+        return [metric_id(self.metric), *super().reading_ids()]
 
     def started(self, work: Path) -> bool:
         return LabelledSets.written(work) or super().started(work)
@@ -94,20 +86,20 @@ class ReliabilityJob(Job[ReliabilityTask]):
             if settings.fine_tune:
                 return self._fine_tuned(sets)
             features = read_features(run.work, len(sets.pairs))
-            network = self._network(features.shape[1])
+            network = self._set_network(features.shape[1])
             return ReliabilityTask(
                 TunedReliabilityNetwork(network), sets, lambda which: torch.from_numpy(features[which]), settings
             )
 
-    def _network(self, dimensions: int) -> ReliabilityNetwork:
+    def _set_network(self, dimensions: int) -> ReliabilityNetwork:
         settings = self.settings
         return ReliabilityNetwork(dimensions, settings.hidden, settings.ensemble, residual=settings.residual)
 
     def _fine_tuned(self, sets: LabelledSets) -> ReliabilityTask:
-        encoder = self.start.network(1, seed=self.settings.seed)
+        encoder = self.network()
         reader = pair_reader(encoder, self.subwords, self.settings.reading, device="cpu")
         tokens = reader.token_rows(*zip(*set_pairs(sets, self.queries), strict=True))
-        network = self._network(reader.dimensions)
+        network = self._set_network(reader.dimensions)
 
         def take(which: Ints) -> Any:
             return rows([tokens[i] for i in which], self.subwords)
@@ -132,9 +124,9 @@ class ReliabilityJob(Job[ReliabilityTask]):
             "dev": dev_facts(task),
         }
 
-    def save_extras(self, folder: Path, run: Run) -> None:  # noqa: ARG002
+    def save_extras(self, folder: Path, run: Run) -> None:
         if self.settings.fine_tune:
-            keep_files(folder, self.subwords, LowRank())
+            super().save_extras(folder, run)
 
     def verdict(self, facts: dict[str, Any]) -> str:
         return warning(facts["dev"])

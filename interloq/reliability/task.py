@@ -19,6 +19,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from interloq.learn.fit import dev_outputs
 from interloq.models.token_rows import TokenRows
 from interloq.reliability.labelled_sets import Ints, LabelledSets, Part, worse_sets
 from interloq.reliability.network import TunedReliabilityNetwork
@@ -91,13 +92,10 @@ def _query_weights(queries: int, settings: ReliabilitySettings) -> NDArray[np.fl
     return np.random.default_rng([settings.seed, queries]).exponential(size=(settings.ensemble, queries))
 
 
-@torch.inference_mode()  # type: ignore[untyped-decorator]
 def dev_scores(task: ReliabilityTask) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Mean predictions [sets, 1 + worse] of the ensemble for the dev part, and which of the worse sets exist."""
-    task.network.eval()
     predictions, there = [], []
-    for examples in task.batches("dev", 0):
-        prepared = task.prepare("dev", examples)
-        predictions.append(task.scores(prepared).mean(dim=0).double().cpu().numpy())
+    for _, prepared, means in dev_outputs(task, lambda batch: task.scores(batch).mean(dim=0)):
+        predictions.append(means)
         there.append(prepared.there.numpy())
     return np.concatenate(predictions), np.concatenate(there)

@@ -29,7 +29,7 @@ from interloq.metrics.combined.ruber import foundation
 from interloq.metrics.metric import FittedMetric, Metric, SetMetric, judges_dialogues
 from interloq.metrics.traits import traits
 from interloq.rate.network_rater import Gold
-from interloq.rate.warning import folder_warning
+from interloq.rate.summary import folder_warning
 from interloq.records import Reference, Sample
 from interloq.registry import Component, name_of
 from interloq.retrieve.leaks import is_original

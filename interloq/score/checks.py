@@ -30,7 +30,7 @@ from interloq.data.text.language import language_name, language_of, resolve
 from interloq.data.text.tokenize import Tokenizer
 from interloq.errors import count
 from interloq.metrics.traits import Traits, parts, traits
-from interloq.rate.warning import warnings_of
+from interloq.rate.summary import warnings_of
 from interloq.records import NO_SYSTEM, Note, Sample
 from interloq.registry import full_spec, name_of, title
 from interloq.retrieve.leaks import is_own, reads_like

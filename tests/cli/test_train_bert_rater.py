@@ -9,8 +9,8 @@ import pytest
 from interloq import Dialogue, Sample, Turn, load, write
 from interloq.cli.main import main
 from interloq.data.records.jsonl import header
-from interloq.rate.bert import Bert
 from interloq.rate.bert_model import BertRaterModel
+from interloq.rate.network_rater import Bert
 from interloq.rate.settings import BERT_BATCHING, BERT_LONGEST, BERT_TRAINING
 from tests.cli.test_train_rater import Captured, printed
 from tests.made_bert import tiny_bert

@@ -20,7 +20,7 @@ from interloq.learn.learning_curve import read_curve
 from interloq.learn.pieces import Pieces, train_pieces
 from interloq.learn.settings import Training
 from interloq.rate.examples import Examples
-from interloq.rate.model import PIECES, RaterModel
+from interloq.rate.gru_model import PIECES, RaterModel
 from interloq.rate.settings import Batching, Shape
 from tests.made_rater import topic_log, write_log
 

@@ -78,6 +78,6 @@ def test_the_number_of_cores_does_not_change_the_weights(tmp_path: Path) -> None
 
 def test_networks_of_our_own_are_trained_without_transformers() -> None:
     """The extra `rater` does not install it."""
-    modules = ("interloq.rate.learning", "interloq.scorers.ruber.job", "interloq.rate.gru", "interloq.rate.model")
-    command = f"import sys; sys.modules['transformers'] = None\nimport {', '.join(modules)}"
+    modules = "interloq.scorers.ruber.job, interloq.rate.learning, interloq.rate.network_rater, interloq.rate.gru_model"
+    command = f"import sys; sys.modules['transformers'] = None\nimport {modules}"
     subprocess.run([sys.executable, "-c", command], check=True)

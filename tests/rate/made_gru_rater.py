@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from interloq import Reference, Sample
-from interloq.rate.model import RaterModel
+from interloq.rate.gru_model import RaterModel
 
 
 def literal(model: RaterModel, utterance: str, gold: str, reply: str, temperature: float = 1.0) -> float:

@@ -6,8 +6,9 @@ import math
 import random
 import shutil
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import orjson
@@ -20,12 +21,15 @@ from interloq.learn import store
 from interloq.learn.calibrate import CALIBRATION
 from interloq.learn.job import train
 from interloq.learn.learning_curve import read_curve
-from interloq.models.cross_encoder import CrossEncoder
+from interloq.models.cross_encoder import CrossEncoder, rows
 from interloq.models.subwords import Subwords
-from interloq.models.token_rows import TokenRows
-from interloq.rate.bert_model import KIND, BertRaterModel
+from interloq.models.token_rows import Packed, TokenRows
+from interloq.rate.bert_model import KIND, BertRaterModel, BertRaterTask, rater_subwords
+from interloq.rate.network_rater import join_turns
+from interloq.rate.pairs import RaterPairs
+from interloq.rate.settings import Batching
 from interloq.signature import file_fingerprint
-from tests.made_bert import QUICK, bert_job, small_bert_rater, tiny_bert
+from tests.made_bert import QUICK, SMALL_BATCHES, bert_examples, bert_job, small_bert_rater, tiny_bert
 from tests.made_rater import TOPICS, said
 from tests.rate.made_bert_rater import literal
 
@@ -214,3 +218,69 @@ def test_a_tokenizer_with_more_tokens_than_the_encoder_is_refused(tmp_path: Path
     subwords = Subwords(tiny_bert(tmp_path / "small_bert", vocab_size=150), longest=16)
     with pytest.raises(InputError, match=r"the tokenizer has \d+ tokens, the encoder 150"):
         train(bert_job(tmp_path, 40, subwords=subwords), tmp_path / "new", device="cpu")
+
+
+PARTS: tuple[Literal["train", "dev"], ...] = ("train", "dev")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[RaterPairs, Subwords]:
+    return bert_examples(tmp_path_factory.mktemp("bert_examples"), 40)
+
+
+def task_of(made: tuple[RaterPairs, Subwords], batching: Batching = SMALL_BATCHES, seed: int = 5) -> BertRaterTask:
+    torch.manual_seed(1)
+    network = CrossEncoder.pretrained(made[1].folder, 2).eval()
+    return BertRaterTask(network, *made, batching, seed=seed)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_the_loss_is_a_loop_of_cross_entropies(made: tuple[RaterPairs, Subwords], part: Any) -> None:
+    task, (pairs, subwords) = task_of(made), made
+    examples = np.array([0, 3, 1, 7])
+    texts, labels = pairs.examples(part)
+    expected = 0.0
+    with torch.inference_mode():
+        for i in examples:
+            u1, r1, u2, r2 = (pairs.texts[number] for number in texts[i])
+            for triplet in ((u1, r1, r2), (u2, r2, r1)):
+                logits = task.network(rows([triplet], subwords))[0].double()
+                expected -= float(torch.log_softmax(logits, dim=0)[int(labels[i])]) / 2
+        assert float(task.loss(task.prepare(part, examples))) == pytest.approx(expected, abs=1e-4)
+
+
+def test_every_example_is_in_one_batch_of_an_epoch(made: tuple[RaterPairs, Subwords]) -> None:
+    task, count = task_of(made), len(made[0].labels["train"])
+    epochs = [[batch.tolist() for batch in task.batches("train", epoch)] for epoch in (1, 1, 2)]
+    assert epochs[0] == epochs[1] != epochs[2]
+    assert all(sorted(chain.from_iterable(batches)) == list(range(count)) for batches in epochs)
+    assert [b.tolist() for b in task_of(made, seed=6).batches("train", 1)] != epochs[0]
+
+
+def test_a_batch_has_no_more_tokens_than_asked_for(made: tuple[RaterPairs, Subwords]) -> None:
+    task = task_of(made, Batching(batch=50, tokens=600))
+    batches = task.batches("train", 1)
+    sizes = [task.prepare("train", batch).rows.ids.numel() for batch in batches]
+    assert max(sizes) <= 600
+    assert max(map(len, batches)) > 5
+
+
+def test_packed_rows_have_the_same_loss(made: tuple[RaterPairs, Subwords]) -> None:
+    task, examples = task_of(made), np.array([0, 3, 1, 7])
+    expected = float(task.loss(task.prepare("dev", examples)).detach())
+    with task.network.packing.enabled(torch.device("cpu")):
+        batch = task.prepare("dev", examples)
+        assert isinstance(batch.rows, Packed)
+        assert float(task.loss(batch).detach()) == pytest.approx(expected, rel=1e-5)
+
+
+def test_each_turn_is_truncated_and_followed_by_the_end_token(tmp_path: Path) -> None:
+    folder = tiny_bert(tmp_path / "encoder")
+    plain, several = (rater_subwords(folder, longest=2, turns=turns) for turns in (1, 3))
+    texts = ["i like tea", join_turns(["i like tea", "", "so much"], 3), join_turns(["yes", "tea"], 3)]
+    like, much, yes, tea = (plain.texts([text]).tokens.tolist() for text in ("i like", "so much", "yes", "tea"))
+    found = several.texts(texts)
+    expected = [like, [*like, several.end, *much], [*yes, several.end, *tea]]
+    assert [found[i].tolist() for i in range(3)] == expected
+    assert several.texts([]).tokens.tolist() == []
+    assert several.signature() != plain.signature()

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from interloq.rate.gru_model import RaterNetwork, RaterTask
 from interloq.rate.learning import dev_logits
-from interloq.rate.network import RaterNetwork, RaterTask
 from tests.made_rater import SMALL_BATCHES, TINY, made_examples
 
 

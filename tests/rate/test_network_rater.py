@@ -1,19 +1,33 @@
-"""Weights from the chances of a trained rater."""
+"""Weights from the chances of a trained rater, a Bi-GRU or BERT."""
 
 from __future__ import annotations
 
 import dataclasses
+import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from interloq import Reference, Sample
-from interloq.rate.gru import Gru
-from interloq.rate.model import RaterModel
-from interloq.rate.network_rater import weights
+from interloq import InputError, Reference, Sample, create, spec
+from interloq.data.corpus.dialogues import pairs_of_dialogue
+from interloq.rate.bert_model import BertRaterModel
+from interloq.rate.gru_model import RaterModel
+from interloq.rate.network_rater import BETWEEN, Bert, Gru, weights, with_contexts
+from interloq.records import Dialogue, Pair, Turn
+from tests.rate.made_bert_rater import literal as literal_bert
 from tests.rate.made_gru_rater import FIRST, PARROT, SAMPLE, SECOND, literal
+
+GOLD = SAMPLE.references[0]
+BOTH = pytest.mark.parametrize("kind", ["gru", "bert"])
+
+
+@pytest.fixture
+def folders(kind: str, request: pytest.FixtureRequest) -> tuple[Path, Path]:
+    """A rater that was hardly trained, and one that learned its log."""
+    suffix = {"gru": "", "bert": "_bert"}[kind]
+    return request.getfixturevalue(f"small{suffix}"), request.getfixturevalue(f"learned{suffix}")
 
 
 def chances_of(folder: Path, sample: Sample, *, calibrated: bool = False) -> dict[str, float]:
@@ -89,3 +103,79 @@ def test_without_gold_reply_or_context_nothing_weighs(small: Path, gold: Any) ->
 def test_gold_replies_alone(small: Path) -> None:
     sample = dataclasses.replace(SAMPLE, references=(Reference("i like tea", 0.2),))
     assert weights_of(small, sample) == [1.0]
+
+
+def test_a_folder_that_is_not_a_rater_is_refused(tmp_path: Path, small_bert: Path, small: Path) -> None:
+    for rater, says in (
+        (Gru(str(tmp_path)), "use the folder of a rater"),
+        (Bert(str(small)), "the folder contains a 'rater', not a 'bert_rater'; use a bert_rater"),
+        (Gru(str(small_bert)), "the folder contains a 'bert_rater', not a 'rater'; use a rater"),
+    ):
+        with pytest.raises(InputError, match=says):
+            rater.rate([SAMPLE])
+
+
+@BOTH
+def test_spec_and_signature(kind: str, folders: tuple[Path, Path], tmp_path: Path) -> None:
+    small, learned = folders
+    rater = create(f"{kind}(model={str(small)!r},mode='signed_max',gold='rated',calibrated=True)", kind="rater")
+    assert create(spec(rater), kind="rater") == rater
+    assert str(small) not in str(rater.signature())
+    copy = shutil.copytree(small, tmp_path / "elsewhere")
+    assert dataclasses.replace(rater, model=str(copy)).signature() == rater.signature()
+    signatures = {rater.signature()}
+    for change in ({"model": str(learned)}, {"mode": "linear"}, {"gold": "one"}, {"calibrated": False}):
+        signatures.add(dataclasses.replace(rater, **change).signature())
+    assert len(signatures) == 5
+
+
+@BOTH
+def test_a_model_that_was_trained_again_is_loaded_again(kind: str, folders: tuple[Path, Path], tmp_path: Path) -> None:
+    small, learned = folders
+    made = {"gru": Gru, "bert": Bert}[kind]
+    rater = made(str(shutil.copytree(small, tmp_path / "rater")))
+    before = rater.rate([SAMPLE])
+    for path in learned.iterdir():
+        shutil.copyfile(path, tmp_path / "rater" / path.name)
+    assert rater.rate([SAMPLE]) == made(str(learned)).rate([SAMPLE]) != before
+
+
+@pytest.mark.parametrize("calibrated", [False, True])
+@pytest.mark.parametrize("mode", ["linear", "signed_max"])
+def test_weights_come_from_the_chances(learned_bert: Path, mode: Any, calibrated: bool) -> None:
+    model = BertRaterModel.load(learned_bert)
+    temperature = model.facts["temperature"] if calibrated else 1.0
+    p = np.array([literal_bert(model, ("tea ?", GOLD.text, r.text), temperature) for r in SAMPLE.references])
+    expected = weights(p, mode).tolist()
+    (rated,) = Bert(str(learned_bert), mode=mode, gold="rated", calibrated=calibrated).rate([SAMPLE])
+    assert [r.weight for r in rated.references] == pytest.approx(expected, abs=1e-5)
+    (rated,) = Bert(str(learned_bert), mode=mode, calibrated=calibrated).rate([SAMPLE])
+    assert [r.weight for r in rated.references] == pytest.approx([1.0, *expected[1:]], abs=1e-5)
+    assert expected[2] > expected[3]
+
+
+def contexts(pairs: list[Pair], most: int) -> list[list[str]]:
+    return [pair.utterance.split(BETWEEN) for pair in with_contexts(pairs, most)]
+
+
+def test_the_turns_before_an_utterance_are_those_of_its_dialogue() -> None:
+    turns = [Turn(text, speaker) for text, speaker in zip("abcd", "xyxy", strict=True)]
+    pairs = [pair for name in "12" for pair in pairs_of_dialogue(Dialogue(name, turns))]
+    assert contexts(pairs, 2) == [["a"], ["a", "b"], ["b", "c"]] * 2
+    assert [pair.response for pair in with_contexts(pairs, 2)] == list("bcdbcd")
+
+
+def test_a_missing_pair_ends_the_context() -> None:
+    pairs = list(pairs_of_dialogue(Dialogue("1", [Turn(text) for text in "abcd"])))
+    assert contexts([pairs[0], pairs[2]], 3) == [["a"], ["c"]]
+
+
+def test_answers_to_one_post_share_its_context() -> None:
+    pairs = [Pair("2", "a", "b", "1", "t"), Pair("3", "b", "c", "2", "t"), Pair("4", "b", "d", "2", "t")]
+    assert contexts(pairs, 3) == [["a"], ["a", "b"], ["a", "b"]]
+    assert contexts([Pair("2", "a", "b", "1"), Pair("3", "b", "c", "2")], 3) == [["a"], ["b"]]  # without threads
+
+
+def test_an_utterance_without_text_stays_empty() -> None:
+    pairs = [Pair("2", "a", "b", "1", "t"), Pair("3", " ", "c", "2", "t")]
+    assert [pair.utterance for pair in with_contexts(pairs, 3)] == ["a", " "]

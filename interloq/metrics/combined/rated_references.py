@@ -14,8 +14,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from interloq.metrics.combined.stage_cache import cached
 from interloq.metrics.metric import Array, FittedMetric, Metric, details, is_mean
-from interloq.rate.rater import BATCH, Rater
-from interloq.rate.selection import check_best, select
+from interloq.rate.rater import BATCH, Rater, check_best, select
 from interloq.rate.summary import summary
 from interloq.records import Sample
 from interloq.registry import Component

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,11 +18,9 @@ from interloq.data.records.profiles import NAME as PROFILES
 from interloq.data.records.profiles import read_profiles, write_profiles
 from interloq.errors import InputError, count
 from interloq.learn.calibrate import calibration, negative_log_likelihood
-from interloq.learn.job import Curve, Job, Run
-from interloq.learn.low_rank import attach
+from interloq.learn.cross_encoder_job import CrossEncoderJob
+from interloq.learn.job import Curve, Run
 from interloq.learn.settings import LowRank, Training
-from interloq.learn.start import Start, keep_files, low_rank_facts
-from interloq.models.subwords import Subwords
 from interloq.registry import full_spec
 from interloq.retrieve.training_log import TrainingLog
 from interloq.scorers.interlocutor.card import warning, write_card
@@ -44,26 +42,21 @@ USELESS = "the model predicts no better than {what}; use more samples, or anothe
 
 
 @dataclass(frozen=True, kw_only=True)
-class InterlocutorJob(Job[InterlocutorTask]):
+class InterlocutorJob(CrossEncoderJob[InterlocutorTask]):
     """Trains on the labelled samples of a log."""
 
     samples: LabelledSamples
-    encoder: str
     profiles: str | None
     reading: Reading
     settings: Target
-    low_rank: LowRank = field(default_factory=LowRank)
-
-    others = "other settings, another encoder or other data"
 
     @property
     def kind(self) -> str:
         return self.settings.kind
 
-    @cached_property
-    def start(self) -> Start:
-        """The network to start from."""
-        return Start.of(self.encoder)
+    @property
+    def longest(self) -> int:
+        return self.reading.tokens
 
     @cached_property
     def tokens(self) -> int:
@@ -76,14 +69,8 @@ class InterlocutorJob(Job[InterlocutorTask]):
         network = self.start.network(1, seed=0)
         return network.positions, network.vocabulary
 
-    @cached_property
-    def subwords(self) -> Subwords:
-        """The tokenizer of the network."""
-        return Subwords(self.start.files, longest=self.reading.tokens)
-
-    def dependencies(self) -> Sequence[str]:
-        own = [self.start.fingerprint, self.subwords.signature(), full_spec(self.reading)]
-        return [*own, *self.low_rank.parts.values()]
+    def reading_ids(self) -> Sequence[str]:
+        return [*super().reading_ids(), full_spec(self.reading)]
 
     def started(self, work: Path) -> bool:
         return InterlocutorExamples.written(work) or super().started(work)
@@ -130,13 +117,11 @@ class InterlocutorJob(Job[InterlocutorTask]):
         return HASHED if self.samples.log.files else KEPT
 
     def task(self, run: Run) -> InterlocutorTask:
-        examples, settings = InterlocutorExamples.load(run.work), self.settings
-        network = self.start.network(1, seed=settings.seed)
-        attach(network, self.low_rank, seed=settings.seed)
+        examples, network = InterlocutorExamples.load(run.work), self.network()
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(settings.seed)
+            torch.manual_seed(self.seed)
             speakers = SpeakerEncoder(network, len(examples.facts["users"]))
-        return InterlocutorTask(speakers, examples, self.subwords, settings)
+        return InterlocutorTask(speakers, examples, self.subwords, self.settings)
 
     def facts(self, task: InterlocutorTask, run: Run, curve: Curve) -> dict[str, Any]:  # noqa: ARG002
         examples, (predicted, values) = task.examples.facts, task.predicted("dev")
@@ -155,14 +140,14 @@ class InterlocutorJob(Job[InterlocutorTask]):
                 "vocabulary": task.network.vocabulary,
                 **asdict(task.scale),
             },
-            **low_rank_facts(self.low_rank, self.start),
+            **self.low_rank_facts(),
             "subwords": self.subwords.signature(),
             **dev_facts(self.kind, predicted, values, task.examples.values[task.own["train"]]),
         }
 
     def save_extras(self, folder: Path, run: Run) -> None:
         examples = InterlocutorExamples.load(run.work).facts
-        keep_files(folder, self.subwords, self.low_rank)
+        super().save_extras(folder, run)
         write_card(folder, len(examples["users"]), len(examples["profiles"]))
         if examples["profiles"]:
             write_profiles(folder / PROFILES, examples["profiles"], users=examples["ids"])

@@ -17,12 +17,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from interloq.learn.cross_encoder_job import PairRows
 from interloq.learn.draws import mixed
 from interloq.learn.fit import Part
 from interloq.models.batches import bucketed
-from interloq.models.cross_encoder import joined_rows, row_lengths
-from interloq.models.row_outputs import BATCH
-from interloq.models.row_outputs import TOKENS as SCORED
 from interloq.models.subwords import Subwords
 from interloq.models.token_rows import Packed, TokenRows
 from interloq.scorers.interlocutor.examples import InterlocutorExamples, Ints
@@ -66,9 +64,9 @@ class InterlocutorTask:
         target: Target,
         scale: OutputScale | None = None,
     ) -> None:
-        self.network, self.examples, self.subwords, self.target = network, examples, subwords, target
+        self.network, self.examples, self.target = network, examples, target
         self.own: dict[Part, Ints] = {"train": examples.of("train"), "dev": examples.of("dev")}
-        self.lengths = row_lengths(examples.texts.lengths.reshape(-1, 2))
+        self.pairs = PairRows(examples.texts, subwords)
         self.scale = scale or self._fitted()
 
     def _fitted(self) -> OutputScale:
@@ -91,15 +89,15 @@ class InterlocutorTask:
     def batches(self, part: Part, epoch: int) -> Sequence[Ints]:
         own = self.own[part]
         rng = np.random.default_rng([self.target.seed, epoch]) if part == "train" else None
-        batches = bucketed(self.lengths[own], size=self.target.batch, tokens=TOKENS, rng=rng)
-        return [own[chosen] + epoch * len(self.lengths) for chosen in batches]
+        batches = bucketed(self.pairs.lengths[own], size=self.target.batch, tokens=TOKENS, rng=rng)
+        return [own[chosen] + epoch * len(self.examples.values) for chosen in batches]
 
     def prepare(self, part: Part, examples: Ints) -> InterlocutorBatch:
-        which = examples % len(self.lengths)
+        which = examples % len(self.examples.values)
         scaled = (self.examples.values[which] - self.scale.mean) / self.scale.spread
         targets = torch.from_numpy(scaled.astype(np.float32))
         weights = torch.from_numpy(self._weights[which])
-        rows = self._rows(which)
+        rows = self.pairs.rows(which)
         if part == "train":
             self._drop_users(rows.ids.numpy(), examples)
         return InterlocutorBatch(self.network.packing.arranged(rows), targets, weights)
@@ -117,16 +115,8 @@ class InterlocutorTask:
             return torch.nn.functional.binary_cross_entropy_with_logits(logits, targets, weights, reduction="sum")
         return torch.nn.functional.mse_loss(logits, targets, reduction="sum")
 
-    @torch.inference_mode()  # type: ignore[untyped-decorator]
     def predicted(self, part: Part) -> tuple[Floats, Floats]:
-        """Predictions for the examples of a part (logits of continuity), and their values."""
-        self.network.eval()
-        own = self.own[part]
-        outputs, most = np.zeros(len(own)), SCORED[self.network.head.weight.device.type]
-        for chosen in bucketed(self.lengths[own], size=BATCH, tokens=most, rng=None):
-            outputs[chosen] = self.network(self._rows(own[chosen]))[:, 0].double().cpu().numpy()
-        scale = self.scale
+        """Return the predictions for the examples of a part (logits of continuity), and their values."""
+        own, scale = self.own[part], self.scale
+        outputs = self.pairs.outputs(self.network, own)
         return scale.mean + scale.spread * (outputs + scale.shift), self.examples.values[own]
-
-    def _rows(self, which: Ints) -> TokenRows:
-        return joined_rows(self.examples.texts, 2 * which[:, None] + np.arange(2), self.subwords)

@@ -20,7 +20,7 @@ import torch
 from interloq.data.files.appended import Appended
 from interloq.data.files.opening import reading_saved
 from interloq.data.progress import Progress
-from interloq.learn.job import AnyTask, Curve, Job, Run
+from interloq.learn.job import Curve, Job, Run
 from interloq.learn.ready import READY, scorer_folder
 from interloq.learn.settings import Training
 from interloq.learn.store import read_facts, save_model
@@ -38,39 +38,32 @@ STATES = "states.f32"
 BATCH = 1024  # replies encoded at a time: the most work that a kill loses
 
 
-@dataclass(frozen=True, kw_only=True)
-class JudgeJob(Job[AnyTask]):
-    """Learns from the ratings in a log's files, starting from the relevance scorer in a folder or `ready`."""
+OTHERS = "other settings, another scorer or other ratings"  # for the error if the folder contains another job
 
-    log: TrainingLog
-    scorer: str
 
-    kind = KIND
-    others = "other settings, another scorer or other ratings"
+@dataclass(frozen=True)
+class StartingScorer:
+    """The relevance scorer that a judge starts from, by its folder or as `ready`."""
 
-    @cached_property
-    def start(self) -> dict[str, Any]:
-        """Facts of the relevance scorer."""
-        return read_facts(scorer_folder(self.scorer), kind=RelevanceScorer.kind)
-
-    @property
-    def start_place(self) -> str:
-        """Location of the relevance scorer."""
-        return self.scorer if self.scorer == READY else str(Path(self.scorer).resolve())
-
-    @property
-    def start_signature(self) -> str:
-        """Signature of the relevance scorer."""
-        with reading_saved(scorer_folder(self.scorer)):
-            return signature_of(self.start)
+    name: str
 
     @cached_property
-    def rated(self) -> RatedSets:
-        """The rated replies."""
-        return RatedSets.of(self.log)
+    def facts(self) -> dict[str, Any]:
+        """Facts stored with it."""
+        return read_facts(scorer_folder(self.name), kind=RelevanceScorer.kind)
 
-    def dependencies(self) -> Sequence[str]:
-        return [self.start_signature]
+    @property
+    def place(self) -> str:
+        """Its location."""
+        if self.name == READY:
+            return READY
+        return str(Path(self.name).resolve())
+
+    @property
+    def signature(self) -> str:
+        """Its signature."""
+        with reading_saved(scorer_folder(self.name)):
+            return signature_of(self.facts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,15 +87,25 @@ class LearnedAspect:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FrozenJudgeJob(JudgeJob[Any]):
+class FrozenJudgeJob(Job[Any]):
     """Learns heads only. There is no network to fit: the task is the list of learned aspects."""
 
+    log: TrainingLog
+    scorer: StartingScorer
     settings: JudgeSettings
     training: Training = field(default_factory=Training)  # not used
 
+    kind = KIND
+    others = OTHERS
+
+    @cached_property
+    def rated(self) -> RatedSets:
+        """The rated replies."""
+        return RatedSets.of(self.log)
+
     @property
     def parts(self) -> list[str]:
-        return [full_spec(self.settings), *self.dependencies(), self.source]
+        return [full_spec(self.settings), self.scorer.signature, self.source]
 
     def started(self, work: Path) -> bool:
         return (work / STATES).exists() and (work / STATES).stat().st_size > 0
@@ -110,7 +113,7 @@ class FrozenJudgeJob(JudgeJob[Any]):
     def prepare(self, run: Run) -> None:
         run.report(self.rated.summary)
         self.rated.all_ratings(self.settings.least, run.report)  # before encoding: there may be nothing to learn
-        relevance = RelevanceScorer.load(self.scorer, device=run.device)
+        relevance = RelevanceScorer.load(self.scorer.name, device=run.device)
         with contextlib.closing(Appended(run.work / STATES)) as file:
             _encode(self.rated.samples, file, relevance, run.progress)
 
@@ -127,11 +130,12 @@ class FrozenJudgeJob(JudgeJob[Any]):
         return []
 
     def facts(self, task: list[LearnedAspect], run: Run, curve: Curve) -> dict[str, Any]:  # noqa: ARG002
-        parts = {"scorer": self.start_signature, "source": self.source, "device": str(run.processes.device)}
+        scorer = self.scorer.signature
+        parts = {"scorer": scorer, "source": self.source, "device": str(run.processes.device)}
         return {
             "kind": self.kind,
             "signature": str(signed(self.settings, **parts)),
-            "scorer": {"place": self.start_place, "signature": self.start_signature},
+            "scorer": {"place": self.scorer.place, "signature": scorer},
             "aspects": [aspect.described() for aspect in task],
         }
 
@@ -142,7 +146,8 @@ class FrozenJudgeJob(JudgeJob[Any]):
 
 def from_log(log: TrainingLog, given: Network, settings: JudgeSettings) -> FrozenJudgeJob:
     """Job of `interloq train judge`."""
-    return FrozenJudgeJob(log=log, scorer=given.scorer, settings=settings, source=log.fingerprint)
+    scorer = StartingScorer(given.scorer)
+    return FrozenJudgeJob(log=log, scorer=scorer, settings=settings, source=log.fingerprint)
 
 
 def judge_tensors(heads: Sequence[Head], hashes: Iterable[int]) -> dict[str, torch.Tensor]:

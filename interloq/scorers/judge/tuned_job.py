@@ -1,66 +1,196 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training of the scorer `judge` by fine-tuning: a relevance network learns the order of the rated replies of each set.
 
+    J = Σ softplus(−(z_i − z_j) · sign(y_i − y_j)) · |y_i − y_j|  /  Σ |y_i − y_j|      over all pairs of a batch
+
+z are the network's logits, y the ranks of the replies' ratings in their set, from −1 to 1. A batch has replies of one
+set only, and every set has the same number of batches per epoch, so every set counts the same.
+
 The tuned network is a complete `relevance` scorer in `<folder>/scorer`. The judge reads its states with the network's
 own head, scaled to expected ranks.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from interloq.errors import InputError, count
+from interloq.learn.cross_encoder_job import CrossEncoderJob, PairRows
+from interloq.learn.fit import Part
 from interloq.learn.job import Curve, Run
 from interloq.learn.learning_curve import write_curve
-from interloq.learn.low_rank import attach, stored_tensors
+from interloq.learn.low_rank import stored_tensors
 from interloq.learn.settings import LowRank, Training
-from interloq.learn.start import Start, keep_files, low_rank_facts
 from interloq.learn.store import read_facts, save_model
+from interloq.models.cross_encoder import CrossEncoder
+from interloq.models.subwords import Subwords
+from interloq.models.token_rows import Packed, TokenRows
 from interloq.retrieve.training_log import TrainingLog
-from interloq.scorers.judge.job import JudgeJob, judge_tensors
-from interloq.scorers.judge.model import SCORER
-from interloq.scorers.judge.replies import RatedReplies
+from interloq.scorers.judge.job import OTHERS, StartingScorer, judge_tensors
+from interloq.scorers.judge.model import KIND, SCORER
+from interloq.scorers.judge.rated import RatedReplies, RatedSets
 from interloq.scorers.judge.settings import Network, TuneSettings
-from interloq.scorers.judge.task import TuneTask
 from interloq.scorers.relevance.model import RelevanceScorer, signature_of
+from interloq.statistics.ridge import TINY, Head, Ints, heads, interval, spearman
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeBatch:
+    """Replies of one set with the ranks of their ratings. The loss is of the replies at `own`, against all others."""
+
+    rows: TokenRows | Packed
+    targets: torch.Tensor
+    own: torch.Tensor
+    scale: float
+
+
+class TuneTask:
+    """Learns from rated replies. Example g · batch + i is reply i of the part's group g.
+
+    Several processes share the examples of a batch. Each reads its whole group, so their losses add up to that of one.
+    """
+
+    def __init__(
+        self, network: CrossEncoder, replies: RatedReplies, settings: TuneSettings, subwords: Subwords
+    ) -> None:
+        self.network, self.replies, self.settings = network, replies, settings
+        self.pairs = PairRows(replies.texts, subwords)
+        self._current: dict[Part, list[Ints]] = {}
+
+    def batches(self, part: Part, epoch: int) -> Sequence[Ints]:
+        if part == "train":
+            self._current[part] = self._draw_groups(epoch)
+        else:
+            self._current[part] = self._dev_groups
+        groups = enumerate(self._current[part])
+        return [number * self.settings.batch + np.arange(len(group)) for number, group in groups]
+
+    def prepare(self, part: Part, examples: Ints) -> JudgeBatch:
+        numbers, own = np.divmod(examples, self.settings.batch)
+        group = self._current[part][int(numbers[0])]
+        targets = torch.from_numpy(self.replies.targets[group].astype(np.float32))
+        scale = 1.0
+        if part == "dev":
+            scale = self._dev_scales[int(self.replies.sets[group[0]])]
+        return JudgeBatch(self.network.packing.arranged(self.pairs.rows(group)), targets, torch.from_numpy(own), scale)
+
+    def loss(self, prepared: JudgeBatch) -> torch.Tensor:
+        logits = self.network(prepared.rows)[:, 0].float()
+        own = prepared.own.to(logits.device, non_blocking=True)
+        targets = prepared.targets.to(logits.device, non_blocking=True)
+        apart = targets.index_select(0, own)[:, None] - targets
+        behind = logits - logits.index_select(0, own)[:, None]
+        losses = torch.nn.functional.softplus(behind * apart.sign()) * apart.abs()
+        total = (targets[:, None] - targets).abs().sum().clamp_min(TINY)  # 0 if all ratings are equal
+        return losses.sum() / total * len(targets) * prepared.scale
+
+    @cached_property
+    def sets(self) -> dict[Part, dict[int, Ints]]:
+        """Replies of each set in each part; a set that has fewer than two replies for training is not trained on."""
+        replies = self.replies
+        train, dev = {}, {}
+        for number in np.unique(replies.sets).tolist():
+            dev[number] = np.flatnonzero((replies.sets == number) & replies.dev)
+            trained_on = np.flatnonzero((replies.sets == number) & ~replies.dev)
+            if len(trained_on) > 1:
+                train[number] = trained_on
+        return {"train": train, "dev": dev}
+
+    @cached_property
+    def head(self) -> Head:
+        """The trained network's head, scaled to ranks of the training replies, with its agreement on held-out ones."""
+        dev = self.replies.dev
+        logits = self.pairs.outputs(self.network, np.arange(len(dev)))
+        rated = self.replies.with_states(logits[:, None])
+        (line,) = heads(rated[~dev], strengths=(TINY,))
+        slope, own = float(line.weights[0]), self.network.head
+        weights = slope * own.weight.detach().double().cpu().numpy()[0]
+        unseen = rated[dev]
+        return Head(
+            weights,
+            slope * own.bias.item() + line.offset,
+            TINY,
+            spearman(unseen, logits[dev]),
+            interval(unseen, logits[dev]),
+        )
+
+    def _draw_groups(self, epoch: int) -> list[Ints]:
+        """Draw the groups of an epoch: rounds with one group of each set, in random order."""
+        rng, size = np.random.default_rng([self.settings.seed, epoch]), self.settings.batch
+        rounds = max(1, round(self.settings.replies / size))
+        drawn = {}
+        for number, replies in self.sets["train"].items():
+            drawn[number] = _draw_repeatedly(replies, rounds, min(size, len(replies)), rng)
+        groups: list[Ints] = []
+        for k in range(rounds):
+            groups += [drawn[number][k] for number in rng.permutation(list(drawn))]
+        return groups
+
+    @cached_property
+    def _dev_groups(self) -> list[Ints]:
+        groups: list[Ints] = []
+        for replies in self.sets["dev"].values():
+            groups += np.array_split(replies, math.ceil(len(replies) / self.settings.batch))
+        return groups
+
+    @cached_property
+    def _dev_scales(self) -> dict[int, float]:
+        """Factors by which every set counts the same in the dev loss."""
+        sets, total = self.sets["dev"], int(self.replies.dev.sum())
+        return {number: total / (len(sets) * len(replies)) for number, replies in sets.items()}
+
+
+def _draw_repeatedly(replies: Ints, rounds: int, size: int, rng: np.random.Generator) -> Ints:
+    """Groups [rounds, size]: every reply is drawn once before any is drawn again."""
+    passes = math.ceil(rounds * size / len(replies))
+    return np.concatenate([rng.permutation(replies) for _ in range(passes)])[: rounds * size].reshape(rounds, size)
 
 
 @dataclass(frozen=True, kw_only=True)
-class TunedJudgeJob(JudgeJob[TuneTask]):
+class TunedJudgeJob(CrossEncoderJob[TuneTask]):
     """Fine-tunes the relevance network on the ratings of one aspect."""
 
+    log: TrainingLog
     settings: TuneSettings
-    low_rank: LowRank = field(default_factory=LowRank)
+
+    kind = KIND
+    others = OTHERS
 
     @cached_property
-    def relevance(self) -> RelevanceScorer:
-        """The scorer to start from."""
-        return RelevanceScorer.load(self.scorer, device="cpu")
+    def scorer(self) -> StartingScorer:
+        """The relevance scorer to start from."""
+        return StartingScorer(self.encoder)
 
-    def dependencies(self) -> list[str]:
-        return [*super().dependencies(), *self.low_rank.parts.values()]
+    @property
+    def longest(self) -> int:
+        return int(self.scorer.facts["config"]["longest"])
+
+    def reading_ids(self) -> Sequence[str]:
+        return [self.scorer.signature]
 
     def started(self, work: Path) -> bool:
         return RatedReplies.written(work) or super().started(work)
 
     def prepare(self, run: Run) -> None:
         if not RatedReplies.written(run.work):
-            run.report(self.rated.summary)
-            RatedReplies.of(self.rated, self.relevance, self.settings, run.report).save(run.work)
+            rated, scorer = RatedSets.of(self.log), RelevanceScorer.load(self.encoder, device="cpu")
+            run.report(rated.summary)
+            RatedReplies.of(rated, scorer, self.settings, run.report).save(run.work)
         replies = RatedReplies.load(run.work)
         held, sets = int(replies.dev.sum()), len(np.unique(replies.sets))
         learned = count(len(replies.dev) - held, "reply", "replies")
         run.report(f"{learned} of {count(sets, 'set')} for training, {held:,} for dev")
 
     def task(self, run: Run) -> TuneTask:
-        network = self.relevance.network
-        attach(network, self.low_rank, seed=self.settings.seed)
-        task = TuneTask(network, RatedReplies.load(run.work), self.settings, self.relevance.subwords)
+        task = TuneTask(self.network(), RatedReplies.load(run.work), self.settings, self.subwords)
         if not task.sets["train"]:
             raise InputError("the sets have too few contexts to hold some out", hint="use replies to more contexts")
         return task
@@ -75,21 +205,20 @@ class TunedJudgeJob(JudgeJob[TuneTask]):
             "spearman": head.spearman,
             "ci": list(head.ci),
         }
-        return {**self.base_facts(curve, scorer=self.start_signature, **self.low_rank.parts), "aspects": [own]}
+        return {**self.base_facts(curve, scorer=self.scorer.signature, **self.low_rank.parts), "aspects": [own]}
 
-    def save(self, folder: Path, task: TuneTask, run: Run, facts: dict[str, Any], curve: Curve) -> None:  # noqa: ARG002
+    def save(self, folder: Path, task: TuneTask, run: Run, facts: dict[str, Any], curve: Curve) -> None:
+        self.save_extras(folder / SCORER, run)
         signature = self._save_scorer(folder / SCORER, task, facts)
         write_curve(folder, facts["signature"], curve)
-        facts["scorer"] = {"place": SCORER, "signature": signature, "from": self.start_place}
+        facts["scorer"] = {"place": SCORER, "signature": signature, "from": self.scorer.place}
         save_model(folder, judge_tensors([task.head], task.replies.hashes.tolist()), facts)
 
     def _save_scorer(self, folder: Path, task: TuneTask, facts: dict[str, Any]) -> str:
         """Save the tuned network as a relevance scorer; returns its signature."""
-        keep_files(folder, self.relevance.subwords, self.low_rank)
-        kept = {name: self.start[name] for name in ("kind", "config", "subwords")}
+        kept = {name: self.scorer.facts[name] for name in ("kind", "config", "subwords")}
         own = {"job": facts["job"], "signature": facts["signature"], "temperature": 1.0}
-        low_rank = low_rank_facts(self.low_rank, Start.of(self.scorer))
-        save_model(folder, stored_tensors(task.network), {**kept, **own, **low_rank})
+        save_model(folder, stored_tensors(task.network), {**kept, **own, **self.low_rank_facts()})
         return signature_of(read_facts(folder, kind=RelevanceScorer.kind))
 
 
@@ -98,5 +227,5 @@ def from_log(
 ) -> TunedJudgeJob:
     """Job of `interloq train judge --tune`."""
     return TunedJudgeJob(
-        log=log, scorer=given.scorer, settings=settings, training=training, low_rank=low_rank, source=log.fingerprint
+        log=log, encoder=given.scorer, settings=settings, training=training, low_rank=low_rank, source=log.fingerprint
     )

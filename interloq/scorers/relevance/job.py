@@ -7,22 +7,19 @@ Exchanges are tokenised once, to `<folder>/work` or to a separate folder that ot
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from interloq.errors import InputError, count
 from interloq.learn.calibrate import calibration
-from interloq.learn.job import Curve, Job, Run
-from interloq.learn.low_rank import attach
+from interloq.learn.cross_encoder_job import CrossEncoderJob
+from interloq.learn.fit import dev_outputs
+from interloq.learn.job import Curve, Run
 from interloq.learn.settings import LowRank, Training
-from interloq.learn.start import Start, keep_files, low_rank_facts
-from interloq.models.subwords import Subwords
 from interloq.registry import full_spec
 from interloq.retrieve.training_log import TrainingLog
 from interloq.scorers.relevance.examples import Exchange, Exchanges, described, stored_source, write_exchanges
@@ -37,34 +34,24 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
-class RelevanceJob(Job[RelevanceTask]):
+class RelevanceJob(CrossEncoderJob[RelevanceTask]):
     """Trains on exchanges. `exchanges` is called once; without it, the folder `examples` must have tokenised ones."""
 
-    encoder: str
     exchanges: Callable[[], Iterable[Exchange]] | None = None
     examples: Path | None = None
     reading: Reading
     settings: Relevance
-    low_rank: LowRank = field(default_factory=LowRank)
-
-    others = "other settings, another encoder or other data"
 
     @property
     def kind(self) -> str:
         return self.settings.kind
 
-    @cached_property
-    def start(self) -> Start:
-        """The network to start from."""
-        return Start.of(self.encoder)
+    @property
+    def longest(self) -> int:
+        return self.reading.longest
 
-    @cached_property
-    def subwords(self) -> Subwords:
-        """The tokenizer of that network."""
-        return Subwords(self.start.files, longest=self.reading.longest)
-
-    def dependencies(self) -> Sequence[str]:
-        return [self.start.fingerprint, *described(self.subwords, self.reading).values(), *self.low_rank.parts.values()]
+    def reading_ids(self) -> Sequence[str]:
+        return [self.start.fingerprint, *described(self.subwords, self.reading).values()]
 
     def started(self, work: Path) -> bool:
         return Exchanges.written(work / EXAMPLES) or super().started(work)
@@ -104,14 +91,13 @@ class RelevanceJob(Job[RelevanceTask]):
         return stored
 
     def task(self, run: Run) -> RelevanceTask:
-        network = self.start.network(1, seed=self.settings.seed)
+        network = self.network()
         wanted, positions = self.settings.context + self.settings.reply + 3, network.positions
         if positions is not None and wanted > positions:
             raise InputError(
                 f"the encoder reads {positions} tokens, but context and reply have up to {wanted}",
                 hint="lower context or reply",
             )
-        attach(network, self.low_rank, seed=self.settings.seed)
         return RelevanceTask(network, self._exchanges(run), self.settings, self.subwords)
 
     def facts(self, task: RelevanceTask, run: Run, curve: Curve) -> dict[str, Any]:
@@ -125,15 +111,12 @@ class RelevanceJob(Job[RelevanceTask]):
                 "context": settings.context,
                 "reply": settings.reply,
             },
-            **low_rank_facts(self.low_rank, self.start),
+            **self.low_rank_facts(),
             "subwords": self.subwords.signature(),
             "calibration": calibration(*labelled(logits)),
             "examples": stored.facts,
             "wins": wins(logits, settings),
         }
-
-    def save_extras(self, folder: Path, run: Run) -> None:  # noqa: ARG002
-        keep_files(folder, self.subwords, self.low_rank)
 
 
 def from_log(
@@ -161,14 +144,11 @@ def from_log(
     )
 
 
-@torch.inference_mode()  # type: ignore[untyped-decorator]
 def dev_logits(task: RelevanceTask) -> Floats:
-    """Logits [exchanges, 1 + wrong replies] of the dev part."""
-    task.network.eval()
-    batches = task.batches("dev", 0)
-    logits = np.zeros((sum(map(len, batches)), 1 + len(task.settings.slots)))
-    for examples in batches:
-        logits[examples] = task.logits(task.prepare("dev", examples)).double().cpu().numpy()
+    """Return the logits [exchanges, 1 + wrong replies] of the dev part."""
+    logits = np.zeros((task.exchanges.facts["dev"], task.choices))
+    for examples, _, outputs in dev_outputs(task, task.logits):
+        logits[examples] = outputs
     return logits
 
 

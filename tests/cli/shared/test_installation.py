@@ -95,7 +95,7 @@ def raised_in(name: str, package: str) -> ModuleNotFoundError:
         ("interloq.vectors.glove.numba_engine", "numba", "vectors"),
         ("interloq.demo.steps", "numba.core", "demo"),
         ("interloq.models.encoder", "torch", "encoder"),
-        ("interloq.rate.model", "torch", "rater"),
+        ("interloq.rate.gru_model", "torch", "rater"),
         ("interloq.cli.serve", "httpx", "endpoint"),
         ("interloq.retrieve.folder.vector_lists", "faiss", "retrieve"),
     ],

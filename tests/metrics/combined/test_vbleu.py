@@ -11,7 +11,7 @@ from interloq import create, evaluate, load, spec
 from interloq.cli.main import main
 from interloq.errors import InputError, SpecError
 from interloq.metrics.combined.vbleu import Vbleu
-from interloq.rate.gru import Gru
+from interloq.rate.network_rater import Gru
 from interloq.registry import full_spec
 from tests.made_pipeline import GRU, HUMAN
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from interloq import InputError, Reference, Sample
-from interloq.rate.selection import check_best, select
+from interloq.rate.rater import check_best, select
 
 GOLD = Reference("gold", -0.5)
 LOW, HIGH, SAME = (Reference(f"r{i}", w, f"retrieved:{i}") for i, w in enumerate((-0.2, 0.7, 0.7)))
