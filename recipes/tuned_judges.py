@@ -195,7 +195,8 @@ def tuned_scores(
 def _order(task: TuneTask) -> float:
     """Rank correlation of the held-out replies' logits with their ratings, the mean over sets."""
     replies, dev = task.replies, np.flatnonzero(task.replies.dev)
-    return spearman(replies.with_states(np.zeros((len(replies.dev), 0)))[replies.dev], task.logits(dev))
+    logits = task.pairs.outputs(task.network, dev)
+    return spearman(replies.with_states(np.zeros((len(replies.dev), 0)))[replies.dev], logits)
 
 
 def _without(samples: Sequence[Sample], contexts: set[tuple[str, ...]]) -> Iterator[Sample]:
