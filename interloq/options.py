@@ -84,12 +84,6 @@ def option(default: Any, help: str, **flag: Any) -> Any:
     return field(default=default, metadata={"help": help, **flag})
 
 
-def direction_option() -> Any:
-    """Return the field `lower_is_better: bool | None`, with the flags --lower-is-better and --higher-is-better."""
-    text = "{} scores are better, for metrics that do not define it themselves"
-    return option(None, text.format("lower"), instead={"--higher-is-better": (False, text.format("higher"))})
-
-
 def option_fields(options: Any) -> list[Field[Any]]:
     """Return the fields of a dataclass, or of an instance, that are command-line options."""
     return [item for item in fields(options) if "help" in item.metadata]
@@ -195,3 +189,45 @@ def _flag_words(flag: Flag, rename: Callable[[str | Path], str]) -> list[str]:
     for single_value in values:
         words += [flag.flag, rename(single_value) if flag.path else str(single_value)]
     return words
+
+
+# ---- options that several verbs share --------------------------------------------------------------------------------
+
+
+def direction_option() -> Any:
+    """Return the field `lower_is_better: bool | None`, with the flags --lower-is-better and --higher-is-better."""
+    text = "{} scores are better, for metrics that do not define it themselves"
+    return option(None, text.format("lower"), instead={"--higher-is-better": (False, text.format("higher"))})
+
+
+def trust_option(
+    help: str = "allow metrics FILE.py:NAME, which execute the file, and metrics in files (@FILE, baselines) that "
+    "contact a server or run code; what they do is printed",
+) -> Any:
+    """Return the field `trust: Trust` (`interloq.trust`); on the command line, what a trusted file does is printed."""
+    return option(None, help, flag="--trust")
+
+
+def normalise_option() -> Any:
+    """Return the field `normalise: Normalise`."""
+    return option("", "put each rater's ratings on a common scale: z-scores, or ranks among the rater's own ratings")
+
+
+def drop_own_replies_option() -> Any:
+    """Return the field `drop_own_replies: bool`."""
+    return option(False, "drop references that are identical to the reply being judged")
+
+
+def without_system_option() -> Any:
+    """Return the field `without: Sequence[str]` with the flag --without-system."""
+    return option((), "exclude this system", flag="--without-system", metavar="NAME")
+
+
+def device_option() -> Any:
+    """Return the field `device: str`."""
+    return option("auto", "where to compute", choices=("auto", "cpu", "cuda"))
+
+
+def user_key_option(help: str = "key that user ids were hashed with") -> Any:
+    """Return the field `user_key: str | None`."""
+    return option(None, f"{help} (default: interloq/user.key in ~/.config)", metavar="FILE|env:NAME")

@@ -16,7 +16,7 @@ The first line is a header. `cost` is null if no price is known. Several process
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -27,6 +27,7 @@ import orjson
 from interloq.data.files.write_errors import writing
 from interloq.data.records.jsonl import header, header_line
 from interloq.errors import InputError, count
+from interloq.options import check_limits, option
 
 KIND = "calls"
 BYTES_PER_TOKEN = 4  # of UTF-8 text, about, in English; Chinese and Japanese have three bytes per character
@@ -145,6 +146,27 @@ _CURRENT: ContextVar[Spending | None] = ContextVar("spending", default=None)
 def current() -> Spending:
     """The spending of the innermost `with spending(…)`; outside, one without limits."""
     return _CURRENT.get() or Spending()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpendingLimits:
+    """Limits and a log of what LLM judges send to paid servers."""
+
+    max_calls: int | None = option(None, "most requests of LLM judges to a server", least=0)
+    max_cost: float | None = option(None, "most that these requests may cost, in the currency of their price", least=0)
+    call_log: str | Path | None = option(
+        None,
+        "append model, tokens, cost and time of each of these requests to FILE (JSONL, without texts or keys)",
+        writes=True,
+        metavar="FILE",
+    )
+
+    def __post_init__(self) -> None:
+        check_limits(self)
+
+    def apply(self, announce: Callable[[str], None] | None = None) -> AbstractContextManager[Spending]:
+        """Count and limit what is spent inside a `with` statement; `announce` gets each estimate."""
+        return spending(max_calls=self.max_calls, max_cost=self.max_cost, announce=announce, log=self.call_log)
 
 
 @contextmanager

@@ -7,24 +7,15 @@ import argparse
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from interloq.cli.shared.options import add_options, make_options
 from interloq.cli.shared.output import mark_incomplete
-from interloq.cli.shared.paths import OutputFile
-from interloq.servers.spending import spending
+from interloq.servers.spending import SpendingLimits
 from interloq.terminal.console import print_stderr
 
 
 def add_limits(parser: argparse.ArgumentParser) -> None:
     """Add --max-calls, --max-cost and --call-log."""
-    parser.add_argument("--max-calls", type=int, metavar="N", help="most requests of LLM judges to a server")
-    parser.add_argument(
-        "--max-cost", type=float, metavar="X", help="most that these requests may cost, in the currency of their price"
-    )
-    parser.add_argument(
-        "--call-log",
-        type=OutputFile,
-        metavar="FILE",
-        help="append model, tokens, cost and time of each of these requests to FILE (JSONL, without texts or keys)",
-    )
+    add_options(parser, SpendingLimits)
 
 
 def announcer(args: argparse.Namespace) -> Callable[[str], None] | None:
@@ -38,9 +29,7 @@ def limited(args: argparse.Namespace, *, may_be_incomplete: bool = True) -> Iter
 
     Failed requests make the verb finish with exit code 1, unless it may not be incomplete: `gate` refuses by itself.
     """
-    with spending(
-        max_calls=args.max_calls, max_cost=args.max_cost, announce=announcer(args), log=args.call_log
-    ) as spent:
+    with make_options(SpendingLimits, args).apply(announcer(args)) as spent:
         yield
     mark_incomplete(may_be_incomplete and spent.failed)
     if spent.summary() and not args.quiet:
