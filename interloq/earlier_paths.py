@@ -49,7 +49,7 @@ MOVED = {
     "interloq.meta.table": "interloq.agree.table",
     "interloq.metrics.check_file": "interloq.score.check_file",
     "interloq.metrics.explain": "interloq.score.explain",
-    "interloq.metrics.explain_file": "interloq.score.explain_file",
+    "interloq.metrics.explain_file": "interloq.score.explain",
     "interloq.metrics.perturb": "interloq.score.perturb",
     "interloq.metrics.probe": "interloq.score.probe",
     "interloq.models.spending": "interloq.servers.spending",

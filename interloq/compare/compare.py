@@ -7,6 +7,9 @@ test randomly swaps the two versions within each cluster; otherwise it randomly 
 tests of all metrics over all units are one family, those of slices another: each has its own permutations and is
 adjusted by Holm's method, so that looking at slices never changes what is said of the whole. No p-value is below that
 of the interval, so that no difference is shown whose interval contains 0.
+
+The mean human rating of each version and the difference come from labels alone, and from labels and scores by
+prediction-powered inference (`interloq.statistics.prediction_powered`).
 """
 
 from __future__ import annotations
@@ -20,12 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interloq.compare.compare_options import WORST
-from interloq.compare.comparison import Change, Comparison, Worse
-from interloq.compare.comparison_notes import have_same_replies, write_notes
-from interloq.compare.human_means import human_means
-from interloq.compare.neighbours import cluster_neighbours
+from interloq.compare.comparison import Change, Comparison, HumanMean, Which, Worse
+from interloq.compare.comparison_notes import have_same_replies, note_exploratory, write_notes
 from interloq.compare.slices import Masks, slices, thirds_of
-from interloq.compare.versions import Matched, Unit, Version, list_unscored, match_units
+from interloq.compare.versions import Matched, Unit, Version, cluster_neighbours, list_unscored, match_units
 from interloq.errors import InputError
 from interloq.metrics.metric import Array
 from interloq.metrics.metric_names import about_sets, direction, direction_note, unknown_directions
@@ -33,6 +34,7 @@ from interloq.signature import Signature, fingerprint
 from interloq.statistics.clustered import Clustered, cluster_mean, difference, pooled_skewness
 from interloq.statistics.correlation import constant
 from interloq.statistics.estimate import Estimate
+from interloq.statistics.prediction_powered import Powered, are_selected, prediction_powered
 from interloq.statistics.rounding import RELATIVE, typical_size
 from interloq.statistics.significance import (
     adjusted,
@@ -43,6 +45,7 @@ from interloq.statistics.significance import (
 )
 
 EVERYTHING = ""  # the name of the slice with all units
+SIDES: tuple[Which, Which] = ("old", "new")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +107,7 @@ def compare(
     columns, slice_notes = _columns(old, new, by_metric, slice_by)
     tests = _test_families(columns, n_permutations, seed, paired=bool(units.pairs))
     changes = _changes(columns, tests, lower_is_better, planned=planned)
-    alone = (0, 0)
-    if units.pairs:
-        alone = units.alone
+    alone = units.alone if units.pairs else (0, 0)
     return Comparison(
         old=old.name,
         new=new.name,
@@ -119,10 +120,20 @@ def compare(
         notes=(
             *write_notes(old, new, units, by_metric),
             *map(direction_note, unknown_directions(metrics, lower_is_better)),
-            *_exploratory_note(changes),
+            *note_exploratory(changes),
             *slice_notes,
         ),
-        signature=_signature((old, new), metrics, units, permutations_per_test(len(metrics), n_permutations), seed),
+        signature=Signature.of(
+            "compare",
+            {
+                "metrics": ",".join(metrics),
+                "old": _fingerprint(old, metrics),
+                "new": _fingerprint(new, metrics),
+                "paired-by": units.pairing,
+                "permutations": permutations_per_test(len(metrics), n_permutations),
+                "seed": seed,
+            },
+        ),
         unpaired=dict(zip(("old", "new"), alone, strict=True)),
         same_replies=have_same_replies(units),
     )
@@ -166,39 +177,33 @@ def _columns(
         if pairs:
             clusters = (units.pair_clusters, units.pair_clusters)
         for name in names:
-            sides = _values(old_units, metric, old_masks, name), _values(new_units, metric, new_masks, name)
-            column = replace(_column(metric, name, sides, clusters, paired=bool(pairs)), assumed=units.assumed)
-            if len(column.old) and len(column.new):
+            old_scores = _scores(old_units, metric, old_masks, name)
+            new_scores = _scores(new_units, metric, new_masks, name)
+            old_known, new_known = ~np.isnan(old_scores), ~np.isnan(new_scores)
+            if pairs:  # both scores of a pair must be known
+                old_known = new_known = old_known & new_known
+            if old_known.any() and new_known.any():
+                column = _Column(
+                    metric,
+                    name,
+                    old_scores[old_known],
+                    new_scores[new_known],
+                    list(compress(clusters[0], old_known)),
+                    list(compress(clusters[1], new_known)),
+                    assumed=units.assumed,
+                )
                 columns.append(column)
     if not columns:
         raise InputError("no unit of both versions has a score", hint="see why: interloq score SAMPLES -m METRIC")
     return columns, notes
 
 
-def _values(units: Sequence[Unit], metric: str, masks: Masks, name: str) -> Array:
+def _scores(units: Sequence[Unit], metric: str, masks: Masks, name: str) -> Array:
     """Return the scores of the units of a slice; NaN for all others."""
     values = np.array([unit.values.get(metric, math.nan) for unit in units])
     if name == EVERYTHING:
         return values
     return np.where(masks[name], values, np.nan)
-
-
-def _column(
-    metric: str, name: str, sides: tuple[Array, Array], clusters: tuple[Sequence[str], Sequence[str]], *, paired: bool
-) -> _Column:
-    """Return the known scores of a slice; of a pair, both scores must be known."""
-    old, new = sides
-    old_known, new_known = ~np.isnan(old), ~np.isnan(new)
-    if paired:
-        old_known = new_known = old_known & new_known
-    return _Column(
-        metric,
-        name,
-        old[old_known],
-        new[new_known],
-        list(compress(clusters[0], old_known)),
-        list(compress(clusters[1], new_known)),
-    )
 
 
 # ---- tests -----------------------------------------------------------------------------------------------------------
@@ -224,9 +229,7 @@ def _test_family(columns: Sequence[_Column], n_permutations: int, seed: int, *, 
     """Return the p-value of each column; None if there are no permutations or fewer than three clusters."""
     if not n_permutations:
         return [None] * len(columns)
-    permute = _reassign
-    if paired:
-        permute = _swap
+    permute = _swap if paired else _reassign
     differences = np.concatenate(list(permute(columns, n_permutations, seed)))
     p_values: list[float | None] = []
     for column, drawn_differences in zip(columns, differences.T, strict=True):
@@ -323,13 +326,6 @@ def _changes(
     return changes
 
 
-def _exploratory_note(changes: Sequence[Change]) -> list[str]:
-    if not any(change.exploratory for change in changes):
-        return []
-    what = "slices were not named in advance, so what they show is exploratory: confirm it on new data"
-    return [f"{what}, or name fields with --slice before you look"]
-
-
 def _worse(pairs: Sequence[tuple[Unit, Unit]], changes: Sequence[Change], worst: int) -> Iterator[Worse]:
     """Yield pairs with the largest losses by the first metric that has a direction, the largest first."""
     directed = [change for change in changes if change.direction != "neither"]
@@ -348,18 +344,57 @@ def _worse(pairs: Sequence[tuple[Unit, Unit]], changes: Sequence[Change], worst:
         yield Worse(new.id, metric, old.values[metric], new.values[metric], new.prompt, old.text, new.text)
 
 
-def _describe_unit(unit: Unit, metrics: Sequence[str]) -> str:
-    """Return what of a unit decides a comparison; its dialogue does, because intervals are of dialogues."""
-    values = [unit.values.get(metric, math.nan) for metric in metrics]
-    parts = [unit.id, repr(values), repr(unit.rating)]
-    if unit.dialogue:
-        parts.append(unit.dialogue)
-    return "\0".join(parts)
+def _fingerprint(version: Version, metrics: Sequence[str]) -> str:
+    """Return a fingerprint of what decides a comparison; dialogues do, because intervals are of dialogues."""
+    units = []
+    for unit in version.units:
+        values = [unit.values.get(metric, math.nan) for metric in metrics]
+        parts = [unit.id, repr(values), repr(unit.rating)]
+        if unit.dialogue:
+            parts.append(unit.dialogue)
+        units.append("\0".join(parts))
+    return fingerprint(*sorted(units))
 
 
-def _signature(
-    versions: tuple[Version, Version], metrics: Sequence[str], units: Matched, permutations: int, seed: int
-) -> Signature:
-    prints = [fingerprint(*sorted(_describe_unit(unit, metrics) for unit in version.units)) for version in versions]
-    facts = {"metrics": ",".join(metrics), "old": prints[0], "new": prints[1], "paired-by": units.pairing}
-    return Signature.of("compare", {**facts, "permutations": permutations, "seed": seed})
+# ---- people's mean rating --------------------------------------------------------------------------------------------
+
+
+def human_means(old: Version, new: Version, units: Matched, metrics: Sequence[str]) -> Iterator[HumanMean]:
+    """Yield the mean rating of each version and the difference: by labels alone, then with the scores of metrics."""
+    for i, metric in enumerate(metrics):
+        both, scored, selected = [], [], False
+        for version, clusters in ((old, units.old_clusters), (new, units.new_clusters)):
+            ratings, scores = version.ratings(), version.scores(metric)
+            both.append(prediction_powered(ratings, scores, clusters))
+            scored.append(int((~np.isnan(scores)).sum()))
+            selected = selected or are_selected(ratings, scores)
+        if i == 0:
+            yield from _labels_alone(both)
+        for mean in _with_scores(metric, both, scored):
+            yield replace(mean, selected=selected and mean.which == "difference")
+
+
+def _labels_alone(both: Sequence[Powered]) -> Iterator[HumanMean]:
+    old, new = both[0].labels_alone, both[1].labels_alone
+    for which, mean in zip(SIDES, (old, new), strict=True):
+        if mean.n:
+            yield HumanMean(which, "", mean.value, mean.ci, mean.n, 0)
+    if old.n and new.n:
+        yield _difference("", difference(new, old), (old.n, new.n), (0, 0))
+
+
+def _with_scores(metric: str, both: Sequence[Powered], scored: Sequence[int]) -> Iterator[HumanMean]:
+    """Yield estimates that use scores; in the difference, a version with all units rated counts by its labels."""
+    old, new = both
+    labels = (old.labels_alone.n, new.labels_alone.n)
+    for which, estimate, rated, n in zip(SIDES, both, labels, scored, strict=True):
+        if estimate.powered:
+            yield HumanMean(which, metric, estimate.powered.value, estimate.powered.ci, rated, n, estimate.weight)
+    if all(labels) and (old.powered or new.powered):
+        gap = difference(new.powered or new.labels_alone, old.powered or old.labels_alone)
+        yield _difference(metric, gap, labels, scored)
+
+
+def _difference(metric: str, gap: Clustered, labels: Sequence[int], scored: Sequence[int]) -> HumanMean:
+    mean = HumanMean("difference", metric, gap.value, gap.ci, sum(labels), sum(scored))
+    return replace(mean, detectable=gap.detectable, error=gap.error, freedom=gap.freedom)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from interloq.agree.judgments import illustrative_note
-from interloq.compare.comparison import FEW
+from interloq.compare.comparison import FEW, Change
 from interloq.compare.versions import Matched, Unit, Version, explain_unpaired, list_unscored
 from interloq.data.records.sample_fingerprint import read_print
 from interloq.errors import count
@@ -45,6 +45,13 @@ def write_notes(old: Version, new: Version, units: Matched, by_metric: Mapping[s
     aspects = sorted({*old.other_aspects, *new.other_aspects})
     if aspects and np.isnan(old.ratings()).all() and np.isnan(new.ratings()).all():
         yield f"no ratings of the aspect overall; to use others, choose one with --aspect: {', '.join(aspects)}"
+
+
+def note_exploratory(changes: Sequence[Change]) -> Iterator[str]:
+    """Yield a note if slices are shown that nobody named in advance."""
+    if any(change.exploratory for change in changes):
+        what = "slices were not named in advance, so what they show is exploratory: confirm it on new data"
+        yield f"{what}, or name fields with --slice before you look"
 
 
 def have_same_replies(units: Matched) -> bool:

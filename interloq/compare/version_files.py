@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from interloq.agree.table import UnitKind
 from interloq.compare.compare_options import COMPARE_DEFAULTS, CompareOptions
 from interloq.compare.compared_references import (
     check_references,
@@ -16,17 +15,17 @@ from interloq.compare.compared_references import (
     references_read,
     share_references,
 )
-from interloq.compare.version_ratings import common_scale
-from interloq.compare.version_units import dialogue_units, sample_units
-from interloq.compare.versions import Version
+from interloq.compare.version_units import common_scale, dialogue_units, sample_units
+from interloq.compare.versions import Unit, Version
 from interloq.data.progress import Progress, silent
 from interloq.data.records.convert_file import kind_held
 from interloq.data.records.jsonl import Rejected, header, read
 from interloq.errors import InputError
+from interloq.metrics.metric import Metric
 from interloq.metrics.metric_names import find
 from interloq.play.dialogue_origin import common_origin
 from interloq.play.samples import judged_in, samples, system_ratings, whole_dialogues
-from interloq.records import Dialogue, Sample, Score
+from interloq.records import Dialogue, Result, Sample, Score
 from interloq.score.evaluate import evaluate_all, evaluate_by_unit
 from interloq.score.parse_metrics import Chosen, choose
 from interloq.score.scored_samples import ScoredSamples
@@ -45,12 +44,13 @@ class VersionReading:
     _known: dict[str, list[Any]] = field(default_factory=dict, init=False, repr=False)
 
     def read(self, path: str | Path, kind: str) -> list[Any]:
-        """All records of a file; a file that has both versions is read, and its bad lines reported, once."""
-        columns = self.options.columns if kind != "scores" else None
-        if str(path) not in self._known:
+        """Return all records of a file; one that has both versions is read, and its bad lines reported, once."""
+        name = str(path)
+        if name not in self._known:
+            columns = None if kind == "scores" else self.options.columns
             records = read(path, kind=kind, strict=self.strict, on_reject=self.on_reject, columns=columns)
-            self._known[str(path)] = list(records)
-        return self._known[str(path)]
+            self._known[name] = list(records)
+        return self._known[name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,10 @@ def read_versions(files: Mapping[str, str | Path], reading: VersionReading) -> V
             hint="give two files of samples, two of dialogues, or two of scores",
         )
     (kind,) = kinds
-    # the two versions of a bot may have the same name
-    headers = {str(path): {k: v for k, v in header(path).items() if k != "bots"} for path in files.values()}
+    headers = {}
+    for path in files.values():
+        headers[str(path)] = dict(header(path))
+        headers[str(path)].pop("bots", None)  # the two versions of a bot may have the same name
     origin = common_origin(headers)
     if reading.options.shared_references and kind != "samples":
         raise InputError(f"{kind} cannot be scored with shared references", hint="give two files of samples")
@@ -96,28 +98,24 @@ def _from_scores(
 ) -> tuple[dict[str, Version], dict[str, Signature], tuple[str, ...]]:
     if len(reading.options.samples) > len(files):
         raise InputError(f"{len(reading.options.samples)} files of samples", hint="give one, or one per version")
+    scores: dict[str, list[Score]] = {}
+    systems: dict[str, str] = {}
+    records: dict[str, list[Sample]] = {}
+    scored_samples: dict[str, list[Sample]] = {}
+    for i, (side, path) in enumerate(files.items()):
+        wanted = _wanted(reading.read(path, "scores"), reading.options.metrics)
+        system = _one_system({score.system for score in wanted}, side, path, reading)
+        systems[side], scores[side] = system, [score for score in wanted if score.system == system]
+        records[side] = _records(reading, i, side)
+        scored_samples[side] = [sample for sample in records[side] if sample.system in ("", system)]
+        _check_joined(wanted, scored_samples[side], path)
+    rated_samples, notes = common_scale(scored_samples, reading.options.ratings)
     versions = {}
-    scores = {side: _wanted(reading.read(path, "scores"), reading.options.metrics) for side, path in files.items()}
-    systems = {
-        side: _one_system({score.system for score in own}, side, files[side], reading) for side, own in scores.items()
-    }
-    known = {side: _records(reading, i, side) for i, side in enumerate(files)}
-    scored = {side: [s for s in own if s.system in ("", systems[side])] for side, own in known.items()}
-    rated, notes = common_scale(scored, reading.options.ratings)
     for side, path in files.items():
-        system, records = systems[side], known[side]
-        _check_joined(scores[side], rated[side], path)
-        checked = ScoredSamples(rated[side])
-        units = sample_units(
-            list(checked.check((score for score in scores[side] if score.system == system), path)),
-            rated[side],
-            ratings=replace(reading.options.ratings, normalise=""),
-        )
-        played = any("occasion" in unit.keys for unit in units)
-        noun: UnitKind = "dialogue" if played else "sample"
-        versions[side] = Version(
-            system or Path(path).name, noun, tuple(units), _other_aspects(records, reading), _roles(records)
-        )
+        checked = ScoredSamples(rated_samples[side])
+        side_scores = list(checked.check(scores[side], path))
+        units = sample_units(side_scores, rated_samples[side], ratings=replace(reading.options.ratings, normalise=""))
+        versions[side] = _make_version(systems[side] or Path(path).name, units, records[side], reading)
         notes += checked.notes()
     first, *others = versions.values()
     reads = references_read({metric: metric for metric in first.metrics})
@@ -135,13 +133,17 @@ def _check_joined(scores: Iterable[Score], samples: Sequence[Sample], path: str 
 
 
 def _common_judges(paths: Iterable[str | Path]) -> dict[str, Signature]:
-    """Signatures of the metrics that have one in all files; that they agree is checked with the origin."""
-    found = [known_signatures(path) for path in paths]
-    return {metric: judge for metric, judge in found[0].items() if all(metric in other for other in found)}
+    """Return the signatures of metrics that have one in all files; that they agree is checked with the origin."""
+    first, *others = [known_signatures(path) for path in paths]
+    common = dict(first)
+    for other in others:
+        for metric in common.keys() - other.keys():
+            del common[metric]
+    return common
 
 
 def _wanted(scores: Sequence[Score], metrics: Sequence[str]) -> Sequence[Score]:
-    """Scores of the named metrics, or all."""
+    """Return the scores of the named metrics, or all."""
     known = list(dict.fromkeys(score.metric for score in scores))
     wanted = {find(metric, known) for metric in metrics}
     if missing := sorted(wanted - set(known)):
@@ -150,7 +152,7 @@ def _wanted(scores: Sequence[Score], metrics: Sequence[str]) -> Sequence[Score]:
 
 
 def _records(reading: VersionReading, i: int, side: str) -> list[Sample]:
-    """The samples of the i-th score file; one file may hold both versions, but no repeats."""
+    """Return the samples of the i-th score file; one file may hold both versions, but no repeats."""
     paths = reading.options.samples
     if not paths or (i >= len(paths) and side not in ("old", "new")):
         return []
@@ -163,37 +165,38 @@ def _records(reading: VersionReading, i: int, side: str) -> list[Sample]:
 def _from_records(
     files: Mapping[str, str | Path], kind: str, reading: VersionReading
 ) -> tuple[dict[str, Version], dict[str, Signature], tuple[str, ...]]:
-    whole = {side: reading.read(path, kind) for side, path in files.items()}
-    systems = {side: _one_system(_systems(whole[side]), side, files[side], reading) for side in files}
-    records = {side: list(_records_of(whole[side], systems[side])) for side in files}
+    systems: dict[str, str] = {}
+    records: dict[str, list[Any]] = {}
+    for side, path in files.items():
+        every = reading.read(path, kind)
+        systems[side] = _one_system(_systems(every), side, path, reading)
+        records[side] = list(_records_of(every, systems[side]))
     records, rater_notes = common_scale(records, reading.options.ratings)
-    judged = {side: list(_judged(records[side], systems[side])) for side in files}
-    dialogues = {side: list(_whole(records[side], systems[side])) for side in files}
+    judged: dict[str, list[Sample]] = {}
+    dialogues: dict[str, list[Sample]] = {}  # whole, for metrics that score those
+    for side, system in systems.items():
+        judged[side], dialogues[side] = records[side], []
+        if kind == "dialogues":
+            targets = [system] if system else []
+            judged[side] = list(samples(records[side], targets=targets))
+            dialogues[side] = list(whole_dialogues(records[side], targets=targets))
     chosen, _ = choose(reading.options.scoring_metrics, trust=reading.options.trust)
-    judged, reference_notes = _with_comparable_references(judged, chosen, reading.options)
+    if reading.options.shared_references:
+        judged, reference_notes = share_references(judged)
+    else:
+        reads = references_read({choice.name: choice.metric for choice in chosen})
+        reference_notes = check_sample_references(judged, reads)
     scores, judges, notes = score_all(judged, chosen, reading.progress, whole=dialogues)
     versions = {}
     for side, path in files.items():
-        name, ratings = systems[side] or Path(path).name, replace(reading.options.ratings, normalise="")
+        ratings = replace(reading.options.ratings, normalise="")
         if kind == "dialogues":
             units = dialogue_units(scores[side], records[side], ratings=ratings)
         else:
             units = sample_units(scores[side], judged[side], ratings=ratings)
-        played = kind == "dialogues" or any("occasion" in unit.keys for unit in units)
-        noun: UnitKind = "dialogue" if played else "sample"
-        versions[side] = Version(
-            name, noun, tuple(units), _other_aspects(records[side], reading), _roles(records[side])
-        )
+        version = _make_version(systems[side] or Path(path).name, units, records[side], reading)
+        versions[side] = replace(version, unit="dialogue") if kind == "dialogues" else version
     return versions, judges, (*reference_notes, *rater_notes, *notes)
-
-
-def _with_comparable_references(
-    judged: dict[str, list[Sample]], chosen: Sequence[Chosen], options: CompareOptions
-) -> tuple[dict[str, list[Sample]], list[str]]:
-    """The samples, and notes; versions with different references are refused, or reduced to those they share."""
-    if options.shared_references:
-        return share_references(judged)
-    return judged, check_sample_references(judged, references_read({one.name: one.metric for one in chosen}))
 
 
 def score_all(
@@ -203,51 +206,59 @@ def score_all(
     *,
     whole: Mapping[str, Sequence[Sample]] | None = None,
 ) -> tuple[dict[str, list[Score]], dict[str, Signature], tuple[str, ...]]:
-    """Scores, signatures and notes of several sets; constants of metrics are fitted to all sets together.
+    """Return scores, signatures and notes of several sets; constants of metrics are fitted to all sets together.
 
     `whole` has the dialogues of each set, for metrics that score whole dialogues.
     """
     systems: dict[tuple[str, str], str] = {}
 
-    def pool(sets: Mapping[str, Sequence[Sample]]) -> list[Sample]:
-        systems.update({(side, sample.id): sample.system for side, own in sets.items() for sample in own})
-        return [replace(sample, system=side) for side, own in sets.items() for sample in own]
+    def score_pool(some: Sequence[Metric], of_dialogues: bool) -> list[dict[str, Result]]:
+        pool = []
+        for side, side_samples in (whole if of_dialogues and whole else judged).items():
+            for sample in side_samples:
+                systems[side, sample.id] = sample.system
+                pool.append(replace(sample, system=side))
+        return evaluate_all(some, pool, n_bootstrap=0, progress=step)
 
     with progress("scoring", None) as step:
-        results = evaluate_by_unit(
-            [one.metric for one in chosen],
-            lambda some, of_dialogues: evaluate_all(
-                some, pool(whole if of_dialogues and whole else judged), n_bootstrap=0, progress=step
-            ),
-        )
-    found: dict[str, list[Score]] = {side: [] for side in judged}
-    for one, by_system in zip(chosen, results, strict=True):
-        for score in by_system[""].scores(one.name):
-            found[score.system].append(replace(score, system=systems[score.system, score.id]))
-    judges = {one.name: r[""].signature for one, r in zip(chosen, results, strict=True)}
-    return found, judges, tuple(dict.fromkeys(note.text for r in results for note in r[""].notes))
+        results = evaluate_by_unit([choice.metric for choice in chosen], score_pool)
+    scores: dict[str, list[Score]] = {side: [] for side in judged}
+    judges: dict[str, Signature] = {}
+    notes: dict[str, None] = {}
+    for choice, by_system in zip(chosen, results, strict=True):
+        result = by_system[""]
+        judges[choice.name] = result.signature
+        notes.update(dict.fromkeys(note.text for note in result.notes))
+        for score in result.scores(choice.name):
+            scores[score.system].append(replace(score, system=systems[score.system, score.id]))
+    return scores, judges, tuple(notes)
 
 
-def _other_aspects(records: Iterable[Sample | Dialogue], reading: VersionReading) -> tuple[str, ...]:
-    """Rated aspects other than the one used."""
-    found = {rating.aspect for record in records for rating in record.ratings}
-    return tuple(sorted(found - {reading.options.ratings.aspect or "overall"}))
-
-
-def _roles(records: Iterable[Sample | Dialogue]) -> frozenset[str]:
-    return frozenset(rating.role for record in records for rating in record.ratings)
+def _make_version(name: str, units: Sequence[Unit], records: Iterable[Any], reading: VersionReading) -> Version:
+    """Return a version with the aspects and roles of its ratings; its units are dialogues if any was played."""
+    aspects, roles = set(), set()
+    for record in records:
+        for rating in record.ratings:
+            aspects.add(rating.aspect)
+            roles.add(rating.role)
+    other_aspects = sorted(aspects - {reading.options.ratings.aspect or "overall"})
+    played = any("occasion" in unit.keys for unit in units)
+    return Version(name, "dialogue" if played else "sample", tuple(units), tuple(other_aspects), frozenset(roles))
 
 
 def _systems(records: Iterable[Sample | Dialogue]) -> set[str]:
-    """The judged systems of records; a dialogue that names none has the system `""`."""
-    found: set[str] = set()
+    """Return the judged systems of records; a dialogue that names none has the system `""`."""
+    systems: set[str] = set()
     for record in records:
-        found |= (judged_in(record) or {""}) if isinstance(record, Dialogue) else {record.system}
-    return found
+        if isinstance(record, Dialogue):
+            systems |= judged_in(record) or {""}
+        else:
+            systems.add(record.system)
+    return systems
 
 
 def _records_of(records: Iterable[Any], system: str) -> Iterator[Any]:
-    """Records of a system; dialogues without the ratings of its partners."""
+    """Yield the records of a system; dialogues without the ratings of its partners."""
     for record in records:
         if system not in _systems([record]):
             continue
@@ -256,21 +267,8 @@ def _records_of(records: Iterable[Any], system: str) -> Iterator[Any]:
         yield record
 
 
-def _judged(records: Sequence[Any], system: str) -> Iterable[Sample]:
-    if records and isinstance(records[0], Dialogue):
-        return samples(records, targets=[system] if system else [])
-    return records
-
-
-def _whole(records: Sequence[Any], system: str) -> Iterable[Sample]:
-    """The dialogues as samples for metrics of whole dialogues; none if the records are samples."""
-    if records and isinstance(records[0], Dialogue):
-        return whole_dialogues(records, targets=[system] if system else [])
-    return ()
-
-
 def _one_system(known: Collection[str], side: str, path: str | Path, reading: VersionReading) -> str:
-    """The system of a version: the given one, or the only one of its file."""
+    """Return the system of a version: the given one, or the only one of its file."""
     wanted = reading.options.system(side)
     names = ", ".join(sorted(name or "(none)" for name in known))
     if wanted and wanted not in known:

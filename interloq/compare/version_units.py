@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From scores and the records they judge to the units of a version."""
+"""From scores and the records they judge to the units of a version, with ratings on a common scale."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain, islice
+from typing import Any
 
 from interloq.agree.dialogue_scores import DialogueScore, dialogue_scores, metrics_of
 from interloq.agree.judgments import collect
@@ -13,7 +15,7 @@ from interloq.agree.score_columns import equal
 from interloq.compare.comparison import Pairing
 from interloq.compare.versions import Unit
 from interloq.data.records.dialogue_names import name_dialogues
-from interloq.data.records.raters import Normalise
+from interloq.data.records.raters import Normalise, normalise, rater_notes, selected_ratings
 from interloq.data.records.sample_fingerprint import SamplePrint
 from interloq.errors import InputError
 from interloq.metrics.metric_names import about_dialogues
@@ -42,7 +44,7 @@ class _Scores:
     samples: dict[str, str] = field(default_factory=dict)  # id → fingerprint of what was scored
 
     def add(self, score: Score) -> None:
-        """One more score; if the unit is a dialogue, of one of its utterances."""
+        """Add a score; if the unit is a dialogue, of one of its utterances."""
         known = self.values.setdefault(score.metric, [])
         if score.sample:
             self.samples[score.id] = score.sample
@@ -52,49 +54,62 @@ class _Scores:
             self.reasons[score.metric] = score.reason
 
     def sample(self) -> str:
-        """Fingerprint of what was scored; of the utterances of a dialogue, one for all replies."""
+        """Return the fingerprint of what was scored; of the utterances of a dialogue, one for all replies."""
         if len(self.samples) < 2:
             return "".join(self.samples.values())
-        return str(SamplePrint(reply=fingerprint(*(text for _, text in sorted(self.samples.items())))))
+        prints = [self.samples[id] for id in sorted(self.samples)]
+        return str(SamplePrint(reply=fingerprint(*prints)))
 
     def means(self) -> dict[str, float]:
-        """Mean score by metric; NaN if there is none."""
-        return {metric: math.fsum(v) / len(v) if v else math.nan for metric, v in self.values.items()}
+        """Return the mean score by metric; NaN if there is none."""
+        means = {}
+        for metric, values in self.values.items():
+            means[metric] = math.fsum(values) / len(values) if values else math.nan
+        return means
 
 
 def sample_units(scores: Iterable[Score], samples: Sequence[Sample] = (), *, ratings: Ratings = ALL) -> list[Unit]:
-    """One unit per scored sample; `samples`, if given, add contexts, texts, ratings and fields to slice by.
+    """Return one unit per scored sample; `samples`, if given, add contexts, texts, ratings and fields to slice by.
 
     Utterances of played dialogues, whose ids start with `system~`, become one unit per dialogue.
     """
-    known, by_key = SampleKeys(s.key for s in samples), {s.key: s for s in name_dialogues(samples)}
-    rated = mean_ratings(samples, ratings)
-    units: dict[str, _Scores] = {}
+    sample_keys = SampleKeys(sample.key for sample in samples)
+    by_key = {sample.key: sample for sample in name_dialogues(samples)}
+    rating_of = mean_ratings(samples, ratings)
+    scores_of: dict[str, _Scores] = {}  # unit → its scores
     seen: dict[tuple[str, str], float] = {}
-    systems: dict[str, str] = {}
+    players: dict[str, str] = {}  # played dialogue → its system
     dialogues: dict[str, str] = {}
     for score in scores:
         _check_repeated(score, seen)
-        id = played_dialogue(score)
-        systems[id or score.id] = score.system if id else ""
+        unit_id = score.id
+        if played := played_dialogue(score):
+            unit_id = played
+            players[played] = score.system
         dialogues[score.id] = score.dialogue
-        units.setdefault(id or score.id, _Scores()).add(score)
-    found = []
-    for id, own in units.items():
-        key = None if systems[id] else known.find(id)
-        sample = by_key.get(key) if key else None
-        base = _played_unit(id, systems[id]) if systems[id] else sample_unit(id, sample, dialogues[id])
-        rating = rated.get(key, math.nan) if key else math.nan
-        found.append(_with(base, own, rating=rating))
+        scores_of.setdefault(unit_id, _Scores()).add(score)
+    units = []
+    for unit_id, unit_scores in scores_of.items():
+        rating = math.nan
+        if unit_id in players:
+            unit = _played_unit(unit_id, players[unit_id])
+        else:
+            key = sample_keys.find(unit_id)
+            unit = sample_unit(unit_id, by_key[key] if key else None, dialogues[unit_id])
+            if key:
+                rating = rating_of.get(key, math.nan)
+        units.append(_with(unit, unit_scores, rating=rating))
     place = {sample.id: i for i, sample in enumerate(samples)}
-    return sorted(found, key=lambda unit: place.get(unit.id, len(place)))  # neighbours in the file stay neighbours
+    return sorted(units, key=lambda unit: place.get(unit.id, len(place)))  # neighbours in the file stay neighbours
 
 
 def played_dialogue(score: Score) -> str:
-    """The dialogue by `interloq play run` that a score judges, as a whole or an utterance; empty if there is none."""
+    """Return the dialogue by `interloq play run` that a score judges, as a whole or an utterance; otherwise ""."""
     if not score.system or not score.id.startswith(f"{score.system}~"):
         return ""
-    return score.id if about_dialogues(score.metric) else score.dialogue or score.id.rpartition("#")[0]
+    if about_dialogues(score.metric):
+        return score.id
+    return score.dialogue or score.id.rpartition("#")[0]
 
 
 def dialogue_units(
@@ -103,19 +118,21 @@ def dialogue_units(
     *,
     ratings: Ratings = ALL,
 ) -> list[Unit]:
-    """One unit per dialogue: its score or the mean score of its judged utterances, paired by occasion."""
+    """Return one unit per dialogue: its score or the mean score of its judged utterances, paired by occasion."""
     records = {dialogue.id: dialogue for dialogue in dialogues}
-    rated = mean_ratings([Sample(d.id, (), "", ratings=d.ratings) for d in dialogues], ratings)
-    found: dict[str, dict[str, DialogueScore]] = {}
+    rating_of = mean_ratings([Sample(d.id, (), "", ratings=d.ratings) for d in dialogues], ratings)
+    rows_of: dict[str, dict[str, DialogueScore]] = {}  # dialogue → metric → its score
     for metric in metrics_of(scores):
         for row in dialogue_scores(scores, dialogues, metric=metric):
-            found.setdefault(row.dialogue, {})[metric] = row
-    return [_dialogue_unit(records[id], rows, rated.get((id, ""), math.nan)) for id, rows in found.items()]
+            rows_of.setdefault(row.dialogue, {})[metric] = row
+    return [_dialogue_unit(records[id], rows, rating_of.get((id, ""), math.nan)) for id, rows in rows_of.items()]
 
 
 def _dialogue_unit(dialogue: Dialogue, rows: Mapping[str, DialogueScore], rating: float) -> Unit:
     first = next(iter(rows.values()))
-    keys: dict[Pairing, str] = {"occasion": first.occasion} if first.pairing != "none" else {}
+    keys: dict[Pairing, str] = {}
+    if first.pairing != "none":
+        keys["occasion"] = first.occasion
     return Unit(
         id=dialogue.id,
         values={metric: row.value for metric, row in rows.items()},
@@ -129,13 +146,15 @@ def _dialogue_unit(dialogue: Dialogue, rows: Mapping[str, DialogueScore], rating
 
 
 def _texts(record: Sample | Dialogue) -> dict[str, str]:
-    """Further fields of a record as texts."""
+    """Return the further fields of a record as texts."""
     return {name: str(value) for name, value in record.fields.items()}
 
 
 def mean_ratings(samples: Sequence[Sample], ratings: Ratings = ALL) -> dict[tuple[str, str], float]:
-    """Mean rating of each sample that has one."""
-    aspects = {rating.aspect for sample in samples for rating in sample.ratings}
+    """Return the mean rating of each sample that has one."""
+    aspects: set[str] = set()
+    for sample in samples:
+        aspects.update(rating.aspect for rating in sample.ratings)
     if not aspects or (not ratings.aspect and "overall" not in aspects):
         return {}
     aspect = ratings.aspect or "overall"
@@ -152,21 +171,23 @@ def _check_repeated(score: Score, seen: dict[tuple[str, str], float]) -> None:
 
 
 def sample_unit(id: str, sample: Sample | None, dialogue: str = "") -> Unit:
-    """A unit without scores; `sample`, if known, adds its context, text and dialogue."""
+    """Return a unit without scores; `sample`, if known, adds its context, text and dialogue."""
     keys: dict[Pairing, str] = {"id": id}
-    turns = tuple(part.text for part in sample.context) if sample else ()
+    if sample is None:
+        return Unit(id, {}, keys, dialogue)
+    turns = tuple(turn.text for turn in sample.context)
     if turns:
         keys["context"] = fingerprint(*turns)
     return Unit(
         id=id,
         values={},
         keys=keys,
-        dialogue=sample.dialogue if sample and sample.dialogue else dialogue,
+        dialogue=sample.dialogue or dialogue,
         prompt="\n".join(turns),
-        text=sample.response if sample else "",
+        text=sample.response,
         turns=turns,
         ends=(fingerprint(turns[0]), fingerprint(turns[-1])) if len(turns) > 1 else (),
-        fields=_texts(sample) if sample else {},
+        fields=_texts(sample),
     )
 
 
@@ -179,3 +200,37 @@ def _with(unit: Unit, scores: _Scores, *, rating: float) -> Unit:
     values = scores.means()
     reasons = {metric: why for metric, why in scores.reasons.items() if math.isnan(values[metric])}
     return replace(unit, values=values, reasons=reasons, rating=rating, sample=scores.sample())
+
+
+def common_scale(records: Mapping[str, Sequence[Any]], ratings: Ratings) -> tuple[dict[str, list[Any]], list[str]]:
+    """Return the samples or dialogues of each version with comparable ratings, and notes on the raters.
+
+    Only raters who rated all versions have normalised ratings. The others would hide the difference: the mean of a
+    rater's z-scores is 0, whichever version they rated.
+    """
+    aspect, role = ratings.aspect or "overall", ratings.role
+    every = list(chain.from_iterable(records.values()))
+    notes = rater_notes(every, aspect=aspect, role=role, normalised=bool(ratings.normalise))
+    if not ratings.normalise:
+        return {side: list(side_records) for side, side_records in records.items()}, notes
+    raters_by_side = [_raters(side_records, aspect, role) for side_records in records.values()]
+    rated_sides = list(filter(None, raters_by_side))
+    shared = set.intersection(*rated_sides) if len(rated_sides) > 1 else set()
+    if not shared:
+        raise InputError(
+            f"no rater of {aspect!r} rated both versions, so ratings normalised by rater cannot compare them",
+            hint="omit --normalise, or let the same people rate both",
+        )
+    scaled, left_out = normalise(every, ratings.normalise, aspect=aspect, role=role, raters=shared)
+    remaining = iter(scaled)
+    by_side = {side: list(islice(remaining, len(side_records))) for side, side_records in records.items()}
+    return by_side, [*notes, *left_out]
+
+
+def _raters(records: Sequence[Any], aspect: str, role: str) -> set[str]:
+    raters = set()
+    for record in records:
+        for rating in selected_ratings(record, aspect, role):
+            if rating.rater and rating.value is not None:
+                raters.add(rating.rater)
+    return raters

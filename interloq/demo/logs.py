@@ -26,7 +26,7 @@ from interloq.report.report_file import report_file
 from interloq.report.report_options import ReportOptions
 from interloq.retrieve.extend import extend_file
 from interloq.retrieve.index import index_files
-from interloq.score.explain_file import explain_file
+from interloq.score.explain import explain_file
 from interloq.score.score_file import score_file
 
 NEEDED = ("faiss", "numba", "safetensors", "sentencepiece", "torch")  # modules that υBLEU with a trained rater needs

@@ -42,7 +42,7 @@ class Metric(Protocol):
     - `over_references`: "max" or "mean" if a reply's score is the largest or the mean of its scores against each
       reference alone, which `by_reference` returns (see reliability/labels.py); None or absent otherwise.
     - `course(sample) -> Iterable[TurnScore]`: scores of the replies in the sample's context and of its own, one after
-      the other (see course.py and explain_file.py).
+      the other (see course.py and score/explain.py).
     - `failures(samples) -> Sequence[str]`: why `stats` gave a row of NaN although `unscorable` gave no reason, "" for
       other samples; for reasons known only afterwards, such as a server's answer that cannot be used.
     - `failure(reason) -> str`: the error in the reason of an unscored sample, "" if the metric did not fail; `evaluate`

@@ -6,12 +6,21 @@ w = 2 · P − 1,  P the metric's score of the reference after the sample's cont
 Any metric that scores a reply without references can be used. If its scores are probabilities (`relevance`, `valid`,
 `nsp`, `bert_ruber`), P is the score itself. If they are ratings on a scale (`llm_judge`), P is the position on it, as
 for people's ratings: P = (score − lowest) / (highest − lowest). Otherwise `pairs` names a log on which scores are
-converted to probabilities without labels: P(the true reply rather than one from elsewhere in the log), see
-calibration.py. If lower scores are better (`perplexity`), they are negated first.
+converted to probabilities without labels, as below. If lower scores are better (`perplexity`), they are negated first.
 
 The gold reply is not read, so samples without one are rated too. `gold='one'` (default): gold replies weigh 1;
 `gold='rated'`: they are rated like the rest. A reference that the metric cannot score weighs 0. If it can score none of
 a sample's references, because there is no context, all of them weigh 0, and weighted metrics leave the sample unscored.
+
+Calibration without labels compares true replies of a log with replies from elsewhere in it:
+
+P(the true reply) = σ(slope · z + offset),  z = Φ⁻¹(rank of the score among the examples' scores / (examples + 1))
+
+`PAIRS` pairs of the log are drawn at random. Each gives two examples: its utterance with its own reply, and with the
+reply of another of these pairs. Half of the examples are true, as in the training of raters. The curve is fitted by
+Platt scaling (1999) with its targets, (n + 1) / (n + 2) and 1 / (n + 2), so that it is finite even if the metric
+separates all n. Because it is fitted to ranks, the unit of the scores does not matter: perplexity and its logarithm
+give the same P. Between the examples P is interpolated; a score below or above all of them has the P of the nearest.
 """
 
 from __future__ import annotations
@@ -20,23 +29,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import isnan
+from pathlib import Path
 from typing import Annotated
 
 import numpy as np
 
-from interloq.errors import SpecError
+from interloq.data.records.jsonl import read
+from interloq.errors import InputError, SpecError, count
+from interloq.learn.calibrate import probabilities
 from interloq.metrics.combined.ruber import foundation
-from interloq.metrics.metric import FittedMetric, Metric, SetMetric, judges_dialogues
+from interloq.metrics.metric import Array, FittedMetric, Metric, SetMetric, judges_dialogues
 from interloq.metrics.traits import traits
 from interloq.rate.network_rater import Gold
 from interloq.rate.summary import folder_warning
-from interloq.records import Reference, Sample
+from interloq.records import Pair, Reference, Sample
 from interloq.registry import Component, name_of
-from interloq.retrieve.leaks import is_original
-from interloq.score.by_calibration import ScoreCalibration, calibrate, scores_of
-from interloq.signature import Signature, signature
+from interloq.retrieve.leaks import is_original, reads_like
+from interloq.signature import Signature, file_fingerprint, signature
 
 UNRATED = 0.0  # weight of a reference that cannot be rated
+PAIRS, FEWEST = 1_000, 20  # pairs drawn for the calibration, and the fewest that are enough
+SEED = 0
 
 
 @dataclass(frozen=True)
@@ -127,3 +140,86 @@ def _unfit(metric: Metric) -> str:
     if isinstance(metric, FittedMetric):
         return "depends on the whole set of samples"
     return ""
+
+
+# ---- calibration without labels --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreCalibration:
+    """P(the true reply) at some scores, in ascending order, and the fingerprint of the log."""
+
+    scores: Array
+    probabilities: Array
+    source: str
+
+    def chances(self, scores: Array) -> Array:
+        """Return P(the true reply) of each score; NaN stays NaN."""
+        return np.interp(scores, self.scores, self.probabilities)
+
+
+def calibrate(metric: Metric, log: str) -> ScoreCalibration:
+    """Fit the curve to a metric's scores of true and of other replies, from a file of pairs."""
+    pairs = _draw_pairs(log)
+    shifted = pairs[len(pairs) // 2 :] + pairs[: len(pairs) // 2]
+    true_replies, wrong_replies = [], []
+    for pair, other in zip(pairs, shifted, strict=True):
+        if not (reads_like(pair.utterance, other.utterance) or reads_like(pair.response, other.response)):
+            true_replies.append(Sample("", [pair.utterance], pair.response))
+            wrong_replies.append(Sample("", [pair.utterance], other.response))
+    true, wrong = scores_of(metric, true_replies), scores_of(metric, wrong_replies)
+    known = np.isfinite(true) & np.isfinite(wrong)
+    if known.sum() < FEWEST:
+        raise InputError(
+            f"{count(int(known.sum()), 'pair')} with replies that {name_of(metric)} can score, {FEWEST} are needed",
+            hint="use a larger log",
+            where=log,
+        )
+    scores, fitted = _curve(true[known], wrong[known])
+    if fitted[0] >= fitted[-1]:
+        raise InputError(
+            f"{name_of(metric)} does not score true replies above replies from elsewhere",
+            hint="rate with another metric, or use a log that is like the dialogues to be judged",
+            where=log,
+        )
+    return ScoreCalibration(scores, fitted, file_fingerprint(Path(log)))
+
+
+def scores_of(metric: Metric, replies: Sequence[Sample]) -> Array:
+    """Return one score per reply, higher is better; NaN for replies that the metric cannot score."""
+    scored = [i for i, reply in enumerate(replies) if metric.unscorable(reply) is None]
+    sign = -1 if getattr(metric, "direction", "higher") == "lower" else 1
+    scores = np.full(len(replies), np.nan)
+    scores[scored] = sign * metric.value(metric.stats([replies[i] for i in scored]))
+    return scores
+
+
+def _draw_pairs(log: str) -> list[Pair]:
+    """Draw up to `PAIRS` pairs, each equally likely (reservoir sampling)."""
+    rng, drawn = np.random.default_rng(SEED), list[Pair]()
+    for seen, pair in enumerate(read(log, kind="pairs", strict=True)):
+        if seen < PAIRS:
+            drawn.append(pair)
+        elif (place := int(rng.integers(seen + 1))) < PAIRS:
+            drawn[place] = pair
+    return drawn
+
+
+def _curve(true: Array, wrong: Array) -> tuple[Array, Array]:
+    """Return the distinct scores of true and wrong replies, and P(the true reply) at each of them."""
+    from scipy.optimize import minimize
+    from scipy.special import ndtri
+    from scipy.stats import rankdata
+
+    scores, n = np.concatenate([true, wrong]), len(true)
+    columns = np.stack([ndtri(rankdata(scores) / (2 * n + 1)), np.ones(2 * n)])
+    targets = np.repeat([(n + 1) / (n + 2), 1 / (n + 2)], n)
+
+    def cross_entropy(curve: Array) -> tuple[float, Array]:
+        logits = curve @ columns
+        loss = np.logaddexp(0, logits) - targets * logits
+        return float(loss.mean()), columns @ (probabilities(logits) - targets) / (2 * n)
+
+    curve = minimize(cross_entropy, np.zeros(2), jac=True, method="BFGS").x
+    distinct, first = np.unique(scores, return_index=True)
+    return distinct, probabilities(curve @ columns[:, first])

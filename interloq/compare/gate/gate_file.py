@@ -1,33 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From files of an old and a new version to a verdict. Everything that makes a verdict doubtful is refused."""
+"""From files of an old and a new version to a verdict. Everything that makes a verdict doubtful is refused.
+
+A baseline is a file with a version that was accepted, and all that later versions are compared by: a header with the
+signatures of the metrics and the origin of dialogues, then one unit per line. Only `bless_file` writes one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from interloq.compare.compare_file import compare_judged
-from interloq.compare.compare_options import COMPARE_DEFAULTS, GATE_DEFAULTS, CompareOptions, GateOptions
+import orjson
+
+from interloq.compare.compare_file import UNPAIRED, compare_judged, judge_versions
+from interloq.compare.compare_options import BESIDE, COMPARE_DEFAULTS, GATE_DEFAULTS, CompareOptions, GateOptions
 from interloq.compare.compared_references import check_references, references_read
 from interloq.compare.gate.gate import Gate, gate
-from interloq.compare.gate.gate_baseline import read_baseline, write_baseline
-from interloq.compare.gate.gate_refusals import NEW, OLD, gated_metrics, nothing_rejected, refuse_gaps, refuse_unscored
-from interloq.compare.gate.margin_slopes import margin_slopes
-from interloq.compare.gate.margins import Margins
-from interloq.compare.judge_preferences import UNPAIRED, judge_versions
+from interloq.compare.gate.margins import Margins, margin_slopes
 from interloq.compare.repeats import Noise, average_repeats
 from interloq.compare.version_files import VersionReading, Versions, read_versions
-from interloq.compare.versions import Version
+from interloq.compare.versions import PAIRINGS, Unit, Version, explain_unpaired, list_unscored, match_units
+from interloq.data.files.opening import lines, reading_saved
 from interloq.data.files.overwriting import refuse_overwriting
 from interloq.data.progress import Progress, silent
 from interloq.data.records.convert_file import kind_held
-from interloq.errors import InputError
-from interloq.play.dialogue_origin import common_origin
+from interloq.data.records.jsonl import SCHEMA, header, write
+from interloq.data.records.parsers import parse_number
+from interloq.errors import InputError, RejectedWarning, count
+from interloq.metrics.metric_names import downwards
+from interloq.play.dialogue_origin import common_origin, origin
 from interloq.score.parse_metrics import choose
 from interloq.score.signatures import read_signatures
 
+OLD, NEW = "old", "new"
+KIND = "baseline"
+NAMED = "dialogues_named"  # in the header; baselines of earlier builds have dialogues that were read from ids
+AGAIN = "make it again: interloq gate NEW -m METRIC --bless --baseline FILE"
 BLESS = "give NEW the references of the baseline, or bless a new one: interloq gate NEW --bless --baseline FILE"
 
 
@@ -168,3 +181,108 @@ def _with_repeats(
     if kind_held(paths[0]) == "scores":  # they judge the same replies if they have the same fingerprint of samples
         replies = [read_signatures(str(path))[metrics[0]].parts.get("samples", "") for path in paths]
     return average_repeats(new, repeats, metrics, replies=replies)
+
+
+# ---- baseline files --------------------------------------------------------------------------------------------------
+
+
+def write_baseline(path: str | Path, version: Version, found: Versions) -> None:
+    """Write a version as the baseline."""
+    results = [{"metric": name, "signature": asdict(judge)} for name, judge in found.judges.items()]
+    facts: dict[str, Any] = {**found.origin, "name": version.name, "unit": version.unit, "results": results}
+    facts[NAMED] = True
+    write(path, [replace(unit, turns=()) for unit in version.units], kind=KIND, **facts)
+
+
+def read_baseline(path: str | Path) -> Versions:
+    """The version in a baseline file as `old`, with signatures and origin."""
+    facts = header(path)
+    if facts.get("kind") != KIND or facts.get("schema") != SCHEMA:
+        raise InputError("not a baseline file", hint=AGAIN, where=str(path))
+    with reading_saved(path, "the baseline cannot be read", hint=AGAIN):
+        units = tuple(_unit(orjson.loads(line), NAMED in facts) for number, line in lines(path) if number > 1)
+        version = Version(str(facts["name"]), facts["unit"], units)
+    if not units or version.unit not in ("sample", "dialogue"):
+        raise InputError("the baseline has no units", hint=AGAIN, where=str(path))
+    return Versions({"old": version}, read_signatures(str(path)), origin(facts))
+
+
+def _unit(value: Any, named: bool) -> Unit:
+    dialogue = str(value.get("dialogue", ""))
+    return Unit(
+        id=str(value["id"]),
+        values={str(metric): _number(score, "value") for metric, score in value["values"].items()},
+        keys={pairing: str(value["keys"][pairing]) for pairing in PAIRINGS if pairing in value["keys"]},
+        dialogue=dialogue if named else "",
+        rating=_number(value.get("rating"), "rating"),
+        fields={str(name): str(text) for name, text in value.get("fields", {}).items()},
+        prompt=str(value.get("prompt", "")),
+        text=str(value.get("text", "")),
+        ends=tuple(map(str, value.get("ends", ()))),
+        sample=str(value.get("sample", "")),
+    )
+
+
+def _number(value: Any, name: str) -> float:
+    number = parse_number(value, name)
+    return math.nan if number is None else number
+
+
+# ---- refusals --------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def nothing_rejected() -> Iterator[None]:
+    """Turn warnings about input that was set aside into errors."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RejectedWarning)
+        try:
+            yield
+        except RejectedWarning as warning:
+            raise InputError(f"not all of the input can be used: {warning}") from warning
+
+
+def gated_metrics(found: Versions, options: CompareOptions) -> list[str]:
+    """Metrics of the verdict; one that did not score all versions, or has no direction or signature, is refused.
+
+    Metrics that are only shown beside a judge's preferences are not among them.
+    """
+    metrics = found.versions[NEW].metrics
+    for side, version in found.versions.items():
+        if missing := sorted(set(version.metrics) ^ set(metrics)):
+            what = f"{missing[0]} did not score all versions: {side} and new differ"
+            raise InputError(what, hint="score all versions with the same metrics, or choose some with -m")
+    if options.judge and not options.metrics:
+        metrics = [metric for metric in metrics if metric not in BESIDE]
+    for metric in metrics:
+        downwards(metric, options.lower_is_better, verb="gate")
+        if metric not in found.judges:
+            what = f"the scores of {metric} have no signature, so it is unknown whether the same judge gave them"
+            raise InputError(what, hint="score both versions with `interloq score`")
+    return metrics
+
+
+def refuse_gaps(old: Version, new: Version, metrics: Sequence[str], *, allow_unpaired: bool = False) -> None:
+    """Refuse test sets that differ, and units without a score."""
+    units = match_units(old, new)
+    if any(units.alone) and not allow_unpaired:
+        only = " and ".join(f"{n} only in the {side} version" for side, n in zip((OLD, NEW), units.alone, strict=True))
+        what = f"{count(len(units.pairs), new.unit)} in both, {only}"
+        hint = "let both versions answer the same prompts, or bless a new baseline"
+        why, advice = explain_unpaired(old, new, units)
+        if why:
+            what, hint = f"{what} ({why})" if units.pairs else why, advice
+        raise InputError(f"the test sets differ: {what}", hint=f"{hint}, or add --allow-unpaired")
+    for side, version in ((OLD, old), (NEW, new)):
+        for metric in metrics:
+            refuse_unscored(version, metric, side)
+
+
+def refuse_unscored(version: Version, metric: str, side: str, *, allowed: str = "") -> None:
+    """Refuse a version with units that the metric did not score, unless for the allowed reason."""
+    missing = [unit for unit in list_unscored(version, metric) if not allowed or unit.reasons.get(metric) != allowed]
+    if missing:
+        first = missing[0]
+        why = f" ({first.reasons[metric]})" if metric in first.reasons else ""
+        what = f"{metric} left {count(len(missing), version.unit)} of the {side} version unscored"
+        raise InputError(f"{what}, for example {first.id!r}{why}", hint="a verdict needs all scores")
