@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from interloq.data.progress import Progress, counted, silent
 from interloq.data.records.convert_file import RecordSummary, kind_held
-from interloq.data.records.jsonl import Rejected, read
 from interloq.data.records.raters import RaterRanges
+from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.records import Note, Rating, Sample
 from interloq.score.checks import Checks
 from interloq.score.parse_metrics import choose
@@ -23,22 +23,18 @@ def check_file(
     metrics: Sequence[str] = (),
     kind: str | None = None,
     trust: Trust = None,
-    strict: bool = False,
-    on_reject: Callable[[Rejected], None] | None = None,
-    columns: Mapping[str, str] | None = None,
+    reading: ReadOptions = READ_DEFAULTS,
     progress: Progress = silent,
 ) -> tuple[dict[str, Any], list[Note]]:
     """Return kind and counts of a file's records, and notes on its samples and on what these metrics cannot score.
 
-    `kind` is found in the file unless it is given. `trust` allows what `choose` does. Bad lines and `columns` are
-    handled as in `interloq.read`.
+    `kind` is found in the file unless it is given. `trust` allows what `choose` does.
     """
     chosen, _ = choose(metrics, trust=trust)
     kind, summary, raters = kind or kind_held(path), RecordSummary(), RaterRanges()
     checks = Checks([choice.metric for choice in chosen])
-    records = read(path, kind=kind, strict=strict, on_reject=on_reject, columns=columns)
     with progress("reading", None) as step:
-        for record in summary.watch(counted(records, step)):
+        for record in summary.watch(counted(reading.read(path, kind=kind), step)):
             if isinstance(record, Sample):
                 checks.add((record,))
             if isinstance(record, Rating):

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from interloq import InputError, Rating, Sample, Score, write
+from interloq.data.records.read_options import ReadOptions
 from interloq.score.check_file import check_file
 
 
@@ -24,7 +25,7 @@ def test_other_kinds_have_no_notes(folder: Path) -> None:
     facts, notes = check_file("scores.jsonl", metrics=["bleu"])
     assert (facts["kind"], facts["metrics"], notes) == ("scores", {"bleu": 1}, [])
     with pytest.raises(InputError):
-        check_file("scores.jsonl", kind="samples", strict=True)
+        check_file("scores.jsonl", kind="samples", reading=ReadOptions(strict=True))
 
 
 def test_raters_on_different_scales_are_noted_in_every_kind_of_file(folder: Path) -> None:

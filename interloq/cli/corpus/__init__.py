@@ -10,9 +10,11 @@ from interloq.cli.corpus import forget as corpus_forget
 from interloq.cli.corpus import samples as corpus_samples
 from interloq.cli.corpus.options import add_build, settings
 from interloq.cli.shared.arguments import add_common, add_map, add_output, add_user_ids
+from interloq.cli.shared.options import make_options
 from interloq.cli.shared.output import BadLineReporter, mark_incomplete
 from interloq.cli.shared.paths import InputPath
 from interloq.cli.shared.progress import phases
+from interloq.data.records.read_options import ReadOptions
 from interloq.errors import InputError, count
 from interloq.signature import Signature
 from interloq.terminal.console import print_json, print_line, print_signatures, print_stderr, print_table
@@ -188,7 +190,7 @@ def _pairs(args: argparse.Namespace) -> int:
     from interloq.data.corpus.dialogues import pairs_file
 
     bad = BadLineReporter()
-    pairs = pairs_file(args.dialogues, args.output, strict=args.strict, on_reject=bad, columns=args.columns)
+    pairs = pairs_file(args.dialogues, args.output, reading=make_options(ReadOptions, args, on_reject=bad))
     bad.close()
     if args.output != "-":
         print_json({"pairs": pairs, "bad_lines": bad.count}) if args.json else print_line(count(pairs, "pair"))

@@ -8,9 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 from interloq.cli.shared.arguments import add_common, add_map, add_output, add_user_ids
-from interloq.cli.shared.options import add_options, given_options
+from interloq.cli.shared.options import add_options, given_options, make_options
 from interloq.cli.shared.output import BadLineReporter
 from interloq.cli.shared.paths import InputPath
+from interloq.data.records.read_options import ReadOptions
 from interloq.scorers.interlocutor.samples import SampleSelection
 from interloq.terminal.console import print_json, print_line, print_table
 
@@ -61,7 +62,7 @@ def _run(args: argparse.Namespace, selection: SampleSelection, stage: Callable[.
 
     bad = BadLineReporter()
     names = pseudonyms(args.user_key, keep=args.keep_user_ids)
-    source = SampleSource(args.file, args.profiles, names, args.strict, bad, args.columns)
+    source = SampleSource(args.file, args.profiles, names, make_options(ReadOptions, args, on_reject=bad))
     facts = stage(source, args.output, given_options(selection, args), compress=args.compress)
     bad.close()
     print_json(facts | {"bad_lines": bad.count}) if args.json else _print(facts)

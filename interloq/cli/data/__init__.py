@@ -9,10 +9,12 @@ from typing import Any
 
 from interloq.cli.data import label_studio as data_label_studio
 from interloq.cli.shared.arguments import add_common, add_list, add_map, add_output, add_trust, add_user_ids
-from interloq.cli.shared.output import BadLineReporter, mark_incomplete
+from interloq.cli.shared.options import make_options
+from interloq.cli.shared.output import BadLineReporter, mark_incomplete, reading
 from interloq.cli.shared.paths import InputPath
 from interloq.cli.shared.progress import stage_progress
 from interloq.data.records.convert_file import KINDS, convert_file
+from interloq.data.records.read_options import ReadOptions
 from interloq.errors import count
 from interloq.records import format_key
 from interloq.terminal.console import print_json, print_line, print_notes, print_stderr, print_table
@@ -140,7 +142,14 @@ def _check(args: argparse.Namespace) -> int:
     from interloq.score.check_file import check_file
 
     bad = BadLineReporter()
-    counts, notes = check_file(args.file, metrics=args.metric, trust=args.trust, **_reading(args, bad))
+    counts, notes = check_file(
+        args.file,
+        metrics=args.metric,
+        kind=args.kind,
+        trust=args.trust,
+        reading=make_options(ReadOptions, args, on_reject=bad),
+        progress=stage_progress(quiet=args.quiet),
+    )
     bad.close()
     _show({**counts, "bad_lines": bad.count, "notes": [asdict(note) for note in notes]}, args, f"in {args.file}")
     if not args.json:
@@ -150,7 +159,13 @@ def _check(args: argparse.Namespace) -> int:
 
 def _convert(args: argparse.Namespace) -> int:
     bad = BadLineReporter()
-    counts = convert_file(args.file, args.output, **_reading(args, bad))
+    counts = convert_file(
+        args.file,
+        args.output,
+        kind=args.kind,
+        reading=make_options(ReadOptions, args, on_reject=bad),
+        progress=stage_progress(quiet=args.quiet),
+    )
     bad.close()
     _show({**counts, "bad_lines": bad.count}, args, f"of {args.file}")
     return 0
@@ -159,9 +174,8 @@ def _convert(args: argparse.Namespace) -> int:
 def _merge(args: argparse.Namespace) -> int:
     from interloq.data.records.merge_file import merge_file
 
-    bad = BadLineReporter()
-    facts = merge_file(args.file, args.ratings, args.output, strict=args.strict, on_reject=bad)
-    bad.close()
+    with reading(args) as read_options:
+        facts = merge_file(args.file, args.ratings, args.output, reading=read_options)
     mark_incomplete(facts["unknown"])
     if facts["unknown"]:
         named = ", ".join(format_key((one["item"], one["system"])) for one in facts["unknown_items"])
@@ -185,17 +199,6 @@ def _lines(args: argparse.Namespace) -> int:
     )
     _show(facts, args, f"of {count(len(args.responses), 'file')}")
     return 0
-
-
-def _reading(args: argparse.Namespace, bad: BadLineReporter) -> dict[str, Any]:
-    """Arguments that `check` and `convert` share."""
-    return {
-        "kind": args.kind,
-        "strict": args.strict,
-        "on_reject": bad,
-        "columns": args.columns,
-        "progress": stage_progress(quiet=args.quiet),
-    }
 
 
 def _show(facts: dict[str, Any], args: argparse.Namespace, source: str) -> None:

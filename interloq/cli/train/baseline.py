@@ -12,6 +12,7 @@ from interloq.cli.shared.arguments import add_common, add_device, add_output
 from interloq.cli.shared.output import BadLineReporter
 from interloq.cli.shared.paths import InputPath
 from interloq.cli.shared.progress import progress
+from interloq.data.records.read_options import ReadOptions
 from interloq.errors import InputError, MissingDependencyError, count
 from interloq.terminal.console import number, print_json, print_line, print_table
 
@@ -77,5 +78,5 @@ def _texts(files: list[str], strict: bool) -> Iterator[str]:
 
     for path in files:
         bad = BadLineReporter()
-        yield from file_texts(path, strict=strict, on_reject=bad)
+        yield from file_texts(path, reading=ReadOptions(strict=strict, on_reject=bad))
         bad.close()

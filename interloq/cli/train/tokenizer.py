@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from interloq.cli.shared.arguments import add_common, add_output
 from interloq.cli.shared.output import BadLineReporter
 from interloq.cli.shared.paths import InputPath
+from interloq.data.records.read_options import ReadOptions
 from interloq.terminal.console import print_json, print_line
 
 
@@ -52,7 +53,7 @@ def _texts(path: str, strict: bool, bad: BadLineReporter) -> Iterator[str]:
 
     seen: set[int] = set()
     kind = "samples" if path == "-" else None
-    for text in file_texts(path, kind=kind, strict=strict, on_reject=bad):
+    for text in file_texts(path, kind=kind, reading=ReadOptions(strict=strict, on_reject=bad)):
         if (key := hash(text)) not in seen:
             seen.add(key)
             yield text

@@ -13,6 +13,7 @@ from interloq.cli.shared.options import add_options, given_options
 from interloq.cli.shared.output import BadLineReporter
 from interloq.cli.shared.paths import InputPath, OutputFile
 from interloq.cli.shared.progress import progress
+from interloq.data.records.read_options import ReadOptions
 from interloq.data.text.texts import KINDS
 from interloq.errors import InputError
 from interloq.options import flags_of
@@ -130,7 +131,7 @@ def _texts(args: argparse.Namespace) -> Iterator[str]:
 
     for path in args.files:
         bad = BadLineReporter()
-        yield from file_texts(path, kind=args.kind, strict=args.strict, on_reject=bad)
+        yield from file_texts(path, kind=args.kind, reading=ReadOptions(strict=args.strict, on_reject=bad))
         bad.close()
 
 

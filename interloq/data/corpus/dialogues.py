@@ -8,7 +8,7 @@ are a pair; several replies to one post are a group.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -17,13 +17,14 @@ from typing import Annotated, Literal, NamedTuple
 from interloq.data.corpus.clean import NO_TIME
 from interloq.data.corpus.times import iso
 from interloq.data.files.overwriting import refuse_overwriting
-from interloq.data.records.jsonl import Rejected, read, write
+from interloq.data.records.jsonl import write
+from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.errors import InputError
 from interloq.records import Dialogue, Pair, Turn
 
 
 class ThreadPost(NamedTuple):
-    """A post in its thread; `place` is its number, `parent` that of the post it answers."""
+    """A post in its thread; `place` is its number, `parent` the number of the post it answers."""
 
     place: int
     parent: int | None
@@ -177,16 +178,8 @@ def merge_turns(turns: Iterable[Turn]) -> list[Turn]:
     return joined
 
 
-def pairs_file(
-    dialogues: str | Path,
-    output: str | Path,
-    *,
-    strict: bool = False,
-    on_reject: Callable[[Rejected], None] | None = None,
-    columns: Mapping[str, str] | None = None,
-) -> int:
-    """Write the pairs of all dialogues and return their number; bad lines and `columns` are as in `interloq.read`."""
+def pairs_file(dialogues: str | Path, output: str | Path, *, reading: ReadOptions = READ_DEFAULTS) -> int:
+    """Write the pairs of all dialogues of a file, and return their number."""
     refuse_overwriting([output], [dialogues])
-    records = read(dialogues, kind="dialogues", strict=strict, on_reject=on_reject, columns=columns)
-    pairs = chain.from_iterable(map(pairs_of_dialogue, records))
+    pairs = chain.from_iterable(map(pairs_of_dialogue, reading.read(dialogues, kind="dialogues")))
     return write(output, pairs, kind="pairs", holds="pairs")

@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from interloq.data.files.opening import plain_suffix
 from interloq.data.files.overwriting import refuse_overwriting
 from interloq.data.progress import Progress, counted, silent
-from interloq.data.records.jsonl import Rejected, header, read, write
+from interloq.data.records.jsonl import header, write
+from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.data.text.texts import kind_of
 from interloq.errors import InputError
 from interloq.records import Dialogue, Preference, Rating, Sample, Score
@@ -24,24 +25,21 @@ def convert_file(
     output: str | Path,
     *,
     kind: str | None = None,
-    strict: bool = False,
-    on_reject: Callable[[Rejected], None] | None = None,
-    columns: Mapping[str, str] | None = None,
+    reading: ReadOptions = READ_DEFAULTS,
     progress: Progress = silent,
 ) -> dict[str, Any]:
-    """Write the records of a file as JSONL, with its header; returns their kind and counts.
+    """Write the records of a file as JSONL, with its header, and return their kind and counts.
 
-    `kind` is taken from the header or the first record unless given. `-` is a pipe. Bad lines and `columns` are handled
-    as in `interloq.read`.
+    `kind` is taken from the header or the first record unless given. `-` is a pipe.
     """
     refuse_overwriting([output], [path])
     if plain_suffix(output) in (".csv", ".tsv"):
         raise InputError(f"cannot write {output}: records are written as JSONL", hint="name a .jsonl file")
     kept = {name: value for name, value in _header(path).items() if name not in ("kind", "schema")}
     kind, summary = kind or kind_held(path), RecordSummary()
-    records = read(path, kind=kind, strict=strict, on_reject=on_reject, columns=columns)
     with progress("reading", None) as step:
-        write(output, summary.watch(counted(records, step)), kind=kind, **kept)
+        records = counted(reading.read(path, kind=kind), step)
+        write(output, summary.watch(records), kind=kind, **kept)
     return {"kind": kind, **summary.facts()}
 
 

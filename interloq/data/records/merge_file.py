@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from interloq.data.files.overwriting import refuse_overwriting
 from interloq.data.records.convert_file import kind_held
-from interloq.data.records.jsonl import Rejected, header, read, record_line, write
+from interloq.data.records.jsonl import header, record_line, write
+from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.errors import InputError
 from interloq.records import Dialogue, Key, Rating, Sample, SampleKeys
 from interloq.signature import fingerprint
@@ -25,15 +26,14 @@ def merge_file(
     ratings: Sequence[str | Path],
     output: str | Path,
     *,
-    strict: bool = False,
-    on_reject: Callable[[Rejected], None] | None = None,
+    reading: ReadOptions = READ_DEFAULTS,
 ) -> dict[str, Any]:
-    """Write samples or dialogues with the ratings of further files (JSONL, CSV or TSV); returns counts.
+    """Write samples or dialogues with the ratings of further files (JSONL, CSV or TSV), and return counts.
 
     A rating names its `item` and, if several systems have one with this id, its `system`; a rating of a dialogue keeps
     its system. Ratings of unknown items or systems are counted and not added. A named rater's rating that a record has
-    already is not added again. Ratings without a rater are all kept, since equal ones may come from different people;
-    but those of a file that was merged before (its fingerprint is in the header) are not added again.
+    already is not added again. Ratings without a rater are all kept, since equal ones may come from different people,
+    unless their file was merged before (its fingerprint is in the header).
     """
     refuse_overwriting([output], [path, *ratings])
     kind = kind_held(path)
@@ -42,11 +42,11 @@ def merge_file(
     facts = {name: value for name, value in header(path).items() if name not in ("kind", "schema")}
     merged = facts.get(MERGED)
     merge = _Merge(
-        {_key(record): record for record in read(path, kind=kind, strict=strict, on_reject=on_reject)},
+        {_key(record): record for record in reading.read(path, kind=kind)},
         list(merged) if isinstance(merged, list) else [],
     )
     for file in ratings:
-        merge.add(list(read(file, kind="ratings", strict=strict, on_reject=on_reject)))
+        merge.add(list(reading.read_beside([file], kind="ratings")))
     facts[MERGED] = merge.files
     written = write(output, merge.records.values(), kind=kind, **facts)
     counts = {"added": merge.added, "repeated": merge.repeated, "unknown": merge.unknown.total()}

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interloq.data.files.opening import lines
-from interloq.data.records.jsonl import Rejected, first_object, read
+from interloq.data.records.jsonl import first_object
+from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.data.records.synonyms import FIELDS
 from interloq.data.records.tables import is_table
 from interloq.errors import InputError
@@ -34,21 +35,14 @@ _KIND_BY_FIELD = {
 }
 
 
-def file_texts(
-    path: str | Path,
-    *,
-    kind: str | None = None,
-    strict: bool = False,
-    on_reject: Callable[[Rejected], None] | None = None,
-) -> Iterator[str]:
+def file_texts(path: str | Path, *, kind: str | None = None, reading: ReadOptions = READ_DEFAULTS) -> Iterator[str]:
     """Return the texts of a file one by one, without empty ones; `kind` is detected unless given."""
     kind = kind or kind_of(path)
     if kind not in KINDS:
         raise InputError(f"{kind} have no texts", hint=f"give a file of {', '.join(KINDS)}", where=str(path))
     if kind == TEXT:
         return filter(str.strip, text_lines(path))
-    records = read(path, kind=kind, strict=strict, on_reject=on_reject)
-    return filter(str.strip, chain.from_iterable(map(texts_of, records)))
+    return filter(str.strip, chain.from_iterable(map(texts_of, reading.read(path, kind=kind))))
 
 
 def kind_of(path: str | Path) -> str:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import chain, product
@@ -18,8 +18,9 @@ from interloq.data.files.opening import write_json
 from interloq.data.files.overwriting import refuse_overwriting
 from interloq.data.pseudonyms import HASHED, KEPT, Pseudonyms
 from interloq.data.records.convert_file import kind_held
-from interloq.data.records.jsonl import Rejected, header, read, write
+from interloq.data.records.jsonl import header, write
 from interloq.data.records.profiles import NAME, read_profiles, write_profiles
+from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.errors import InputError, count
 from interloq.records import INTERLOCUTOR, Dialogue, Rating, Sample
 from interloq.scorers.interlocutor.figures import figures
@@ -39,9 +40,7 @@ class SampleSource:
     path: str | Path
     profiles: str | Path | None = None
     names: Pseudonyms | None = None
-    strict: bool = False
-    on_reject: Callable[[Rejected], None] | None = None
-    columns: Mapping[str, str] | None = None
+    reading: ReadOptions = READ_DEFAULTS
 
     def decided(self) -> str:
         """`hashed` or `kept` if the file's header says so; else empty."""
@@ -61,7 +60,7 @@ class SampleSource:
 
     def read(self, kind: str) -> Iterator[Any]:
         """The records, with the user ids of the file."""
-        return read(self.path, kind=kind, strict=self.strict, on_reject=self.on_reject, columns=self.columns)
+        return self.reading.read(self.path, kind=kind)
 
     def rename(self, record: Any) -> Any:
         """A record with hashed user ids, unless ids are kept or the file's header says that this was decided before."""

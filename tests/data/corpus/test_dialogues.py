@@ -21,6 +21,7 @@ from interloq.data.corpus.dialogues import (
     pairs_of_dialogue,
 )
 from interloq.data.records.jsonl import Rejected, header, load
+from interloq.data.records.read_options import ReadOptions
 from interloq.records import Pair
 
 
@@ -177,10 +178,10 @@ def test_every_turn_after_the_first_answers(folder: Path) -> None:
     with (folder / "talks.jsonl").open("a") as file:
         file.write("{broken\n")
     bad: list[Rejected] = []
-    assert pairs_file("talks.jsonl", "pairs.jsonl", on_reject=bad.append) == 2
+    assert pairs_file("talks.jsonl", "pairs.jsonl", reading=ReadOptions(on_reject=bad.append)) == 2
     assert [(pair.utterance, pair.response) for pair in load("pairs.jsonl", kind="pairs")] == [("a", "b"), ("b", "c")]
     assert header("pairs.jsonl")["kind"] == "pairs"
     assert len(bad) == 1
     with pytest.raises(InputError):
-        pairs_file("talks.jsonl", "other.jsonl", strict=True)
+        pairs_file("talks.jsonl", "other.jsonl", reading=ReadOptions(strict=True))
     assert not Path("other.jsonl").exists()
