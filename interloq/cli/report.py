@@ -59,5 +59,5 @@ def run(args: argparse.Namespace) -> int:
 
 def print_report(output: str, report: Report) -> None:
     """Print the contents of the report in one line."""
-    facts = ", ".join(f"{fact.count} {fact.label}" for fact in report.page.facts)
+    facts = ", ".join(f"{fact.count:,} {fact.label}" for fact in report.page.facts)
     print_line(f"{output}: {facts}; {count(len(report.page.notices), 'warning')}")

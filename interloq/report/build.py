@@ -16,32 +16,23 @@ from interloq.compare.gate.gate import Gate
 from interloq.errors import InputError, count
 from interloq.rank.human_preferences import PreferenceAgreement, PreferenceRanking
 from interloq.rank.ranking import Ranking
-from interloq.records import NO_SYSTEM, Dialogue, Key, Note, Sample, SampleKeys, Score, format_key
+from interloq.records import Dialogue, Key, Note, Sample, SampleKeys, Score, format_key
 from interloq.reliability.curve import AgreementCurve
 from interloq.reliability.weak_references import Predictions
-from interloq.report import text
-from interloq.report.elements import Mark, Name
-from interloq.report.filters import filters
-from interloq.report.page import DisagreementReading, Fact, InputFile, Notice, ReportPage, SampleRow, Scatter
+from interloq.report.marks import Name, mark_systems, name_metrics
+from interloq.report.page import Fact, InputFile, Occasion, ReportPage, SystemExtremes
 from interloq.report.report_options import TITLE
-from interloq.report.sections.agreement import agreement
-from interloq.report.sections.continuity import continuity
-from interloq.report.sections.curves import Trained, model
+from interloq.report.sections.agreement import order_matrix
 from interloq.report.sections.decisions import decision
-from interloq.report.sections.dialogues import dialogue_readings, rank_table
-from interloq.report.sections.heat_map import heat_map
-from interloq.report.sections.largest_disagreements import reading
-from interloq.report.sections.notices import judges, notices, orders_users, weak_references
+from interloq.report.sections.dialogues import DialogueCard, dialogue_cards
+from interloq.report.sections.models import Trained
+from interloq.report.sections.notices import Notice, judges, notices, orders_users, weak_references
 from interloq.report.sections.overview import mean_judgments, overview
-from interloq.report.sections.preferences import preference_table
-from interloq.report.sections.reference_curves import reference_curve
-from interloq.report.sections.sample_rows import WHOLE, Places, listed, sample_note, sample_row
-from interloq.report.sections.scatter import JudgedSample, drawn, points_per_plot, scatter
+from interloq.report.sections.samples import WHOLE, Places, SampleRow, listed, sample_filters, sample_note, sample_row
+from interloq.report.sections.scatter import JudgedSample, Scatter, drawn, points_per_plot, scatter
 from interloq.report.sections.scores import SystemScore, complete, score_tables
-from interloq.report.sections.side_by_side import contexts, contrasts, dialogue_contrasts
+from interloq.report.sections.side_by_side import contexts, contrasts
 from interloq.version import __version__
-
-COLOURS = SHAPES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,61 +74,64 @@ def build(
 ) -> ReportPage:
     """Build the page, which does not depend on the order of samples and scores."""
     samples = sorted(evidence.samples, key=lambda s: s.key)
-    names = _names(evidence)
-    marks = _marks(_systems(evidence))
+    sample_of = {sample.key: sample for sample in samples}
+    names = name_metrics(_metrics(evidence))
+    marks = mark_systems(_systems(evidence))
     results = complete(evidence.results, evidence.scores)
     who = judges(samples, aspect)
-    dialogues = {dialogue.id: dialogue for dialogue in evidence.dialogues}
     scored = _by_metric(evidence.scores, names)
-    places = Places(contexts(samples), filters(samples, evidence.slice_by))
-    rows, scatters = _samples(evidence, samples, names, marks, scored, places)
-    agreement_section, heat_map_section = None, None
-    if evidence.table and evidence.judgments:
-        agreement_section = agreement(evidence.table, names, who)
-    if evidence.matrix and len(evidence.matrix.names) > 1:
-        heat_map_section = heat_map(evidence.matrix, names)
-    rankings = sorted(evidence.rankings, key=lambda ranking: list(names).index(ranking.metric))
+    places = Places(contexts(samples), sample_filters(samples, evidence.slice_by))
+    sample_rows, scatters = _samples(evidence, samples, scored, places)
+    means = mean_judgments(evidence.judgments, samples)
     rated_aspects: set[str] = set()
     for sample in samples:
         rated_aspects.update(rating.aspect for rating in sample.ratings)
+    extremes: list[SystemExtremes] = []
+    occasions: list[Occasion] = []
+    for metric in names:
+        by_system = evidence.extremes.get(metric, {})
+        extremes += [(metric, system, by_system[system]) for system in sorted(by_system)]
+        occasions += [(metric, rows) for rows in evidence.contrasts.get(metric, ())]
+    columns: list[Mapping[Key, float]] = list(scored.values())
+    if evidence.judgments:
+        columns.insert(0, evidence.judgments)
     return ReportPage(
         title=title,
         aspect=aspect,
         judges=who,
         facts=_facts(samples, names, evidence.table, aspect, who),
         notices=_notices(evidence, samples, results, names, aspect),
-        overview=overview(
-            results,
-            mean_judgments(evidence.judgments, samples),
-            evidence.table,
-            names,
-            marks,
-            who,
-            evidence.lower_is_better,
-        ),
-        marks=tuple(marks[s] for s in sorted({s.system for s in samples})),
-        scores=score_tables(results, names, marks),
-        agreement=agreement_section,
+        names=names,
+        marks=marks,
+        legend=tuple(marks[system] for system in sorted({s.system for s in samples})),
+        overview=overview(results, means, evidence.table, names, who, evidence.lower_is_better),
+        scores=score_tables(results, names),
+        agreement=_agreement(evidence, names),
         scatters=scatters,
-        heat_map=heat_map_section,
-        readings=_readings(evidence, samples, names, marks, aspect),
-        samples=rows,
-        sample_note=sample_note(len(rows), len(samples)),
+        matrix=_matrix(evidence, names),
+        disagreements=_disagreements(evidence, names),
+        sample_of=sample_of,
+        weak=evidence.predictions.weak(sample_of),
+        columns=tuple(columns),
+        samples=sample_rows,
+        sample_note=sample_note(len(sample_rows), len(samples)),
         filters=places.filters,
-        contrasts=contrasts(samples, places.contexts, evidence.judgments, scored, marks),
+        contrasts=contrasts(samples, places.contexts, evidence.judgments, scored),
         version=__version__,
         command=command,
         sources=tuple(sources),
         date=date,
         aspects=tuple(sorted(rated_aspects - {aspect})),
-        models=tuple(map(model, evidence.models)),
-        reference_curves=tuple(map(reference_curve, evidence.curves)),
-        rankings=tuple(rank_table(r, names[r.metric], marks) for r in rankings),
-        continuity=tuple(map(continuity, evidence.continuity)),
-        preferences=tuple(preference_table(r, evidence.preferred, names, marks) for r in evidence.preferences),
+        models=tuple(evidence.models),
+        curves=tuple(evidence.curves),
+        rankings=tuple(sorted(evidence.rankings, key=lambda ranking: names[ranking.metric].number)),
+        extremes=tuple(extremes),
+        occasions=tuple(occasions),
+        cards=_cards(evidence, names, extremes, occasions),
+        continuity=tuple(table.labelled() for table in evidence.continuity),
         decisions=tuple(map(decision, evidence.comparisons)),
-        dialogues=dialogue_readings(evidence.extremes, dialogues, evidence.scores, names, marks),
-        dialogue_contrasts=dialogue_contrasts(evidence.contrasts, dialogues, evidence.scores, names, marks),
+        preferences=tuple(evidence.preferences),
+        preferred=tuple(evidence.preferred),
     )
 
 
@@ -186,20 +180,11 @@ def columns(scores: Iterable[Score]) -> dict[str, dict[Key, float]]:
     return table
 
 
-def _names(evidence: Evidence) -> dict[str, Name]:
-    """Metrics in the order of the results, then those that have only sample scores, by name."""
+def _metrics(evidence: Evidence) -> list[str]:
+    """Return the metrics in the order of the results, then those that have only sample scores, by name."""
     with_results = dict.fromkeys(result.metric for result in evidence.results)
     rest = sorted({score.metric for score in evidence.scores} - with_results.keys())
-    return {metric: text.name(metric, i) for i, metric in enumerate([*with_results, *rest], start=1)}
-
-
-def _marks(systems: set[str]) -> dict[str, Mark]:
-    """Colour and shape of each system; shapes shift after every 8 systems, so 64 systems look different."""
-    order = [*sorted(systems - {"", NO_SYSTEM}), NO_SYSTEM]
-    marks = {}
-    for i, system in enumerate(order):
-        marks[system] = Mark(system, i % COLOURS, (i + i // COLOURS) % SHAPES)
-    return {**marks, "": marks[NO_SYSTEM]}
+    return [*with_results, *rest]
 
 
 def _notices(
@@ -222,26 +207,23 @@ def _facts(
     systems = {s.system for s in samples} - {""}
     facts = []
     for n, noun in ((len(samples), "sample"), (len(systems), "system"), (len(names), "metric")):
-        number, _, label = count(n, noun).partition(" ")
-        facts.append(Fact(number, label))
+        facts.append(Fact(n, count(n, noun).partition(" ")[2]))
     judgments, kind = 0, "judgments"
     if table and table.counted.judgments:
         judgments, kind = table.counted.judgments, who
         if who == "people":
             kind = "judgments by people"
-    return (*facts, Fact(f"{judgments:,}", f"{kind}, aspect {aspect}"))
+    return (*facts, Fact(judgments, f"{kind}, aspect {aspect}"))
 
 
 def _samples(
     evidence: Evidence,
     samples: Sequence[Sample],
-    names: Mapping[str, Name],
-    marks: Mapping[str, Mark],
     scored: Mapping[str, Mapping[Key, float]],
     places: Places,
 ) -> tuple[tuple[SampleRow, ...], tuple[Scatter, ...]]:
     """Return the rows of the sample table, and the plots, whose points refer to them."""
-    people, most = evidence.judgments, points_per_plot(len(names))
+    people, most = evidence.judgments, points_per_plot(len(scored))
     judged = [JudgedSample(s.key, people[s.key]) for s in samples if s.key in people]
     used: set[Key] = set()
     for column in scored.values():
@@ -257,21 +239,45 @@ def _samples(
     if evidence.table:
         tested = {row.metric: row for row in evidence.table.rows}
     plots = []
-    for metric, name in names.items():
-        plot = scatter(name, tested.get(metric), judged, scored[metric], marks, index, most)
+    for metric, column in scored.items():
+        plot = scatter(metric, tested.get(metric), judged, column, index, most)
         if plot.groups:
             plots.append(plot)
     return tuple(rows), tuple(plots)
 
 
-def _readings(
-    evidence: Evidence, samples: Sequence[Sample], names: Mapping[str, Name], marks: Mapping[str, Mark], aspect: str
-) -> tuple[DisagreementReading, ...]:
-    by_key = {s.key: s for s in samples}
-    weak = evidence.predictions.weak(by_key)
-    readings = []
-    for metric, name in names.items():
+def _agreement(evidence: Evidence, names: Mapping[str, Name]) -> MetaTable | None:
+    """Return the agreement with people, with metrics in the order of the page."""
+    if not evidence.table or not evidence.judgments:
+        return None
+    rows = sorted(evidence.table.rows, key=lambda row: names[row.metric].number)
+    return replace(evidence.table, rows=tuple(rows))
+
+
+def _matrix(evidence: Evidence, names: Iterable[str]) -> Matrix | None:
+    if not evidence.matrix or len(evidence.matrix.names) < 2:
+        return None
+    return order_matrix(evidence.matrix, names)
+
+
+def _disagreements(evidence: Evidence, names: Iterable[str]) -> dict[str, Disagreements]:
+    """Return the disagreements of the metrics that have any, in the order of the page."""
+    by_metric = {}
+    for metric in names:
         largest = evidence.disagreements.get(metric)
         if largest and (largest.over or largest.under):
-            readings.append(reading(name, largest, by_key, marks, aspect, weak))
-    return tuple(readings)
+            by_metric[metric] = largest
+    return by_metric
+
+
+def _cards(
+    evidence: Evidence, metrics: Iterable[str], extremes: Iterable[SystemExtremes], occasions: Iterable[Occasion]
+) -> dict[tuple[str, str], DialogueCard]:
+    """Return all dialogues to read."""
+    rows: list[DialogueScore] = []
+    for _, _, dialogues in extremes:
+        rows += (*dialogues.best, *dialogues.worst)
+    for _, occasion in occasions:
+        rows += occasion
+    by_id = {dialogue.id: dialogue for dialogue in evidence.dialogues}
+    return dialogue_cards(rows, by_id, evidence.scores, metrics)

@@ -40,8 +40,8 @@ from interloq.reliability.weak_references import Predictions
 from interloq.report.build import Evidence, columns, identified
 from interloq.report.inputs import Inputs
 from interloq.report.report_options import ReportOptions
-from interloq.report.sections.curves import read_model
-from interloq.report.sections.heat_map import PEOPLE
+from interloq.report.sections.agreement import PEOPLE
+from interloq.report.sections.models import read_model
 from interloq.report.sections.scores import SystemScore, read_notes, read_results
 from interloq.report.sections.side_by_side import differing
 from interloq.score.scored_samples import ScoredSamples

@@ -14,7 +14,7 @@ from interloq.errors import InputError
 from interloq.options import command_words
 from interloq.report.page import InputFile
 from interloq.report.report_options import ReportOptions
-from interloq.report.sections.curves import model_files
+from interloq.report.sections.models import model_files
 from interloq.signature import file_fingerprint
 
 

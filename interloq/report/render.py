@@ -5,11 +5,19 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
 
+from interloq.agree.labels.continuity_table import BY_GROUP, MEASURES
+from interloq.errors import count
+from interloq.rank.ranking import format_range
+from interloq.report import text
 from interloq.report.page import ReportPage
-from interloq.report.text import visible
+from interloq.report.plots import plot_points, scale_of
+from interloq.report.sections.agreement import agreement_scale, format_spread, label, shade
+from interloq.report.sections.curves import continuity_plot, reference_picture, reference_steps, survival_plot
+from interloq.report.sections.models import SQUARE, anchor, best_epoch, bin_radius, loss_picture
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -20,20 +28,59 @@ def render(page: ReportPage) -> str:
     environment = _environment()
     style = environment.get_template("style.css").render()
     script = environment.get_template("script.js").render()
+    policy = (  # the browser may use only our style and script, and load nothing
+        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
     return environment.get_template("report.html").render(
         page=page,
         style=_trusted(style),
         script=_trusted(script),
         samples=_trusted(_json(page)),
-        policy=_policy(style, script),
+        policy=policy,
     )
+
+
+FILTERS: dict[str, Callable[..., object]] = {
+    "anchor": anchor,
+    "best_epoch": best_epoch,
+    "bubbles": text.bubbles,
+    "coefficient_label": label,
+    "continuity_plot": continuity_plot,
+    "count": count,
+    "digits": text.digits,
+    "duration": text.duration,
+    "estimate": text.estimate,
+    "fold": text.fold,
+    "interval": text.interval,
+    "agreement_scale": agreement_scale,
+    "loss_picture": loss_picture,
+    "number": text.number,
+    "p_value": text.p_value,
+    "plot_points": plot_points,
+    "radius": bin_radius,
+    "rank_range": format_range,
+    "reference_picture": reference_picture,
+    "reference_steps": reference_steps,
+    "scale_of": scale_of,
+    "score": text.score,
+    "sentence": text.sentence,
+    "shade": shade,
+    "signed": text.signed,
+    "sort_key": text.sort_key,
+    "spread": format_spread,
+    "survival_plot": survival_plot,
+    "thousands": text.thousands,
+}
+TESTS = {"known": text.is_known, "bounded": text.is_bounded}
+GLOBALS = {"MEASURES": MEASURES, "BY_GROUP": BY_GROUP, "SQUARE": SQUARE}
 
 
 @cache
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    return Environment(
+    environment = Environment(
         loader=PackageLoader("interloq.report"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -41,18 +88,22 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         finalize=_readable,
     )
+    environment.filters.update(FILTERS)
+    environment.tests.update(TESTS)
+    environment.globals.update(GLOBALS)
+    return environment
 
 
 def _readable(value: object) -> object:
     """Applied to every text that a template prints, before it is escaped; markup is returned unchanged."""
-    return visible(value) if type(value) is str else value
+    return text.visible(value) if type(value) is str else value
 
 
-def _trusted(text: str) -> object:
+def _trusted(markup: str) -> object:
     """Our own style, script and JSON: not escaped."""
     from markupsafe import Markup
 
-    return Markup(text)  # noqa: S704 - never contains user input, except JSON with every < escaped
+    return Markup(markup)  # noqa: S704 - never contains user input, except JSON with every < escaped
 
 
 def _json(page: ReportPage) -> str:
@@ -62,7 +113,7 @@ def _json(page: ReportPage) -> str:
     """
     import orjson
 
-    place = {mark.system: i for i, mark in enumerate(page.marks)}
+    place = {mark.system: i for i, mark in enumerate(page.legend)}
     rows = []
     for id, system, *rest in page.samples:
         rows.append([_readable(value) for value in (id, place[str(system)], *rest)])
@@ -72,13 +123,5 @@ def _json(page: ReportPage) -> str:
     return data
 
 
-def _policy(style: str, script: str) -> str:
-    """Content security policy: the browser may use only our style and script, and load nothing."""
-    return (
-        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
-
-
-def _hash(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+def _hash(content: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()

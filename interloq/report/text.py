@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Formats numbers and texts for the reader."""
+"""Formats numbers and texts for the reader: the filters of the report's templates."""
 
 from __future__ import annotations
 
 import math
-import re
 import unicodedata
+from collections.abc import Sequence
+from typing import Literal, Protocol
 
-from interloq.report.elements import Folded, Name
-from interloq.spec_text import split_label
+from interloq.records import Turn
 
 MISSING = "n/a"
 MINUS = "\N{MINUS SIGN}"
 LONG = 1e9  # larger numbers are written in scientific notation
 FOLD = 420  # characters shown before the fold
+RECENT = 3  # turns of a context that are shown; the earlier ones are folded
 _JOINS = "\u200d\ufe0e\ufe0f"  # zero-width joiner and variation selectors: part of the character before them
 _DIRECTIONS = {  # change the direction of the following text: a reader must see them, not their effect
     0x202A: "LRE", 0x202B: "RLE", 0x202C: "PDF", 0x202D: "LRO", 0x202E: "RLO",
@@ -21,6 +22,25 @@ _DIRECTIONS = {  # change the direction of the following text: a reader must see
 }  # fmt: skip
 _HIDDEN = {code: chr(0x2400 + code) for code in range(32) if chr(code) not in "\t\n"} | {0x7F: "\u2421"}
 _HIDDEN |= {code: f"\u27e8{name}\u27e9" for code, name in _DIRECTIONS.items()}
+
+
+class Estimated(Protocol):
+    """A value with its interval."""
+
+    @property
+    def value(self) -> float: ...
+    @property
+    def ci(self) -> tuple[float, float] | None: ...
+
+
+def is_known(value: float | None) -> bool:
+    """Tell whether there is a value."""
+    return value is not None and not math.isnan(value)
+
+
+def is_bounded(ci: tuple[float, float] | None) -> bool:
+    """Tell whether there is an interval with finite ends."""
+    return ci is not None and all(map(math.isfinite, ci))
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -35,9 +55,16 @@ def number(value: float | None, digits: int = 3) -> str:
     return text.removeprefix("-")
 
 
+def digits(value: float, small: int = 4) -> int:
+    """Return how many digits to show: `small` below 10, to distinguish close systems; two of lengths and NIST."""
+    return small if abs(value) < 10 else 2
+
+
 def score(value: float | None) -> str:
-    """A metric's value: four digits for small values, to distinguish close systems; two for lengths and NIST."""
-    return number(value, 4 if value is None or abs(value) < 10 else 2)
+    """A metric's value."""
+    if value is None:
+        return MISSING
+    return number(value, digits(value))
 
 
 def signed(value: float, digits: int = 3) -> str:
@@ -53,6 +80,13 @@ def interval(ci: tuple[float, float] | None, digits: int = 3) -> str:
     if ci is None:
         return ""
     return f"[{number(ci[0], digits)}, {number(ci[1], digits)}]"
+
+
+def estimate(row: Estimated | None, digits: int = 3) -> str:
+    """A value and its interval."""
+    if row is None:
+        return MISSING
+    return f"{number(row.value, digits)} {interval(row.ci, digits)}".rstrip()
 
 
 def p_value(p: float | None) -> str:
@@ -74,11 +108,24 @@ def sort_key(value: float | None) -> str:
     return "" if value is None or math.isnan(value) else repr(float(value))
 
 
-def name(spec: str, number: int) -> Name:
-    """A spec split after each bracket and comma, where it may wrap; its head is the label if it has one."""
-    head, *rest = re.split(r"(?==)" if split_label(spec)[0] else r"(?=\()", spec, maxsplit=1)
-    pieces = re.split(r"(?<=[(,|])", "".join(rest))
-    return Name(number, head, tuple(filter(None, pieces)))
+def thousands(n: int) -> str:
+    """A count with separated thousands."""
+    return f"{n:,}"
+
+
+def duration(seconds: float) -> str:
+    """A time in the two largest units."""
+    hours, rest = divmod(round(seconds), 3600)
+    if hours:
+        return f"{hours} h {rest // 60} min"
+    if rest >= 60:
+        return f"{rest // 60} min {rest % 60} s"
+    return f"{rest} s"
+
+
+def sentence(text: str) -> str:
+    """A text with a capital letter at its start."""
+    return text[:1].upper() + text[1:]
 
 
 def visible(text: str) -> str:
@@ -97,14 +144,34 @@ def cut(text: str, length: int) -> str:
     return text[: _whole(text, length)].rstrip() + "…"
 
 
-def folded(text: str) -> Folded:
+def fold(text: str) -> tuple[str, str]:
     """A text in two parts: the part shown at once, and the rest of a long text."""
     if len(text) <= FOLD * 5 // 4:  # folding only a few words is useless
-        return Folded(text)
+        return text, ""
     at = max(text.rfind(" ", FOLD - 80, FOLD), text.rfind("\n", FOLD - 80, FOLD)) + 1
     if at == 0:  # no space near the fold
         at = _whole(text, FOLD)
-    return Folded(text[:at], text[at:])
+    return text[:at], text[at:]
+
+
+Bubble = tuple[Literal["left", "right"], Turn]
+
+
+def bubbles(context: Sequence[Turn]) -> tuple[list[Bubble], list[Bubble]]:
+    """The earlier turns of a context, to be folded, and the recent ones, each with its side.
+
+    The reply is on the right, so the last speaker is on the left; unnamed turns alternate.
+    """
+    named = any(turn.speaker for turn in context)
+    turns: list[Bubble] = []
+    for i, turn in enumerate(context):
+        is_other = (len(context) - i) % 2 == 1
+        if named:
+            is_other = turn.speaker == context[-1].speaker
+        turns.append(("left" if is_other else "right", turn))
+    if len(turns) <= RECENT + 1:
+        return [], turns
+    return turns[:-RECENT], turns[-RECENT:]
 
 
 def _whole(text: str, at: int) -> int:

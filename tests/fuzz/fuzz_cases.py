@@ -36,8 +36,10 @@ from interloq.play.partners import load_partners, partner_set, save_partners
 from interloq.rate.human import Human
 from interloq.rate.spool import Spool
 from interloq.records import Dialogue, Pair, Sample
-from interloq.report.sections.curves import model, read_model
+from interloq.report.build import Evidence, build
+from interloq.report.render import render
 from interloq.report.sections.decisions import decision
+from interloq.report.sections.models import read_model
 from interloq.retrieve.index import create_index, open_index
 from interloq.retrieve.retriever import Query
 from interloq.vectors.word_vectors import WordVectors
@@ -209,7 +211,11 @@ def _settings() -> Iterator[Case]:
     yield Case("partner set", _files_of(_partners), lambda folder: load_partners(folder / "p.json"))
     curves = {"learning_curve.json": as_json(CURVE), "calibration.json": as_json(CALIBRATION)}
     yield alone("c.json", as_json(COMPARED), lambda path: decision(read_comparison(path)), "comparison")
-    yield Case("learning curve", curves, lambda folder: model(read_model(folder, "m")))
+    yield Case("learning curve", curves, _render_model)
+
+
+def _render_model(folder: Path) -> object:
+    return render(build(Evidence([], [], models=[read_model(folder, "m")])))
 
 
 def _bots(path: Path) -> object:

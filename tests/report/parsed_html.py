@@ -9,6 +9,8 @@ from pathlib import Path
 
 from interloq import Sample, write
 from interloq.cli.main import main
+from interloq.report.build import Evidence, build
+from interloq.report.render import render
 
 VOID = {"meta", "wbr", "link", "br", "img", "input", "hr", "base", "col", "source"}
 
@@ -88,6 +90,11 @@ def parse(html: str) -> Element:
     builder.close()
     assert builder.here is builder.root, f"<{builder.here.tag}> is left open"
     return builder.root
+
+
+def rendered(evidence: Evidence) -> Element:
+    """The page of results that were not read from files."""
+    return parse(render(build(evidence)))
 
 
 def report(

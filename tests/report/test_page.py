@@ -9,11 +9,16 @@ from pathlib import Path
 import orjson
 import pytest
 
-from interloq import Sample
+from interloq import Rating, Sample, Score, write
+from interloq.agree.disagreements import Disagreement, Disagreements
+from interloq.records import Preference
+from interloq.report.build import Evidence
+from interloq.report.report_file import report_file
+from interloq.report.report_options import ReportOptions
 from interloq.report.text import interval, number
 from interloq.signature import Signature
 from tests.report.made_report import notices_of, read_scores, values_of
-from tests.report.parsed_html import parse, report
+from tests.report.parsed_html import parse, rendered, report
 
 
 def test_all_sections_are_there_and_linked(folder: Path, samples: list[Sample]) -> None:
@@ -119,3 +124,44 @@ def test_a_report_is_the_same_byte_for_byte_in_any_order(folder: Path, samples: 
     turned = report(folder, samples[::-1], edit=shuffle)
     assert fingerprints_aside(turned) == fingerprints_aside(first)
     assert report(folder, samples, "--seed", "1") != first
+
+
+PEOPLE = [
+    Preference(f"c{i}", ("owl", "parrot"), "owl" if i % 4 else "parrot" if i else "", f"r{i % 3}") for i in range(12)
+]
+
+
+def made(folder: Path, scored: str) -> str:
+    samples = [Sample(f"c{i}", "Hi", f"{s} {i}", system=s) for i in range(12) for s in ("owl", "parrot")]
+    write("samples.jsonl", samples, kind="samples")
+    scores = [Score(f"{scored}{s.id}", "made", float(s.system == "owl"), "", s.system) for s in samples]
+    write("scores.jsonl", scores, kind="scores")
+    write("preferences.jsonl", PEOPLE, kind="preferences")
+    options = ReportOptions(samples="samples.jsonl", preferences=["preferences.jsonl"], n_bootstrap=20)
+    made = report_file(["scores.jsonl"], "report.html", options)
+    assert "--preferences preferences.jsonl" in made.page.command
+    return (folder / "report.html").read_text()
+
+
+def test_the_report_shows_preferences_and_metrics(folder: Path) -> None:
+    page = made(folder, "")
+    assert '<a href="#preferences">Preferences</a>' in page
+    assert '<td class="num" data-sort="0.8181818181818182">0.82</td>' in page  # 9 of 11 with a winner
+    section = parse(page).one("section", id="preferences")
+    assert "12 preferences of 3 raters on 12 items" in section.text
+    assert [(row[0], *row[4:]) for row in section.one("table", cls="ranking").rows()] == [
+        ("owl", "9", "1", "2"), ("parrot", "2", "1", "9"),
+    ]  # fmt: skip
+    assert len(section.all("svg", cls="bar")) == 2
+
+
+def test_preferences_without_scores_are_shown_alone(folder: Path) -> None:
+    assert "No preference has scores of both replies" in made(folder, "another ")
+
+
+def test_only_ratings_of_the_aspect_are_shown_with_a_disagreement() -> None:
+    sample = Sample("1", (), "y", (), "", [Rating(4), Rating(None, "b"), Rating(1, "c", "fluency")])
+    largest = Disagreements((Disagreement(sample.key, 0.5, 2.0, 9.0, 1.0, 10),), (), 9)
+    page = rendered(Evidence([sample], [Score("1", "m", 0.5)], disagreements={"m": largest}))
+    (card,) = page.one("section", id="reading").all("article")
+    assert [rating.text for rating in card.one("ul", cls="ratings").all("b")] == ["4", "not applicable"]

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interloq import Turn
 from interloq.errors import count
 from interloq.report import text
+from interloq.statistics.estimate import Estimate
 
 
 @pytest.mark.parametrize(
@@ -22,35 +26,26 @@ def test_signs_intervals_and_p_values() -> None:
     assert text.interval(None) == ""
     assert [text.p_value(p) for p in (0.0004, 0.05, 1.0, None)] == ["< .001", ".050", "1.000", "n/a"]
     assert [text.score(v) for v in (0.12344, 12.344, None)] == ["0.1234", "12.34", "n/a"]
+    assert text.estimate(Estimate(-0.5, 3, (-1.0, 0.0)), 1) == "−0.5 [−1.0, 0.0]"
+    assert [text.estimate(e) for e in (Estimate(math.nan, 0), Estimate(0.5, 1), None)] == ["n/a", "0.500", "n/a"]
+    assert [text.duration(s) for s in (59.6, 61, 7260)] == ["1 min 0 s", "1 min 1 s", "2 h 1 min"]
     assert [count(n, "sample") for n in (0, 1, 2000)] == ["0 samples", "1 sample", "2,000 samples"]
-
-
-@given(st.text())
-def test_a_spec_is_only_cut_never_changed(spec: str) -> None:
-    name = text.name(spec, 1)
-    assert name.spec == spec
-
-
-def test_a_spec_may_wrap_at_brackets_and_commas() -> None:
-    name = text.name("ruber(referenced=bleu(order=2),k=1)", 3)
-    assert (name.number, name.head) == (3, "ruber")
-    assert name.rest == ("(", "referenced=bleu(", "order=2),", "k=1)")
 
 
 @given(st.text(max_size=1500))
 def test_folding_loses_nothing(said: str) -> None:
-    folded = text.folded(said)
-    assert folded.start + folded.rest == said
-    assert bool(folded.rest) == (len(said) > text.FOLD * 5 // 4)
+    start, rest = text.fold(said)
+    assert start + rest == said
+    assert bool(rest) == (len(said) > text.FOLD * 5 // 4)
 
 
 def test_a_fold_tears_no_emoji_apart() -> None:
     family = "👩\u200d👩\u200d👧\u200d👦"
     for shift in range(8):
-        folded = text.folded("x" * shift + family * 200)
-        assert folded.rest
-        assert not folded.start.endswith("\u200d")
-        assert not folded.rest.startswith("\u200d")
+        start, rest = text.fold("x" * shift + family * 200)
+        assert rest
+        assert not start.endswith("\u200d")
+        assert not rest.startswith("\u200d")
 
 
 @given(st.text(), st.integers(2, 80))
@@ -75,3 +70,22 @@ def test_large_numbers_are_written_with_their_power_of_ten() -> None:
     assert text.score(1e308) == "1e+308"
     assert text.score(-123456789012.0) == f"{text.MINUS}1.235e+11"
     assert text.signed(2e12) == "+2e+12"
+
+
+@pytest.mark.parametrize(
+    ("speakers", "sides"),
+    [
+        (("", "", ""), ["left", "right", "left"]),
+        (("a", "a", "b"), ["right", "right", "left"]),
+        (("", ""), ["right", "left"]),
+    ],
+)
+def test_whoever_spoke_last_stands_on_the_left(speakers: tuple[str, ...], sides: list[str]) -> None:
+    _, recent = text.bubbles([Turn("x", speaker) for speaker in speakers])
+    assert [side for side, _ in recent] == sides
+
+
+@pytest.mark.parametrize(("turns", "folded"), [(3, 0), (4, 0), (5, 2)])
+def test_earlier_turns_are_folded_if_there_are_several(turns: int, folded: int) -> None:
+    earlier, recent = text.bubbles([Turn("x")] * turns)
+    assert (len(earlier), len(recent)) == (folded, turns - folded)

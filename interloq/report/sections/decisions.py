@@ -6,11 +6,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from interloq.compare.comparison import NOT_SHOWN, Change, Comparison, Worse
+from interloq.compare.comparison import NOT_SHOWN, Change, Comparison
 from interloq.compare.gate.gate import Gate, Outcome
 from interloq.metrics.metric_names import labels
 from interloq.report import text
-from interloq.report.elements import Folded
 from interloq.terminal.comparison_text import Table, comparison_tables
 from interloq.terminal.gate_text import noise_table, verdict_table
 
@@ -24,43 +23,18 @@ GATES: dict[Outcome, tuple[Tone, str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class VersionText:
-    """The text of one version, with its score."""
-
-    version: str
-    text: Folded
-    score: str
-
-
-@dataclass(frozen=True, slots=True)
-class WorseCard:
-    """A unit that got worse, with its old version beside it."""
-
-    id: str
-    metric: str
-    difference: str
-    prompt: Folded
-    sides: tuple[VersionText, VersionText]  # old, new
-
-
-@dataclass(frozen=True, slots=True)
-class VerdictSection:
-    """A comparison or a gate: the verdict first, then its numbers."""
+class Decision:
+    """A comparison or a gate: the verdict in words, then its numbers."""
 
     tone: Tone
     verdict: str
     sentence: str
     reasons: tuple[str, ...]
-    old: str
-    new: str
     tables: tuple[Table, ...]
-    worse: tuple[WorseCard, ...]
-    unit: str
-    notes: tuple[str, ...]
-    signature: str
+    comparison: Comparison
 
 
-def decision(result: Comparison | Gate) -> VerdictSection:
+def decision(result: Comparison | Gate) -> Decision:
     """Return the section on one comparison or gate."""
     tables: list[Table] = []
     if isinstance(result, Gate):
@@ -74,18 +48,13 @@ def decision(result: Comparison | Gate) -> VerdictSection:
         tone, verdict, sentence, reasons = _comparison(result)
     if len(reasons) > SHOWN:
         reasons = [*reasons[:SHOWN], f"and {len(reasons) - SHOWN} more"]
-    return VerdictSection(
+    return Decision(
         tone=tone,
         verdict=verdict,
         sentence=sentence,
         reasons=tuple(reasons),
-        old=compared.old,
-        new=compared.new,
         tables=(*tables, *comparison_tables(compared)),
-        worse=tuple(_worse(unit, compared) for unit in compared.worse),
-        unit=compared.unit,
-        notes=compared.notes,
-        signature=str(compared.signature),
+        comparison=compared,
     )
 
 
@@ -118,7 +87,7 @@ def _comparison(comparison: Comparison) -> tuple[Tone, str, str, list[str]]:
 
 
 def _reason(change: Change, name: str) -> str:
-    digits = 3 if abs(change.difference) < 10 else 2
+    digits = text.digits(change.difference, 3)
     gap = f"{text.signed(change.difference, digits)} {text.interval(change.ci, digits)}".rstrip()
     if change.verdict != NOT_SHOWN:
         reason = f"{name}: {gap}, {change.verdict}"
@@ -131,10 +100,3 @@ def _reason(change: Change, name: str) -> str:
         reason += f" after adjustment for all tests (p = {text.p_value(change.p_adjusted)})"
     size = text.number(change.detectable, digits)
     return f"{reason}; a true difference of {size} would be found with a probability of 80 %"
-
-
-def _worse(unit: Worse, compared: Comparison) -> WorseCard:
-    old = VersionText(compared.old, text.folded(unit.old_text), text.score(unit.old))
-    new = VersionText(compared.new, text.folded(unit.new_text), text.score(unit.new))
-    difference = text.signed(unit.new - unit.old)
-    return WorseCard(unit.id, unit.metric, difference, text.folded(unit.prompt), (old, new))

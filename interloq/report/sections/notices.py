@@ -4,19 +4,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 from interloq.agree.by_user import split_note
 from interloq.agree.table import UserSplit
 from interloq.errors import count
 from interloq.records import ILLUSTRATIVE, NO_SYSTEM, Key, Note, Sample, Score
 from interloq.reliability.weak_references import Predictions
-from interloq.report.elements import Name
-from interloq.report.page import Notice
+from interloq.report import text
 from interloq.report.sections.scores import SystemScore
 from interloq.score.checks import Checks
 
 FEW = 30  # here a correlation of 0 has an interval of about ±0.36, more than most differences between metrics
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A warning that a reader must know before believing a number."""
+
+    kind: Literal["illustrative", "warning", "note"]
+    text: str
+    details: tuple[tuple[str, str], ...] = ()  # subject and text
 
 
 def judges(samples: Sequence[Sample], aspect: str) -> str:
@@ -33,22 +43,23 @@ def notices(
     samples: Sequence[Sample],
     scores: Sequence[Score],
     results: Sequence[SystemScore],
-    names: Mapping[str, Name],
+    metrics: Iterable[str],
     aspect: str,
     unranked: Mapping[str, str],
     notes: Sequence[Note] | None,
-) -> tuple[Notice, ...]:
+) -> list[Notice]:
     """Return all warnings for the reader."""
-    return (
+    warnings = [
         *_illustrative(samples, aspect),
         *_few(samples),
         *_nameless(samples),
-        *_unscored(scores, names),
-        *_mismatched(samples, scores, names),
+        *_unscored(scores, metrics),
+        *_mismatched(samples, scores, metrics),
         *_means(results),
-        *_unranked(unranked),
-        *_notes(samples, notes),
-    )
+    ]
+    if unranked:
+        warnings.append(Notice("note", "Systems are not ranked by some metrics.", tuple(unranked.items())))
+    return [*warnings, *_notes(samples, notes)]
 
 
 def _invented(samples: Sequence[Sample], aspect: str) -> tuple[int, int]:
@@ -98,19 +109,19 @@ def _nameless(samples: Sequence[Sample]) -> Iterator[Notice]:
         yield Notice("warning", f"{count(nameless, 'sample')} without a system, shown as {NO_SYSTEM}.")
 
 
-def _unscored(scores: Sequence[Score], names: Mapping[str, Name]) -> Iterator[Notice]:
+def _unscored(scores: Sequence[Score], metrics: Iterable[str]) -> Iterator[Notice]:
     missing = Counter((s.metric, s.reason or "no reason given") for s in scores if s.value is None)
     if missing:
-        order = list(names)
+        order = list(metrics)
         lines = sorted(missing.items(), key=lambda item: (order.index(item[0][0]), item[0][1]))
         details = tuple((metric, f"{count(n, 'sample')}, {reason}") for (metric, reason), n in lines)
         yield Notice("warning", f"{count(missing.total(), 'score')} missing; no value was substituted.", details)
 
 
-def _mismatched(samples: Sequence[Sample], scores: Sequence[Score], names: Mapping[str, Name]) -> Iterator[Notice]:
+def _mismatched(samples: Sequence[Sample], scores: Sequence[Score], metrics: Iterable[str]) -> Iterator[Notice]:
     known = {sample.key for sample in samples}
     seen: dict[str, set[Key]] = {}
-    for metric in names:
+    for metric in metrics:
         seen[metric] = set()
     for score in scores:
         seen[score.metric].add(score.key)
@@ -128,25 +139,20 @@ def _mismatched(samples: Sequence[Sample], scores: Sequence[Score], names: Mappi
         yield Notice("warning", "Some samples are not in the score files.", tuple(gaps))
 
 
-def _unranked(unranked: Mapping[str, str]) -> Iterator[Notice]:
-    if unranked:
-        yield Notice("note", "Systems are not ranked by some metrics.", tuple(unranked.items()))
-
-
 def _notes(samples: Sequence[Sample], notes: Sequence[Note] | None) -> Iterator[Notice]:
     """Notes on the data from the score files, or else computed from the samples."""
     if notes is None:
         checks = Checks()
         checks.add(samples)
         notes = checks.of_data()
-    for text in dict.fromkeys(note.text for note in notes):
-        yield Notice("warning", f"{text[0].upper()}{text[1:]}.")
+    for note in dict.fromkeys(note.text for note in notes):
+        yield Notice("warning", f"{text.sentence(note)}.")
 
 
 def weak_references(predictions: Predictions, samples: Sequence[Sample]) -> Iterator[Notice]:
     """Warnings of samples whose references are predicted to be too weak."""
-    for text in predictions.notes(sample.key for sample in samples):
-        yield Notice("warning", f"{text[0].upper()}{text[1:]}.")
+    for note in predictions.notes(sample.key for sample in samples):
+        yield Notice("warning", f"{text.sentence(note)}.")
 
 
 def _means(results: Sequence[SystemScore]) -> Iterator[Notice]:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from math import isnan
@@ -15,11 +15,9 @@ from interloq.data.records.dialogue_names import name_dialogues
 from interloq.metrics import metric_names
 from interloq.records import NO_SYSTEM, Key, Sample
 from interloq.report import text
-from interloq.report.elements import Mark, Name
-from interloq.report.page import Overview, OverviewCell, OverviewRow
 from interloq.report.sections.agreement import label
 from interloq.report.sections.notices import FEW
-from interloq.report.sections.scores import ALL, SystemScore
+from interloq.report.sections.scores import SystemScore
 from interloq.statistics.clustered import cluster_mean
 from interloq.statistics.estimate import Estimate
 
@@ -27,51 +25,54 @@ LEVEL = 0.05
 LISTED = 5  # names listed in a sentence
 
 
+Column = Mapping[str, Estimate]  # score or mean judgment by system
+
+
 @dataclass(frozen=True, slots=True)
-class SystemValue:
-    """One number of the overview: a system's score or mean judgment."""
+class Overview:
+    """Systems by metrics, and what led."""
 
-    value: float
-    ci: tuple[float, float] | None
-    n: int
-
-
-Column = Mapping[str, SystemValue]  # by system
+    systems: tuple[str, ...]  # "" for all samples, if there are no systems
+    columns: tuple[
+        tuple[Column, str], ...
+    ]  # values and best system, empty if none can be distinguished from all others
+    has_people: bool  # if so, the first column has the mean judgments
+    note: str  # below the table
+    findings: tuple[str, ...]
 
 
 def overview(
     results: Sequence[SystemScore],
     people: Column,
     table: MetaTable | None,
-    names: Mapping[str, Name],
-    marks: Mapping[str, Mark],
+    metrics: Iterable[str],
     judges: str,
     lower_is_better: bool | None,
 ) -> Overview:
     """Systems by metrics and `people`, their mean judgments, by which they are sorted, then by name."""
-    by_metric = {metric: _scores(results, metric) for metric in names}
-    columns: list[Column] = []
-    best: list[str] = []
+    by_metric = {metric: _scores(results, metric) for metric in metrics}
+    columns: list[tuple[Column, str]] = []
     findings: list[str] = []
     if people:
-        columns.append(people)
-        best.append(winner(people))
+        columns.append((people, winner(people)))
         findings += _first(people, "Highest mean judgment")
         if table:
             findings += _agreement(table, judges)
     else:
-        findings += _leads(by_metric, lower_is_better)
+        for metric, column in islice(by_metric.items(), LISTED):
+            direction = metric_names.direction(metric, lower_is_better)
+            if direction != "neither":
+                findings += _first(column, f"Best by {metric}", lower=direction == "lower")
     for metric, column in by_metric.items():
-        columns.append(column)
-        best.append(_winner_by(metric, column, lower_is_better))
-    systems = sorted(set().union(*columns) - {""}) or [""]
+        columns.append((column, _winner_by(metric, column, lower_is_better)))
+    systems = sorted(set().union(*(column for column, _ in columns)) - {""}) or [""]
     judged = sorted((system for system in systems if system in people), key=lambda system: -people[system].value)
     systems = [*judged, *(system for system in systems if system not in people)]
     return Overview(
-        metrics=tuple(names.values()),
+        systems=tuple(systems),
+        columns=tuple(columns),
         has_people=bool(people),
-        rows=tuple(_row(system, columns, best, marks) for system in systems),
-        note=_note(len(systems), any(best)),
+        note=_note(len(systems), any(best for _, best in columns)),
         findings=tuple(findings),
     )
 
@@ -87,7 +88,7 @@ def _note(systems: int, marked: bool) -> str:
     )
 
 
-def mean_judgments(judgments: Mapping[Key, float], samples: Sequence[Sample]) -> dict[str, SystemValue]:
+def mean_judgments(judgments: Mapping[Key, float], samples: Sequence[Sample]) -> dict[str, Estimate]:
     """Return each system's mean judgment with a t interval, clustered by dialogue; without systems, the mean of all."""
     dialogues = {sample.key: sample.dialogue or f"sample {sample.id}" for sample in name_dialogues(samples)}
     groups: dict[str, list[Key]] = {}
@@ -98,8 +99,9 @@ def mean_judgments(judgments: Mapping[Key, float], samples: Sequence[Sample]) ->
         groups.setdefault(key[1] or nameless, []).append(key)
     means = {}
     for system, keys in groups.items():
-        mean = cluster_mean(np.array([judgments[key] for key in keys]), [dialogues[key] for key in keys])
-        means[system] = SystemValue(mean.value, mean.ci, mean.n)
+        values = np.array([judgments[key] for key in keys])
+        mean = cluster_mean(values, [dialogues[key] for key in keys])
+        means[system] = Estimate(mean.value, mean.n, mean.ci)
     return means
 
 
@@ -126,44 +128,21 @@ def _ordered(column: Column, *, lower: bool = False) -> list[str]:
     return sorted(known, key=lambda system: column[system].value, reverse=not lower)
 
 
-def _apart(one: SystemValue, other: SystemValue) -> bool:
+def _apart(one: Estimate, other: Estimate) -> bool:
     if one.ci is None or other.ci is None or min(one.n, other.n) < FEW:
         return False
     wide = one.ci[0] < one.ci[1] and other.ci[0] < other.ci[1]
     return wide and (one.ci[0] > other.ci[1] or one.ci[1] < other.ci[0])
 
 
-def _scores(results: Sequence[SystemScore], metric: str) -> dict[str, SystemValue]:
-    scores = {r.system: SystemValue(r.value, r.ci, r.n) for r in results if r.metric == metric}
+def _scores(results: Sequence[SystemScore], metric: str) -> dict[str, Estimate]:
+    scores = {r.system: Estimate(r.value, r.n, r.ci) for r in results if r.metric == metric}
     if len(scores) > 1:
         scores.pop("", None)  # the score of all samples is only shown if there are no systems
     return scores
 
 
-def _row(system: str, columns: Sequence[Column], best: Sequence[str], marks: Mapping[str, Mark]) -> OverviewRow:
-    cells = [_cell(column.get(system), system == top != "") for column, top in zip(columns, best, strict=True)]
-    if not system:
-        return OverviewRow(ALL, None, tuple(cells))
-    return OverviewRow(system, marks.get(system), tuple(cells))
-
-
-def _cell(entry: SystemValue | None, is_best: bool) -> OverviewCell:
-    if entry is None:
-        return OverviewCell(text.MISSING, "", "")
-    digits = 3 if abs(entry.value) < 10 else 2
-    interval = text.interval(entry.ci, digits)
-    return OverviewCell(text.number(entry.value, digits), interval, text.sort_key(entry.value), is_best)
-
-
 # ---- what led ----------------------------------------------------------------------------------------------------
-
-
-def _leads(results: Mapping[str, Column], lower_is_better: bool | None) -> Iterator[str]:
-    """The best system by each metric, if people judged nothing."""
-    for metric, column in islice(results.items(), LISTED):
-        direction = metric_names.direction(metric, lower_is_better)
-        if direction != "neither":
-            yield from _first(column, f"Best by {metric}", lower=direction == "lower")
 
 
 def _first(column: Column, label: str, *, lower: bool = False) -> Iterator[str]:
@@ -172,12 +151,11 @@ def _first(column: Column, label: str, *, lower: bool = False) -> Iterator[str]:
     if len(systems) < 2:
         return
     top = column[systems[0]]
-    value = f"{label}: {systems[0]}, {text.number(top.value, 2)}"
     if all(entry.ci is not None and entry.ci[0] == entry.ci[1] for entry in column.values()):
-        yield f"{value}; the values of each system are all the same."
+        yield f"{label}: {systems[0]}, {text.number(top.value, 2)}; the values of each system are all the same."
         return
     close = [system for system in systems[1:] if not _apart(top, column[system])]
-    yield f"{value} {text.interval(top.ci, 2)}".rstrip() + _rest(close, "every other system")
+    yield f"{label}: {systems[0]}, {text.estimate(top, 2)}" + _rest(close, "every other system")
 
 
 def _agreement(table: MetaTable, judges: str) -> Iterator[str]:
@@ -203,9 +181,7 @@ def _upwards(row: MetricRow, coefficient: str) -> float:
 
 def _leader(table: MetaTable, row: MetricRow, coefficient: str, judges: str) -> str:
     estimate = row.with_mean[coefficient]
-    value = (
-        f"{row.metric}, {label(coefficient)} {text.number(estimate.value, 2)} {text.interval(estimate.ci, 2)}".rstrip()
-    )
+    value = f"{row.metric}, {label(coefficient)} {text.estimate(estimate, 2)}"
     if _upwards(row, coefficient) <= 0 or not _significant(estimate):
         return f"No metric agrees with {judges} distinguishably better than chance; highest: {value}."
     tested, close = False, []

@@ -8,18 +8,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from interloq.agree.table import MetricRow
-from interloq.records import NO_SYSTEM, Key
-from interloq.report import text
-from interloq.report.elements import Mark, Name
-from interloq.report.page import PointGroup, Scatter, ScatterPoint
-from interloq.report.plots.scale import AxisScale, scale
-from interloq.report.sections.agreement import label
+from interloq.records import Key
+from interloq.report.plots import Picture, scale
 from interloq.signature import fingerprint
 
 MOST = 2000  # points in a plot: more would make the picture black
 TOTAL = 3000  # points in all plots: more would make the file large and the page slow
 FEWEST = 200  # points in a plot, however many plots there are
-LEFT, RIGHT, TOP, BOTTOM = 72.0, 588.0, 14.0, 340.0  # the plot's area in a picture of 600 × 400
 CELL = 5.0  # points closer than this hide each other
 CROWDED = 0.1  # share of hidden points above which all points are jittered
 NUDGE = 0.016  # at most this share of the axis
@@ -31,6 +26,30 @@ class JudgedSample:
 
     key: Key
     judgment: float
+
+
+@dataclass(frozen=True, slots=True)
+class ScatterPoint:
+    """One sample in a scatter plot."""
+
+    index: int  # index in the page's samples
+    key: Key
+    judgment: float
+    score: float
+    x: float  # the judgment, moved sideways if many points are at the same place
+
+
+@dataclass(frozen=True, slots=True)
+class Scatter:
+    """One metric against mean judgments."""
+
+    metric: str
+    row: MetricRow | None  # its correlations, if they were computed
+    groups: Mapping[str, Sequence[ScatterPoint]]  # by system
+    picture: Picture
+    drawn: int
+    scored: int  # samples with a score and a judgment
+    nudge: float  # how far points are moved sideways at most
 
 
 def points_per_plot(plots: int) -> int:
@@ -46,81 +65,39 @@ def drawn(samples: Sequence[JudgedSample], score_of: Mapping[Key, float], most: 
 
 
 def scatter(
-    name: Name,
+    metric: str,
     row: MetricRow | None,
     samples: Sequence[JudgedSample],
     score_of: Mapping[Key, float],
-    marks: Mapping[str, Mark],
     index: Mapping[Key, int],
     most: int,
 ) -> Scatter:
-    """The plot of one metric with at most `most` points; `index` maps samples to the page's rows."""
-    points, scored = drawn(samples, score_of, most), sum(sample.key in score_of for sample in samples)
-    x = scale((s.judgment for s in points), about=6)
-    y = scale((score_of[s.key] for s in points), about=5)
-    nudge = _nudge(points, score_of, x, y)
+    """Return the plot of one metric with at most `most` points; `index` maps samples to the page's rows."""
+    chosen, scored = drawn(samples, score_of, most), sum(sample.key in score_of for sample in samples)
+    x = scale((s.judgment for s in chosen), about=6)
+    y = scale((score_of[s.key] for s in chosen), about=5)
+    picture = Picture(x, y)
+    nudge = _nudge(chosen, score_of, picture)
     groups: dict[str, list[ScatterPoint]] = {}
+    for sample in sorted(chosen, key=lambda s: s.key[1]):
+        key, direction = sample.key, int(_hash(sample.key), 16) / 2**63 - 1  # from −1 to 1, the same in every report
+        point = ScatterPoint(index[key], key, sample.judgment, score_of[key], sample.judgment + nudge * direction)
+        groups.setdefault(key[1], []).append(point)
+    return Scatter(metric, row, groups, picture, len(chosen), scored, nudge)
+
+
+def _nudge(points: Sequence[JudgedSample], score_of: Mapping[Key, float], picture: Picture) -> float:
+    """Return how far points are moved sideways so that equal ones can be seen; 0 if few hide each other."""
+    places = set()
     for sample in points:
-        groups.setdefault(sample.key[1], []).append(_point(sample, score_of[sample.key], name, x, y, nudge, index))
-    return Scatter(
-        metric=name,
-        groups=tuple(PointGroup(marks[system], tuple(groups[system])) for system in sorted(groups)),
-        x_ticks=x.axis(LEFT, RIGHT),
-        y_ticks=y.axis(BOTTOM, TOP),
-        caption=_caption(row, scored),
-        notes=tuple(_notes(len(points), scored, nudge)),
-    )
-
-
-def _point(
-    sample: JudgedSample, score: float, name: Name, x: AxisScale, y: AxisScale, nudge: float, index: Mapping[Key, int]
-) -> ScatterPoint:
-    values = f"judged {text.number(sample.judgment, 2)}, {name.head} {text.score(score)}"
-    return ScatterPoint(
-        index=index[sample.key],
-        x=x.at(sample.judgment + nudge * _direction(sample.key), LEFT, RIGHT),
-        y=y.at(score, BOTTOM, TOP),
-        title=f"{sample.key[0]} · {sample.key[1] or NO_SYSTEM}\n{values}",
-    )
-
-
-def _nudge(points: Sequence[JudgedSample], score_of: Mapping[Key, float], x: AxisScale, y: AxisScale) -> float:
-    """How far points are moved sideways so that equal ones can be seen; 0 if few hide each other."""
-    places = {
-        (float(x.at(s.judgment, LEFT, RIGHT)) // CELL, float(y.at(score_of[s.key], BOTTOM, TOP)) // CELL)
-        for s in points
-    }
+        x, y = picture.at_x(sample.judgment), picture.at_y(score_of[sample.key])
+        places.add((float(x) // CELL, float(y) // CELL))
     if len(points) - len(places) <= CROWDED * len(points):
         return 0.0
-    gaps = [b - a for a, b in pairwise(sorted({s.judgment for s in points}))]
-    return min(NUDGE * (x.high - x.low), 0.3 * min(gaps, default=1.0))
-
-
-def _direction(key: Key) -> float:
-    """Number from −1 to 1 that is the same for a sample in every report."""
-    return int(_hash(key), 16) / 2**63 - 1
+    judgments = sorted({sample.judgment for sample in points})
+    gaps = [b - a for a, b in pairwise(judgments)]
+    return min(NUDGE * (picture.x.high - picture.x.low), 0.3 * min(gaps, default=1.0))
 
 
 def _hash(key: Key) -> str:
     return fingerprint(*filter(None, key))
-
-
-def _caption(row: MetricRow | None, n: int) -> str:
-    if row is None:
-        return "No correlation was computed for this metric."
-    parts = [
-        f"{label(coefficient)} {text.number(estimate.value)} {text.interval(estimate.ci)}".rstrip()
-        for coefficient, estimate in row.with_mean.items()
-    ]
-    return f"{', '.join(parts)}; n\u00a0=\u00a0{n:,}."
-
-
-def _notes(shown: int, scored: int, nudge: float) -> list[str]:
-    notes = []
-    if shown < scored:
-        notes.append(
-            f"{shown:,} of {scored:,} samples are drawn, chosen by a hash of their ids; all count in the numbers."
-        )
-    if nudge:
-        notes.append(f"Points are moved sideways by at most {nudge:.2g} so that equal ones do not hide each other.")
-    return notes

@@ -3,46 +3,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import fsum, isfinite, isnan
-from statistics import fmean
 from typing import Any
 
 from interloq.errors import InputError
 from interloq.records import NO_SYSTEM, Key, Note, Score
 from interloq.report import text
-from interloq.report.elements import Bar, Mark, Name
-from interloq.report.plots.scale import AxisScale, estimates_scale
 from interloq.signature import Signature
-
-ALL = "all samples"
-
-
-@dataclass(frozen=True, slots=True)
-class ScoreRow:
-    """One system's score."""
-
-    system: str
-    mark: Mark | None
-    value: str
-    sort: str
-    interval: str
-    bar: Bar | None
-    n: str
-    unscored: str
-    is_mean: bool = False  # of sample scores, because no header has the system's own score
-
-
-@dataclass(frozen=True, slots=True)
-class MetricScores:
-    """The scores of all systems by one metric."""
-
-    metric: Name
-    rows: tuple[ScoreRow, ...]
-    low: str  # the ends of the scale that the bars share
-    high: str
-    signatures: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +26,19 @@ class SystemScore:
     unscored: int
     signature: str = ""
     is_mean: bool = False  # the mean of sample scores, because the header has no value
+
+
+@dataclass(frozen=True, slots=True)
+class MetricScores:
+    """The scores of all systems by one metric."""
+
+    metric: str
+    results: tuple[SystemScore, ...]
+
+    @property
+    def signatures(self) -> list[str]:
+        """Return the signatures of the results that have one."""
+        return sorted({result.signature for result in self.results} - {""})
 
 
 def read_results(header: Mapping[str, Any], where: str) -> list[SystemScore]:
@@ -129,61 +111,23 @@ def _means(scores: Sequence[Score]) -> Iterator[SystemScore]:
 
 def _mean(metric: str, system: str, values: Sequence[float | None]) -> SystemScore:
     scored = sorted(value for value in values if value is not None)
-    mean = _mean_of(scored) if scored else float("nan")
+    mean = math.nan
+    if scored:
+        try:
+            mean = math.fsum(scored) / len(scored)
+        except OverflowError:  # the sum may overflow, the mean does not
+            mean = math.fsum(value / len(scored) for value in scored)
     return SystemScore(metric, system, mean, None, len(scored), len(values) - len(scored), is_mean=True)
 
 
-def _mean_of(values: Sequence[float]) -> float:
-    try:
-        return fmean(values)
-    except OverflowError:  # the sum may overflow, the mean does not
-        return fsum(value / len(values) for value in values)
-
-
-def score_tables(
-    results: Sequence[SystemScore], names: Mapping[str, Name], marks: Mapping[str, Mark]
-) -> tuple[MetricScores, ...]:
-    """One group of rows per metric, systems sorted by name; without systems, one row for all samples."""
-    by_metric: dict[str, list[SystemScore]] = {}
+def score_tables(results: Sequence[SystemScore], metrics: Iterable[str]) -> tuple[MetricScores, ...]:
+    """Return the results of each metric, systems sorted by name; without systems, the result for all samples."""
+    by_metric: dict[str, dict[str, SystemScore]] = {}
     for result in results:
-        by_metric.setdefault(result.metric, []).append(result)
-    return tuple(_table(name, by_metric.get(metric, []), marks) for metric, name in names.items())
-
-
-def _table(name: Name, results: Sequence[SystemScore], marks: Mapping[str, Mark]) -> MetricScores:
-    first_of: dict[str, SystemScore] = {}
-    for result in results:
-        first_of.setdefault(result.system, result)
-    systems = sorted(first_of.keys() - {""}) or [""]
-    rows = [first_of[system] for system in systems]
-    shared = estimates_scale((row.value, row.ci) for row in rows)
-    return MetricScores(
-        metric=name,
-        rows=tuple(_row(row, shared, marks) for row in rows),
-        low=shared.label(shared.low),
-        high=shared.label(shared.high),
-        signatures=tuple(sorted({row.signature for row in rows} - {""})),
-    )
-
-
-def _row(result: SystemScore, shared: AxisScale, marks: Mapping[str, Mark]) -> ScoreRow:
-    return ScoreRow(
-        system=result.system or ALL,
-        mark=marks.get(result.system) if result.system else None,
-        value=text.score(result.value),
-        sort=text.sort_key(result.value),
-        interval=text.interval(result.ci, 4 if abs(result.value) < 10 else 2),
-        bar=bar(result.value, result.ci, shared),
-        n=f"{result.n:,}",
-        unscored=f"{result.unscored:,}",
-        is_mean=result.is_mean,
-    )
-
-
-def bar(value: float, ci: tuple[float, float] | None, shared: AxisScale) -> Bar | None:
-    """A value and its interval on the shared scale; None if there is no value."""
-    if isnan(value):
-        return None
-    if ci is None or not all(map(isfinite, ci)):
-        return Bar(shared.at(value))
-    return Bar(shared.at(value), shared.at(ci[0]), shared.at(ci[1]))
+        by_metric.setdefault(result.metric, {}).setdefault(result.system, result)
+    tables = []
+    for metric in metrics:
+        by_system = by_metric[metric]
+        systems = sorted(by_system.keys() - {""}) or [""]
+        tables.append(MetricScores(metric, tuple(by_system[system] for system in systems)))
+    return tuple(tables)

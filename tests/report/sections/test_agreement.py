@@ -6,17 +6,18 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+from scipy.stats import spearmanr
+
 from interloq import Sample, write
 from interloq.agree.agreement import meta_evaluate
 from interloq.metrics.metric import Array
-from interloq.report.elements import Name
+from interloq.report.build import Evidence
 from interloq.report.report_file import report_file
 from interloq.report.report_options import ReportOptions
-from interloq.report.sections.agreement import agreement
 from interloq.report.text import interval, number
 from tests.made_users import judged, scores
-from tests.report.made_report import read_scores
-from tests.report.parsed_html import parse, report
+from tests.report.made_report import mean_rating, read_scores, values_of
+from tests.report.parsed_html import parse, rendered, report
 
 
 def test_the_agreement_table_shows_what_meta_evaluation_says(folder: Path, samples: list[Sample]) -> None:
@@ -43,10 +44,11 @@ def test_the_agreement_table_shows_what_meta_evaluation_says(folder: Path, sampl
 def test_a_coefficient_of_your_own_is_shown(folder: Path, samples: list[Sample]) -> None:
     report(folder, samples)  # writes the score file
     table = meta_evaluate(read_scores(folder), samples, coefficients={"mine": corr}, n_bootstrap=0)
-    names = {row.metric: Name(i, row.metric, ()) for i, row in enumerate(table.rows)}
-    shown = agreement(table, names, "people")
-    assert shown.columns == ("mine",)
-    assert [cell.value for row in shown.rows for cell in row.cells] == ["0.250"] * len(table.rows)
+    judgments = {sample.key: mean_rating(sample) for sample in samples}
+    page = rendered(Evidence(samples, read_scores(folder), judgments=judgments, table=table))
+    shown = page.one("table", cls="agreement")
+    assert [head.text for head in shown.one("thead").all("th")][1] == "mine"
+    assert [value.text for value in shown.one("tbody", cls="rows").all("b")][1::2] == ["0.250"] * len(table.rows)
 
 
 def corr(x: Array, y: Array) -> float:
@@ -58,12 +60,26 @@ def test_the_split_between_and_within_users_is_shown_and_warned_about(folder: Pa
     own = [replace(s, ratings=(replace(s.ratings[0], aspect="overall"),)) for s in rated]
     write("samples.jsonl", own, kind="samples")
     write("scores.jsonl", scores(own, {"learned": means}), kind="scores")
-    made = report_file(["scores.jsonl"], "report.html", ReportOptions(samples="samples.jsonl", n_bootstrap=50))
-    assert made.page.agreement is not None
-    pearson = made.page.agreement.users[0]
-    assert (pearson.coefficient, pearson.users) == ("Pearson r", "20 (0 averaged)")
-    assert [cell.value for cell in pearson.cells[1:]] == ["1.000", "n/a", "n/a"]
+    report_file(["scores.jsonl"], "report.html", ReportOptions(samples="samples.jsonl", n_bootstrap=50))
     page = parse((folder / "report.html").read_text())
+    split = page.one("table", cls="estimates").one("tbody").all("tr")[0]
+    _, coefficient, _, between, *rest = [cell.text for cell in split.all("td")]
+    assert coefficient == "Pearson r"
+    assert between.startswith("1.000")
+    assert rest == ["n/a", "n/a", "20 (0 averaged)"]
     warning = "learned orders users, not replies: it gives every reply to a user the same score"
     assert warning in [notice.text.strip() for notice in page.all("div", cls="notice")]
     assert "Between users and within them" in page.one(id="agreement").text
+
+
+def test_the_heat_map_is_scipys_spearman(folder: Path, samples: list[Sample]) -> None:
+    page = parse(report(folder, samples))
+    heat = page.one("table", cls="heat")
+    assert [cell.text for cell in heat.one("thead").all("th")] == ["1", "2", "people"]
+    lengths = values_of(read_scores(folder), "length")
+    rho = spearmanr([lengths[s.id] for s in samples], [mean_rating(s) for s in samples]).statistic
+    cells = [[cell.text for cell in row.all("td")] for row in heat.one("tbody").all("tr")]
+    assert cells[1][2] == cells[2][1] == number(float(rho), 2)
+    assert [cells[i][i] for i in range(3)] == ["1.00"] * 3
+    shade = heat.one("tbody").all("tr")[1].all("td")[2].attributes["class"]
+    assert shade == f"{'above' if rho >= 0 else 'below'}{abs(round(rho * 10))}"

@@ -13,17 +13,15 @@ from scipy import stats
 from interloq import Sample, Score
 from interloq.agree.agreement import meta_evaluate
 from interloq.agree.table import MetaTable
-from interloq.report import text
-from interloq.report.elements import Mark
-from interloq.report.page import Overview
-from interloq.report.sections.overview import SystemValue, mean_judgments, overview, winner
+from interloq.report.sections.overview import Overview, mean_judgments, overview, winner
 from interloq.report.sections.scores import SystemScore
+from interloq.statistics.estimate import Estimate
 from tests.report.parsed_html import parse, report
 
 HIGH, LOW, NEAR = (
-    SystemValue(0.9, (0.8, 1.0), 100),
-    SystemValue(0.5, (0.4, 0.6), 100),
-    SystemValue(0.75, (0.65, 0.85), 100),
+    Estimate(0.9, 100, (0.8, 1.0)),
+    Estimate(0.5, 100, (0.4, 0.6)),
+    Estimate(0.75, 100, (0.65, 0.85)),
 )
 
 
@@ -37,13 +35,13 @@ HIGH, LOW, NEAR = (
         ({"a": HIGH, "b": replace(LOW, n=29)}, False, ""),
         ({"a": HIGH, "b": replace(LOW, ci=None)}, False, ""),
         ({"a": HIGH, "b": replace(LOW, ci=(0.5, 0.5))}, False, ""),
-        ({"a": HIGH, "b": SystemValue(math.nan, None, 0)}, False, ""),
+        ({"a": HIGH, "b": Estimate(math.nan, 0)}, False, ""),
         ({"a": HIGH}, False, ""),
         ({}, False, ""),
     ],
 )
 def test_the_best_is_marked_only_if_no_other_interval_overlaps(
-    column: dict[str, SystemValue], lower: bool, expected: str
+    column: dict[str, Estimate], lower: bool, expected: str
 ) -> None:
     assert winner(column, lower=lower) == expected
 
@@ -57,7 +55,7 @@ def test_mean_judgments_have_t_intervals_over_dialogues() -> None:
     low, high = stats.t.interval(0.95, 4, whole.mean(), stats.sem(whole))
     assert found["a"].ci == pytest.approx((low, high))
     assert found["a"].n == 10
-    assert found["b"] == SystemValue(2.0, None, 1)
+    assert found["b"] == Estimate(2.0, 1)
     assert found["(none)"].value == 1.0
     assert set(mean_judgments({("1", ""): 1.0, ("2", ""): 3.0}, [Sample("1"), Sample("2")])) == {""}
 
@@ -75,11 +73,8 @@ def _table(samples: list[Sample], **columns: list[float]) -> MetaTable:
 
 def _overview(table: MetaTable | None, samples: list[Sample], results: list[SystemScore]) -> Overview:
     metrics = dict.fromkeys([*(r.metric for r in results), *(row.metric for row in (table.rows if table else ()))])
-    names = {metric: text.name(metric, i) for i, metric in enumerate(metrics, start=1)}
     judged = {s.key: sum(r.value or 0 for r in s.ratings) / len(s.ratings) for s in samples if s.ratings}
-    return overview(
-        results, mean_judgments(judged, samples), table, names, {s: Mark(s, 0, 0) for s in "ab"}, "people", None
-    )
+    return overview(results, mean_judgments(judged, samples), table, metrics, "people", None)
 
 
 def test_what_led_is_named_with_its_rivals_and_the_ceiling() -> None:
@@ -110,11 +105,11 @@ def test_systems_are_sorted_by_judgment_and_directionless_metrics_are_not_marked
         for system, value in (("a", 2.0), ("b", 1.0))
     ]
     found = _overview(None, _rated(), results)
-    assert [row.system for row in found.rows] == ["b", "a"]
-    assert [[cell.is_best for cell in row.cells[1:]] for row in found.rows] == [[False, False], [True, False]]
-    assert found.rows[1].cells[1].interval == "[1.900, 2.100]"
+    assert found.systems == ("b", "a")
+    assert [best for _, best in found.columns[1:]] == ["a", ""]
+    assert found.columns[1][0]["a"] == Estimate(2.0, 40, (1.9, 2.1))
     single = _overview(None, [], [SystemScore("chrf", "", 2.0, None, 40, 0)])
-    assert [(row.system, [cell.value for cell in row.cells]) for row in single.rows] == [("all samples", ["2.000"])]
+    assert (single.systems, single.columns) == (("",), (({"": Estimate(2.0, 40)}, ""),))
     assert single.findings == ()
     leads = _overview(None, [], results).findings
     assert leads == ("Best by chrf: a, 2.00 [1.90, 2.10]; distinguishable from every other system.",)

@@ -8,12 +8,9 @@ from pathlib import Path
 from interloq import Sample, Turn
 from interloq.agree.dialogue_scores import dialogue_scores
 from interloq.cli.main import main
-from interloq.report.elements import Mark
 from interloq.report.sections.side_by_side import MOST, contexts, contrasts, differing, widest
 from tests.made_dialogues import made_dialogues, write_dialogues
 from tests.report.parsed_html import parse
-
-MARKS = {system: Mark(system, 0, 0) for system in "ab"}
 
 
 def test_the_widest_groups_come_first() -> None:
@@ -49,23 +46,20 @@ def test_replies_are_chosen_by_judgments_or_else_by_a_metric_with_a_direction() 
         "length": {s.key: 9.0 * (s.id == "0b") for s in samples},
         "chrf": {s.key: float(s.id[0]) * (s.system == "b") for s in samples},
     }
-    found = contrasts(samples, contexts(samples), {}, columns, MARKS)
-    assert [item.context.recent[-1].text.start for item in found] == [f"hi {i}" for i in range(MOST + 1, 1, -1)]
-    assert found[0].context.recent[0].speaker == ""  # systems share it
-    assert [(r.id, r.text.start, r.cells) for r in found[0].replies] == [
-        ("6a", "a 6", ("0.00", "0.00")),
-        ("6b", "b 6", ("0.00", "6.00")),
-    ]
+    found = contrasts(samples, contexts(samples), {}, columns)
+    assert [item.context[-1].text for item in found] == [f"hi {i}" for i in range(MOST + 1, 1, -1)]
+    assert found[0].context[0].speaker == ""  # systems share it
+    assert [sample.id for sample in found[0].samples] == ["6a", "6b"]
     judged = {s.key: 5.0 if s.id == "1a" else 2.0 for s in samples}
-    (item,) = contrasts(samples, contexts(samples), judged, columns, MARKS)
-    assert [reply.cells[0] for reply in item.replies] == ["5.00", "2.00"]
-    assert contrasts(samples, contexts(samples), {}, {}, MARKS) == ()
+    (item,) = contrasts(samples, contexts(samples), judged, columns)
+    assert [sample.id for sample in item.samples] == ["1a", "1b"]
+    assert contrasts(samples, contexts(samples), {}, {}) == ()
 
 
 def test_repeated_replies_of_a_system_are_counted_but_not_all_shown() -> None:
     samples = [Sample(f"{i}", ["hi"], "x", system="ab"[i > 6]) for i in range(8)]
-    (item,) = contrasts(samples, contexts(samples), {}, {"chrf": {s.key: float(s.id) for s in samples}}, MARKS)
-    assert [reply.id for reply in item.replies] == ["0", "1", "2", "7"]
+    (item,) = contrasts(samples, contexts(samples), {}, {"chrf": {s.key: float(s.id) for s in samples}})
+    assert [sample.id for sample in item.samples] == ["0", "1", "2", "7"]
     assert item.omitted == 4
 
 

@@ -1,21 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of the sample table, from which the plots also take the texts of their points."""
+"""The sample table: its rows, from which the plots also take the texts of their points, and filters by fields."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from math import isfinite
 
+from interloq.compare.slices import slice_values, thirds_of
+from interloq.compare.version_units import sample_unit
 from interloq.records import NO_SYSTEM, Key, Sample
 from interloq.report import text
-from interloq.report.filters import Filter
-from interloq.report.page import SampleRow
 from interloq.signature import fingerprint
 
 MOST = 10_000  # rows in the page
 WHOLE = 2000  # with more samples, only those drawn in plots have their last turn and a long reply
 LAST, REPLY, SHORT = 160, 240, 60  # characters
+MOST_VALUES = 50  # values of a field to choose from
+OTHER = "(other)"
+# id, system, last turn, reply, mean judgment, one score per metric, number of its context, one value per filter
+SampleRow = tuple[str | float | None, ...]
 
 
 def listed(samples: Sequence[Sample], drawn: Collection[Key]) -> list[Sample]:
@@ -24,6 +29,40 @@ def listed(samples: Sequence[Sample], drawn: Collection[Key]) -> list[Sample]:
         return list(samples)
     order = sorted(samples, key=lambda s: (s.key not in drawn, fingerprint(*filter(None, s.key))))
     return sorted(order[:MOST], key=lambda s: s.key)
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A field, its values, and the number of each sample's value; None for samples without one."""
+
+    name: str
+    values: tuple[str, ...]
+    number_of: Mapping[Key, int | None]
+
+
+def sample_filters(samples: Sequence[Sample], names: Sequence[str] | None) -> tuple[Filter, ...]:
+    """Return a filter per field with several values; by default of the fields that `interloq compare` slices by."""
+    if not samples:
+        return ()
+    units = [sample_unit(sample.id, sample) for sample in samples]
+    keys = [sample.key for sample in samples]
+    offered = []
+    for name, values in slice_values(units, names, thirds_of(units)):
+        if len(set(values) - {""}) > 1:
+            offered.append(_filter(name, keys, values))
+    return tuple(offered)
+
+
+def _filter(name: str, keys: Sequence[Key], values: Sequence[str]) -> Filter:
+    sizes = Counter(filter(None, values))
+    shown = sorted(value for value, _ in sizes.most_common(MOST_VALUES))
+    if len(sizes) > MOST_VALUES:
+        shown.append(OTHER)
+    number = {value: i for i, value in enumerate(shown)}
+    number_of: dict[Key, int | None] = {}
+    for key, value in zip(keys, values, strict=True):
+        number_of[key] = number.get(value, number.get(OTHER)) if value else None
+    return Filter(name, tuple(shown), number_of)
 
 
 class Places:

@@ -1,14 +1,17 @@
-"""Scales of charts."""
+"""Axes, and lines with bands."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from interloq.report.plots.scale import scale, whole_scale
+from interloq.report.marks import Mark
+from interloq.report.plots import AxisScale, LinePlot, line_plot, scale, whole_scale
+from interloq.statistics.estimate import Estimate
 
 FINITE = st.floats(-1e6, 1e6, allow_subnormal=False).filter(lambda x: x == 0 or abs(x) > 1e-6)
 
@@ -58,3 +61,27 @@ def test_whole_numbers_have_whole_ticks() -> None:
     assert whole_scale([3]).ticks() == [2, 3, 4]
     assert whole_scale([1, 2, 3]).ticks() == [1, 2, 3]
     assert whole_scale([1, 40]).ticks() == [0, 10, 20, 30, 40]
+
+
+def plot(*lines: Sequence[tuple[float, Estimate]]) -> LinePlot:
+    return line_plot({Mark(f"m{i}", i, i): line for i, line in enumerate(lines)}, AxisScale(0, 10, 5))
+
+
+def test_a_line_goes_through_its_values_and_a_band_around_its_intervals() -> None:
+    made = plot([(0, Estimate(1.0, 3)), (5, Estimate(0.5, 3, (0.0, 1.0))), (10, Estimate(0.0, 3, (0.0, 0.5)))])
+    ((mark, points),) = made.lines.items()
+    assert mark.system == "m0"
+    picture = made.picture
+    assert [(picture.at_x(x), picture.at_y(y)) for x, y, _ in points] == [
+        ("72.0", "14.0"), ("330.0", "177.0"), ("588.0", "340.0"),
+    ]  # fmt: skip
+    assert picture.band(points) == "330.0,340.0 588.0,340.0 588.0,177.0 330.0,14.0"
+    assert [picture.x.label(tick) for tick in picture.x.ticks()] == ["0", "5", "10"]
+
+
+def test_missing_values_are_not_drawn_and_many_lines_have_no_bands() -> None:
+    points = [(0, Estimate(0.5, 3, (0.4, 0.6))), (5, Estimate(math.nan, 0)), (10, Estimate(0.5, 3, (0.4, 0.6)))]
+    made = plot(points)
+    assert [len(line) for line in made.lines.values()] == [2]
+    assert [made.picture.band(line[:n]) == "" for line in made.lines.values() for n in (1, 2)] == [True, False]
+    assert [plot(*[points] * n).has_bands for n in (4, 5)] == [True, False]
