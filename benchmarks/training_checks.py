@@ -34,14 +34,14 @@ from interloq.models.cross_encoder import CrossEncoder
 from interloq.models.subwords import Subwords
 from interloq.models.token_predictor import SpecialTokens, TokenPredictor
 from interloq.scorers.relevance.examples import NONE, Exchanges
-from interloq.scorers.relevance.settings import TRAINING, Relevance
+from interloq.scorers.relevance.settings import TRAINING, RelevanceSettings
 from interloq.scorers.relevance.task import RelevanceTask
 
 MINILM = {"hidden_size": 384, "num_hidden_layers": 6, "num_attention_heads": 12, "intermediate_size": 1536}
 SMALL = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 128}
 SMOLLM = {"hidden_size": 576, "intermediate_size": 1536, "num_attention_heads": 9, "num_key_value_heads": 3}
 VOCABULARY, TURNS, PROFILED, TOP = 30_522, 4, 30, 16
-LISTWISE = Relevance(loss="listwise")
+LISTWISE = RelevanceSettings(loss="listwise")
 
 
 # ---- data and networks -----------------------------------------------------------------------------------------------

@@ -103,6 +103,7 @@ class Component:
     """Base class of components; checks the fields, so that Python and specs raise the same errors."""
 
     places: ClassVar[tuple[str, ...]] = ()  # fields that name a file, folder or server: only its content matters
+    spec_name: ClassVar[str] = ""  # name in specs and signatures of a class that is not registered; empty: its own
     immaterial: ClassVar[tuple[str, ...]] = ()  # fields that change no result: signatures and names show the default
 
     @property
@@ -280,7 +281,7 @@ def _unnamed(written: ParsedSpec, cls: type) -> dict[str, ParsedSpec]:
 
 
 def _find(cls: type) -> tuple[str, str]:
-    return _registered(f"{cls.__module__}:{cls.__qualname__}") or ("", cls.__name__)
+    return _registered(f"{cls.__module__}:{cls.__qualname__}") or ("", getattr(cls, "spec_name", "") or cls.__name__)
 
 
 @cache

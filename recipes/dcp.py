@@ -39,7 +39,7 @@ from interloq.data.files.opening import read_json, write_json
 from interloq.scorers.interlocutor.baselines import BASELINES
 from interloq.scorers.interlocutor.samples import CONTINUED
 from interloq.scorers.interlocutor.samples_file import FACTS
-from interloq.scorers.interlocutor.settings import ENCODER, TRAINING, Reading, Target
+from interloq.scorers.interlocutor.settings import ENCODER, TRAINING, InterlocutorReading, Target
 from interloq.terminal.console import print_line, print_table
 
 TOKENS = {"byu": 256, "irc": 128, "reddit": 256}
@@ -70,7 +70,7 @@ def arms(only: Sequence[str], *, quick: bool = False) -> list[Arm]:
             f"{name}-{personal}",
             title,
             name,
-            Reading(personal=personal, tokens=64 if quick else TOKENS[name], user_samples=USER_SAMPLES),  # type: ignore[arg-type]
+            InterlocutorReading(personal=personal, tokens=64 if quick else TOKENS[name], user_samples=USER_SAMPLES),  # type: ignore[arg-type]
             Target(aspect=CONTINUED),
             TRAINING,
         )

@@ -38,7 +38,7 @@ from interloq.data.sets.registry import locate, read_dataset
 from interloq.records import INTERLOCUTOR, OUTSIDER
 from interloq.scorers.interlocutor.samples import SampleSelection, judge_of
 from interloq.scorers.interlocutor.samples_file import SampleSource, ratings_file
-from interloq.scorers.interlocutor.settings import SCORE_TRAINING, Reading, Target
+from interloq.scorers.interlocutor.settings import SCORE_TRAINING, InterlocutorReading, Target
 
 ASPECT = "impression"
 CONTEXT, TOKENS = 30, 256  # turns stored, and tokens read
@@ -48,7 +48,8 @@ QUICK = 3  # participants
 
 def arms(tokens: int = TOKENS) -> list[Arm]:
     """The four rows."""
-    unaware, aware = Reading(personal="none", tokens=tokens), Reading(personal="token", tokens=tokens)
+    unaware = InterlocutorReading(personal="none", tokens=tokens)
+    aware = InterlocutorReading(personal="token", tokens=tokens)
     return [
         Arm(f"{target.role}-{reading.personal}", title, "hazumi", reading, target, SCORE_TRAINING)
         for target in (Target(aspect=ASPECT, role="outsider"), Target(aspect=ASPECT))

@@ -25,7 +25,7 @@ from interlocutor_figures import Claim, Figure, above, numbered, pearson, print_
 from interloq import Sample
 from interloq.records import INTERLOCUTOR
 from interloq.scorers.interlocutor.samples import judge_of
-from interloq.scorers.interlocutor.settings import SCORE_TRAINING, Reading, Target
+from interloq.scorers.interlocutor.settings import SCORE_TRAINING, InterlocutorReading, Target
 from interloq.terminal.console import print_line, print_table
 
 TOKENS, USER_SAMPLES = 512, 5
@@ -52,7 +52,7 @@ def rated_arms(*, quick: bool = False) -> list[Arm]:
             f"{RATED}-{personal}",
             title,
             RATED,
-            Reading(personal=personal, tokens=64 if quick else TOKENS, user_samples=USER_SAMPLES),  # type: ignore[arg-type]
+            InterlocutorReading(personal=personal, tokens=64 if quick else TOKENS, user_samples=USER_SAMPLES),  # type: ignore[arg-type]
             Target(aspect=ASPECT),
             TRAINING,
             parts=("dev", "test", SYSTEMS),

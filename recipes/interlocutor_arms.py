@@ -25,7 +25,7 @@ from interloq.learn.settings import LowRank, Training
 from interloq.retrieve.training_log import TrainingLog
 from interloq.scorers.interlocutor.job import InterlocutorJob, from_log
 from interloq.scorers.interlocutor.model import InterlocutorModel
-from interloq.scorers.interlocutor.settings import InterlocutorSources, Reading, Target
+from interloq.scorers.interlocutor.settings import InterlocutorReading, InterlocutorSources, Target
 from interloq.terminal.console import print_stderr
 
 Floats = NDArray[np.float64]
@@ -40,7 +40,7 @@ class Arm:
     name: str
     title: str
     samples: str
-    reading: Reading
+    reading: InterlocutorReading
     target: Target
     training: Training
     parts: tuple[str, ...] = ("dev", "test")

@@ -37,7 +37,7 @@ from interloq.data.sets.registry import locate, read_parts
 from interloq.records import INTERLOCUTOR
 from interloq.scorers.interlocutor.samples import SampleSelection, judge_of
 from interloq.scorers.interlocutor.samples_file import SampleSource, ratings_file
-from interloq.scorers.interlocutor.settings import SCORE_TRAINING, Reading, Target
+from interloq.scorers.interlocutor.settings import SCORE_TRAINING, InterlocutorReading, Target
 from interloq.terminal.console import print_line
 
 ASPECT = "score"
@@ -50,7 +50,7 @@ MISSING = "not trained"
 
 def arms(tokens: int = TOKENS) -> list[Arm]:
     """Both models for both splits."""
-    unaware = Reading(personal="none", tokens=tokens, user_samples=USER_SAMPLES)
+    unaware = InterlocutorReading(personal="none", tokens=tokens, user_samples=USER_SAMPLES)
     readings = {"unaware": unaware, "aware": replace(unaware, personal="token")}
     return [
         Arm(f"{folder(split)}-{aware}", f"{split}, {aware}", folder(split), reading, Target(aspect=ASPECT), TRAINING)

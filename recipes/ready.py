@@ -45,11 +45,11 @@ from interloq.retrieve.training_log import TrainingLog
 from interloq.scorers.relevance.examples import Exchanges, write_exchanges
 from interloq.scorers.relevance.job import from_log
 from interloq.scorers.relevance.log import ExchangeLog
-from interloq.scorers.relevance.settings import ENCODER, TRAINING, Reading, Relevance, RelevanceSources
+from interloq.scorers.relevance.settings import ENCODER, TRAINING, RelevanceReading, RelevanceSettings, RelevanceSources
 from interloq.terminal.console import print_stderr
 
-READING = Reading()
-SETTINGS = Relevance(loss="listwise", batch=128)
+READING = RelevanceReading()
+SETTINGS = RelevanceSettings(loss="listwise", batch=128)
 LOOP = replace(TRAINING, epochs=2, learning_rate=5e-4)
 RANK = LowRank(low_rank=48)
 LARGEST = 5_000_000  # bytes

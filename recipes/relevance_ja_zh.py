@@ -40,13 +40,13 @@ from interloq.scorers.relevance.examples import Exchanges, write_exchanges
 from interloq.scorers.relevance.job import from_log
 from interloq.scorers.relevance.log import ExchangeLog
 from interloq.scorers.relevance.pairs import ExchangePairs
-from interloq.scorers.relevance.settings import TRAINING, Reading, Relevance, RelevanceSources
+from interloq.scorers.relevance.settings import TRAINING, RelevanceReading, RelevanceSettings, RelevanceSources
 from interloq.terminal.console import print_stderr
 
 SHAPE = SmallEncoder(layers=6, dimensions=384, heads=12, vocabulary=12_000)
 MASKING = Adaptation(objective="mlm", batch=256, tokens=2**15)
-READING = Reading()
-SETTINGS = Relevance(loss="listwise", batch=128)
+READING = RelevanceReading()
+SETTINGS = RelevanceSettings(loss="listwise", batch=128)
 SCORER = replace(TRAINING, learning_rate=2e-4)
 ENCODER = replace(SCRATCH, epochs=6, learning_rate=5e-4)
 EPOCHS = {"ja": 1, "zh": 2}  # of the scorer: about 330,000 exchanges each

@@ -14,13 +14,13 @@ from interloq.learn.job import train
 from interloq.models.subwords import Subwords
 from interloq.scorers.relevance.examples import Exchange, Exchanges, write_exchanges
 from interloq.scorers.relevance.job import RelevanceJob
-from interloq.scorers.relevance.settings import TRAINING, Reading, Relevance
+from interloq.scorers.relevance.settings import TRAINING, RelevanceReading, RelevanceSettings
 from tests.made_network import LETTERS, SPECIAL, random_network, save, sizes, word_pieces
 
 TOPICS = ("tea", "rain", "football", "music", "cats", "maths", "bread", "trains")
 FILLERS = ("i", "we", "like", "really", "the", "today", "about", "so", "they", "never")
 QUICK = replace(TRAINING, epochs=8, learning_rate=3e-3, patience=8)
-SMALL = Relevance(batch=32, context=24, reply=12)
+SMALL = RelevanceSettings(batch=32, context=24, reply=12)
 
 
 def said(topic: str, drawn: random.Random) -> str:
@@ -52,14 +52,14 @@ def tiny_encoder(folder: Path, *, seed: int = 0) -> Path:
 
 
 def stored(folder: Path, found: Sequence[Exchange], *, turns: int = 3, dev: int = 30) -> tuple[Exchanges, Subwords]:
-    reading = Reading(turns=turns, dev=dev)
+    reading = RelevanceReading(turns=turns, dev=dev)
     subwords = Subwords(tiny_encoder(folder / "encoder"), longest=reading.longest)
     made = write_exchanges(found, folder / "examples", subwords, reading, source="made")
     torch.set_num_threads(1)  # for networks this small, threads do little but wait for each other
     return made, subwords
 
 
-def small_scorer(folder: Path, *, epochs: int = 1, n: int = 40, settings: Relevance = SMALL) -> Path:
+def small_scorer(folder: Path, *, epochs: int = 1, n: int = 40, settings: RelevanceSettings = SMALL) -> Path:
     """A scorer in `folder`/relevance; after one epoch as good as any where only form matters."""
     stored(folder, exchanges(talks(n)))
     train(scorer_job(folder, settings, epochs=epochs), folder / "relevance", device="cpu")
@@ -67,13 +67,13 @@ def small_scorer(folder: Path, *, epochs: int = 1, n: int = 40, settings: Releva
 
 
 def scorer_job(
-    folder: Path, settings: Relevance = SMALL, *, turns: int = 3, dev: int = 30, **loop: Any
+    folder: Path, settings: RelevanceSettings = SMALL, *, turns: int = 3, dev: int = 30, **loop: Any
 ) -> RelevanceJob:
     """With the encoder and the examples that `stored` put into the folder."""
     return RelevanceJob(
         encoder=str(folder / "encoder"),
         examples=folder / "examples",
-        reading=Reading(turns=turns, dev=dev),
+        reading=RelevanceReading(turns=turns, dev=dev),
         settings=settings,
         training=replace(QUICK, **loop),
         source="made",

@@ -31,7 +31,7 @@ from interloq.metrics.metric import Array
 from interloq.records import Sample, Score
 from interloq.reliability.weak_references import Predictions
 from interloq.score.checks import Checks
-from interloq.score.selection import SampleSelection
+from interloq.score.selection import SampleFilter
 from interloq.signature import Signature, fingerprint
 from interloq.statistics import correlation
 from interloq.statistics.correlation import Coefficients, Correlation, check_coefficients, signature_part
@@ -57,7 +57,7 @@ def meta_evaluate(
     system_score: SystemScore = "value",
     lower_is_better: bool | None = None,
     normalise: Normalise = "",
-    selection: SampleSelection | None = None,
+    selection: SampleFilter | None = None,
 ) -> MetaTable:
     """Correlations of every metric in `scores` with the ratings of `samples`, and of people with each other.
 
@@ -71,7 +71,7 @@ def meta_evaluate(
     Predicted reliabilities among the scores are not correlated; notes count samples whose references are too weak.
     """
     _check(n_bootstrap, n_permutations, adjust)
-    selection, checks, predictions = selection or SampleSelection(), Checks(), Predictions()
+    selection, checks, predictions = selection or SampleFilter(), Checks(), Predictions()
     samples = _in_order(checks.watch(selection.samples(samples)), by)
     judgments = collect(samples, aspect=aspect, role=role, normalise=normalise)
     points = level(by, judgments, check_coefficients(coefficients))
@@ -118,7 +118,7 @@ def _signature(
     return Signature.of("meta", {**facts, **inputs})
 
 
-def _data_notes(selection: SampleSelection, checks: Checks) -> list[str]:
+def _data_notes(selection: SampleFilter, checks: Checks) -> list[str]:
     return [note.text for note in (*selection.notes(), *checks.of_data())]
 
 

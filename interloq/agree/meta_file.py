@@ -19,7 +19,7 @@ from interloq.errors import InputError
 from interloq.play.dialogue_origin import same_judge
 from interloq.records import Sample, Score
 from interloq.score.scored_samples import ScoredSamples
-from interloq.score.selection import SampleSelection
+from interloq.score.selection import SampleFilter
 from interloq.score.signatures import known_signatures
 from interloq.signature import Signature
 from interloq.statistics.correlation import Coefficients, Correlation
@@ -76,7 +76,7 @@ def meta_file(
         evaluate = partial(evaluate, seed=seed, compare=compare, n_permutations=n_permutations, adjust=adjust)
         evaluate = partial(evaluate, system_score="mean" if dialogues else system_score)
         evaluate = partial(evaluate, lower_is_better=lower_is_better, normalise=normalise)
-        select = partial(SampleSelection, drop_own_replies=drop_own_replies, without=without)
+        select = partial(SampleFilter, drop_own_replies=drop_own_replies, without=without)
         tables = {aspect: evaluate(scored, rated, aspect=aspect, selection=select()) for aspect in aspects}
     judges = _judges(scores)
     unit: UnitKind = "dialogue" if dialogues else "sample"

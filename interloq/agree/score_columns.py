@@ -12,14 +12,14 @@ from interloq.agree.judgments import Judgments
 from interloq.errors import InputError
 from interloq.metrics.metric import Array
 from interloq.records import Key, SampleKeys, Score, format_key
-from interloq.score.selection import SampleSelection
+from interloq.score.selection import SampleFilter
 from interloq.signature import fingerprint
 
 LEAST, LARGEST = 1e-100, 1e100  # range in which sums of squares neither underflow nor overflow
 
 
 def score_columns(
-    scores: Iterable[Score], judgments: Judgments, selection: SampleSelection
+    scores: Iterable[Score], judgments: Judgments, selection: SampleFilter
 ) -> tuple[dict[str, Array], list[str]]:
     """One column of scores per metric, sorted by name; and notes on scores that belong to no sample."""
     place, known = {key: i for i, key in enumerate(judgments.keys)}, SampleKeys(judgments.keys)

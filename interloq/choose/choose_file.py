@@ -27,7 +27,7 @@ from interloq.score.default_metrics import Defaults, default_metrics, length_met
 from interloq.score.evaluate import evaluate_all
 from interloq.score.parse_metrics import choose as chosen_metrics
 from interloq.score.parse_metrics import refuse_functions
-from interloq.score.selection import SampleSelection
+from interloq.score.selection import SampleFilter
 
 ABOUT_SETS = "it scores sets of replies, not single ones"
 
@@ -63,7 +63,7 @@ def choose_file(
     refuse_overwriting([output] if output else [], [path])
     refuse_functions(metrics)
     kind = "dialogues" if str(path) != "-" and kind_held(path) == "dialogues" else "samples"
-    selection = SampleSelection(drop_own_replies=drop_own_replies, without=without)
+    selection = SampleFilter(drop_own_replies=drop_own_replies, without=without)
     if selection.facts() and kind == "dialogues":
         raise InputError("systems and references can be excluded for samples only", hint="give rated samples")
     records = read(path, kind=kind, strict=strict, on_reject=on_reject, columns=columns)
@@ -127,7 +127,7 @@ def _is_rated(record: Sample | Dialogue, aspect: str, role: str) -> bool:
 
 
 def _columns(scored: _ScoredItems, judgments: Judgments) -> dict[str, Column]:
-    found = score_columns(scored.scores, judgments, SampleSelection())[0]
+    found = score_columns(scored.scores, judgments, SampleFilter())[0]
     return {name: _column(name, scored.metrics.get(name), own) for name, own in found.items()}
 
 

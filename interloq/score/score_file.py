@@ -3,7 +3,7 @@
 
 The calls of a run:
 
-1. read: `_read_records` reads samples or dialogues, `SampleSelection` filters them, and `choose` builds the metrics, or
+1. read: `_read_records` reads samples or dialogues, `SampleFilter` filters them, and `choose` builds the metrics, or
    `default_metrics` if none is named. `_load_reliability` loads the network that finds weak references.
 2. extend: `extend_samples` adds references from the index of each pipeline such as vbleu.
 3. rate: `rate_samples` lets the rater of each pipeline weigh them; `with_rated` gives the result to the metrics.
@@ -32,7 +32,7 @@ from interloq.records import Dialogue, Note, Result, Sample, Score
 from interloq.score.default_metrics import default_metrics, next_steps
 from interloq.score.evaluate import check_bootstrap, evaluate_by_unit, score_samples
 from interloq.score.parse_metrics import Chosen, choose, spec_files
-from interloq.score.selection import SampleSelection
+from interloq.score.selection import SampleFilter
 from interloq.score.stages import extend_samples, find_pipelines, rate_samples, with_rated
 from interloq.servers.spending import spending
 from interloq.trust import Trust
@@ -100,7 +100,7 @@ def score_file(
     refuse_overwriting([path for path in (output, call_log) if path], [samples, *spec_files(metrics)])
     check_bootstrap(n_bootstrap)
 
-    selection = SampleSelection(drop_own_replies=drop_own_replies, without=without)
+    selection = SampleFilter(drop_own_replies=drop_own_replies, without=without)
     replies, dialogues = _read_records(samples, strict=strict, on_reject=on_reject, columns=columns)
     replies, metrics, advice = _choose_default(selection.samples(replies), metrics, str(samples))
     chosen, repeated = choose(metrics, trust=trust)
@@ -158,7 +158,7 @@ def _units(
     if find_pipelines(metrics) or any(map(judges_dialogues, metrics)):
         replies = list(replies)
     if dialogues:
-        return {False: replies, True: SampleSelection(without=without).samples(whole_dialogues(dialogues))}
+        return {False: replies, True: SampleFilter(without=without).samples(whole_dialogues(dialogues))}
     return {False: replies, True: replies}
 
 

@@ -12,7 +12,7 @@ from interloq.retrieve.leaks import without_own
 from interloq.score.checks import note_of
 
 
-class SampleSelection:
+class SampleFilter:
     """Filters samples; counts what it did by system and reports it in notes.
 
     `without` lists systems to exclude; `(none)` are the samples without a system.

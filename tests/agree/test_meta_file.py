@@ -11,7 +11,7 @@ from interloq import Dialogue, InputError, Rating, Sample, Score, Turn, write
 from interloq.agree.agreement import meta_evaluate
 from interloq.agree.meta_file import meta_file
 from interloq.data.records.jsonl import Rejected
-from interloq.score.selection import SampleSelection
+from interloq.score.selection import SampleFilter
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_ratings_of_dialogues_instead_of_samples(folder: Path) -> None:
 def test_systems_are_left_out(scores: list[Score], samples: list[Sample]) -> None:
     table = meta_file(["scores.jsonl"], "samples.jsonl", n_bootstrap=0, without=["bad"])
     assert table["overall"].counted.samples == 3
-    assert table["overall"] == meta_evaluate(scores, samples, n_bootstrap=0, selection=SampleSelection(without=["bad"]))
+    assert table["overall"] == meta_evaluate(scores, samples, n_bootstrap=0, selection=SampleFilter(without=["bad"]))
 
 
 def test_bad_lines_go_to_the_caller_or_stop(scores: list[Score], folder: Path) -> None:

@@ -10,13 +10,13 @@ import pytest
 from interloq import InputError, Sample, Score
 from interloq.agree.judgments import collect
 from interloq.agree.score_columns import score_columns
-from interloq.score.selection import SampleSelection
+from interloq.score.selection import SampleFilter
 
 SAMPLES = [Sample(id, (), "x", (), system, [1.0]) for id, system in (("1", "a"), ("1", "b"), ("2", "a"))]
 
 
-def columns(*scores: Score, selection: SampleSelection | None = None) -> tuple[dict[str, list[float]], list[str]]:
-    found, notes = score_columns(scores, collect(SAMPLES), selection or SampleSelection())
+def columns(*scores: Score, selection: SampleFilter | None = None) -> tuple[dict[str, list[float]], list[str]]:
+    found, notes = score_columns(scores, collect(SAMPLES), selection or SampleFilter())
     return {name: column.tolist() for name, column in found.items()}, notes
 
 
@@ -37,7 +37,7 @@ def test_a_score_without_a_system_belongs_to_the_only_sample_with_its_id() -> No
 def test_stray_scores_are_noted_unless_their_system_was_left_out() -> None:
     given = Score("1", "m", 1.0, system="a"), Score("9", "m", 1.0, system="z")
     assert "m: scores without a sample, not used: 1" in columns(*given)[1][0]
-    assert columns(*given, selection=SampleSelection(without=["z"]))[1] == []
+    assert columns(*given, selection=SampleFilter(without=["z"]))[1] == []
 
 
 def test_contradictions_and_infinity_are_refused() -> None:

@@ -94,7 +94,7 @@ def test_what_is_wrong_is_said(work: Path, capsys: pytest.CaptureFixture[str]) -
 
 
 def test_bad_settings_reach_python_users_too() -> None:
-    from interloq.scorers.relevance.settings import Relevance
+    from interloq.scorers.relevance.settings import RelevanceSettings
 
     with pytest.raises(InputError, match="only spoiled replies are wrong"):
-        Relevance(context=0)
+        RelevanceSettings(context=0)

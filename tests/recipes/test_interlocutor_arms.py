@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from interloq import InputError
-from interloq.scorers.interlocutor.settings import TRAINING, Reading, Target
+from interloq.scorers.interlocutor.settings import TRAINING, InterlocutorReading, Target
 
 RECIPES = Path(__file__).parents[2] / "recipes"
 
@@ -24,7 +24,7 @@ def recipe() -> Iterator[ModuleType]:
 
 
 def test_the_rate_with_the_lowest_dev_loss_is_used_for_all_seeds(recipe: ModuleType, tmp_path: Path) -> None:
-    arm = recipe.Arm("a", "A", "data", Reading(), Target(), TRAINING)
+    arm = recipe.Arm("a", "A", "data", InterlocutorReading(), Target(), TRAINING)
     (tmp_path / "predictions").mkdir()
     for rate, seed, loss in ((1e-4, 0, 0.5), (1e-3, 0, 0.4), (1e-3, 1, 0.9)):
         path = tmp_path / "predictions" / f"a-rate{rate:g}-seed{seed}.npz"
@@ -34,7 +34,7 @@ def test_the_rate_with_the_lowest_dev_loss_is_used_for_all_seeds(recipe: ModuleT
         (1e-3, 0, [0, 0, 0]),
         (1e-3, 1, [1, 1, 1]),
     ]
-    other = recipe.Arm("b", "B", "data", Reading(), Target(), TRAINING)
+    other = recipe.Arm("b", "B", "data", InterlocutorReading(), Target(), TRAINING)
     assert plan.finished([arm, other]) == [arm]
     with pytest.raises(InputError, match="no predictions of 'B'"):
         plan.finished([other])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from interloq import InputError, Sample
-from interloq.score.selection import SampleSelection
+from interloq.score.selection import SampleFilter
 
 SAMPLES = [
     Sample("1", ["x"], "I did .", ["i did", "no"], "human"),
@@ -16,13 +16,13 @@ SAMPLES = [
 
 
 def test_everything_passes_where_nothing_is_asked() -> None:
-    selection = SampleSelection()
+    selection = SampleFilter()
     assert list(selection.samples(SAMPLES)) == SAMPLES
     assert (selection.facts(), list(selection.notes())) == ({}, [])
 
 
 def test_copies_of_the_reply_are_dropped_and_counted_by_system() -> None:
-    selection = SampleSelection(drop_own_replies=True)
+    selection = SampleFilter(drop_own_replies=True)
     kept = list(selection.samples(SAMPLES))
     assert [[r.text for r in sample.references] for sample in kept] == [["no"], [], ["no"], ["no"]]
     assert selection.facts() == {"own-replies": "dropped"}
@@ -32,7 +32,7 @@ def test_copies_of_the_reply_are_dropped_and_counted_by_system() -> None:
 
 
 def test_systems_are_left_out_by_name() -> None:
-    selection = SampleSelection(without=["human", "(none)"])
+    selection = SampleFilter(without=["human", "(none)"])
     assert [sample.id for sample in selection.samples(SAMPLES)] == ["3"]
     assert selection.excluded == [("1", "human"), ("2", "human"), ("4", "")]
     (note,) = selection.notes()
@@ -42,4 +42,4 @@ def test_systems_are_left_out_by_name() -> None:
 
 def test_an_unknown_system_is_refused() -> None:
     with pytest.raises(InputError, match=r"no sample is of system 'humans'; did you mean 'human'\?"):
-        list(SampleSelection(without=["humans"]).samples(SAMPLES))
+        list(SampleFilter(without=["humans"]).samples(SAMPLES))

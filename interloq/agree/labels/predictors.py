@@ -21,7 +21,7 @@ from interloq.data.records.dialogue_names import name_dialogues
 from interloq.metrics import metric_names
 from interloq.metrics.metric import Array
 from interloq.records import Sample, SampleKeys, Score
-from interloq.score.selection import SampleSelection
+from interloq.score.selection import SampleFilter
 from interloq.scorers.interlocutor.baselines import check_label
 from interloq.statistics.binary import Labels, of_decisions, of_probabilities, of_scores
 from interloq.statistics.correlation import Counts
@@ -99,8 +99,8 @@ def predictors(
     parts: tuple[list[Score], list[Score]] = [], []
     for score in scores:
         parts[held.find(score.id, score.system) is not None].append(score)
-    columns, notes = score_columns(parts[0], test.judgments, SampleSelection())
-    of_dev = score_columns(parts[1], dev.judgments, SampleSelection())[0] if dev and parts[1] else {}
+    columns, notes = score_columns(parts[0], test.judgments, SampleFilter())
+    of_dev = score_columns(parts[1], dev.judgments, SampleFilter())[0] if dev and parts[1] else {}
     notes += [
         f"{name}: only dev samples have scores, so it is not evaluated" for name in of_dev.keys() - columns.keys()
     ]

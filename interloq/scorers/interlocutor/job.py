@@ -28,7 +28,7 @@ from interloq.scorers.interlocutor.examples import InterlocutorExamples, write_e
 from interloq.scorers.interlocutor.labelled import LabelledSamples, Survey
 from interloq.scorers.interlocutor.network import SpeakerEncoder
 from interloq.scorers.interlocutor.reader import SampleReader, number_users
-from interloq.scorers.interlocutor.settings import DCP, InterlocutorSources, Reading, Target
+from interloq.scorers.interlocutor.settings import DCP, InterlocutorReading, InterlocutorSources, Target
 from interloq.scorers.interlocutor.task import Floats, InterlocutorTask
 from interloq.signature import file_fingerprint, fingerprint
 from interloq.statistics.correlation import pearson_rows
@@ -47,7 +47,7 @@ class InterlocutorJob(CrossEncoderJob[InterlocutorTask]):
 
     samples: LabelledSamples
     profiles: str | None
-    reading: Reading
+    reading: InterlocutorReading
     settings: Target
 
     @property
@@ -237,7 +237,7 @@ def error_of(kind: str, predicted: Floats, values: Floats) -> float:
 def from_log(
     log: TrainingLog,
     given: InterlocutorSources,
-    reading: Reading,
+    reading: InterlocutorReading,
     settings: Target,
     training: Training,
     low_rank: LowRank,

@@ -60,9 +60,10 @@ class InterlocutorSources:
 
 
 @dataclass(frozen=True)
-class Reading(Component):
+class InterlocutorReading(Component):
     """How a sample is read, and what is known about the person who judges it."""
 
+    spec_name = "Reading"  # as in stored signatures and ids of jobs
     personal: Literal["none", "token", "profile", "both"] = option(
         "token", "what the model knows about a user: a learned token, the text of their profile, both, or nothing"
     )
@@ -161,7 +162,7 @@ ADD_USERS = Trainable(
 )
 DCP_TRAINABLE = Trainable(
     "a model that predicts whether the interlocutor answers a reply, on continuity samples",
-    (InterlocutorSources(), Reading(), Target(aspect=CONTINUED), TRAINING, LowRank()),
+    (InterlocutorSources(), InterlocutorReading(), Target(aspect=CONTINUED), TRAINING, LowRank()),
     job="interloq.scorers.interlocutor.job:from_log",
     result=_result,
     loop=("weight_decay", "schedule", "warmup", "clip", "accumulate", "amp", "compile"),
@@ -173,7 +174,7 @@ DCP_TRAINABLE = Trainable(
 SCORE_TRAINABLE = replace(
     DCP_TRAINABLE,
     summary="a model that predicts the interlocutor's rating of a reply, on rated samples",
-    settings=(InterlocutorSources(), Reading(), Target(), SCORE_TRAINING, LowRank()),
+    settings=(InterlocutorSources(), InterlocutorReading(), Target(), SCORE_TRAINING, LowRank()),
     hidden=("balance",),
     reads="samples by `corpus ratings`; a folder with train.jsonl stands for that file",
     instead=("add_to", replace(ADD_USERS, settings=(InterlocutorSources(), Added(kind=SCORE), ADDING))),

@@ -27,7 +27,7 @@ from interloq.data.text.token_texts import Texts
 from interloq.errors import InputError, MissingDependencyError
 from interloq.models.subwords import Subwords
 from interloq.registry import full_spec
-from interloq.scorers.relevance.settings import Reading
+from interloq.scorers.relevance.settings import RelevanceReading
 from interloq.signature import fingerprint
 
 Part = Literal["train", "dev"]
@@ -115,7 +115,7 @@ def write_exchanges(
     exchanges: Iterable[Exchange],
     folder: Path,
     subwords: Subwords,
-    reading: Reading,
+    reading: RelevanceReading,
     *,
     source: str = "",
     similar: bool = True,
@@ -141,7 +141,7 @@ def write_exchanges(
 def _tokenise(
     exchanges: Iterable[Exchange],
     subwords: Subwords,
-    reading: Reading,
+    reading: RelevanceReading,
     source: str,
     similar: bool,
     step: Callable[[int], None],
@@ -164,7 +164,7 @@ def stored_source(folder: Path | None) -> str:
     return str(read_json(folder / FACTS)["source"])
 
 
-def described(subwords: Subwords, reading: Reading) -> dict[str, str]:
+def described(subwords: Subwords, reading: RelevanceReading) -> dict[str, str]:
     """Identifies how examples were made."""
     return {"reading": full_spec(reading), "subwords": subwords.signature()}
 
@@ -219,7 +219,7 @@ class _HashedExchanges:
 
 
 def _read_stream(
-    exchanges: Iterable[Exchange], subwords: Subwords, reading: Reading, step: Callable[[int], None]
+    exchanges: Iterable[Exchange], subwords: Subwords, reading: RelevanceReading, step: Callable[[int], None]
 ) -> tuple[dict[str, Any], _HashedExchanges]:
     seen, hashed = UnseenTexts(), _HashedExchanges(reading.turns)
     kind = np.uint16 if subwords.size <= np.iinfo(np.uint16).max else np.uint32
@@ -244,7 +244,7 @@ def _by_hash(hashes: Hashes, forms: Hashes, tokens: NDArray[Any], lengths: NDArr
     return {"hashes": hashes[order], "tokens": tokens[flat], "lengths": lengths[order], "forms": numbered}
 
 
-def _number_exchanges(exchanges: _HashedExchanges, hashes: Hashes, reading: Reading) -> dict[str, Any]:
+def _number_exchanges(exchanges: _HashedExchanges, hashes: Hashes, reading: RelevanceReading) -> dict[str, Any]:
     """Distinct exchanges as text numbers, sorted."""
     contexts, replies, talks, origins, counts, wrong = exchanges.arrays()
     same = replies + (contexts * (MIX * np.arange(1, contexts.shape[1] + 1, dtype=np.uint64))).sum(axis=1)

@@ -24,7 +24,7 @@ from interloq.registry import full_spec
 from interloq.retrieve.training_log import TrainingLog
 from interloq.scorers.relevance.examples import Exchange, Exchanges, described, stored_source, write_exchanges
 from interloq.scorers.relevance.log import ExchangeLog
-from interloq.scorers.relevance.settings import KINDS, Reading, Relevance, RelevanceSources
+from interloq.scorers.relevance.settings import KINDS, RelevanceReading, RelevanceSettings, RelevanceSources
 from interloq.scorers.relevance.task import RelevanceTask
 from interloq.signature import fingerprint
 from interloq.signature import signature as signed
@@ -39,8 +39,8 @@ class RelevanceJob(CrossEncoderJob[RelevanceTask]):
 
     exchanges: Callable[[], Iterable[Exchange]] | None = None
     examples: Path | None = None
-    reading: Reading
-    settings: Relevance
+    reading: RelevanceReading
+    settings: RelevanceSettings
 
     @property
     def kind(self) -> str:
@@ -122,8 +122,8 @@ class RelevanceJob(CrossEncoderJob[RelevanceTask]):
 def from_log(
     log: TrainingLog,
     given: RelevanceSources,
-    reading: Reading,
-    settings: Relevance,
+    reading: RelevanceReading,
+    settings: RelevanceSettings,
     training: Training,
     low_rank: LowRank,
 ) -> RelevanceJob:
@@ -159,7 +159,7 @@ def labelled(logits: Floats) -> tuple[Floats, NDArray[np.int64]]:
     return np.concatenate([logits[:, 0], wrong]), np.repeat([1, 0], len(logits))
 
 
-def wins(logits: Floats, settings: Relevance) -> dict[str, float]:
+def wins(logits: Floats, settings: RelevanceSettings) -> dict[str, float]:
     """Share of true replies that score above the wrong one, by kind of wrong reply; .5 is chance."""
     above = np.sign(logits[:, :1] - logits[:, 1:]) / 2 + 0.5
     slots = np.array(settings.slots)

@@ -18,7 +18,7 @@ from interloq.learn.draws import mixed
 from interloq.models.pretrained import load_tokenizer
 from interloq.models.subwords import Subwords
 from interloq.scorers.relevance.examples import NONE, Exchanges, Ints, Part, groups
-from interloq.scorers.relevance.settings import EDITS, Relevance
+from interloq.scorers.relevance.settings import EDITS, RelevanceSettings
 
 DRAWS = 16  # attempts to find a reply that does not belong to this utterance
 LEAST = 6  # tokens of a reply that is spoiled: "yes , please" is still fine with a word missing
@@ -36,7 +36,7 @@ class WrongReplies:
     spoiled: NDArray[np.int8]
 
 
-def draw(stored: Exchanges, part: Part, epoch: int, settings: Relevance) -> WrongReplies:
+def draw(stored: Exchanges, part: Part, epoch: int, settings: RelevanceSettings) -> WrongReplies:
     """Draw the wrong replies of one epoch."""
     own = stored.range(part)
     drawing = _Drawing(stored, part, epoch, settings)
@@ -51,7 +51,7 @@ def draw(stored: Exchanges, part: Part, epoch: int, settings: Relevance) -> Wron
 class _Drawing:
     """Draws for the exchanges of one part in one epoch; each kind of wrong reply is a method."""
 
-    def __init__(self, stored: Exchanges, part: Part, epoch: int, settings: Relevance) -> None:
+    def __init__(self, stored: Exchanges, part: Part, epoch: int, settings: RelevanceSettings) -> None:
         own = stored.range(part)
         self.stored, self.settings, self.stream = stored, settings, 0
         self.rows = np.arange(own.start, own.stop)

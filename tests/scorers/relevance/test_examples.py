@@ -15,7 +15,7 @@ from interloq.errors import InputError
 from interloq.learn.job import train
 from interloq.models.subwords import Subwords
 from interloq.scorers.relevance.examples import NONE, Exchange, Exchanges, write_exchanges
-from interloq.scorers.relevance.settings import Reading
+from interloq.scorers.relevance.settings import RelevanceReading
 from tests.made_relevance import exchanges, scorer_job, stored, talks
 from tests.scorers.relevance.made_examples import texts
 
@@ -34,7 +34,7 @@ def test_every_exchange_is_kept_once_in_words(made: tuple[Exchanges, Subwords]) 
 def test_the_order_of_exchanges_changes_nothing(made: tuple[Exchanges, Subwords], tmp_path: Path) -> None:
     given = exchanges(talks(30))
     shuffled = random.Random(1).sample(given, len(given))
-    reading = Reading(turns=3, dev=10)
+    reading = RelevanceReading(turns=3, dev=10)
     first, second = (
         write_exchanges(each, tmp_path / name, made[1], reading) for name, each in (("a", given), ("b", shuffled))
     )
@@ -72,7 +72,7 @@ def test_examples_of_other_settings_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_another_job_is_writing_is_refused(made: tuple[Exchanges, Subwords], tmp_path: Path) -> None:
-    reading = Reading(turns=3, dev=30)
+    reading = RelevanceReading(turns=3, dev=30)
 
     def exchanges_during_which_another_starts() -> Iterator[Exchange]:
         with pytest.raises(InputError, match="another process"):

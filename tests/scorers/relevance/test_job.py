@@ -11,7 +11,7 @@ from interloq.errors import InputError
 from interloq.learn.job import train
 from interloq.scorers.relevance.job import labelled, wins
 from interloq.scorers.relevance.model import RelevanceScorer
-from interloq.scorers.relevance.settings import Relevance
+from interloq.scorers.relevance.settings import RelevanceSettings
 from tests.made_relevance import SMALL, exchanges, scorer_job, stored, talks
 
 
@@ -33,12 +33,12 @@ def test_it_learns_what_belongs_together(tmp_path: Path) -> None:
 def test_more_tokens_than_the_encoder_reads_are_refused(tmp_path: Path) -> None:
     stored(tmp_path, exchanges(talks(8)))
     with pytest.raises(InputError, match="reads 64 tokens, but context and reply have up to 147"):
-        train(scorer_job(tmp_path, Relevance()), tmp_path / "out", device="cpu")
+        train(scorer_job(tmp_path, RelevanceSettings()), tmp_path / "out", device="cpu")
 
 
 def test_wins_and_labels() -> None:
     logits = np.array([[1.0, 0.0, 2.0], [1.0, 1.0, 0.0]])
-    assert wins(logits, Relevance(negatives="random,adversarial")) == {"random": 0.75, "adversarial": 0.5}
+    assert wins(logits, RelevanceSettings(negatives="random,adversarial")) == {"random": 0.75, "adversarial": 0.5}
     values, labels = labelled(logits)
     assert values.tolist() == [1.0, 1.0, 0.0, 0.0]
     assert labels.tolist() == [1, 1, 0, 0]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from interloq.models.subwords import Subwords
 from interloq.scorers.relevance.examples import Exchanges, Part
 from interloq.scorers.relevance.negatives import GROUP, MARK, draw, spoil, token_kinds
-from interloq.scorers.relevance.settings import EDITS, Relevance
+from interloq.scorers.relevance.settings import EDITS, RelevanceSettings
 from tests.made_relevance import SMALL, exchanges, stored, talks
 from tests.scorers.relevance.made_examples import texts
 
@@ -60,7 +60,7 @@ def test_adversarial_replies_are_of_the_kinds_asked_for(made: tuple[Exchanges, S
     found, own = made[0], made[0].range("train")
     shares = dict.fromkeys(EDITS, 0.0)
     for kind in EDITS:
-        settings = Relevance(negatives="adversarial", written=0, **shares | {kind: 1.0})  # type: ignore[arg-type]
+        settings = RelevanceSettings(negatives="adversarial", written=0, **shares | {kind: 1.0})  # type: ignore[arg-type]
         drawn = draw(found, "train", 1, settings)
         if kind == "parrot":
             contexts = found.contexts[own]
@@ -71,7 +71,7 @@ def test_adversarial_replies_are_of_the_kinds_asked_for(made: tuple[Exchanges, S
             assert np.mean(inside) > 0.9
         else:
             assert (drawn.spoiled == EDITS.index(kind)).mean() > 0.5  # short replies are not spoiled
-    written = draw(found, "train", 1, Relevance(negatives="adversarial", written=1))
+    written = draw(found, "train", 1, RelevanceSettings(negatives="adversarial", written=1))
     which = found.origins[own] == 1
     assert set(written.texts[which, 0].tolist()) == set(found.wrong.tolist())
 

@@ -18,7 +18,7 @@ from interloq.models.token_rows import TokenRows
 from interloq.scorers.relevance.examples import Exchange, Exchanges
 from interloq.scorers.relevance.model import RelevanceScorer, ValidScorer
 from interloq.scorers.relevance.negatives import SHORTEST, draw
-from interloq.scorers.relevance.settings import EDITS, VALID, Relevance
+from interloq.scorers.relevance.settings import EDITS, VALID, RelevanceSettings
 from interloq.scorers.relevance.task import RelevanceTask
 from tests.made_relevance import exchanges, scorer_job, small_scorer, stored, talks
 
@@ -115,10 +115,10 @@ def test_what_a_scorer_reads_is_what_it_learned_from(made: tuple[Exchanges, Subw
 
 def test_settings_without_a_context() -> None:
     assert VALID.kind == "valid"
-    assert Relevance().kind == "relevance"
+    assert RelevanceSettings().kind == "relevance"
     for options in ({"context": 0}, {"context": 0, "negatives": "spoiled,random"}, {"context": -1}):
         with pytest.raises(InputError):
-            Relevance(**options)
+            RelevanceSettings(**options)
     with pytest.raises(InputError, match="all kinds of spoiled replies are 0"):
         replace(VALID, shuffled=0.0, dropped=0.0, repeated=0.0)
 
@@ -130,7 +130,7 @@ def test_a_log_of_short_replies_is_refused(tmp_path: Path) -> None:
 
 
 def test_spoiled_replies_may_stand_beside_others(tmp_path: Path) -> None:
-    settings = Relevance(batch=32, context=24, reply=12, negatives="random,spoiled")
+    settings = RelevanceSettings(batch=32, context=24, reply=12, negatives="random,spoiled")
     folder = small_scorer(tmp_path, settings=settings)
     assert RelevanceScorer.load(folder, device="cpu").scores([["tea ?"]], ["tea ."]).shape == (1,)
 
