@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Union
 
 from interloq.errors import SpecError, nearest
-from interloq.needs import METRICS
-from interloq.registry import KINDS, named_class, names, registered_name
+from interloq.registry import KINDS, named_class, names, registered_name, targets
 from interloq.spec_text import read_spec
 
 REQUIRED = "required"
@@ -77,8 +76,8 @@ def _description(kind: str, name: str) -> Description:
         name=name,
         summary=" ".join(summary.split()),
         text=text,
-        better=getattr(cls, "direction", "higher") if kind == "metric" else "",
-        needs=METRICS[name].line() if kind == "metric" and name in METRICS else "",
+        better=cls.direction if kind == "metric" else "",
+        needs=cls.needs.line() if cls.needs else "",
         example=f"{name}({missing})" if missing else name,
         settings=settings,
     )
@@ -87,9 +86,13 @@ def _description(kind: str, name: str) -> Description:
 def _documentation(cls: type) -> str:
     """The module's docstring, or the class's if the module has several components."""
     module = sys.modules[cls.__module__]
-    targets = [target for kind in KINDS.values() for target in kind.values()]
-    alone = sum(target.startswith(f"{cls.__module__}:") for target in targets) <= 1
-    return inspect.getdoc(module if alone and module.__doc__ else cls) or ""
+    components = 0
+    for kind in KINDS:
+        for target in targets(kind).values():
+            components += target.startswith(f"{cls.__module__}:")
+    if components <= 1 and module.__doc__:
+        return inspect.getdoc(module) or ""
+    return inspect.getdoc(cls) or ""
 
 
 def _settings(cls: Any) -> list[Setting]:

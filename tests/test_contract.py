@@ -22,9 +22,8 @@ from hypothesis import strategies as st
 
 from interloq import Reference, Result, Sample, create, evaluate, registry, spec
 from interloq.metrics.context_reply import NO_CONTEXT
-from interloq.metrics.metric import NO_REFERENCES, FittedMetric, SetMetric, best_reference, is_mean
+from interloq.metrics.metric import NO_REFERENCES, FittedMetric, Metric, SetMetric, best_reference
 from interloq.models import loaded
-from interloq.needs import METRICS as NEEDS
 from interloq.registry import full_spec
 from interloq.score import evaluate as evaluating
 from interloq.version import __version__
@@ -119,7 +118,7 @@ def test_metrics_with_references_need_them(text: str) -> None:
 @pytest.mark.parametrize("text", SPECS)
 def test_a_metric_over_single_references_says_so(text: str) -> None:
     metric = create(text)
-    reduction = getattr(metric, "over_references", None)
+    reduction = metric.over_references
     assert reduction == ("max" if text in BEST_REFERENCE else None)
     if reduction:
         samples = plain_samples(12)
@@ -266,7 +265,7 @@ def test_details_are_numbers_that_do_not_depend_on_the_order_of_samples(text: st
     first, second = plain_result(text).details, evaluate(metric, plain_samples()[::-1], n_bootstrap=0).details
     assert all(isinstance(name, str) and isinstance(value, float) for name, value in first.items())
     assert second == pytest.approx(dict(first), abs=1e-5)
-    assert bool(first) == hasattr(metric, "details")
+    assert bool(first) == (type(metric).details is not Metric.details)
     assert evaluate(metric, []).details == {}
 
 
@@ -274,7 +273,7 @@ def test_details_are_numbers_that_do_not_depend_on_the_order_of_samples(text: st
 def test_a_metric_says_whether_its_value_of_a_set_is_a_mean(text: str) -> None:
     result = plain_result(text)
     mean = np.nanmean(list(result.by_sample.values()))
-    assert is_mean(create(text)) == (result.value == pytest.approx(mean, abs=1e-9))
+    assert create(text).is_mean == (result.value == pytest.approx(mean, abs=1e-9))
 
 
 @pytest.mark.parametrize("text", REFERENCED)
@@ -360,7 +359,8 @@ def test_any_text_has_a_value_in_the_range_or_a_reason(text: str, pairs: list[tu
 @pytest.mark.parametrize("name", sorted(METRICS))
 def test_what_a_metric_needs_is_what_it_asks_for(name: str) -> None:
     """Composites ask for what their parts do."""
-    needs, metric = NEEDS[name], create(DEFAULTS[name])
+    metric = create(DEFAULTS[name])
+    needs = metric.needs
     required = [field.name for field, _ in registry._fields(type(metric)) if registry._is_required(field)]
     assert list(needs.fields) == required
     if not {"rater", "referenced", "am", "valid", "metrics"} & set(required):

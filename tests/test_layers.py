@@ -16,6 +16,7 @@ ROOT = Path(interloq.__file__).parent
 LAYERS = [  # from the bottom; a folder that is not named belongs to the one above it
     {
         "version",
+        "catalogue",
         "describe",
         "earlier_paths",
         "errors",

@@ -8,6 +8,7 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from interloq import SpecError, create, registry, spec
+from interloq.catalogue import COMMAND, make_catalogue
 from interloq.metrics.overlap.bleu import Bleu
 from interloq.registry import Component, component, full_spec
 
@@ -112,6 +113,15 @@ def test_a_curly_quote_inside_a_text_stays() -> None:
     assert create("endpoint(url='http://localhost',model='m',system_prompt='Don’t “shout”.')").system_prompt == (
         "Don’t “shout”."
     )
+
+
+def test_the_catalogue_is_what_the_classes_say() -> None:
+    assert registry.read_catalogue() == make_catalogue(), f"regenerate it: {COMMAND}"
+
+
+def test_every_metric_says_what_it_needs() -> None:
+    for name, known in registry.read_catalogue()["metric"].items():
+        assert known["needs"] is not None, f"{name} must say what it needs: needs = Needs(…)"
 
 
 def test_no_two_names_fold_into_one() -> None:

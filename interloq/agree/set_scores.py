@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interloq.errors import InputError, InterloqError, SpecError
-from interloq.metrics.metric import Array, FittedMetric, SetMetric, is_mean
+from interloq.metrics.metric import Array, FittedMetric, SetMetric
 from interloq.records import Sample
-from interloq.registry import create
+from interloq.registry import create, field_value
 from interloq.spec_text import split_label
 from interloq.statistics.rounding import typical_size
 from interloq.trust import side_effect
@@ -76,11 +76,11 @@ def set_columns(columns: Mapping[str, Array], samples: Sequence[Sample]) -> tupl
 
 def _column(metric: Any, scores: Array, samples: Sequence[Sample]) -> SetColumn | None:
     """The metric's column, or None if its value for a set is the mean of its sample scores."""
-    if is_mean(metric):
+    if metric.is_mean:
         return None
     if effect := side_effect(metric):  # the name comes from a score file
         raise InputError(f"computing it again is not done, because it {effect}")
-    if any(hasattr(metric, field) for field in COSTLY):
+    if any(field_value(metric, field) is not None for field in COSTLY):
         raise InputError("computing it again would need the metric's model")
     if isinstance(metric, FittedMetric):
         metric = metric.fit(samples)

@@ -132,7 +132,7 @@ def _columns(scored: _ScoredItems, judgments: Judgments) -> dict[str, Column]:
 
 
 def _column(name: str, metric: Metric | None, scores: Array) -> Column:
-    better = getattr(metric, "direction", "higher") if metric else metric_names.direction(name)
+    better = metric.direction if metric else metric_names.direction(name)
     return Column(
         scores, metric, sign=-1.0 if better == "lower" else 1.0, is_baseline=not metric or better == "neither"
     )

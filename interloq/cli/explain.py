@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from interloq.cli.shared.arguments import add_common, add_map, add_samples
 from interloq.cli.shared.output import BadLineReporter
 from interloq.errors import count
-from interloq.metrics.course import largest_fall
-from interloq.score.explain import METRIC, Explained, explain_file
+from interloq.score.explain import METRIC, Explained, explain_file, largest_fall
 from interloq.terminal.console import number, print_json, print_line, print_table
 
 if TYPE_CHECKING:

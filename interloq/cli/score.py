@@ -184,20 +184,18 @@ def _row(result: Result, system: str) -> list[str]:
 
 
 def _list(args: argparse.Namespace) -> int:
-    from dataclasses import asdict
+    from interloq.needs import Needs
+    from interloq.registry import facts, names
 
-    from interloq.needs import METRICS
-    from interloq.registry import names
-
-    metrics = {name: METRICS.get(name) for name in names("metric")}  # the needs of plugins' metrics are not known
+    metrics = {name: facts(name, kind="metric")["needs"] for name in names("metric")}
     if args.json:
-        listed = [{"name": name, "needs": asdict(needs) if needs else None} for name, needs in metrics.items()]
+        listed = [{"name": name, "needs": needs} for name, needs in metrics.items()]
         print_json({"metrics": listed, "tokenizers": names("tokenizer")})
         return 0
     width = max(map(len, metrics))
     print_line(f"{'metric':<{width}}  needs")
     for name, needs in metrics.items():
-        print_line(f"{name:<{width}}  {needs.line() if needs else 'see its package'}")
+        print_line(f"{name:<{width}}  {Needs(**needs).line() if needs else 'see its package'}")
     print_line("If something a metric needs is missing, the error message says how to get it.")
     print_line(f"\ntokenizers: {', '.join(names('tokenizer'))}")
     return 0

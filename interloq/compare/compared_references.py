@@ -14,6 +14,7 @@ from interloq.compare.version_units import sample_unit
 from interloq.compare.versions import Matched, Unit, Version, match_units
 from interloq.data.records.sample_fingerprint import read_print, sample_print
 from interloq.errors import InputError, count
+from interloq.metrics.metric import MetricLike
 from interloq.metrics.traits import reads_references
 from interloq.records import Reference, Sample
 
@@ -83,7 +84,7 @@ def share_references(samples: Mapping[str, Sequence[Sample]]) -> tuple[dict[str,
     return reduced, [f"references: only those that both versions share; {scored}"]
 
 
-def references_read(metrics: Mapping[str, object]) -> dict[str, bool | None]:
+def references_read(metrics: Mapping[str, MetricLike | str]) -> dict[str, bool | None]:
     """Return for each metric (name → metric or spec) whether it reads references; None if that is unknown."""
     return {name: reads_references(metric) for name, metric in metrics.items()}
 

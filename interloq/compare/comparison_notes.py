@@ -12,8 +12,7 @@ from interloq.compare.comparison import FEW, Change
 from interloq.compare.versions import Matched, Unit, Version, explain_unpaired, list_unscored
 from interloq.data.records.sample_fingerprint import read_print
 from interloq.errors import count
-from interloq.metrics.metric_names import about_sets
-from interloq.registry import named_class
+from interloq.metrics.metric_names import about_sets, always_means
 from interloq.statistics.prediction_powered import are_selected
 
 SELECTED = "rated units score differently from unrated ones, so they are not a random sample and estimates are biased"
@@ -105,5 +104,5 @@ def _metric_notes(metric: str, old: Version, new: Version) -> Iterator[str]:
     if len(values) == 1:
         same = f"every {new.unit} of both versions has the score {values.pop():g}"
         yield f"{metric}: {same}, so it cannot tell them apart"
-    if getattr(named_class(metric, kind="metric"), "is_mean", True) is not True:  # may depend on its fields
+    if not always_means(metric):
         yield f"{metric}: means of sample scores, which may differ from the value of the whole set that `score` prints"

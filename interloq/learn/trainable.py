@@ -7,33 +7,18 @@ Nothing here imports torch, so listing the options is fast. Other packages add t
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
-from functools import cache
-from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from interloq.learn.settings import Training
 from interloq.records import Pair
+from interloq.registry import JOB, import_target, names, targets
 
 if TYPE_CHECKING:
     from interloq.learn.job import Job
 
 Facts = dict[str, Any]
-JOBS = {
-    "adapt": "interloq.learn.adapt.settings:ADAPT_TRAINABLE",
-    "bert-ruber": "interloq.scorers.bert_ruber.settings:TRAINABLE",
-    "dcp": "interloq.scorers.interlocutor.settings:DCP_TRAINABLE",
-    "encoder": "interloq.learn.adapt.settings:ENCODER_TRAINABLE",
-    "interlocutor": "interloq.scorers.interlocutor.settings:SCORE_TRAINABLE",
-    "judge": "interloq.scorers.judge.settings:TRAINABLE",
-    "rater": "interloq.rate.settings:TRAINABLE",
-    "relevance": "interloq.scorers.relevance.settings:RELEVANCE_TRAINABLE",
-    "reliability": "interloq.reliability.settings:TRAINABLE",
-    "ruber": "interloq.scorers.ruber.settings:TRAINABLE",
-    "valid": "interloq.scorers.relevance.settings:VALID_TRAINABLE",
-}
 
 
 class PairLog(Protocol):
@@ -73,6 +58,18 @@ class Trainable:
     unit: str = "pair"  # what is excluded if it overlaps test samples
     needs_files: bool = True
     instead: tuple[str, Trainable] | None = None  # an option, and what is trained if it is given
+    name: str = ""  # `interloq train NAME`; without one, it is only used in place of another
+
+    registered_kind: ClassVar[str] = JOB
+
+    @property
+    def registered_name(self) -> str:
+        """The name in the catalogue."""
+        return self.name
+
+    def catalogue_facts(self) -> Facts:
+        """Return what must be known about it without importing it: nothing but its place."""
+        return {}
 
     def options(self) -> Iterator[tuple[Any, str]]:
         """Yield pairs of a settings object and the name of a field that is an option; every name once."""
@@ -86,27 +83,19 @@ class Trainable:
 
     def make(self, log: PairLog, settings: Iterable[Any]) -> Job[Any]:
         """Make the job; imports everything that it needs."""
-        made: Job[Any] = _imported(self.job)(log, *settings)
+        made: Job[Any] = import_target(self.job)(log, *settings)
         return made
 
 
-@cache
-def job_names() -> dict[str, str]:
-    """Names of all registered jobs, with "module:attribute" of each."""
-    entries = entry_points(group="interloq.components")
-    added = {entry.name.removeprefix("job."): entry.value for entry in entries if entry.name.startswith("job.")}
-    return dict(sorted((added | JOBS).items()))
+def job_names() -> list[str]:
+    """Return the names of all registered jobs, including plugins."""
+    return names(JOB)
 
 
 def trainable(name: str) -> Trainable:
     """Return the trainable registered under a name."""
-    registered: Trainable = _imported(job_names()[name])
+    registered: Trainable = import_target(targets(JOB)[name])
     return registered
-
-
-def _imported(target: str) -> Any:
-    module, _, name = target.partition(":")
-    return getattr(importlib.import_module(module), name)
 
 
 LOOP = ("epochs", "patience", "learning_rate", "threads", "checkpoint_minutes", "seed")

@@ -9,21 +9,20 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from interloq.metrics.metric import Array, mean_value, replies, score_rows
+from interloq.metrics.metric import Array, Metric, replies, score_rows
 from interloq.records import Sample
-from interloq.registry import Component
 from interloq.signature import NETWORK
 
 NO_CONTEXT = "no context"
 
 
 @dataclass(frozen=True)
-class ContextReply(Component):
+class ContextReply(Metric):
     """Scores replies by a network; an empty reply has the lowest score. A set's score is the mean over samples."""
 
     places: ClassVar[tuple[str, ...]] = ("model",)
     libraries = NETWORK
-    is_probability: ClassVar[bool] = True
+    is_probability = True
     lowest: ClassVar[float] = 0.0
     model: Annotated[str, "folder of the trained network"]
 
@@ -47,9 +46,6 @@ class ContextReply(Component):
         filled = [i for i, sample in enumerate(samples) if scores[i] == self.lowest and sample.response.strip()]
         scores[filled] = self.network_scores([samples[i] for i in filled])
         return score_rows(scores)
-
-    def value(self, total: Array) -> Array:
-        return mean_value(total)
 
 
 def needs_context(sample: Sample) -> str | None:

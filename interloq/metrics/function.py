@@ -19,12 +19,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar, overload
+from typing import Any, ClassVar, cast, overload
 
 import numpy as np
 
 from interloq.errors import InputError, count, short_repr
-from interloq.metrics.metric import Array, Direction, Metric, mean_value, score_rows
+from interloq.metrics.metric import Array, Direction, Metric, MetricLike, as_metric, score_rows
 from interloq.records import Sample
 from interloq.registry import Component, name_of, registered_name
 from interloq.signature import file_fingerprint, fingerprint
@@ -33,16 +33,16 @@ FILE = re.compile(r"(?P<path>.+\.py):(?P<name>[^\W\d]\w*)")
 FAILED = "the function failed: "
 MODULE = "interloq_file_"  # start of the names of modules made from files
 REMEMBERED = 8192  # scores kept between `unscorable` and `stats`: more than the samples that are scored at a time
-UNREGISTERED: dict[str, type] = {}  # classes of metrics that are only known in this process, by name
+UNREGISTERED: dict[str, type[Metric]] = {}  # classes of metrics that are only known in this process, by name
 Scored = tuple[float, str]  # a score, or NaN and the reason
 
 
 @dataclass(frozen=True)
-class FunctionMetric(Component):
+class FunctionMetric(Metric):
     """Base class of metrics made from functions; each function has its own subclass, named after it."""
 
     source: ClassVar[str]  # fingerprint of the source
-    reads_references: ClassVar[bool] = False  # not known
+    reads_references = False  # not known
 
     def built_with(self) -> str:
         """Identifies the function's source, for the signature."""
@@ -51,9 +51,6 @@ class FunctionMetric(Component):
     def failure(self, reason: str) -> str:
         """The error in the reason of an unscored sample; empty if the function left it unscored on purpose."""
         return reason.removeprefix(FAILED) if reason.startswith(FAILED) else ""
-
-    def value(self, total: Array) -> Array:
-        return mean_value(total)
 
 
 @dataclass(frozen=True)
@@ -123,10 +120,10 @@ def load_metric(text: str, *, trust: bool) -> Metric:
     return _as_metric(_attribute(path, place["name"]), text, file_fingerprint(path))
 
 
-def remember(metric: Any) -> None:
+def remember(metric: MetricLike) -> None:
     """Remember the class of a metric that is not registered, so that its name tells its direction in this process."""
     if not registered_name(name := name_of(metric), kind="metric"):
-        UNREGISTERED[name] = type(metric)
+        UNREGISTERED[name] = type(as_metric(metric))
 
 
 def is_file_metric(text: str) -> bool:
@@ -236,7 +233,7 @@ def _as_metric(found: Any, text: str, source: str) -> Metric:
         return found
     if isinstance(found, type) and issubclass(found, Component):
         try:
-            return found()  # type: ignore[return-value]
+            return as_metric(cast("MetricLike", found()))
         except TypeError as error:
             raise InputError(
                 f"{text} cannot be made without fields: {error}", hint="give its fields defaults"

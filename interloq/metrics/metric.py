@@ -7,13 +7,16 @@ permutation tests need no second pass. A row of NaN is an unscored sample; `unsc
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, Self, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from interloq.needs import SENTENCE_ENCODER
 from interloq.records import Sample
+from interloq.registry import Component, complete, create
 
 Array = NDArray[np.float64]
 Direction = Literal["higher", "lower", "neither"]  # which score is better
@@ -21,38 +24,20 @@ Reduction = Literal["max", "mean"]  # from the scores of single references to th
 
 NO_REFERENCES = "no references"
 EMPTY = "empty reply"
+_WITHOUT_REFERENCES = Sample("bare", ["a context"], "a reply")
 
 
-class Metric(Protocol):
-    """A frozen dataclass whose fields are its whole configuration.
+@dataclasses.dataclass(frozen=True, slots=True)
+class TurnScore:
+    """The score of the reply at a turn, counted from 0; None if it is unscored."""
 
-    Optional attributes:
+    turn: int
+    text: str
+    score: float | None
 
-    - `direction: ClassVar[Direction]`: "higher" (default) or "lower" is better, or "neither": then nothing is ranked by
-      it unless the user says which is better.
-    - `is_mean`: False if the value of a set is not the mean of its sample scores.
-    - `reads_references`: whether it uses references; by default, whether it needs them.
-    - `reads_weights`: True if it uses the weights of references (for checks on the data, see checks.py).
-    - `tokens_needed() -> int`: replies with fewer tokens score 0 whatever they say (see checks.py).
-    - `is_probability`: True if scores are probabilities that are comparable with any rater's (see
-      score/by.py).
-    - `trained_on(samples) -> int`: number of the samples whose ratings its network was trained on (see checks.py).
-    - `unknown_judges(samples) -> int`: number of the samples judged by users that its model does not know, although it
-      knows others (see checks.py).
-    - `over_references`: "max" or "mean" if a reply's score is the largest or the mean of its scores against each
-      reference alone, which `by_reference` returns (see reliability/labels.py); None or absent otherwise.
-    - `course(sample) -> Iterable[TurnScore]`: scores of the replies in the sample's context and of its own, one after
-      the other (see course.py and score/explain.py).
-    - `failures(samples) -> Sequence[str]`: why `stats` gave a row of NaN although `unscorable` gave no reason, "" for
-      other samples; for reasons known only afterwards, such as a server's answer that cannot be used.
-    - `failure(reason) -> str`: the error in the reason of an unscored sample, "" if the metric did not fail; `evaluate`
-      warns of failures.
-    - `of`: "dialogue" if it scores whole dialogues (see play/samples.py) instead of replies.
-    - `scale`: lowest and highest score if scores are ratings on a scale, which become weights as people's ratings do.
-    - `remark(total) -> str`: a note on how far to trust the scores of a set.
-    - `details(total) -> Mapping[str, float]`: further numbers in a row or a sum of rows, such as precision and recall;
-      `Result.details` has the numbers of the whole set.
-    """
+
+class MetricLike(Protocol):
+    """What a metric must have; `as_metric` adds the rest."""
 
     def unscorable(self, sample: Sample) -> str | None:
         """Reason why this sample is unscored, or None."""
@@ -62,6 +47,144 @@ class Metric(Protocol):
 
     def value(self, total: Array) -> Array:
         """Scores from rows or sums of rows: the last axis is the row."""
+
+
+class Metric(Component, kind="metric"):
+    """Base of metrics: a frozen dataclass whose fields are its whole configuration.
+
+    A metric must define `stats`. Everything else has a default, which suits metrics whose score of a set is the mean of
+    sample scores. A class that does not inherit from here must have `unscorable`, `stats` and `value`; `as_metric` adds
+    the other defaults to it.
+    """
+
+    direction: ClassVar[Direction] = "higher"  # "neither": the user must say which score is better to rank by it
+    papers: ClassVar[tuple[str, ...]] = ()  # keys in score/papers.bib; none: the metric is our own
+    variant_papers: ClassVar[Mapping[str, str]] = {}  # further papers of fields that are not at their default
+    is_probability: ClassVar[bool] = False  # scores are probabilities, comparable with any rater's (see score/by.py)
+
+    @classmethod
+    def catalogue_facts(cls) -> dict[str, Any]:
+        """Return what must be known about it without importing it."""
+        defaults = {field.name: field.default for field in dataclasses.fields(cast("Any", cls))}
+        return {
+            "direction": cls.direction,
+            "needs": dataclasses.asdict(cls.needs) if cls.needs else None,
+            "papers": list(cls.papers),
+            "variant_papers": {name: [defaults[name], paper] for name, paper in cls.variant_papers.items()},
+            "always_mean": cls.is_mean in (True, Metric.is_mean),
+            "compares_references": cls.over_references not in (None, Metric.over_references),
+            "scores_sets": issubclass(cls, SetMetric),
+        }
+
+    def unscorable(self, sample: Sample) -> str | None:
+        """Return why this sample is unscored, or None: by default only references may be missing, if it needs them."""
+        if self.needs and self.needs.references:
+            return needs_references(sample)
+        return None
+
+    def stats(self, samples: Sequence[Sample]) -> Array:
+        """Return one row per sample; NaN if `unscorable` or `failures` gives a reason."""
+        raise NotImplementedError
+
+    def value(self, total: Array) -> Array:
+        """Return scores from rows or sums of rows, of which the last axis is the row: by default of rows [score, 1]."""
+        return mean_value(total)
+
+    @property
+    def is_mean(self) -> bool:
+        """Whether the value of a set is the mean of its sample scores."""
+        return True
+
+    @property
+    def of(self) -> Literal["reply", "dialogue"]:
+        """What it scores: replies, or whole dialogues (see play/samples.py)."""
+        return "reply"
+
+    @property
+    def reads_references(self) -> bool:
+        """Whether it uses references."""
+        return self.unscorable(_WITHOUT_REFERENCES) == NO_REFERENCES
+
+    @property
+    def reads_weights(self) -> bool:
+        """Whether it uses the weights of references."""
+        return False
+
+    @property
+    def over_references(self) -> Reduction | None:
+        """How a reply's scores against single references, see `ReferenceMetric`, give its score; None: they do not."""
+        return None
+
+    @property
+    def scale(self) -> tuple[float, float] | None:
+        """Lowest and highest score if scores are ratings on a scale, which become weights as people's ratings do."""
+        return None
+
+    @property
+    def language(self) -> str:
+        """The only language that its network knows, as far as that is known."""
+        for field in dataclasses.fields(self):  # type: ignore[arg-type]
+            if field.init and getattr(self, field.name) == SENTENCE_ENCODER:
+                return "English"
+        return ""
+
+    def inner_metrics(self) -> list[Metric]:
+        """Return the metrics that it combines."""
+        inner: list[Metric] = []
+        for field in dataclasses.fields(self):  # type: ignore[arg-type]
+            if field.metadata.get("kind") == "metric":
+                value = getattr(self, field.name)
+                inner += value if isinstance(value, tuple) else (value,)
+        if isinstance(self, PipelineMetric):
+            inner.append(self.metric())
+        return inner
+
+    def usual_scores(self) -> tuple[float, float] | None:
+        """Return quartiles of the scores of usual replies, as far as they are known."""
+        return None
+
+    def tokens_needed(self) -> int:
+        """Return the fewest tokens for a score above 0: shorter replies score 0 whatever they say."""
+        return 0
+
+    def trained_on(self, samples: Sequence[Sample]) -> int:  # noqa: ARG002
+        """Return the number of the samples whose ratings its network was trained on."""
+        return 0
+
+    def unknown_judges(self, samples: Sequence[Sample]) -> int:  # noqa: ARG002
+        """Return the number of the samples judged by users whom its model does not know, although it knows others."""
+        return 0
+
+    def failures(self, samples: Sequence[Sample]) -> Sequence[str]:
+        """Return why `stats` gave a row of NaN although `unscorable` gave no reason, "" for other samples.
+
+        For reasons known only afterwards, such as a server's answer that cannot be used.
+        """
+        return [""] * len(samples)
+
+    def failure(self, reason: str) -> str:  # noqa: ARG002
+        """Return the error in the reason of an unscored sample, "" if the metric did not fail."""
+        return ""
+
+    def remark(self, total: Array) -> str:  # noqa: ARG002
+        """Return a note on how far to trust the scores of a set."""
+        return ""
+
+    def details(self, total: Array) -> Mapping[str, float]:  # noqa: ARG002
+        """Return further numbers in a row or a sum of rows, such as precision and recall."""
+        return {}
+
+
+def as_metric(metric: MetricLike | str) -> Metric:
+    """Return the metric of a spec, or the given one.
+
+    A class that does not inherit from `Metric` gets its defaults here, where metrics come in, so that other code can
+    rely on every attribute.
+    """
+    if isinstance(metric, str):
+        metric = create(metric, kind="metric")
+    complete(type(metric), "metric")
+    return cast("Metric", metric)
 
 
 @runtime_checkable
@@ -74,13 +197,31 @@ class FittedMetric(Protocol):
         """Identifies the samples that the constants were fitted to, for the signature; empty before `fit`."""
 
 
+@runtime_checkable
 class ReferenceMetric(Protocol):
     """A metric whose `over_references` is not None."""
 
-    over_references: Reduction
-
     def by_reference(self, samples: Sequence[Sample]) -> Array:
         """Score of each reply against each of its references alone, sample after sample; NaN if unscored."""
+
+
+@runtime_checkable
+class FollowingMetric(Protocol):
+    """A metric that can follow a dialogue, such as dcp."""
+
+    def course(self, sample: Sample) -> Iterable[TurnScore]:
+        """Scores of the replies in the sample's context and of its own, one after the other."""
+
+
+@runtime_checkable
+class PipelineMetric(Protocol):
+    """A metric that rates references first, such as vbleu."""
+
+    def metric(self) -> Metric:
+        """Return the metric that scores rated samples."""
+
+    def rated(self, samples: Sequence[Sample]) -> list[Sample]:
+        """Return the samples with the references and weights that are scored."""
 
 
 @runtime_checkable
@@ -89,24 +230,6 @@ class SetMetric(Protocol):
 
     def value_of_set(self, samples: Sequence[Sample], counts: Iterable[NDArray[np.int64]]) -> Array:
         """Value of each resampled set; `counts[b, i]` of a block is how often sample i is in set b."""
-
-
-def judges_dialogues(metric: object) -> bool:
-    """Whether it scores whole dialogues instead of replies."""
-    return getattr(metric, "of", "reply") == "dialogue"
-
-
-def is_mean(metric: object) -> bool:
-    """Whether the value of a set is the mean of its sample scores."""
-    return bool(getattr(metric, "is_mean", True))
-
-
-def details(metric: object, total: Array) -> Mapping[str, float]:
-    """Further numbers in a sum of rows; empty if the metric has none."""
-    numbers: Mapping[str, float] = {}
-    if hasattr(metric, "details"):
-        numbers = metric.details(total)
-    return numbers
 
 
 def mean_value(total: Array) -> Array:

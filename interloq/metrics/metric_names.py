@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 from interloq.errors import InputError, SpecError
 from interloq.metrics.function import UNREGISTERED
 from interloq.metrics.metric import Direction
-from interloq.registry import named_class
+from interloq.registry import facts, name_in_spec
 from interloq.spec_text import read_spec, split_label
 
 UNKNOWN_DIRECTION = "it is not a metric of Interloq, so it is unknown whether higher or lower scores are better"
@@ -24,13 +24,14 @@ def direction(metric: str, lower_is_better: bool | None = None) -> Direction:
     unless they say otherwise). A name that is unknown here, such as `toxicity` in somebody's score file, has "neither"
     direction: `unrankable` asks for it.
     """
-    registered = named_class(metric, kind="metric")
-    defined: Direction = getattr(registered or _class_of(metric), "direction", "higher")
-    if registered and defined != "neither":
+    defined = _defined_direction(metric)
+    if defined in ("higher", "lower") and name_in_spec(metric, kind="metric"):
         return defined
     if lower_is_better is not None:
         return "lower" if lower_is_better else "higher"
-    return defined if is_known(metric) or not metric else "neither"
+    if defined:
+        return defined
+    return "higher" if is_rating(metric) or not metric else "neither"
 
 
 def downwards(metric: str, lower_is_better: bool | None = None, *, verb: str = "rank") -> bool:
@@ -60,7 +61,7 @@ def unrankable(metric: str, lower_is_better: bool | None = None) -> tuple[str, s
 
 def is_known(metric: str) -> bool:
     """Return whether a spec or a label names people's ratings or a metric of which the class is known here."""
-    return is_rating(metric) or _class_of(metric) is not None
+    return is_rating(metric) or _defined_direction(metric) is not None
 
 
 def is_rating(metric: str) -> bool:
@@ -78,22 +79,31 @@ def direction_note(metric: str) -> str:
     return f"{metric}: {UNKNOWN_DIRECTION}; add --higher-is-better or --lower-is-better"
 
 
-def _class_of(metric: str) -> type | None:
-    """Return the metric's class: a registered one, or one that was made or used in this process."""
-    registered = named_class(metric, kind="metric")
-    if registered is None:
-        with contextlib.suppress(SpecError):
-            return UNREGISTERED.get(read_spec(split_label(metric)[1]).name)
-    return registered
+def _defined_direction(metric: str) -> Direction | None:
+    """Return the direction that a metric defines: a registered one, or one that was made or used in this process."""
+    if name := name_in_spec(metric, kind="metric"):
+        registered: Direction = facts(name, kind="metric")["direction"]
+        return registered
+    with contextlib.suppress(SpecError):
+        if used := UNREGISTERED.get(read_spec(split_label(metric)[1]).name):
+            return used.direction
+    return None
 
 
 def about_sets(metric: str) -> bool:
     """Whether it scores only sets of replies, such as distinct-n: see `metric.SetMetric`."""
-    return hasattr(named_class(metric, kind="metric"), "value_of_set")
+    name = name_in_spec(metric, kind="metric")
+    return name is not None and bool(facts(name, kind="metric")["scores_sets"])
+
+
+def always_means(metric: str) -> bool:
+    """Whether its value of a set is the mean of sample scores, whatever its fields; True for unknown metrics."""
+    name = name_in_spec(metric, kind="metric")
+    return name is None or bool(facts(name, kind="metric")["always_mean"])
 
 
 def about_dialogues(metric: str) -> bool:
-    """Whether it scores whole dialogues, such as `llm_judge(of='dialogue')`; see `metric.judges_dialogues`."""
+    """Whether it scores whole dialogues, such as `llm_judge(of='dialogue')`; see `Metric.of`."""
     try:
         return bool(read_spec(split_label(metric)[1]).fields.get("of") == "dialogue")
     except SpecError:

@@ -4,20 +4,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from interloq.data.text.tokenize import Tokenizer
 from interloq.errors import InterloqError
 from interloq.metrics.function import FunctionMetric
-from interloq.metrics.metric import NO_REFERENCES
-from interloq.needs import SENTENCE_ENCODER
-from interloq.records import Sample
-from interloq.registry import create, name_of, spec
+from interloq.metrics.metric import Metric, MetricLike, as_metric
+from interloq.registry import create, field_value, name_of, spec
 from interloq.spec_text import split_label
 from interloq.trust import side_effect
-
-_BARE = Sample("bare", ["a context"], "a reply")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,27 +30,21 @@ class Traits:
     case_advice: str = ""  # how to ignore case
 
 
-def traits(metric: Any) -> tuple[Traits, ...]:
+def traits(metric: Metric) -> tuple[Traits, ...]:
     """Traits of a metric, or of each of its parts."""
     return tuple(_traits(part) for part in parts(metric))
 
 
-def parts(metric: Any) -> Iterator[Any]:
+def parts(metric: Metric) -> Iterator[Metric]:
     """Parts of a combined metric; otherwise the metric itself."""
-    inner: list[Any] = []
-    for item in fields(metric):
-        if item.metadata.get("kind") == "metric":
-            value = getattr(metric, item.name)
-            inner += value if isinstance(value, tuple) else (value,)
-    if hasattr(metric, "metric"):
-        inner.append(metric.metric())
+    inner = metric.inner_metrics()
     if not inner:
         yield metric
-    for each in inner:
-        yield from parts(each)
+    for part in inner:
+        yield from parts(part)
 
 
-def reads_references(metric: Any) -> bool | None:
+def reads_references(metric: MetricLike | str) -> bool | None:
     """Return whether a metric or the metric of a spec reads references; None if it cannot be told, as of a function."""
     if isinstance(metric, str):
         try:
@@ -65,44 +55,30 @@ def reads_references(metric: Any) -> bool | None:
             return None
     if isinstance(metric, FunctionMetric):
         return None
-    return any(part.reads_references for part in traits(metric))
+    return any(part.reads_references for part in traits(as_metric(metric)))
 
 
-def _traits(metric: Any) -> Traits:
-    tokenizer = getattr(metric, "tokenizer", None)
-    lowercase = getattr(metric, "lowercase", getattr(tokenizer, "lowercase", None))
+def _traits(metric: Metric) -> Traits:
+    tokenizer: Tokenizer | None = field_value(metric, "tokenizer")
+    lowercase, case_advice = field_value(metric, "lowercase"), "set lowercase=True"
+    if lowercase is None:
+        lowercase, case_advice = _tokenizer_case(tokenizer)
     return Traits(
         name=name_of(metric),
         tokenizer=tokenizer,
-        reads_references=_reads_references(metric),
-        reads_weights=bool(getattr(metric, "reads_weights", False)),
+        reads_references=metric.reads_references,
+        reads_weights=metric.reads_weights,
         case_sensitive=lowercase is False or (lowercase is None and tokenizer is not None),
-        tokens_needed=metric.tokens_needed() if hasattr(metric, "tokens_needed") else 0,
-        language=_language(metric),
-        case_advice=_case_advice(metric, tokenizer),
+        tokens_needed=metric.tokens_needed(),
+        language=metric.language,
+        case_advice=case_advice,
     )
 
 
-def _case_advice(metric: Any, tokenizer: Tokenizer | None) -> str:
-    """Return which field makes a metric ignore case, and its value."""
-    if hasattr(metric, "lowercase"):
-        return "set lowercase=True"
-    if tokenizer is not None and hasattr(tokenizer, "lowercase"):
-        lowercasing: Any = replace(cast("Any", tokenizer), lowercase=True)
-        return f"set tokenizer={spec(lowercasing)!r}"
-    return "write both in one case first"
-
-
-def _language(metric: Any) -> str:
-    """Return the only language that the metric's network knows, as far as that is known."""
-    if language := getattr(metric, "language", ""):
-        return str(language)
-    if SENTENCE_ENCODER in (getattr(metric, "model", ""), getattr(metric, "encoder", "")):
-        return "English"
-    return ""
-
-
-def _reads_references(metric: Any) -> bool:
-    if hasattr(metric, "reads_references"):
-        return bool(metric.reads_references)
-    return bool(metric.unscorable(_BARE) == NO_REFERENCES)
+def _tokenizer_case(tokenizer: Tokenizer | None) -> tuple[bool | None, str]:
+    """Return whether a tokenizer ignores case, None if it cannot say, and how to make it ignore case."""
+    lowercase = None if tokenizer is None else field_value(tokenizer, "lowercase")
+    if lowercase is None:
+        return None, "write both in one case first"
+    lowercasing: Any = replace(cast("Any", tokenizer), lowercase=True)
+    return lowercase, f"set tokenizer={spec(lowercasing)!r}"

@@ -21,7 +21,7 @@ from interloq.signature import LIBRARIES, VERSION, Signature, signature
 
 
 @dataclass(frozen=True)
-class Ensemble(Component):
+class Ensemble(Component, kind="rater", name="ensemble"):
     """Two raters as one."""
 
     first: Annotated[Rater, "a rater such as `bert(model='rater')`"] = field(metadata={"kind": "rater"})

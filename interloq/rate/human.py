@@ -32,7 +32,7 @@ UNKNOWN, GOLD = 0.0, 1.0  # weights of references without votes
 
 
 @dataclass(frozen=True)
-class Human(Component):
+class Human(Component, kind="rater", name="human"):
     """Weights from people's ratings."""
 
     places = ("ratings",)

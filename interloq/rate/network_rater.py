@@ -35,7 +35,7 @@ BETWEEN = "\x1e"  # "record separator" of ASCII, between the turns of a context 
 
 
 @dataclass(frozen=True)
-class NetworkRater(Component):
+class NetworkRater(Component, kind="rater"):
     """Rater that is a trained network; `model` is its folder."""
 
     places = ("model",)
@@ -75,7 +75,7 @@ class NetworkRater(Component):
 
 
 @dataclass(frozen=True)
-class Gru(NetworkRater):
+class Gru(NetworkRater, name="gru"):
     """The rater of υBLEU: a Bi-GRU trained on logs by `interloq train rater`."""
 
     libraries = ("torch", "sentencepiece")
@@ -85,7 +85,7 @@ class Gru(NetworkRater):
 
 
 @dataclass(frozen=True)
-class Bert(NetworkRater):
+class Bert(NetworkRater, name="bert"):
     """The rater of vBERTScore: a transformer trained on logs by `interloq train rater --encoder`.
 
     It reads utterance, gold reply and reference together.

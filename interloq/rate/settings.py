@@ -110,4 +110,5 @@ TRAINABLE = Trainable(
     loop=LOOP,
     needs_files=False,
     instead=("encoder", BERT_TRAINABLE),
+    name="rater",
 )

@@ -219,7 +219,7 @@ class _ScoredQuery:
 
 def _scores(queries: Sequence[RatedQuery], metric: Any, sets: Sequence[Members], step: Step) -> list[Array]:
     """Return the scores [sets, replies] of each query."""
-    if getattr(metric, "over_references", None) is None:
+    if metric.over_references is None:
         return list(_score_again(queries, metric, sets, step))
     scored = score(queries, metric, step=step)
     return [subset_scores(query.scores, some, query.over) for query, some in zip(scored, sets, strict=True)]

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from interloq.data.batched import batched
 from interloq.data.progress import Step
 from interloq.errors import InputError
-from interloq.metrics.metric import Array, Reduction
+from interloq.metrics.metric import Array, Metric, Reduction, as_metric
 from interloq.records import Reference, Sample
-from interloq.registry import create, name_of, named_class, names
+from interloq.registry import facts, name_of, names
 from interloq.reliability.settings import PER_SIZE, SIZES
 from interloq.reliability.settings import Coefficient as Coefficient
 from interloq.retrieve.leaks import normalised
@@ -133,7 +133,7 @@ def score(queries: Sequence[RatedQuery], metric: Any, *, step: Step = lambda _: 
 
     `step` is called with the number of replies just scored.
     """
-    metric = create(metric, kind="metric") if isinstance(metric, str) else metric
+    metric = as_metric(metric)
     over = reduction(metric)
     samples = [sample for query in queries for sample in _samples(query)]
     parts = [np.zeros(0)]
@@ -152,9 +152,9 @@ def _samples(query: RatedQuery) -> list[Sample]:
     return [Sample("", query.turns, reply, references) for reply in query.replies] if references else []
 
 
-def reduction(metric: Any) -> Reduction:
+def reduction(metric: Metric) -> Reduction:
     """How a metric combines references; a metric whose score is not the maximum or mean over references is refused."""
-    over: Reduction | None = getattr(metric, "over_references", None)
+    over = metric.over_references
     if over is None:
         raise InputError(
             f"{name_of(metric)} with these settings is not a maximum or mean over single references",
@@ -165,7 +165,7 @@ def reduction(metric: Any) -> Reduction:
 
 def usable_metrics() -> list[str]:
     """Names of the metrics that combine single references, some of them only with certain settings."""
-    return [name for name in names("metric") if hasattr(named_class(name, kind="metric"), "over_references")]
+    return [name for name in names("metric") if facts(name, kind="metric")["compares_references"]]
 
 
 def subset_scores(scores: Array, members: Members, over: Reduction) -> Array:

@@ -104,4 +104,6 @@ _FINE = Trainable(
     reads="samples with references and ratings",
     unit="sample",
 )
-TRAINABLE = replace(_FINE, settings=(Sources(), ReliabilitySettings(), TRAINING), instead=("fine_tune", _FINE))
+TRAINABLE = replace(
+    _FINE, settings=(Sources(), ReliabilitySettings(), TRAINING), instead=("fine_tune", _FINE), name="reliability"
+)

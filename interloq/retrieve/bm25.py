@@ -18,7 +18,7 @@ from interloq.retrieve.retriever import Target, Words
 
 
 @dataclass(frozen=True)
-class Bm25(Component):
+class Bm25(Component, kind="retriever", name="bm25"):
     """Retrieval by shared words."""
 
     target: Annotated[Target, "what is compared with the query: the utterances of pairs, or utterance and response"] = (

@@ -21,7 +21,7 @@ from interloq.signature import NETWORK
 
 
 @dataclass(frozen=True)
-class Dense(Component):
+class Dense(Component, kind="retriever", name="dense"):
     """Retrieval by the cosine of sentence vectors."""
 
     places = ("vectors", "encoder")

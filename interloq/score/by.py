@@ -38,12 +38,12 @@ from interloq.data.records.jsonl import read
 from interloq.errors import InputError, SpecError, count
 from interloq.learn.calibrate import probabilities
 from interloq.metrics.combined.ruber import foundation
-from interloq.metrics.metric import Array, FittedMetric, Metric, SetMetric, judges_dialogues
+from interloq.metrics.metric import Array, FittedMetric, Metric, SetMetric
 from interloq.metrics.traits import traits
 from interloq.rate.network_rater import Gold
 from interloq.rate.summary import folder_warning
 from interloq.records import Pair, Reference, Sample
-from interloq.registry import Component, name_of
+from interloq.registry import Component, field_value, name_of
 from interloq.retrieve.leaks import is_original, reads_like
 from interloq.signature import Signature, file_fingerprint, signature
 
@@ -53,7 +53,7 @@ SEED = 0
 
 
 @dataclass(frozen=True)
-class By(Component):
+class By(Component, kind="rater", name="by"):
     """Weights from the scores of a metric."""
 
     places = ("pairs",)
@@ -69,7 +69,7 @@ class By(Component):
         super().__post_init__()
         if reason := _unfit(self.scorer):
             raise SpecError(f"by: {name_of(self.scorer)} {reason}; choose a metric such as relevance(model='scorer')")
-        if not (self.pairs or getattr(self.scorer, "is_probability", False) or hasattr(self.scorer, "scale")):
+        if not (self.pairs or self.scorer.is_probability or self.scorer.scale):
             raise SpecError(
                 f"by: scores of {name_of(self.scorer)} are not probabilities; "
                 "give a log to calibrate them on: pairs='pairs.jsonl'"
@@ -90,7 +90,7 @@ class By(Component):
 
     def warning(self) -> str:
         """Return a warning if the metric is a trained network with weak dev figures; otherwise empty."""
-        return folder_warning(str(getattr(self.scorer, "model", "")), scaled=True)
+        return folder_warning(field_value(self.scorer, "model") or "", scaled=True)
 
     def _is_rated(self, reference: Reference) -> bool:
         return self.gold == "rated" or not is_original(reference)
@@ -101,7 +101,7 @@ class By(Component):
         if self._calibration:
             chances = self._calibration.chances(scores)
         else:
-            low, high = getattr(self.scorer, "scale", (0.0, 1.0))
+            low, high = self.scorer.scale or (0.0, 1.0)
             chances = (scores - low) / (high - low)
         weights = (2 * np.clip(chances, 0, 1) - 1).tolist()
         return {reply: weight for reply, weight in zip(replies, weights, strict=True) if not isnan(weight)}
@@ -131,9 +131,9 @@ def _unfit(metric: Metric) -> str:
     """Return why a metric cannot rate references; empty if it can."""
     if isinstance(metric, SetMetric):
         return "scores sets of replies, not single ones"
-    if judges_dialogues(metric):
+    if metric.of == "dialogue":
         return "scores whole dialogues, not replies"
-    if getattr(metric, "direction", "higher") == "neither":
+    if metric.direction == "neither":
         return "does not say whether higher or lower is better"
     if any(part.reads_references for part in traits(metric)):
         return "needs references itself"
@@ -188,7 +188,7 @@ def calibrate(metric: Metric, log: str) -> ScoreCalibration:
 def scores_of(metric: Metric, replies: Sequence[Sample]) -> Array:
     """Return one score per reply, higher is better; NaN for replies that the metric cannot score."""
     scored = [i for i, reply in enumerate(replies) if metric.unscorable(reply) is None]
-    sign = -1 if getattr(metric, "direction", "higher") == "lower" else 1
+    sign = -1 if metric.direction == "lower" else 1
     scores = np.full(len(replies), np.nan)
     scores[scored] = sign * metric.value(metric.stats([replies[i] for i in scored]))
     return scores

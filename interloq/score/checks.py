@@ -24,11 +24,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any
 
 from interloq.data.text.language import language_name, language_of, resolve
 from interloq.data.text.tokenize import Tokenizer
 from interloq.errors import count
+from interloq.metrics.metric import Metric
 from interloq.metrics.traits import Traits, parts, traits
 from interloq.rate.summary import warnings_of
 from interloq.records import NO_SYSTEM, Note, Sample
@@ -127,7 +127,7 @@ class Facts:
 class Checks:
     """Collects counts over samples, then returns notes on the data and on each metric."""
 
-    def __init__(self, metrics: Sequence[Any] = ()) -> None:
+    def __init__(self, metrics: Sequence[Metric] = ()) -> None:
         self.facts = Facts()
         self._specs = [title(metric) for metric in metrics]
         self._traits = [traits(metric) for metric in metrics]
@@ -184,8 +184,8 @@ class Checks:
         """Return notes that concern one metric."""
         metric, samples = self._specs[i], self.facts.samples
         notes: list[Note] = []
-        for part in self._traits[i]:
-            notes += self._of_part(part, metric)
+        for traits_of_part in self._traits[i]:
+            notes += self._of_part(traits_of_part, metric)
         for part, method, counts in self._counted[i]:
             if counts.total():
                 name, statement = COUNTED[method]
@@ -279,12 +279,11 @@ class Checks:
         return note_of(name, counts, self.facts.samples, statement, metric)
 
 
-def _counters(metric: Any) -> Iterator[tuple[Any, str, Counter[str]]]:
+def _counters(metric: Metric) -> Iterator[tuple[Metric, str, Counter[str]]]:
     """Yield each part of a metric with each of its methods that count samples, and an empty counter."""
     for part in parts(metric):
         for method in COUNTED:
-            if hasattr(part, method):
-                yield part, method, Counter()
+            yield part, method, Counter()
 
 
 def _count_short(samples: Sequence[Sample], needed: int, tokenizer: Tokenizer) -> int:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from interloq.errors import InputError, InterloqError, SpecError
-from interloq.registry import create, registered_name
-from interloq.score.papers import OURS, PAPERS, RELIABILITY, SACREBLEU, VARIANTS, entries
+from interloq.registry import create, facts, field_value, read_catalogue, registered_name
+from interloq.score.papers import OURS, RELIABILITY, SACREBLEU, entries
 from interloq.score.signatures import read_signatures
 from interloq.signature import Signature
 from interloq.spec_text import ParsedSpec, read_spec, split_label
@@ -74,7 +74,7 @@ def _sign_spec(text: str) -> Signature:
     if name is None:
         raise InputError(f"{text!r} is neither a score file nor a metric", hint="see: interloq score --list")
     try:
-        tokenizer = getattr(create(text, kind="metric"), "tokenizer", None)
+        tokenizer = field_value(create(text, kind="metric"), "tokenizer")
     except InterloqError:  # a required field is missing, such as an index: the papers are the same
         tokenizer = None
     return Signature.of(text, {"tokenizer": tokenizer.signature()} if tokenizer else {})
@@ -87,7 +87,7 @@ def _keys(metric: str, signature: Signature) -> tuple[str, ...] | None:
     except SpecError:
         return None
     name = registered_name(spec.name, kind="metric")
-    if name not in PAPERS:
+    if name not in read_catalogue()["metric"]:
         return None
     keys: list[str] = []
     for part in _parts(spec):
@@ -108,9 +108,12 @@ def _parts(spec: ParsedSpec) -> Iterator[ParsedSpec]:
 
 def _papers(spec: ParsedSpec) -> tuple[str, ...]:
     """Return the papers of a metric; none for other components."""
-    name = registered_name(spec.name, kind="metric") or ""
-    papers = list(PAPERS.get(name, ()))
-    for (metric, field), (usual, paper) in VARIANTS.items():
-        if metric == name and spec.fields.get(field, usual) != usual:
+    name = registered_name(spec.name, kind="metric")
+    if name is None:
+        return ()
+    known = facts(name, kind="metric")
+    papers = list(known["papers"])
+    for field, (usual, paper) in known["variant_papers"].items():
+        if spec.fields.get(field, usual) != usual:
             papers.append(paper)
     return tuple(papers)

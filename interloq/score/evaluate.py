@@ -7,7 +7,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, pairwise
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,9 @@ from interloq.data.records.dialogue_names import DialogueFinder
 from interloq.data.records.sample_fingerprint import SampleFingerprint, SamplePrints
 from interloq.errors import InputError, RejectedWarning, count
 from interloq.metrics.function import remember
-from interloq.metrics.metric import Array, FittedMetric, Metric, SetMetric, details, judges_dialogues
+from interloq.metrics.metric import Array, FittedMetric, Metric, MetricLike, SetMetric, as_metric
 from interloq.records import NO_SYSTEM, BySample, Key, Note, Result, Sample, format_key
-from interloq.registry import create, name_of, title
+from interloq.registry import name_of, title
 from interloq.score.checks import Checks
 from interloq.score.stages import extend_samples, find_pipelines, rate_samples, with_rated
 from interloq.score.transposed import LayoutCheck
@@ -33,13 +33,13 @@ NETWORK_CHUNK = 256  # samples that a network scores between two reports of prog
 T = TypeVar("T")
 
 
-def evaluate(metric: Metric | str, samples: Rows, *, n_bootstrap: int = 1000, seed: int = 0) -> Result:
+def evaluate(metric: MetricLike | str, samples: Rows, *, n_bootstrap: int = 1000, seed: int = 0) -> Result:
     """Score samples, dicts or a data frame with one metric; `n_bootstrap` resamples give the 95 % interval."""
     return evaluate_all([metric], samples, n_bootstrap=n_bootstrap, seed=seed)[0][""]
 
 
 def evaluate_all(
-    metrics: Sequence[Metric | str],
+    metrics: Sequence[MetricLike | str],
     samples: Rows,
     *,
     n_bootstrap: int = 1000,
@@ -54,7 +54,7 @@ def evaluate_all(
     unscored, "" for the others.
     """
     check_bootstrap(n_bootstrap)
-    built: list[Any] = [create(metric, kind="metric") if isinstance(metric, str) else metric for metric in metrics]
+    built = [as_metric(metric) for metric in metrics]
     samples = as_samples(samples)
     if find_pipelines(built):
         samples = list(samples)
@@ -87,7 +87,7 @@ def score_samples(
     unscorable: Callable[[Sequence[Sample]], Sequence[str]] | None = None,
 ) -> list[dict[str, Result]]:
     """Score samples in one pass, as `evaluate_all`, after the stages of pipelines (see stages.py)."""
-    fitted: list[Any] = list(metrics)
+    fitted = list(metrics)
     if any(isinstance(metric, FittedMetric | SetMetric) for metric in metrics):
         samples = list(samples)
         for i, metric in enumerate(metrics):
@@ -111,9 +111,9 @@ def evaluate_by_unit(metrics: Sequence[Metric], evaluate: Callable[[Sequence[Met
     """
     metrics_by_unit: dict[bool, list[Metric]] = {}
     for metric in metrics:
-        metrics_by_unit.setdefault(judges_dialogues(metric), []).append(metric)
+        metrics_by_unit.setdefault(metric.of == "dialogue", []).append(metric)
     results = {whole: iter(evaluate(some, whole)) for whole, some in metrics_by_unit.items()}
-    return [next(results[judges_dialogues(metric)]) for metric in metrics]
+    return [next(results[metric.of == "dialogue"]) for metric in metrics]
 
 
 class _Scoring:
@@ -121,7 +121,7 @@ class _Scoring:
 
     def __init__(
         self,
-        metrics: Sequence[Any],
+        metrics: Sequence[Metric],
         samples: Iterable[Sample],
         progress: Callable[[int], None] | None,
         unscorable: Callable[[Sequence[Sample]], Sequence[str]] | None,
@@ -246,7 +246,7 @@ class _Scoring:
             reasons={key: self.reasons[i][key] for key in keys if key in self.reasons[i]},
             dialogues=self.dialogues,
             prints=prints,
-            details=details(metric, rows[scored].sum(axis=0)) if scored.any() else {},
+            details=metric.details(rows[scored].sum(axis=0)) if scored.any() else {},
             notes=notes,
         )
 
@@ -257,7 +257,7 @@ class _Scoring:
             system = ""
         return np.array([name == system for name in self.system_of], dtype=bool)
 
-    def _signature(self, metric: Any, n_bootstrap: int, seed: int) -> Signature:
+    def _signature(self, metric: Metric, n_bootstrap: int, seed: int) -> Signature:
         facts: dict[str, object] = {"references": self.fingerprint.references(), "samples": self.fingerprint}
         facts["unicode"] = "" if self.fingerprint.is_ascii else FORM
         if isinstance(metric, FittedMetric):
@@ -269,7 +269,9 @@ class _Scoring:
         return signature(metric, **facts)
 
 
-def _score_chunk(metric: Any, chunk: Sequence[Sample], chunk_reasons: Sequence[str], reasons: dict[Key, str]) -> Array:
+def _score_chunk(
+    metric: Metric, chunk: Sequence[Sample], chunk_reasons: Sequence[str], reasons: dict[Key, str]
+) -> Array:
     """Return one row per sample, NaN for unscored ones, and add why they are unscored to `reasons`."""
     scorable = []
     for i, sample in enumerate(chunk):
@@ -279,8 +281,8 @@ def _score_chunk(metric: Any, chunk: Sequence[Sample], chunk_reasons: Sequence[s
             scorable.append(i)
     samples = [chunk[i] for i in scorable]
     stats = metric.stats(samples)
-    failed = np.isnan(stats).any(axis=1)
-    if failed.any() and hasattr(metric, "failures"):
+    failed = np.asarray(np.isnan(stats).any(axis=1))
+    if failed.any():
         for i, why in enumerate(metric.failures(samples)):
             if why:
                 reasons[samples[i].key] = why
@@ -293,10 +295,8 @@ def _score_chunk(metric: Any, chunk: Sequence[Sample], chunk_reasons: Sequence[s
     return rows
 
 
-def _warn_of_failures(metric: Any, reasons: Mapping[Key, str], n: int) -> None:
+def _warn_of_failures(metric: Metric, reasons: Mapping[Key, str], n: int) -> None:
     """Warn of samples that are unscored because the metric failed on them; the command line then exits with 1."""
-    if not hasattr(metric, "failure"):
-        return
     failures = [(key, why) for key, reason in reasons.items() if (why := metric.failure(reason))]
     if failures:
         key, why = failures[0]
@@ -304,16 +304,17 @@ def _warn_of_failures(metric: Any, reasons: Mapping[Key, str], n: int) -> None:
         warnings.warn(f"{failed}, first on {format_key(key)}: {why}", RejectedWarning, stacklevel=5)
 
 
-def _remarks(metric: Any, rows: Array) -> tuple[Note, ...]:
+def _remarks(metric: Metric, rows: Array) -> tuple[Note, ...]:
     """Return a note on how far to trust the scores, if the metric has one."""
-    if not len(rows) or not hasattr(metric, "remark"):
+    remark = metric.remark(rows.sum(axis=0)) if len(rows) else ""
+    if not remark:
         return ()
     name = title(metric)
-    return (Note("judge", f"{name}: {metric.remark(rows.sum(axis=0))}", len(rows), len(rows), metric=name),)
+    return (Note("judge", f"{name}: {remark}", len(rows), len(rows), metric=name),)
 
 
 def _bootstrap(
-    metric: Any, rows: Array, samples: Sequence[Sample], dialogues: Sequence[str | int], n_bootstrap: int, seed: int
+    metric: Metric, rows: Array, samples: Sequence[Sample], dialogues: Sequence[str | int], n_bootstrap: int, seed: int
 ) -> tuple[float, tuple[float, float] | None]:
     """Return the value of the whole set and its interval from resamples of dialogues.
 

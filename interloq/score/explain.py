@@ -17,12 +17,12 @@ from typing import Any, TypeGuard
 
 from interloq.data.records.jsonl import Rejected, read
 from interloq.errors import InputError
-from interloq.metrics.course import TurnScore, largest_fall
+from interloq.metrics.metric import FollowingMetric, PipelineMetric, TurnScore, as_metric
 from interloq.metrics.overlap.bleu import Bleu
 from interloq.metrics.overlap.delta_bleu import DeltaBleu
 from interloq.metrics.overlap.ngrams import ngrams
 from interloq.records import NO_SYSTEM, Sample, SampleKeys
-from interloq.registry import create, title
+from interloq.registry import title
 from interloq.score.evaluate import evaluate
 from interloq.spec_text import split_label
 
@@ -251,10 +251,9 @@ def explain_file(
             f"{id!r} is a file, and {str(samples)!r} is not", hint="give the sample's id first, then the file"
         )
     label, written = split_label(metric)
-    made = create(written, kind="metric")
-    inner = made.metric() if hasattr(made, "rated") else made  # in a pipeline such as vbleu, the metric after rating
-    follows = hasattr(made, "course")
-    taken_apart = is_explained(inner) or follows
+    made = as_metric(written)
+    inner = made.metric() if isinstance(made, PipelineMetric) else made  # in vbleu, the metric after rating
+    taken_apart = is_explained(inner) or isinstance(made, FollowingMetric)
     records = read(samples, strict=strict, on_reject=on_reject, columns=columns)
     if taken_apart:
         sample = _find_sample(records, id, system, str(samples))
@@ -263,14 +262,14 @@ def explain_file(
         listed = list(records)
         sample = _find_sample(listed, id, system, str(samples))
         scored_metric = made
-    if inner is not made:  # the sample with the weights from the pipeline is scored
+    if isinstance(made, PipelineMetric):  # the sample with the weights from the pipeline is scored
         (sample,) = made.rated([sample])
     result = evaluate(scored_metric, [sample] if taken_apart else listed, n_bootstrap=0)
     name = label or title(made)
     if reason := result.reasons.get(sample.key, ""):
         return Explained(sample, name, None, reason, None, taken_apart)
     explanation = explain(inner, sample) if is_explained(inner) else None
-    course = tuple(made.course(sample)) if follows else ()
+    course = tuple(made.course(sample)) if isinstance(made, FollowingMetric) else ()
     return Explained(sample, name, result.by_sample[sample.key], "", explanation, taken_apart, course)
 
 
@@ -296,3 +295,16 @@ def _suggest_ids(id: str, ids: list[str]) -> str:
     if close:
         return f"did you mean {' or '.join(map(repr, close))}?"
     return f"the first are {' or '.join(map(repr, ids[:3]))}"
+
+
+def largest_fall(course: Sequence[TurnScore]) -> tuple[TurnScore, float] | None:
+    """The reply that scored furthest below the one before it, and by how much; None if no score fell."""
+    largest: tuple[TurnScore, float] | None = None
+    before = None
+    for reply in course:
+        if reply.score is None:
+            continue
+        if before is not None and before - reply.score > (largest[1] if largest else 0):
+            largest = (reply, before - reply.score)
+        before = reply.score
+    return largest

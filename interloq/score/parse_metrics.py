@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from interloq.data.files.opening import read_json
 from interloq.errors import InputError, SpecError
 from interloq.metrics.function import is_file_metric, load_metric
-from interloq.metrics.metric import Metric
+from interloq.metrics.metric import Metric, MetricLike, as_metric
 from interloq.registry import create, named_class, spec, title
 from interloq.spec_text import split_label, split_specs
 from interloq.trust import Trust, check_effects, check_trust
@@ -26,7 +25,7 @@ class Chosen:
     """A metric and its label, which may be empty."""
 
     label: str
-    metric: Any
+    metric: Metric
 
     @property
     def name(self) -> str:
@@ -35,7 +34,9 @@ class Chosen:
         return f"{self.label}={name}" if self.label else name
 
 
-def choose(given: Iterable[str | Metric], *, trust: Trust = None, where: str = "") -> tuple[list[Chosen], list[str]]:
+def choose(
+    given: Iterable[str | MetricLike], *, trust: Trust = None, where: str = ""
+) -> tuple[list[Chosen], list[str]]:
     """Return distinct metrics from specs or metrics, and a note on each that was given twice.
 
     `trust` allows functions of files, which are executed, and metrics in files that do more than compute; it is called
@@ -47,7 +48,7 @@ def choose(given: Iterable[str | Metric], *, trust: Trust = None, where: str = "
         if isinstance(metric, str):
             written, chosen = metric, _load(metric, trust, source)
         else:
-            written, chosen = spec(metric), Chosen("", metric)
+            written, chosen = spec(metric), Chosen("", as_metric(metric))
         first = distinct.setdefault(chosen.label or chosen.name, chosen)
         if first.metric != chosen.metric:
             what = f"{spec(first.metric)} and {spec(chosen.metric)} are both"
@@ -58,31 +59,31 @@ def choose(given: Iterable[str | Metric], *, trust: Trust = None, where: str = "
     return list(distinct.values()), notes
 
 
-def spec_files(given: Iterable[str | Metric]) -> list[str]:
+def spec_files(given: Iterable[str | MetricLike]) -> list[str]:
     """Return the files named by `@FILE` among metrics."""
     return [part[1:] for part in _split_all(given) if part[:1] == "@"]
 
 
-def file_metrics(given: Iterable[str | Metric]) -> list[str]:
+def file_metrics(given: Iterable[str | MetricLike]) -> list[str]:
     """Return the functions of files among metrics, `[LABEL=]FILE.py:NAME`."""
     return [part for part in _split_all(given) if is_file_metric(split_label(part)[1])]
 
 
-def _split_all(given: Iterable[str | Metric]) -> Iterator[str]:
+def _split_all(given: Iterable[str | MetricLike]) -> Iterator[str]:
     """Yield each spec, label and `@FILE` among metrics."""
     for metric in given:
         if isinstance(metric, str):
             yield from split_specs(metric)
 
 
-def refuse_functions(given: Iterable[str | Metric]) -> None:
+def refuse_functions(given: Iterable[str | MetricLike]) -> None:
     """Refuse functions of files where the chosen metric is stored: they have no spec."""
     if functions := file_metrics(given):
         what = f"{functions[0]} cannot be chosen: a function of a file has no spec to store"
         raise InputError(what, hint="score the samples with it and compare the scores: interloq meta")
 
 
-def _with_sources(given: Iterable[str | Metric], where: str) -> Iterator[tuple[str | Metric, str]]:
+def _with_sources(given: Iterable[str | MetricLike], where: str) -> Iterator[tuple[str | MetricLike, str]]:
     """Yield each spec or metric with its file; `@FILE` stands for the specs that `interloq choose` wrote to it."""
     for metric in given:
         if not isinstance(metric, str):

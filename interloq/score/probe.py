@@ -26,9 +26,9 @@ from interloq.data.progress import Progress, Step, silent
 from interloq.data.records.columns import Rows, as_samples
 from interloq.data.records.jsonl import Rejected, load, read
 from interloq.errors import InputError
-from interloq.metrics.metric import Array, Direction, Metric, SetMetric
+from interloq.metrics.metric import Array, Direction, Metric, MetricLike, SetMetric, as_metric
 from interloq.records import NO_SYSTEM, Note, Result, Sample
-from interloq.registry import create, title
+from interloq.registry import title
 from interloq.score.checks import Checks
 from interloq.score.evaluate import evaluate_all
 from interloq.score.parse_metrics import choose
@@ -117,7 +117,7 @@ class Probe(Tabular):
 
 
 def probe(
-    metric: Metric | str,
+    metric: MetricLike | str,
     samples: Rows | None = None,
     *,
     language: Language = "en",
@@ -129,7 +129,7 @@ def probe(
 
     `step` is called with the number of replies just scored.
     """
-    made: Any = create(metric, kind="metric") if isinstance(metric, str) else metric
+    made = as_metric(metric)
     base = embedded_replies(language) if samples is None else list(as_samples(samples))
     if not base:
         raise InputError("there are no replies to change", hint="give samples with good replies")
@@ -234,10 +234,10 @@ def _rename(name: str, sample: Sample) -> Sample:
 class _Probing:
     """Scores of the replies and of their changed versions, compared perturbation by perturbation."""
 
-    def __init__(self, metric: Any, base: Sequence[Sample], result: Result, n_bootstrap: int, seed: int) -> None:
+    def __init__(self, metric: Metric, base: Sequence[Sample], result: Result, n_bootstrap: int, seed: int) -> None:
         self.metric, self.base, self.scores = metric, base, result.by_sample
         self.n_bootstrap, self.seed = n_bootstrap, seed
-        self.direction: Direction = getattr(metric, "direction", "higher")
+        self.direction = metric.direction
         self.sign = -1 if self.direction == "lower" else 1  # times a change: above 0 if the score got better
         contexts = {sample.context: i for i, sample in enumerate(base)}
         self.cluster = np.array([contexts[sample.context] for sample in base])
@@ -269,7 +269,8 @@ class _Probing:
         if not len(differences):
             return float("nan"), None
         if isinstance(self.metric, SetMetric):
-            return self._change_of_set([self.base[i] for i in scored], [s for i in scored if (s := changed[i])])
+            before, after = [self.base[i] for i in scored], [s for i in scored if (s := changed[i])]
+            return self._change_of_set(self.metric, before, after)
         if not self.n_bootstrap:
             return float(differences.mean()), None
         cluster = np.unique(self.cluster[scored], return_inverse=True)[1]
@@ -278,11 +279,11 @@ class _Probing:
         return float(differences.mean()), percentile_interval(np.concatenate(means))
 
     def _change_of_set(
-        self, before: Sequence[Sample], after: Sequence[Sample]
+        self, metric: SetMetric, before: Sequence[Sample], after: Sequence[Sample]
     ) -> tuple[float, tuple[float, float] | None]:
         n, once = len(before), np.ones((1, len(before)), dtype=np.int64)
         counts = list(chain([once], half_counts(n, self.n_bootstrap, self.seed)))
-        values = self.metric.value_of_set(after, counts) - self.metric.value_of_set(before, counts)
+        values = metric.value_of_set(after, counts) - metric.value_of_set(before, counts)
         return float(values[0]), half_interval(values, n) if self.n_bootstrap else None
 
     def _verdict(self, expected: Expected, ci: tuple[float, float], n: int) -> str:

@@ -24,7 +24,7 @@ from interloq.data.progress import Progress, silent
 from interloq.data.records.convert_file import kind_held
 from interloq.data.records.jsonl import Rejected, header, read, to_json, write
 from interloq.errors import InputError
-from interloq.metrics.metric import Metric, judges_dialogues
+from interloq.metrics.metric import Metric, MetricLike
 from interloq.metrics.metric_names import about_sets
 from interloq.play.samples import carried, whole_dialogues
 from interloq.play.samples import samples as utterances
@@ -68,7 +68,7 @@ class Scored:
 
 def score_file(
     samples: str | Path,
-    metrics: Sequence[str | Metric] = (),
+    metrics: Sequence[str | MetricLike] = (),
     output: str | Path | None = None,
     *,
     n_bootstrap: int = 1000,
@@ -155,7 +155,7 @@ def _units(
 
     Samples are listed only if something may read them twice; otherwise they are read as a stream.
     """
-    if find_pipelines(metrics) or any(map(judges_dialogues, metrics)):
+    if find_pipelines(metrics) or any(metric.of == "dialogue" for metric in metrics):
         replies = list(replies)
     if dialogues:
         return {False: replies, True: SampleFilter(without=without).samples(whole_dialogues(dialogues))}
@@ -177,8 +177,8 @@ def _sign_results(
 
 
 def _choose_default(
-    samples: Iterable[Sample], metrics: Sequence[str | Metric], path: str
-) -> tuple[Iterable[Sample], Sequence[str | Metric], dict[str, tuple[str, ...]]]:
+    samples: Iterable[Sample], metrics: Sequence[str | MetricLike], path: str
+) -> tuple[Iterable[Sample], Sequence[str | MetricLike], dict[str, tuple[str, ...]]]:
     """Return the samples and metrics; without metrics, the ones that the samples allow, with advice for `Scored`."""
     if metrics:
         return samples, metrics, {}

@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Endpoint(Component):
+class Endpoint(Component, kind="bot", name="endpoint"):
     """Sends dialogues to a chat server."""
 
     url: Annotated[str, "up to `/v1`, or up to `/chat/completions`"]

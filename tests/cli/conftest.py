@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from interloq import Sample, write
-from interloq.learn.trainable import job_names
+from interloq import Sample, registry, write
 from tests.cli.made_pool import pairs, text
 
 
@@ -27,7 +26,7 @@ def pool(folder: Path) -> Path:
 def registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A job of another package is registered as `mine`."""
     entry = EntryPoint("job.mine", "tests.made_job:PLUGIN", "interloq.components")
-    monkeypatch.setattr("interloq.learn.trainable.entry_points", lambda **_: [entry])
-    job_names.cache_clear()
+    monkeypatch.setattr("interloq.registry.entry_points", lambda **_: [entry])
+    registry._targets.cache_clear()
     yield
-    job_names.cache_clear()
+    registry._targets.cache_clear()

@@ -141,7 +141,7 @@ def contents(folder: str) -> list[str]:
 
 
 def test_every_job_is_tried() -> None:
-    assert sorted(TINY) == list(job_names())
+    assert sorted(TINY) == job_names()
 
 
 def test_it_is_trained_once(job: Way, capsys: Captured) -> None:

@@ -13,7 +13,7 @@ def test_options_are_the_fields_with_a_help_text() -> None:
 
 
 def test_every_registered_job_can_be_described_without_training() -> None:
-    assert {"rater", "ruber", "relevance"} <= job_names().keys()
+    assert {"rater", "ruber", "relevance"} <= set(job_names())
     for name in job_names():
         assert trainable(name).summary
         assert len(set(options_of(name))) == len(options_of(name)), "an option of several settings comes once"

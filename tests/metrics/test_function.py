@@ -190,9 +190,9 @@ def test_a_file_is_executed_only_if_trusted(folder: Path, capsys: pytest.Capture
     assert capsys.readouterr().out == ""
     made = [load_metric(f"./mine.py:{name}", trust=True) for name in ("words", "letters", "Own")]
     assert [evaluate(m, [Sample("1", (), "a b c d")]).value for m in made] == [3, 7, 4]
-    before = made[0].built_with()  # type: ignore[attr-defined]
+    before = made[0].built_with()
     Path("mine.py").write_text(FILE.replace("LIMIT = 3", "LIMIT = 4"))
-    assert load_metric("mine.py:words", trust=True).built_with() != before  # type: ignore[attr-defined]
+    assert load_metric("mine.py:words", trust=True).built_with() != before
 
 
 @pytest.mark.parametrize(

@@ -17,11 +17,11 @@ from interloq import InputError, Reference, Sample, SpecError, create, evaluate,
 from interloq.cli.main import main
 from interloq.data.records.jsonl import header
 from interloq.metrics.context_reply import ContextReply
-from interloq.metrics.metric import Array, Direction, mean_value, score_rows
+from interloq.metrics.metric import Array, Direction, Metric, score_rows
 from interloq.metrics.trained.relevance import Relevance
 from interloq.rate.rate_file import rate_file
 from interloq.records import Pair
-from interloq.registry import Component, full_spec
+from interloq.registry import full_spec
 from interloq.retrieve.index import index_files
 from interloq.score.by import PAIRS, By, calibrate, scores_of
 from tests.made_rater import said, topic_log
@@ -255,7 +255,7 @@ def test_a_cut_off_run_may_be_finished_with_another_choice(here: Path) -> None:
 
 
 @dataclass(frozen=True)
-class Shared(Component):
+class Shared(Metric):
     """How many words the reply shares with the context, times and plus something: an unbounded metric."""
 
     times: float = 1.0
@@ -269,9 +269,6 @@ class Shared(Component):
     def stats(self, samples: Sequence[Sample]) -> Array:
         shared = [len({*s.response.split()} & {*s.context[-1].text.split()}) for s in samples]
         return score_rows(self.times * np.array(shared, float) ** (3 if self.cubed else 1) + self.plus)
-
-    def value(self, total: Array) -> Array:
-        return mean_value(total)
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interloq import InputError, Reference, Sample, create, evaluate, write
+from interloq.metrics.metric import TurnScore
 from interloq.metrics.overlap.delta_bleu import DeltaBleu
-from interloq.score.explain import Explanation, explain, explain_file, is_explained
+from interloq.score.explain import Explanation, explain, explain_file, is_explained, largest_fall
 from tests.conftest import by_id
 from tests.made_explained import SAMPLE
 
@@ -110,3 +111,25 @@ def test_id_and_file_in_the_wrong_order_are_named(folder: Path) -> None:
     write("samples.jsonl", [Sample("1", ["hi"], "yes", ["no"])], kind="samples")
     with pytest.raises(InputError, match="give the sample's id first"):
         explain_file("samples.jsonl", "1")
+
+
+def course_of(*scores: float | None) -> list[TurnScore]:
+    return [TurnScore(2 * i + 1, f"reply {i}", score) for i, score in enumerate(scores)]
+
+
+def test_the_largest_fall_is_between_neighbours() -> None:
+    found = largest_fall(course_of(0.9, 0.8, 0.2, 0.7))
+    assert found is not None
+    assert (found[0].turn, round(found[1], 9)) == (5, 0.6)
+
+
+def test_unscored_replies_are_passed_over() -> None:
+    found = largest_fall(course_of(0.9, None, 0.4))
+    assert found is not None
+    assert found[0].turn == 5
+
+
+def test_a_score_may_never_fall() -> None:
+    assert largest_fall(course_of(0.1, 0.1, 0.5)) is None
+    assert largest_fall(course_of(0.5)) is None
+    assert largest_fall([]) is None

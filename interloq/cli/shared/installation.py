@@ -22,7 +22,8 @@ from interloq.data.pseudonyms import key_file
 from interloq.errors import MissingDependencyError
 from interloq.learn.ready import READY, READY_FOLDER
 from interloq.models.vector_cache import VARIABLE
-from interloq.needs import METRICS, SENTENCE_ENCODER
+from interloq.needs import SENTENCE_ENCODER
+from interloq.registry import read_catalogue
 from interloq.version import __version__
 
 MODULES = {"faiss-cpu": "faiss", "lingua-language-detector": "lingua", "mecab-python3": "MeCab"}
@@ -120,13 +121,14 @@ class Installation:
 def installation() -> Installation:
     """Look at the packages, models and folders on this machine."""
     extras = {extra.name: extra for extra in _extras()}
+    metrics = read_catalogue()["metric"]
     return Installation(
         versions={"interloq": __version__, "python": platform.python_version(), "platform": platform.platform()},
         gpu=_gpu(),
         core=extras.pop("", Extra("", ())),
         extras=tuple(extra for name, extra in sorted(extras.items()) if name != ALL),
         models=tuple(_models()),
-        metrics={name: _missing(needs.extra, extras) for name, needs in METRICS.items()},
+        metrics={name: _missing(known["needs"]["extra"], extras) for name, known in metrics.items()},
         folders=tuple(_folders()),
     )
 

@@ -33,7 +33,7 @@ TokenizerChoice = Annotated[Tokenizer, "how texts are split into tokens"]  # the
 
 
 @dataclass(frozen=True)
-class Whitespace(Component):
+class Whitespace(Component, kind="tokenizer", name="whitespace"):
     """Splits at white space: for text that is already tokenised."""
 
     lowercase: Annotated[bool, "lower-case texts first"] = False
@@ -47,7 +47,7 @@ class Whitespace(Component):
 
 
 @dataclass(frozen=True)
-class Spaces(Component):
+class Spaces(Component, kind="tokenizer", name="space"):
     """Splits at every single space, so two in a row enclose an empty token, as in the COCO caption code's ROUGE-L."""
 
     lowercase: Annotated[bool, "lower-case texts first"] = False
@@ -62,7 +62,7 @@ class Spaces(Component):
 
 
 @dataclass(frozen=True)
-class Sacrebleu(Component):
+class Sacrebleu(Component, kind="tokenizer"):
     """A tokenizer of sacrebleu, named by a subclass."""
 
     lowercase: Annotated[bool, "lower-case texts first"] = False
@@ -82,7 +82,7 @@ class Sacrebleu(Component):
 
 
 @dataclass(frozen=True)
-class Mteval13a(Sacrebleu):
+class Mteval13a(Sacrebleu, name="13a"):
     """mteval-v13a: the rules of most published BLEU scores for western languages."""
 
     # rules look at most one character away and lines are padded with spaces, so words can be split one by one
@@ -91,28 +91,28 @@ class Mteval13a(Sacrebleu):
 
 
 @dataclass(frozen=True)
-class International(Sacrebleu):
+class International(Sacrebleu, name="intl"):
     """mteval-v14: splits at every Unicode punctuation mark and symbol."""
 
     module, cls = "tokenizer_intl", "TokenizerV14International"
 
 
 @dataclass(frozen=True)
-class Characters(Sacrebleu):
+class Characters(Sacrebleu, name="char"):
     """One token per character, without white space."""
 
     module, cls = "tokenizer_char", "TokenizerChar"
 
 
 @dataclass(frozen=True)
-class Chinese(Sacrebleu):
+class Chinese(Sacrebleu, name="zh"):
     """Each Chinese character is a token; the rest as 13a."""
 
     module, cls = "tokenizer_zh", "TokenizerZh"
 
 
 @dataclass(frozen=True)
-class JapaneseMecab(Sacrebleu):
+class JapaneseMecab(Sacrebleu, name="ja-mecab"):
     """MeCab with the IPA dictionary, both from PyPI."""
 
     module, cls = "tokenizer_ja_mecab", "TokenizerJaMecab"
@@ -130,7 +130,7 @@ class JapaneseMecab(Sacrebleu):
 
 
 @dataclass(frozen=True)
-class SentencePiece(Component):
+class SentencePiece(Component, kind="tokenizer", name="sentencepiece"):
     """Pieces of a SentencePiece model: your own, or one trained with `interloq train tokenizer`."""
 
     places = ("model",)

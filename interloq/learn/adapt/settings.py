@@ -89,6 +89,7 @@ ADAPT_TRAINABLE = Trainable(
     result=_result,
     loop=("warmup", "weight_decay", "clip", "accumulate", "amp"),
     needs_files=False,
+    name="adapt",
 )
 ENCODER_TRAINABLE = replace(
     ADAPT_TRAINABLE,
@@ -97,4 +98,5 @@ ENCODER_TRAINABLE = replace(
     job="interloq.learn.adapt.scratch:from_log",
     hidden=("objective",),
     needs_files=True,
+    name="encoder",
 )

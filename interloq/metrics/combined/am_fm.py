@@ -19,17 +19,25 @@ import numpy as np
 
 from interloq.errors import InputError
 from interloq.metrics.combined.ruber import Fit, fitted_to, foundations, source_of
-from interloq.metrics.metric import Array, Metric, mean_parts, mean_value, score_rows
+from interloq.metrics.metric import Array, Metric, mean_parts, score_rows
+from interloq.needs import SENTENCE_ENCODER, Needs
 from interloq.records import Sample
-from interloq.registry import Component
 
 SHARE = 0.05
 
 
 @dataclass(frozen=True)
-class AmFm(Component):
+class AmFm(Metric, name="am_fm"):
     """Mean of a metric of adequacy and one of fluency, each normalised over the sample set."""
 
+    papers = ("zhang-etal-2021-deep",)
+    needs = Needs(
+        fields={
+            "am": f"an adequacy metric, such as deep_am(model='{SENTENCE_ENCODER}')",
+            "fm": "a fluency metric, such as deep_fm(model='FOLDER')",
+        },
+        extra="ready|encoder",
+    )
     am: Annotated[Metric, "metric of adequacy; `deep_am` in the paper"] = field(metadata={"kind": "metric"})
     fm: Annotated[Metric, "metric of fluency; `deep_fm` in the paper"] = field(metadata={"kind": "metric"})
     _fit: Quantiles | None = field(default=None, init=False, repr=False, compare=False)
@@ -61,9 +69,6 @@ class AmFm(Component):
             )
         parts = self._fit.normalised(samples, *self._parts().values())
         return score_rows(parts.mean(axis=1), parts)
-
-    def value(self, total: Array) -> Array:
-        return mean_value(total)
 
     def details(self, total: Array) -> dict[str, float]:
         """Normalised scores of both parts, as means over samples."""

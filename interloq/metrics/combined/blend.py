@@ -21,15 +21,19 @@ import numpy as np
 
 from interloq.errors import SpecError
 from interloq.metrics.combined.ruber import fitted_to, foundations, source_of
-from interloq.metrics.metric import Array, Metric, SetMetric, mean_parts, mean_value, score_rows
+from interloq.metrics.metric import Array, Metric, SetMetric, mean_parts, score_rows
+from interloq.needs import Needs
 from interloq.records import Sample
-from interloq.registry import Component, name_of
+from interloq.registry import name_of
 
 
 @dataclass(frozen=True)
-class Blend(Component):
+class Blend(Metric, name="blend"):
     """Weighted sum of standardised metrics."""
 
+    needs = Needs(
+        fields={"metrics": "metrics, such as (chrf,rouge_l); interloq choose RATED -o FILE learns their weights"}
+    )
     metrics: Annotated[tuple[Metric, ...], "the metrics, such as `(chrf,rouge_l)`"] = field(metadata={"kind": "metric"})
     weights: Annotated[tuple[float, ...], "weight of each metric; empty: equal weights that sum to 1"] = ()
     means: Annotated[tuple[float, ...], "subtracted from each metric's scores; empty: nothing"] = ()
@@ -74,9 +78,6 @@ class Blend(Component):
         centred = scores - np.array(self.means or (0.0,) * n)[:, None]
         parts = centred * (weights / np.array(self.scales or (1.0,) * n))[:, None]
         return score_rows(parts.sum(axis=0), *parts)
-
-    def value(self, total: Array) -> Array:
-        return mean_value(total)
 
     def details(self, total: Array) -> dict[str, float]:
         """Contribution of each metric to the score, as means over samples."""

@@ -13,11 +13,10 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Self
 
 from interloq.metrics.combined.stage_cache import cached
-from interloq.metrics.metric import Array, FittedMetric, Metric, details, is_mean
+from interloq.metrics.metric import Array, FittedMetric, Metric
 from interloq.rate.rater import BATCH, Rater, check_best, select
 from interloq.rate.summary import summary
 from interloq.records import Sample
-from interloq.registry import Component
 from interloq.retrieve.extend import extend, extend_signature, searched_in
 from interloq.retrieve.index import Index, open_index
 from interloq.retrieve.store_address import key_variable, names_server
@@ -28,7 +27,7 @@ Weigh = Annotated[bool, "whether weights count; if not, they only decide which r
 
 
 @dataclass(frozen=True)
-class RatedReferences(Component):
+class RatedReferences(Metric):
     """Base of metrics that score with references from an index, weighted by a rater."""
 
     places: ClassVar[tuple[str, ...]] = ("index",)
@@ -130,14 +129,14 @@ class RatedReferences(Component):
     @property
     def is_mean(self) -> bool:
         """Whether the set's score is the mean of sample scores."""
-        return is_mean(self._metric())
+        return self._metric().is_mean
 
     def value(self, total: Array) -> Array:
         return self._metric().value(total)
 
     def details(self, total: Array) -> dict[str, float]:
         """Details of the metric that scores rated samples."""
-        return dict(details(self._metric(), total))
+        return dict(self._metric().details(total))
 
     def _metric(self) -> Metric:
         return self._fitted or self.metric()

@@ -23,18 +23,27 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 
 from interloq.errors import InputError
-from interloq.metrics.metric import Array, FittedMetric, Metric, mean_parts, mean_value, score_rows
+from interloq.metrics.metric import Array, FittedMetric, Metric, mean_parts, score_rows
+from interloq.needs import Needs
 from interloq.records import Sample
-from interloq.registry import Component
+from interloq.registry import field_value
 
 Blend = Literal["arithmetic", "geometric", "min", "max"]
 CHUNK = 4096  # samples that a part scores at a time: bounds memory, never changes a result
 
 
 @dataclass(frozen=True)
-class Ruber(Component):
+class Ruber(Metric, name="ruber"):
     """Blend of a metric with references and one without."""
 
+    papers = ("tao-etal-2018-ruber",)
+    needs = Needs(
+        fields={
+            "referenced": "a metric with references, such as delta_bleu",
+            "unreferenced": "a metric without references, such as ruber_unreferenced(model='FOLDER')",
+        },
+        extra="rater",
+    )
     referenced: Annotated[Metric, "metric with references; `ruber_referenced` in the paper"] = field(
         metadata={"kind": "metric"}
     )
@@ -73,9 +82,6 @@ class Ruber(Component):
             )
         parts = self._fit.normalised(samples, *self._parts().values())
         return score_rows(BLENDS[self.blend](*parts), *parts)
-
-    def value(self, total: Array) -> Array:
-        return mean_value(total)
 
     def details(self, total: Array) -> dict[str, float]:
         """Normalised scores of both parts, as means over samples."""
@@ -151,10 +157,11 @@ def source_of(part: Any) -> str:
 def foundation(part: Any) -> str:
     """Identifies a part's tokenizer and model, for a signature."""
     known = []
-    if getattr(part, "tokenizer", None) is not None:
-        known.append(part.tokenizer.signature())
-    if hasattr(part, "built_with"):
-        known.append(part.built_with())
+    tokenizer = field_value(part, "tokenizer")
+    if tokenizer is not None:
+        known.append(tokenizer.signature())
+    if built_with := part.built_with():
+        known.append(built_with)
     return ",".join(known)
 
 

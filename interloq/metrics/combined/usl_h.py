@@ -19,17 +19,27 @@ import numpy as np
 
 from interloq.errors import InputError, SpecError
 from interloq.metrics.combined.ruber import foundations, normalise
-from interloq.metrics.metric import Array, Metric, mean_value, score_rows
+from interloq.metrics.metric import Array, Metric, score_rows
+from interloq.needs import Needs
 from interloq.records import Sample
-from interloq.registry import Component, name_of
+from interloq.registry import name_of
 
 SLACK = 1e-6  # tolerance for scores outside [0, 1]
 
 
 @dataclass(frozen=True)
-class UslH(Component):
+class UslH(Metric, name="usl_h"):
     """A hierarchy of three metrics: understandable, sensible, likable."""
 
+    papers = ("phy-etal-2020-deconstruct",)
+    needs = Needs(
+        fields={
+            "valid": "valid(model='FOLDER')",
+            "next": "relevance(model='FOLDER')",
+            "mlm": "mlm(model='FOLDER',mode='surprise')",
+        },
+        extra="encoder",
+    )
     valid: Annotated[Metric, "U, understandable: `valid` in the paper, or any metric from 0 to 1"] = field(
         metadata={"kind": "metric"}
     )
@@ -75,9 +85,6 @@ class UslH(Component):
             scores[filled] = self._scores([samples[i] for i in filled])
         return score_rows(scores)
 
-    def value(self, total: Array) -> Array:
-        return mean_value(total)
-
     def _scores(self, samples: Sequence[Sample]) -> Array:
         understood, sensible = _share(self.valid, samples), _share(self.next, samples)
         likable = normalise(self.mlm.value(self.mlm.stats(samples)), *self._bounds())
@@ -87,11 +94,10 @@ class UslH(Component):
     def _bounds(self) -> tuple[float, float]:
         if self.bounds is not None:
             return self.bounds
-        recorded = getattr(self.mlm, "usual", None)
+        recorded = self.mlm.usual_scores()
         if recorded is None:
             raise InputError(f"usl_h has no bounds for {name_of(self.mlm)}", hint="give bounds=(low,high)")
-        low, high = recorded()
-        return low, high
+        return recorded
 
 
 def _share(part: Metric, samples: Sequence[Sample]) -> Array:

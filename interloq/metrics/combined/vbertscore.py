@@ -16,13 +16,18 @@ from interloq.errors import SpecError
 from interloq.metrics.combined.rated_references import Best, RatedReferences, Weigh
 from interloq.metrics.contextual.bertscore import BertScore
 from interloq.metrics.contextual.bertscore_baseline import Part
+from interloq.needs import ENCODER, INDEX, RATER, Needs
 from interloq.signature import NETWORK
 
 
 @dataclass(frozen=True)
-class Vbertscore(RatedReferences):
+class Vbertscore(RatedReferences, name="vbertscore"):
     """BERTScore with references found in logs and rated by a network."""
 
+    papers = ("zhang-etal-2020-bertscore", "tsuta-etal-2023-uncertainty")
+    needs = Needs(
+        context=True, fields={"index": INDEX, "rater": RATER, "model": ENCODER}, extra="retrieve,rater,ready|encoder"
+    )
     places = ("index", "model", "rescale")
     libraries = NETWORK
     best: Best = 8

@@ -20,9 +20,9 @@ w < 0. For weights of 0 and above both are the same.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -30,18 +30,17 @@ from interloq.errors import InputError
 from interloq.metrics.contextual.bertscore_baseline import Part, levels, load_baseline
 from interloq.metrics.metric import (
     Array,
+    Metric,
     Reduction,
     mean_parts,
-    mean_value,
-    needs_references,
     reference_counts,
     reference_texts,
     score_rows,
 )
 from interloq.metrics.overlap.delta_bleu import NO_POSITIVE_WEIGHT
 from interloq.models.loaded import loaded
+from interloq.needs import ENCODER, Needs
 from interloq.records import Sample
-from interloq.registry import Component
 from interloq.signature import NETWORK, fingerprint
 
 Weights = Literal["ignore", "outside", "inside"]
@@ -53,9 +52,12 @@ COLUMNS: dict[Part, int] = {"p": 0, "r": 1, "f": 2}
 
 
 @dataclass(frozen=True)
-class BertScore(Component):
+class BertScore(Metric, name="bertscore"):
     """BERTScore, with or without idf, rescaling and weights of references."""
 
+    papers = ("zhang-etal-2020-bertscore",)
+    variant_papers: ClassVar[Mapping[str, str]] = {"weights": "tsuta-etal-2023-uncertainty"}
+    needs = Needs(references=True, fields={"model": ENCODER}, extra="ready|encoder")
     places = ("model", "rescale")
     libraries = NETWORK
     model: Annotated[str, "encoder: a folder, an installed package, or `hub:org/name@revision`"]
@@ -103,7 +105,7 @@ class BertScore(Component):
         return f"{encoder},baseline-{fingerprint(str(load_baseline(self.rescale)))}"
 
     def unscorable(self, sample: Sample) -> str | None:
-        if reason := needs_references(sample):
+        if reason := super().unscorable(sample):
             return reason
         if self.weights != "ignore" and max(reference.weight for reference in sample.references) <= 0:
             return NO_POSITIVE_WEIGHT
@@ -118,9 +120,6 @@ class BertScore(Component):
         best_rows = [self._weighed(sample, rows)[:, :3].max(axis=0) for sample, rows in self._rows(samples)]
         best = np.array(best_rows, dtype=np.float64).reshape(-1, 3)
         return score_rows(best[:, COLUMNS[self.part]], best[:, 0], best[:, 1])
-
-    def value(self, total: Array) -> Array:
-        return mean_value(total)
 
     def details(self, total: Array) -> dict[str, float]:
         """Precision and recall, as means over samples."""

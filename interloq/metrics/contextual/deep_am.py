@@ -20,25 +20,27 @@ import numpy as np
 from interloq.metrics.context_reply import needs_context
 from interloq.metrics.metric import (
     Array,
+    Metric,
     Reduction,
-    mean_value,
     needs_references,
     reference_counts,
     replies,
     score_rows,
 )
 from interloq.models.loaded import loaded
+from interloq.needs import ENCODER, Needs
 from interloq.records import Sample
-from interloq.registry import Component
 from interloq.signature import NETWORK
 
 Mode = Literal["reference_free", "referenced"]
 
 
 @dataclass(frozen=True)
-class DeepAm(Component):
+class DeepAm(Metric, name="deep_am"):
     """Cosine of the sentence vectors of the reply and of what it is compared with."""
 
+    papers = ("zhang-etal-2021-deep",)
+    needs = Needs(context=True, fields={"model": ENCODER}, extra="ready|encoder")
     places = ("model",)
     libraries = NETWORK
     model: Annotated[str, "encoder: a folder, an installed package, or `hub:org/name@revision`"]
@@ -70,9 +72,6 @@ class DeepAm(Component):
         vectors = self._encoder().sentences([*texts, *replies(samples)]).astype(np.float64)
         reply_vectors = np.repeat(vectors[len(texts) :], counts, axis=0)
         return np.asarray(np.clip((vectors[: len(texts)] * reply_vectors).sum(axis=1), -1, 1))
-
-    def value(self, total: Array) -> Array:
-        return mean_value(total)
 
     def _encoder(self) -> Any:
         return loaded("metric 'deep_am'", "interloq.models.encoder:Encoder", self.model, layer=self.layer)

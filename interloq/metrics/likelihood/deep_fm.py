@@ -24,7 +24,7 @@ from interloq.metrics.context_reply import needs_context
 from interloq.metrics.contextual.deep_am import Mode, best
 from interloq.metrics.metric import (
     Array,
-    mean_value,
+    Metric,
     needs_references,
     needs_reply,
     reference_counts,
@@ -33,15 +33,17 @@ from interloq.metrics.metric import (
     score_rows,
 )
 from interloq.models.loaded import loaded
+from interloq.needs import LANGUAGE_MODEL, Needs
 from interloq.records import Sample
-from interloq.registry import Component
 from interloq.signature import NETWORK
 
 
 @dataclass(frozen=True)
-class DeepFm(Component):
+class DeepFm(Metric, name="deep_fm"):
     """How likely the reply is under a language model."""
 
+    papers = ("zhang-etal-2021-deep",)
+    needs = Needs(context=True, fields={"model": LANGUAGE_MODEL}, extra="encoder")
     places = ("model",)
     libraries = NETWORK
     model: Annotated[str, "causal language model: a folder, an installed package, or `hub:org/name@revision`"]
@@ -60,9 +62,6 @@ class DeepFm(Component):
         if self.mode == "referenced":
             return score_rows(self._ratios(samples))
         return score_rows(self._means(samples))
-
-    def value(self, total: Array) -> Array:
-        return mean_value(total)
 
     def _means(self, samples: Sequence[Sample]) -> Array:
         return self._mean_log_likelihoods(

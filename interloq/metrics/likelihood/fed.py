@@ -25,10 +25,11 @@ import numpy as np
 
 from interloq.data.follow_ups import FollowUps, read_follow_ups
 from interloq.errors import InputError
-from interloq.metrics.metric import Array, mean_value, needs_reply, score_rows
+from interloq.metrics.metric import Array, Metric, needs_reply, score_rows
 from interloq.models.loaded import loaded
+from interloq.needs import LANGUAGE_MODEL, Needs
 from interloq.records import Sample
-from interloq.registry import Component, name_of
+from interloq.registry import name_of
 from interloq.signature import NETWORK, fingerprint
 
 Mode = Literal["conditional", "whole"]
@@ -47,9 +48,11 @@ SCORER = "interloq.models.lm.dialogue_scorer:DialogueScorer"
 
 
 @dataclass(frozen=True)
-class Fed(Component):
+class Fed(Metric, name="fed"):
     """How likely praise and complaints are as the next turn."""
 
+    papers = ("mehri-eskenazi-2020-unsupervised",)
+    needs = Needs(fields={"model": LANGUAGE_MODEL}, extra="encoder")
     places = ("model", "follow_ups")
     libraries = NETWORK
     model: LanguageModel
@@ -80,9 +83,6 @@ class Fed(Component):
             values = values - self._values([context(sample) for sample in samples], asked, every)
         split = len(positive)
         return score_rows(self._combine(values[:, :split]) - self._combine(values[:, split:]))
-
-    def value(self, total: Array) -> Array:
-        return mean_value(total)
 
     def _values(self, dialogues: Sequence[tuple[str, ...]], asked: Sequence[str], every: Sequence[str]) -> Array:
         """s(f) [dialogues, follow-ups]."""

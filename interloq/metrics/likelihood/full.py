@@ -20,16 +20,18 @@ import numpy as np
 from interloq.data.follow_ups import read_follow_ups
 from interloq.errors import InputError
 from interloq.metrics.likelihood.fed import LanguageModel, Layout, Longest, dialogue_scorer, turns
-from interloq.metrics.metric import Array, mean_value, needs_reply, score_rows
+from interloq.metrics.metric import Array, Metric, needs_reply, score_rows
+from interloq.needs import LANGUAGE_MODEL, Needs
 from interloq.records import Sample
-from interloq.registry import Component
 from interloq.signature import NETWORK, fingerprint
 
 
 @dataclass(frozen=True)
-class Full(Component):
+class Full(Metric, name="full"):
     """How unlikely complaints are as the next turn."""
 
+    papers = ("de-bruyn-etal-2022-open",)
+    needs = Needs(fields={"model": LANGUAGE_MODEL}, extra="encoder")
     places = ("model", "follow_ups")
     libraries = NETWORK
     model: LanguageModel
@@ -53,9 +55,6 @@ class Full(Component):
         if self.mode == "likelihood":
             return score_rows(-scored.sums.sum(axis=1))
         return score_rows(np.exp(-scored.sums / scored.counts).mean(axis=1))
-
-    def value(self, total: Array) -> Array:
-        return mean_value(total)
 
     def _follow_ups(self) -> tuple[str, ...]:
         file = read_follow_ups(self.follow_ups)

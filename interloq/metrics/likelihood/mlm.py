@@ -12,31 +12,39 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
-from interloq.metrics.metric import Array, Direction, mean_value, needs_reply, replies, score_rows
+from interloq.metrics.metric import Array, Metric, needs_reply, replies, score_rows
 from interloq.models.loaded import loaded
+from interloq.needs import SENTENCE_ENCODER, Needs
 from interloq.records import Sample
-from interloq.registry import Component
 from interloq.signature import NETWORK
 
 UNKNOWN = "no known tokens"
 
 
 @dataclass(frozen=True)
-class Mlm(Component):
+class Mlm(Metric, name="mlm"):
     """How well an encoder predicts each token of the reply from the others."""
 
+    papers = ("salazar-etal-2020-masked", "phy-etal-2020-deconstruct")
+    needs = Needs(
+        fields={
+            "model": "an encoder that predicts masked tokens; "
+            f"make one: interloq train adapt PAIRS --model {SENTENCE_ENCODER} -o FOLDER"
+        },
+        extra="encoder",
+    )
+    direction = "neither"
     places = ("model",)
     libraries = NETWORK
     model: Annotated[str, "encoder with a masked-language-model head: a folder, a package, or `hub:org/name@revision`"]
     mode: Annotated[Literal["likelihood", "surprise"], "mean log-likelihood, or minus the sum"] = "likelihood"
-    direction: ClassVar[Direction] = "neither"
 
     def built_with(self) -> str:
         return str(self._scorer().signature())
 
-    def usual(self) -> tuple[float, float]:
+    def usual_scores(self) -> tuple[float, float]:
         """Quartiles over replies of the log that the encoder was adapted to."""
         low, high = self._scorer().quartiles(self.mode)
         return low, high
@@ -51,9 +59,6 @@ class Mlm(Component):
         from interloq.models.mlm import values
 
         return score_rows(values(self.mode, sums, counts))
-
-    def value(self, total: Array) -> Array:
-        return mean_value(total)
 
     def _scorer(self) -> Any:
         return loaded("metric 'mlm'", "interloq.models.mlm:MaskedLikelihood.load", self.model)

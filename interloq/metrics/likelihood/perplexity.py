@@ -13,21 +13,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 
 from interloq.metrics.likelihood.fed import LanguageModel, Layout, Longest, context, dialogue_scorer
-from interloq.metrics.metric import Array, Direction, needs_reply, replies
+from interloq.metrics.metric import Array, Metric, needs_reply, replies
+from interloq.needs import LANGUAGE_MODEL, Needs
 from interloq.records import Sample
-from interloq.registry import Component
 from interloq.signature import NETWORK
 
 
 @dataclass(frozen=True)
-class Perplexity(Component):
+class Perplexity(Metric, name="perplexity"):
     """How surprising the reply is to a language model."""
 
+    papers = ("jelinek-etal-1977-perplexity",)
+    needs = Needs(fields={"model": LANGUAGE_MODEL}, extra="encoder")
+    direction = "lower"
+    is_mean = False  # over tokens, not over replies
     places = ("model",)
     libraries = NETWORK
     model: LanguageModel
@@ -35,8 +39,6 @@ class Perplexity(Component):
     layout: Layout = "eos"
     longest: Longest = 1024
     log: Annotated[bool, "return nats per token instead of the perplexity"] = False
-    direction: ClassVar[Direction] = "lower"
-    is_mean: ClassVar[bool] = False  # over tokens, not over replies
 
     def built_with(self) -> str:
         return str(dialogue_scorer(self).signature())

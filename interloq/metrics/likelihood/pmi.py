@@ -21,16 +21,18 @@ import numpy as np
 from interloq.errors import InputError
 from interloq.metrics.context_reply import needs_context
 from interloq.metrics.likelihood.fed import LanguageModel, Layout, Longest, Over, context, dialogue_scorer
-from interloq.metrics.metric import Array, mean_value, needs_reply, score_rows
+from interloq.metrics.metric import Array, Metric, needs_reply, score_rows
+from interloq.needs import LANGUAGE_MODEL, Needs
 from interloq.records import Sample
-from interloq.registry import Component
 from interloq.signature import NETWORK
 
 
 @dataclass(frozen=True)
-class Pmi(Component):
+class Pmi(Metric, name="pmi"):
     """How much more likely the reply is after its context than without one."""
 
+    papers = ("li-etal-2016-diversity",)
+    needs = Needs(context=True, fields={"model": LANGUAGE_MODEL}, extra="encoder")
     places = ("model",)
     libraries = NETWORK
     model: LanguageModel
@@ -58,9 +60,6 @@ class Pmi(Component):
         alone, _ = self._log_likelihoods([()] * len(places), replies)
         scores[places] = (after - alone) / (tokens if self.over == "mean" else 1)
         return score_rows(scores)
-
-    def value(self, total: Array) -> Array:
-        return mean_value(total)
 
     def _log_likelihoods(self, contexts: Sequence[tuple[str, ...]], replies: Sequence[str]) -> tuple[Any, Any]:
         scored: tuple[Any, Any] = dialogue_scorer(self).reply_scores(contexts, replies, layout=self.layout)

@@ -21,7 +21,6 @@ from interloq.metrics.likelihood.fed import context
 from interloq.metrics.llm_judge.judge_moments import COLUMNS, figures, format_figures, moments, rating_of
 from interloq.metrics.llm_judge.llm_judge import LlmJudge
 from interloq.metrics.llm_judge.rubrics import Excerpt
-from interloq.metrics.metric import judges_dialogues
 from interloq.records import Sample, format_key
 
 A, B, TIE = "A", "B", "tie"
@@ -101,7 +100,7 @@ def judge_pairs(first: Sequence[Sample], second: Sequence[Sample], judge: LlmJud
 
     An empty reply loses to any other without being sent.
     """
-    if judges_dialogues(judge):
+    if judge.of == "dialogue":
         raise SpecError("a judge of whole dialogues cannot compare replies; write of='reply'")
     if len(first) != len(second):
         raise InputError(f"pairs need as many samples on both sides, got {len(first)} and {len(second)}")

@@ -34,11 +34,11 @@ from interloq.metrics.llm_judge.judge_answers import Schema, read_choice, read_o
 from interloq.metrics.llm_judge.judge_moments import COLUMNS, figures, format_figures, moments, rating_of
 from interloq.metrics.llm_judge.judged_dialogue import judged_text, transcript, unjudgable
 from interloq.metrics.llm_judge.rubrics import LANGUAGES, Excerpt, Rubric, Unit, dialogue_json, read_rubric
-from interloq.metrics.metric import Array, mean_value
+from interloq.metrics.metric import Array, Metric
 from interloq.models.loaded import loaded
+from interloq.needs import LANGUAGE_MODEL, Needs
 from interloq.play.samples import JUDGED
 from interloq.records import Sample
-from interloq.registry import Component
 from interloq.servers.endpoint import DEFAULT_KEY, Endpoint
 from interloq.servers.spending import Price
 from interloq.signature import NETWORK, fingerprint
@@ -54,9 +54,14 @@ TOKENS = 8192  # that a local model reads, at most
 
 
 @dataclass(frozen=True)
-class LlmJudge(Component):
+class LlmJudge(Metric, name="llm_judge"):
     """Rating of the reply or dialogue by a language model that is told what to look for."""
 
+    papers = ("liu-etal-2023-g",)
+    needs = Needs(
+        fields={"model": f"{LANGUAGE_MODEL}; or, with endpoint='http://…/v1', the model's name there"},
+        extra="endpoint|encoder",
+    )
     places = ("model", "endpoint", "rubric")
     immaterial = ("key", "concurrency", "timeout", "retries", "rate", "price")
     model: Annotated[str, "a folder, a package, or `hub:org/name@revision`; with `endpoint`, the model's name there"]
@@ -147,9 +152,6 @@ class LlmJudge(Component):
         """Why samples have no score although they were sent to the server, "" for the others; asks nothing."""
         judgments = self._judge(samples, lambda prompts: self._values(prompts, again=False))
         return [judgment if isinstance(judgment, str) else "" for judgment in judgments]
-
-    def value(self, total: Array) -> Array:
-        return mean_value(total)
 
     def details(self, total: Array) -> dict[str, float]:
         """How far to trust the scores (see judge_moments.py), and the means of all dimensions that were asked for."""

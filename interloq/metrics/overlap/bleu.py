@@ -22,10 +22,11 @@ from numpy.typing import NDArray
 
 from interloq.data.text.tokenize import TokenizerChoice
 from interloq.errors import SpecError
-from interloq.metrics.metric import Array, mean_parts, mean_value, needs_references, score_rows
+from interloq.metrics.metric import Array, Metric, mean_parts, mean_value, score_rows
 from interloq.metrics.overlap import ngrams
+from interloq.needs import Needs
 from interloq.records import Sample
-from interloq.registry import Component, component
+from interloq.registry import component
 
 Smoothing = Literal["none", "floor", "add-k", "exp", "method1", "tiny"]
 Brevity = Literal["closest", "average"]
@@ -33,9 +34,11 @@ DEFAULT_K = {"floor": 0.1, "add-k": 1.0, "method1": 0.1}
 
 
 @dataclass(frozen=True)
-class Bleu(Component):
+class Bleu(Metric, name="bleu"):
     """BLEU of replies against all their references."""
 
+    papers = ("papineni-etal-2002-bleu",)
+    needs = Needs(references=True)
     order: Annotated[int, "longest n-gram, 1 to 9"] = 4
     smoothing: Annotated[Smoothing, "smoothing for orders without a match"] = "exp"
     k: Annotated[float | None, "value for `floor` (0.1), `add-k` (1) and `method1` (0.1); `None`: these"] = None
@@ -55,9 +58,6 @@ class Bleu(Component):
     def tokens_needed(self) -> int:
         """Fewest tokens for a score above 0: with fewer, an order has no n-grams, unless smoothing adds some."""
         return 0 if self.effective_order else tokens_needed(self.order, self.smoothing)
-
-    def unscorable(self, sample: Sample) -> str | None:
-        return needs_references(sample)
 
     def stats(self, samples: Sequence[Sample]) -> Array:
         """[matches of order 1…N, n-grams of order 1…N, reply length, reference length], or [score, 1, parts]."""

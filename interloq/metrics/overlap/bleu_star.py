@@ -9,27 +9,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 
 from interloq.data.text.tokenize import TokenizerChoice
-from interloq.metrics.metric import Array, Reduction, best_reference, mean_value, needs_references, score_rows
+from interloq.metrics.metric import Array, Metric, best_reference, score_rows
 from interloq.metrics.overlap import ngrams
 from interloq.metrics.overlap.bleu import DEFAULT_K, Smoothing, bleu_value, check_order, tokens_needed
+from interloq.needs import Needs
 from interloq.records import Sample
-from interloq.registry import Component, component
+from interloq.registry import component
 
 
 @dataclass(frozen=True)
-class BleuStar(Component):
+class BleuStar(Metric, name="bleu_star"):
     """BLEU with the single reference that fits best."""
 
+    papers = ("papineni-etal-2002-bleu", "gupta-etal-2019-investigating")
+    needs = Needs(references=True)
+    over_references = "max"
     order: Annotated[int, "longest n-gram, 1 to 9"] = 4
     smoothing: Annotated[Smoothing, "smoothing for orders without a match, as in `bleu`"] = "method1"
     tokenizer: TokenizerChoice = component("tokenizer", "13a")
-
-    over_references: ClassVar[Reduction] = "max"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -38,9 +40,6 @@ class BleuStar(Component):
     def tokens_needed(self) -> int:
         """Fewest tokens of a reply for a score above 0."""
         return tokens_needed(self.order, self.smoothing)
-
-    def unscorable(self, sample: Sample) -> str | None:
-        return needs_references(sample)
 
     def stats(self, samples: Sequence[Sample]) -> Array:
         return score_rows(best_reference(self.by_reference(samples), samples))
@@ -59,6 +58,3 @@ class BleuStar(Component):
         rows[:, self.order : 2 * self.order] = np.maximum(lengths[:, None] - np.arange(self.order), 0)
         rows[:, -2], rows[:, -1] = lengths, numbered.references.lengths
         return bleu_value(rows, self.order, self.smoothing, DEFAULT_K.get(self.smoothing, 0.0))
-
-    def value(self, total: Array) -> Array:
-        return mean_value(total)

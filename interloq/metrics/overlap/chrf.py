@@ -10,7 +10,7 @@ average only over orders that occur in both texts; the author's script instead g
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, ClassVar
@@ -18,21 +18,24 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from interloq.errors import SpecError
-from interloq.metrics.metric import Array, needs_references
+from interloq.metrics.metric import Array, Metric
+from interloq.needs import Needs
 from interloq.records import Sample
-from interloq.registry import Component
 
 
 @dataclass(frozen=True)
-class Chrf(Component):
+class Chrf(Metric, name="chrf"):
     """chrF, or chrF++ with `word_order=2`."""
 
+    papers = ("popovic-2015-chrf",)
+    variant_papers: ClassVar[Mapping[str, str]] = {"word_order": "popovic-2017-chrf"}
+    needs = Needs(references=True)
+    is_mean = False
     char_order: Annotated[int, "longest character n-gram, 1 to 20"] = 6
     word_order: Annotated[int, "longest word n-gram, 0 to 9; 2 is chrF++"] = 0
     beta: Annotated[int, "recall counts this many times as much as precision; a whole number from 1"] = 2
     lowercase: Annotated[bool, "lower-case both texts first"] = False
     whitespace: Annotated[bool, "count white space as characters"] = False
-    is_mean: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -48,9 +51,6 @@ class Chrf(Component):
         import sacrebleu
 
         return f"sacrebleu-{sacrebleu.__version__}"
-
-    def unscorable(self, sample: Sample) -> str | None:
-        return needs_references(sample)
 
     def stats(self, samples: Sequence[Sample]) -> Array:
         """[n-grams of the reply, n-grams of the reference, matches] of each order."""

@@ -21,17 +21,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from interloq.data.text.tokenize import TokenizerChoice
-from interloq.metrics.metric import Array, mean_parts, mean_value, needs_references, score_rows
+from interloq.metrics.metric import Array, Metric, mean_parts, mean_value, needs_references, score_rows
 from interloq.metrics.overlap import ngrams
 from interloq.metrics.overlap.bleu import Smoothing, bleu_parts, bleu_value, check_order, part_names, tokens_needed
+from interloq.needs import Needs
 from interloq.records import Sample
-from interloq.registry import Component, component
+from interloq.registry import component
 
 Mode = Literal["sentence", "corpus", "paper"]
 NO_POSITIVE_WEIGHT = "no positive weight"
@@ -39,13 +40,15 @@ SMOOTHING: dict[Mode, Smoothing] = {"sentence": "none", "corpus": "exp", "paper"
 
 
 @dataclass(frozen=True)
-class DeltaBleu(Component):
+class DeltaBleu(Metric, name="delta_bleu"):
     """BLEU with weighted references."""
 
+    papers = ("galley-etal-2015-deltableu", "tsuta-etal-2020-ubleu")
+    needs = Needs(references=True)
+    reads_weights = True
     order: Annotated[int, "longest n-gram, 1 to 9"] = 2
     mode: Annotated[Mode, "the υBLEU code, the ΔBLEU code, or the paper's formula"] = "sentence"
     tokenizer: TokenizerChoice = component("tokenizer", "13a")
-    reads_weights: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,20 +22,23 @@ from numpy.typing import NDArray
 from interloq.data.text.token_texts import TokenNumbering
 from interloq.data.text.tokenize import Tokenizer, TokenizerChoice
 from interloq.errors import SpecError
-from interloq.metrics.metric import Array
+from interloq.metrics.metric import Array, Metric
 from interloq.metrics.overlap.ngrams import gram_keys
+from interloq.needs import Needs
 from interloq.records import Sample
-from interloq.registry import Component, component
+from interloq.registry import component
 
 
 @dataclass(frozen=True)
-class Distinct(Component):
+class Distinct(Metric, name="distinct"):
     """Share of distinct n-grams among all n-grams of a set of replies."""
 
+    papers = ("li-etal-2016-diversity",)
+    needs = Needs()
+    is_mean = False
     n: Annotated[int, "tokens in an n-gram, 1 to 9; papers report distinct-1 and distinct-2"] = 2
     per: Annotated[Literal["ngram", "token"], "divide by the number of n-grams or of tokens"] = "ngram"
     tokenizer: TokenizerChoice = component("tokenizer", "13a")
-    is_mean: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -10,28 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from interloq.data.text.token_texts import TokenNumbering
 from interloq.data.text.tokenize import TokenizerChoice
-from interloq.metrics.metric import Array, Direction, mean_value, score_rows
+from interloq.metrics.metric import Array, Metric, score_rows
+from interloq.needs import Needs
 from interloq.records import Sample
-from interloq.registry import Component, component
+from interloq.registry import component
 
 
 @dataclass(frozen=True)
-class Length(Component):
+class Length(Metric, name="length"):
     """Number of tokens in a reply."""
 
+    needs = Needs()
+    direction = "neither"
     tokenizer: TokenizerChoice = component("tokenizer", "13a")
-    direction: ClassVar[Direction] = "neither"
-
-    def unscorable(self, sample: Sample) -> str | None:  # noqa: ARG002 - every reply has a length
-        return None
 
     def stats(self, samples: Sequence[Sample]) -> Array:
         texts = TokenNumbering(self.tokenizer).texts(sample.response for sample in samples)
         return score_rows(texts.lengths.astype(float))
-
-    def value(self, total: Array) -> Array:
-        return mean_value(total)

@@ -19,24 +19,28 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from itertools import chain
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from interloq.data.text.tokenize import TokenizerChoice
 from interloq.errors import InputError, MissingDependencyError, SpecError
-from interloq.metrics.metric import Array, Reduction, mean_parts, mean_value, needs_references, score_rows
+from interloq.metrics.metric import Array, Metric, mean_parts, mean_value, score_rows
 from interloq.metrics.overlap.word_alignment import Word, align
+from interloq.needs import Needs
 from interloq.records import Sample
-from interloq.registry import Component, component
+from interloq.registry import component
 
 STAGES = (("exact",), ("exact", "stem"), ("exact", "synonym"), ("exact", "stem", "synonym"))
 
 
 @dataclass(frozen=True)
-class Meteor(Component):
+class Meteor(Metric, name="meteor"):
     """Matched words, stems and synonyms, and how scattered they are."""
 
+    papers = ("banerjee-lavie-2005-meteor",)
+    needs = Needs(references=True, extra="meteor")
+    over_references = "max"
     stages: Annotated[tuple[str, ...], "`exact`, then `stem`, `synonym` or both, in this order"] = ("exact", "stem")
     alpha: Annotated[float, "weight of recall in F, 0 to 1"] = 0.9
     beta: Annotated[float, "exponent of the penalty for scattered matches, from 0"] = 3.0
@@ -47,8 +51,6 @@ class Meteor(Component):
     ] = "sentence"
     lowercase: Annotated[bool, "lower-case all words first"] = True
     tokenizer: TokenizerChoice = component("tokenizer", "13a")
-
-    over_references: ClassVar[Reduction] = "max"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -71,9 +73,6 @@ class Meteor(Component):
         if "synonym" in self.stages:
             packages += f"-wordnet-{_wordnet().get_version()}"
         return packages
-
-    def unscorable(self, sample: Sample) -> str | None:
-        return needs_references(sample)
 
     def stats(self, samples: Sequence[Sample]) -> Array:
         """[matches, chunks, reply length, reference length] of the best reference, or [score, 1, the same]."""

@@ -18,7 +18,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,24 +26,27 @@ from numpy.typing import NDArray
 from interloq.data.text.token_texts import Texts, TokenNumbering
 from interloq.data.text.tokenize import Tokenizer, TokenizerChoice
 from interloq.errors import InputError
-from interloq.metrics.metric import Array, needs_references, reference_counts, reference_texts, replies
+from interloq.metrics.metric import Array, Metric, needs_references, reference_counts, reference_texts, replies
 from interloq.metrics.overlap import ngrams
 from interloq.metrics.overlap.bleu import check_order
+from interloq.needs import Needs
 from interloq.records import Sample
-from interloq.registry import Component, component
+from interloq.registry import component
 from interloq.signature import fingerprint
 
 NO_INFORMATION = "no n-gram of the references has information: they contain at most one distinct word"
 
 
 @dataclass(frozen=True)
-class Nist(Component):
+class Nist(Metric, name="nist"):
     """Shared n-grams, weighted by their information."""
 
+    papers = ("doddington-2002-automatic",)
+    needs = Needs(references=True)
+    is_mean = False
     order: Annotated[int, "longest n-gram, 1 to 9"] = 5
     tokenizer: TokenizerChoice = component("tokenizer", "13a")
     _information: Information | None = field(default=None, init=False, repr=False, compare=False)
-    is_mean: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -20,16 +20,19 @@ from numpy.typing import NDArray
 
 from interloq.data.text.tokenize import TokenizerChoice
 from interloq.errors import SpecError
-from interloq.metrics.metric import Array, Reduction, mean_parts, mean_value, needs_references, score_rows
+from interloq.metrics.metric import Array, Metric, Reduction, mean_parts, score_rows
 from interloq.metrics.overlap import ngrams
+from interloq.needs import Needs
 from interloq.records import Sample
-from interloq.registry import Component, component
+from interloq.registry import component
 
 
 @dataclass(frozen=True)
-class RougeL(Component):
+class RougeL(Metric, name="rouge_l"):
     """Longest common subsequence of reply and reference."""
 
+    papers = ("lin-2004-rouge",)
+    needs = Needs(references=True)
     beta: Annotated[float, "weight of recall relative to precision: 1 gives F1, 0 gives precision"] = 1.2
     multiple: Annotated[Literal["separate", "best"], "largest P and largest R, or the largest F"] = "separate"
     tokenizer: TokenizerChoice = component("tokenizer", "13a")
@@ -48,9 +51,6 @@ class RougeL(Component):
         """F of each reply with each of its references."""
         return self._f(*_precisions_and_recalls(ngrams.number(samples, self.tokenizer)))
 
-    def unscorable(self, sample: Sample) -> str | None:
-        return needs_references(sample)
-
     def stats(self, samples: Sequence[Sample]) -> Array:
         numbered = ngrams.number(samples, self.tokenizer)
         precisions, recalls = _precisions_and_recalls(numbered)
@@ -62,9 +62,6 @@ class RougeL(Component):
             best = _best(scores, precisions, numbered)
             scores, precisions, recalls = scores[best], precisions[best], recalls[best]
         return score_rows(scores, precisions, recalls)
-
-    def value(self, total: Array) -> Array:
-        return mean_value(total)
 
     def details(self, total: Array) -> dict[str, float]:
         """Precision and recall of the references used, as means over samples."""

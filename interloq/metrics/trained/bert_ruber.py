@@ -13,12 +13,22 @@ from typing import Annotated, Any
 
 from interloq.metrics.context_reply import ContextReply
 from interloq.models.loaded import loaded
+from interloq.needs import SENTENCE_ENCODER, Needs
 
 
 @dataclass(frozen=True)
-class BertRuber(ContextReply):
+class BertRuber(ContextReply, name="bert_ruber"):
     """BERT-RUBER's unreferenced scorer."""
 
+    papers = ("ghazarian-etal-2019-better",)
+    needs = Needs(
+        context=True,
+        fields={
+            "model": "a trained scorer; "
+            f"make one: interloq train bert-ruber PAIRS --encoder {SENTENCE_ENCODER} -o FOLDER"
+        },
+        extra="encoder",
+    )
     places = ("model", "encoder")
     encoder: Annotated[str | None, "present location of the encoder; `None`: as in training"] = None
 

@@ -14,18 +14,27 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
 
 from interloq.metrics.context_reply import ContextReply, needs_turns
-from interloq.metrics.course import TurnScore
-from interloq.metrics.metric import Array
+from interloq.metrics.metric import Array, TurnScore
 from interloq.models.loaded import loaded
+from interloq.needs import Needs
 from interloq.records import Sample, Turn
 from interloq.registry import name_of
 from interloq.scorers.interlocutor.samples import judges_turns
 
 
 @dataclass(frozen=True)
-class Dcp(ContextReply):
+class Dcp(ContextReply, name="dcp"):
     """Whether the interlocutor would answer the reply, by a network trained on logged dialogues."""
 
+    papers = ("tsuta-etal-2024-rethinking",)
+    needs = Needs(
+        context=True,
+        fields={
+            "model": "a trained model; make one: interloq corpus continuity DIALOGUES -o SAMPLES, "
+            "interloq train dcp SAMPLES -o FOLDER"
+        },
+        extra="encoder",
+    )
     places = ("model", "profiles")
     kind: ClassVar[str] = "dcp"
     user: Annotated[str | None, "user who judges; empty: anyone; `None`: the judge of each sample"] = None

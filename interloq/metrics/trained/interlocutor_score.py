@@ -11,13 +11,23 @@ from dataclasses import dataclass
 
 from interloq.metrics.metric import needs_reply
 from interloq.metrics.trained.dcp import Dcp
+from interloq.needs import Needs
 from interloq.records import Sample
 
 
 @dataclass(frozen=True)
-class InterlocutorScore(Dcp):
+class InterlocutorScore(Dcp, name="interlocutor_score"):
     """The rating that the interlocutor would give the reply, by a network trained on rated replies."""
 
+    papers = ("tsuta-etal-2024-rethinking",)
+    needs = Needs(
+        context=True,
+        fields={
+            "model": "a trained model; make one: interloq corpus ratings RATED -o SAMPLES, "
+            "interloq train interlocutor SAMPLES -o FOLDER"
+        },
+        extra="encoder",
+    )
     kind = "interlocutor"
     is_probability = False
 

@@ -17,13 +17,19 @@ from interloq.learn.ready import language_of
 from interloq.metrics.context_reply import ContextReply, needs_turns
 from interloq.metrics.metric import Array
 from interloq.models.loaded import loaded
+from interloq.needs import Needs
 from interloq.records import Sample
 
 
 @dataclass(frozen=True)
-class Judge(ContextReply):
+class Judge(ContextReply, name="judge"):
     """The rating that people would give the reply, learned from rated replies."""
 
+    needs = Needs(
+        context=True,
+        fields={"model": "a trained judge; make one: interloq train judge RATED --scorer FOLDER -o FOLDER"},
+        extra="encoder",
+    )
     places = ("model", "scorer")
     is_probability = False
     lowest = -1.0

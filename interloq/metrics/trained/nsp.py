@@ -12,11 +12,19 @@ from typing import Any
 
 from interloq.metrics.context_reply import ContextReply
 from interloq.models.loaded import loaded
+from interloq.needs import Needs
 
 
 @dataclass(frozen=True)
-class Nsp(ContextReply):
+class Nsp(ContextReply, name="nsp"):
     """Whether the reply follows, by BERT's next-sentence-prediction head."""
+
+    papers = ("devlin-etal-2019-bert",)
+    needs = Needs(
+        context=True,
+        fields={"model": "a BERT model with its next-sentence head: a folder, or hub:org/name@revision"},
+        extra="encoder",
+    )
 
     def network(self) -> Any:
         return loaded("metric 'nsp'", "interloq.models.nsp:NextSentence", self.model)

@@ -18,13 +18,22 @@ from interloq.learn.ready import READY, language_of, ready_folder
 from interloq.metrics.context_reply import ContextReply, needs_turns
 from interloq.metrics.metric import Array, replies
 from interloq.models.loaded import loaded
+from interloq.needs import Needs
 from interloq.records import Sample
 
 
 @dataclass(frozen=True)
-class Relevance(ContextReply):
+class Relevance(ContextReply, name="relevance"):
     """Whether the reply fits the context, by a trained cross-encoder."""
 
+    needs = Needs(
+        context=True,
+        fields={
+            "model": "a trained scorer, or 'ready' with interloq[ready]; "
+            "make one: interloq train relevance PAIRS -o FOLDER"
+        },
+        extra="ready|encoder",
+    )
     model: Annotated[str, "folder of the trained network, or `ready`: the one that comes with this package"]
     turns: Annotated[int | None, "last turns of the context that are read; `None`: as many as in training"] = None
 

@@ -13,12 +13,19 @@ from typing import Any
 
 from interloq.metrics.context_reply import ContextReply
 from interloq.models.loaded import loaded
+from interloq.needs import Needs
 
 
 @dataclass(frozen=True)
-class RuberUnreferenced(ContextReply):
+class RuberUnreferenced(ContextReply, name="ruber_unreferenced"):
     """Whether the reply fits the utterance, learned from logs."""
 
+    papers = ("tao-etal-2018-ruber",)
+    needs = Needs(
+        context=True,
+        fields={"model": "a trained scorer; make one: interloq train ruber PAIRS -o FOLDER"},
+        extra="rater",
+    )
     libraries = ("torch", "sentencepiece")
     is_probability = False  # it is trained on the margin between scores, not on their level
 

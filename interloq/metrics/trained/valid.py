@@ -14,12 +14,16 @@ from typing import Any
 from interloq.metrics.context_reply import ContextReply
 from interloq.metrics.metric import Array, replies
 from interloq.models.loaded import loaded
+from interloq.needs import Needs
 from interloq.records import Sample
 
 
 @dataclass(frozen=True)
-class Valid(ContextReply):
+class Valid(ContextReply, name="valid"):
     """Whether the reply is a well-formed utterance."""
+
+    papers = ("phy-etal-2020-deconstruct",)
+    needs = Needs(fields={"model": "a trained scorer; make one: interloq train valid PAIRS -o FOLDER"}, extra="encoder")
 
     def network(self) -> Any:
         return loaded("metric 'valid'", "interloq.scorers.relevance.model:ValidScorer.load", self.model)

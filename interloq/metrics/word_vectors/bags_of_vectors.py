@@ -12,24 +12,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from interloq.metrics.metric import (
     Array,
-    Reduction,
+    Metric,
     best_reference,
-    mean_value,
-    needs_references,
     reference_counts,
     reference_texts,
     replies,
     score_rows,
 )
+from interloq.needs import VECTORS, Needs
 from interloq.records import Sample
-from interloq.registry import Component
 from interloq.vectors.word_table import WordNumbering
 from interloq.vectors.word_vectors import WordVectors, distinct, open_vectors
 
@@ -57,21 +55,21 @@ class Bags:
 
 
 @dataclass(frozen=True)
-class WordVectorMetric(Component):
+class WordVectorMetric(Metric):
     """Base of the metrics that compare word vectors of reply and reference."""
 
     places = ("vectors",)
+    needs = Needs(references=True, fields={"vectors": VECTORS})
+    over_references = "max"
     vectors: Annotated[str, "folder made by `interloq train vectors`"]
     unknown: Annotated[Unknown, "skip words without a vector (Liu et al.), or use the mean vector (nlg-eval)"] = "skip"
-
-    over_references: ClassVar[Reduction] = "max"
 
     def built_with(self) -> str:
         return self._lexicon.vectors.signature()
 
     def unscorable(self, sample: Sample) -> str | None:
         """Reason why a sample is unscored. An empty reply is bad and scores 0; a reply of unknown words may be good."""
-        if reason := needs_references(sample):
+        if reason := super().unscorable(sample):
             return reason
         if not self._lexicon.knows(sample.response) and self._lexicon.has_words(sample.response):
             return NO_KNOWN_WORD
@@ -86,9 +84,6 @@ class WordVectorMetric(Component):
     def by_reference(self, samples: Sequence[Sample]) -> Array:
         """Similarity of each reply to each of its references; NaN if nothing can be compared."""
         return np.concatenate([np.zeros(0), *map(self._scores, _blocks(samples))])
-
-    def value(self, total: Array) -> Array:
-        return mean_value(total)
 
     @abstractmethod
     def similarities(self, bags: Bags, replies: Ints, references: Ints) -> Array:

@@ -15,8 +15,10 @@ from interloq.metrics.word_vectors.bags_of_vectors import Bags, Floats, PooledMe
 
 
 @dataclass(frozen=True)
-class EmbeddingAverage(PooledMetric):
+class EmbeddingAverage(PooledMetric, name="embedding_average"):
     """Cosine of mean word vectors."""
+
+    papers = ("liu-etal-2016-evaluate",)
 
     def pooled(self, bags: Bags) -> Floats:
         """Sums of word vectors; their cosine equals that of the means."""

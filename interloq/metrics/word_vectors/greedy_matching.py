@@ -21,8 +21,10 @@ NUMBERS = 2**18  # of the vectors and cosines in memory at a time
 
 
 @dataclass(frozen=True)
-class GreedyMatching(WordVectorMetric):
+class GreedyMatching(WordVectorMetric, name="greedy_matching"):
     """Similarity of each word to the nearest word of the other text, in both directions."""
+
+    papers = ("rus-lintean-2012-comparison", "liu-etal-2016-evaluate")
 
     def similarities(self, bags: Bags, replies: Ints, references: Ints) -> Array:
         units = _units(bags.table.astype(np.float64))

@@ -15,8 +15,10 @@ from interloq.metrics.word_vectors.bags_of_vectors import Bags, Floats, PooledMe
 
 
 @dataclass(frozen=True)
-class RuberReferenced(PooledMetric):
+class RuberReferenced(PooledMetric, name="ruber_referenced"):
     """Cosine of max- and min-pooled word vectors."""
+
+    papers = ("tao-etal-2018-ruber",)
 
     def pooled(self, bags: Bags) -> Floats:
         return np.concatenate(extremes(bags), axis=1)

@@ -15,8 +15,10 @@ from interloq.metrics.word_vectors.bags_of_vectors import Bags, Floats, PooledMe
 
 
 @dataclass(frozen=True)
-class VectorExtrema(PooledMetric):
+class VectorExtrema(PooledMetric, name="vector_extrema"):
     """Cosine of the most extreme values of word vectors."""
+
+    papers = ("forgues-etal-2014-bootstrapping", "liu-etal-2016-evaluate")
 
     def pooled(self, bags: Bags) -> Floats:
         high, low = extremes(bags)

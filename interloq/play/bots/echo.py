@@ -13,7 +13,7 @@ from interloq.signature import Signature, signature
 
 
 @dataclass(frozen=True)
-class Echo(Component):
+class Echo(Component, kind="bot", name="echo"):
     """Repeats the last turn."""
 
     def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:  # noqa: ARG002

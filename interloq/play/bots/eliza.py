@@ -27,7 +27,7 @@ _END = re.compile(r"[.!?。！？…\n]+")
 
 
 @dataclass(frozen=True)
-class Eliza(Component):
+class Eliza(Component, kind="bot", name="eliza"):
     """Rule-based bot in the style of ELIZA."""
 
     language: Annotated[

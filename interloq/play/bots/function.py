@@ -28,7 +28,7 @@ HINT = "name it as module:function, with a module that can be imported from here
 
 
 @dataclass(frozen=True)
-class Function(Component):
+class Function(Component, kind="bot", name="function"):
     """Calls a Python function."""
 
     path: Annotated[str, "`module:function`, from a module that can be imported here"]

@@ -32,7 +32,7 @@ END = "eos"
 
 
 @dataclass(frozen=True)
-class HuggingFace(Component):
+class HuggingFace(Component, kind="bot", name="hf"):
     """Generates replies with a local language model."""
 
     model: Annotated[str, "a folder, an installed package, or `hub:org/name@revision`; only safetensors are loaded"]

@@ -44,7 +44,7 @@ PATIENCE = 5.0  # seconds until a thread must have noticed that its program was 
 
 
 @dataclass(frozen=True)
-class Process(Component):
+class Process(Component, kind="bot", name="process"):
     """Talks to a program in JSON lines."""
 
     command: Annotated[tuple[str, ...], "program and arguments, run without a shell"]

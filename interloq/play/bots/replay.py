@@ -42,7 +42,7 @@ class Transcript:
 
 
 @dataclass(frozen=True)
-class Replay(Component):
+class Replay(Component, kind="bot", name="replay"):
     """Repeats the recorded lines of a system."""
 
     dialogues: Annotated[str, "a file of recorded dialogues"]

@@ -29,7 +29,7 @@ NOTHING_FOUND = "nothing found"
 
 
 @dataclass(frozen=True)
-class Retrieval(Component):
+class Retrieval(Component, kind="bot", name="retrieval"):
     """Answers with the reply to the most similar utterance in a log."""
 
     index: Annotated[str, "a folder or a server's address (`interloq index build`)"]

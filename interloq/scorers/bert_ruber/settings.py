@@ -42,4 +42,5 @@ TRAINABLE = Trainable(
     (BertRuberEncoder(), BertRuberSettings(), TRAINING),
     job="interloq.scorers.bert_ruber.job:from_log",
     result=scorer_result,
+    name="bert-ruber",
 )

@@ -170,6 +170,7 @@ DCP_TRAINABLE = Trainable(
     reads="samples by `corpus continuity`; a folder with train.jsonl stands for that file",
     unit="sample",
     instead=("add_to", ADD_USERS),
+    name="dcp",
 )
 SCORE_TRAINABLE = replace(
     DCP_TRAINABLE,
@@ -178,4 +179,5 @@ SCORE_TRAINABLE = replace(
     hidden=("balance",),
     reads="samples by `corpus ratings`; a folder with train.jsonl stands for that file",
     instead=("add_to", replace(ADD_USERS, settings=(InterlocutorSources(), Added(kind=SCORE), ADDING))),
+    name="interlocutor",
 )

@@ -95,4 +95,5 @@ TRAINABLE = Trainable(
     reads=READS,
     unit="sample",
     instead=("tune", TUNED),
+    name="judge",
 )

@@ -130,10 +130,12 @@ RELEVANCE_TRAINABLE = Trainable(
     loop=("accumulate", "compile"),
     reads="dialogues or pairs",
     needs_files=False,
+    name="relevance",
 )
 VALID_TRAINABLE = replace(
     RELEVANCE_TRAINABLE,
     summary="a scorer of how well formed replies are, on dialogues and pairs",
     settings=(RelevanceSources(), RelevanceReading(), VALID, TRAINING, LowRank()),
     hidden=("hard", "negatives", "loss", "context", "other", "parrot", "written"),
+    name="valid",
 )

@@ -44,4 +44,5 @@ TRAINABLE = Trainable(
     job="interloq.scorers.ruber.job:from_log",
     result=scorer_result,
     extra="rater",
+    name="ruber",
 )

@@ -18,8 +18,7 @@ from interloq.errors import InputError
 from interloq.metrics.combined.am_fm import AmFm
 from interloq.metrics.contextual.deep_am import DeepAm
 from interloq.metrics.likelihood.deep_fm import DeepFm
-from interloq.metrics.metric import Array, mean_value, score_rows
-from interloq.registry import Component
+from interloq.metrics.metric import Array, Metric, score_rows
 from tests.conftest import by_id
 from tests.made_lm import tiny_bert, tiny_lm
 from tests.metrics.made_am_fm import chat, said, scores
@@ -36,7 +35,7 @@ def lm(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @dataclass(frozen=True)
-class Said(Component):
+class Said(Metric):
     """A metric whose scores stand in the reply: "0.5 -2"; `n/a` is unscored."""
 
     place: int
@@ -46,9 +45,6 @@ class Said(Component):
 
     def stats(self, samples: Sequence[Sample]) -> Array:
         return score_rows(np.array([float(sample.response.split()[self.place]) for sample in samples], dtype=float))
-
-    def value(self, total: Array) -> Array:
-        return mean_value(total)
 
 
 def quantile(values: Sequence[float], share: float) -> float:

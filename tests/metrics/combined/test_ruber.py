@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from interloq import Sample, create, evaluate, spec
 from interloq.errors import InputError, SpecError
 from interloq.metrics.combined.ruber import Ruber
-from interloq.metrics.metric import Array, mean_value, score_rows
+from interloq.metrics.metric import Array, Metric, score_rows
 from interloq.metrics.trained.ruber_unreferenced import RuberUnreferenced
-from interloq.registry import Component, full_spec, title
+from interloq.registry import full_spec, title
 from tests.conftest import by_id
 from tests.made_ruber import random_scorer
 from tests.metrics.made_chat import chat
@@ -32,22 +32,19 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @dataclass(frozen=True)
-class Given(Component):
+class Given(Metric):
     """A metric whose scores stand in the reply: "0.5 -2"; `n/a` is unscored."""
 
     place: int
     shift: float = 0.0
-    scale: float = 1.0
+    times: float = 1.0
 
     def unscorable(self, sample: Sample) -> str | None:
         return f"no score {self.place}" if sample.response.split()[self.place] == "n/a" else None
 
     def stats(self, samples: Sequence[Sample]) -> Array:
         scores = [float(sample.response.split()[self.place]) for sample in samples]
-        return score_rows(np.array(scores, dtype=float) * self.scale + self.shift)
-
-    def value(self, total: Array) -> Array:
-        return mean_value(total)
+        return score_rows(np.array(scores, dtype=float) * self.times + self.shift)
 
 
 def given_samples(*scores: tuple[Any, Any]) -> list[Sample]:
@@ -122,7 +119,7 @@ def test_shifts_and_scales_of_a_part_cancel(
 ) -> None:
     samples = given_samples(*[(round(a), b) for a, b in scores])
     plain = evaluate(Ruber(Given(0), Given(1), blend), samples)
-    moved = evaluate(Ruber(Given(0, shift=shift, scale=scale), Given(1), blend), samples)
+    moved = evaluate(Ruber(Given(0, shift=shift, times=scale), Given(1), blend), samples)
     assert list(moved.by_sample.values()) == pytest.approx(list(plain.by_sample.values()), abs=1e-6)
 
 

@@ -15,11 +15,10 @@ from interloq import InputError, Sample, create, evaluate
 from interloq.errors import SpecError
 from interloq.metrics.combined.usl_h import UslH
 from interloq.metrics.likelihood.mlm import Mlm
-from interloq.metrics.metric import Array, mean_value, score_rows
+from interloq.metrics.metric import Array, Metric, score_rows
 from interloq.metrics.trained.relevance import Relevance
 from interloq.metrics.trained.valid import Valid
 from interloq.models.mlm import BOUNDS
-from interloq.registry import Component
 from interloq.scorers.relevance.settings import VALID
 from tests.conftest import by_id
 from tests.made_lm import tiny_bert
@@ -86,19 +85,13 @@ def test_odd_samples(bert: str, form: str, follows: str) -> None:
 
 
 @dataclass(frozen=True)
-class Always(Component):
+class Always(Metric):
     """One score for every reply."""
 
     score: float = 1.0
 
-    def unscorable(self, sample: Sample) -> str | None:  # noqa: ARG002
-        return None
-
     def stats(self, samples: Sequence[Sample]) -> Array:
         return score_rows(np.full(len(samples), float(self.score)))
-
-    def value(self, total: Array) -> Array:
-        return mean_value(total)
 
 
 def test_what_is_not_understood_need_not_make_sense() -> None:

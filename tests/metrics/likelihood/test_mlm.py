@@ -25,7 +25,7 @@ def test_both_modes_come_from_the_same_sums(bert: str) -> None:
     sums, counts = MaskedLikelihood.load(bert, device="cpu").scores(REPLIES)
     assert scores(Mlm(bert), chat()) == pytest.approx([s / n for s, n in zip(sums, counts, strict=True)], rel=1e-5)
     assert scores(Mlm(bert, mode="surprise"), chat()) == pytest.approx([-s for s in sums], rel=1e-5)
-    assert (Mlm(bert).usual(), Mlm(bert, mode="surprise").usual()) == ((-8, -4), (10, 40))
+    assert (Mlm(bert).usual_scores(), Mlm(bert, mode="surprise").usual_scores()) == ((-8, -4), (10, 40))
     assert create(spec(Mlm("x", mode="surprise"))) == Mlm("x", mode="surprise")
 
 
