@@ -15,7 +15,7 @@ from interloq.cli.shared.progress import stage_progress
 from interloq.terminal.console import print_line
 
 if TYPE_CHECKING:
-    from interloq.demo.step import DemoStep
+    from interloq.demo.logs import DemoStep
 
 EXAMPLES = """\
   interloq demo

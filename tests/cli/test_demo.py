@@ -7,7 +7,7 @@ import argparse
 import pytest
 
 from interloq.cli import demo
-from interloq.demo.step import DemoStep
+from interloq.demo.logs import DemoStep
 
 
 def test_defaults_and_languages() -> None:

@@ -1,12 +1,31 @@
-"""The part on logs: which steps there are with and without a real log, and what they need."""
+"""Steps, and the part on logs: which steps there are with and without a real log, and what they need."""
 
 from __future__ import annotations
 
+import argparse
+import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from interloq.demo.logs import LogPart, log_steps, missing, report_step
+from interloq.cli.train import job as train_job
+from interloq.data.progress import silent
+from interloq.demo.logs import (
+    EPOCHS,
+    SHAPE,
+    VOCABULARIES,
+    DemoStep,
+    LogPart,
+    delta_bleu,
+    log_steps,
+    missing,
+    quoted,
+    rater_options,
+    report_step,
+)
+from interloq.rate.settings import TRAINABLE, RaterTokenizer, Shape
+from interloq.registry import create
 
 FOLDER = Path("out")
 
@@ -20,13 +39,13 @@ FOLDER = Path("out")
     ],
 )
 def test_steps(part: LogPart, verbs: list[str]) -> None:
-    found = {step.verb: step.command for step in log_steps(part)}
+    commands = {step.verb: step.command for step in log_steps(part)}
     assert [step.verb for step in log_steps(part)] == verbs
-    assert part.samples in found["score"]
+    assert part.samples in commands["score"]
     if part.vbleu:
-        assert ("--no-parrot" in found["extend"]) == (not part.real), "the utterance is rated, or left out"
-        assert part.rater in found["rate"]
-        assert any(part.rater in word for word in found["score"])
+        assert ("--no-parrot" in commands["extend"]) == (not part.real), "the utterance is rated, or left out"
+        assert part.rater in commands["rate"]
+        assert any(part.rater in word for word in commands["score"])
 
 
 def test_the_report_shows_the_training_of_a_trained_rater_only() -> None:
@@ -38,3 +57,26 @@ def test_the_report_shows_the_training_of_a_trained_rater_only() -> None:
 
 def test_modules_that_are_not_installed_are_named() -> None:
     assert missing(("json", "no_such_module")) == ["no_such_module"]
+
+
+def test_a_step_calls_its_function_with_the_progress() -> None:
+    step = DemoStep("to see", ["score", "samples.jsonl"], lambda progress: progress)
+    assert (step.verb, step.run(), step.run(print)) == ("score", silent, print)  # type: ignore[arg-type]
+
+
+def test_quoted_texts_need_no_escapes_in_the_shell() -> None:
+    assert quoted("it's") == '"it\'s"'
+    assert shlex.join([delta_bleu("ja")]) == """'delta_bleu(order=2,tokenizer="char")'"""
+    assert create(delta_bleu("zh"), kind="metric").order == 2
+
+
+@pytest.mark.parametrize("language", ["en", "ja", "zh"])
+def test_the_options_shown_are_the_settings_used(language: str) -> None:
+    parser = argparse.ArgumentParser()
+    train_job.add_arguments(parser, TRAINABLE)
+    args = parser.parse_args(["log", "-o", "rater", *rater_options(language)])
+    _, settings = train_job.choose_job(args, TRAINABLE)
+    by_type = {type(part): part for part in settings}
+    assert by_type[Shape] == SHAPE
+    assert by_type[RaterTokenizer] == replace(RaterTokenizer(), vocabulary=VOCABULARIES[language])
+    assert (args.epochs, args.seed, args.device) == (EPOCHS[language], 0, "cpu")

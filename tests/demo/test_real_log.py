@@ -1,10 +1,10 @@
-"""The filter of the demo's real log, on conversations made for the test; test_steps.py looks at the real ones."""
+"""The filter of the demo's real log and replies from it, on made conversations; test_steps.py has the real ones."""
 
 from __future__ import annotations
 
 import pytest
 
-from interloq.demo.real_log import SPEAKERS, filtered
+from interloq.demo.real_log import SPEAKERS, filter_conversations, real_replies
 from interloq.records import Dialogue, Pair, Turn
 
 CROWD = [  # conversations that make words common: each is used by enough speakers
@@ -30,10 +30,31 @@ CROWD = [  # conversations that make words common: each is used by enough speake
 )
 def test_one_reason_per_pair(reply: str, reason: str) -> None:
     talk = Dialogue("set/0123456789", [Turn("Hello there! I like tea very much", "x"), Turn(reply, "y")])
-    log = filtered([*CROWD, talk])
+    log = filter_conversations([*CROWD, talk])
     kept = [pair for pair in log.pairs if pair.thread == "01234567"]
     if reason:
         assert kept == []
-        assert log.dropped - filtered(CROWD).dropped == {reason: 1}
+        assert log.dropped - filter_conversations(CROWD).dropped == {reason: 1}
     else:
         assert kept == [Pair("01234567-1", "I like tea very much", reply, thread="01234567")]
+
+
+def test_replies_are_of_different_people_to_one_question() -> None:
+    question = "What do you like about tea?"
+    pairs = [
+        Pair("a-1", question, "I like the smell", thread="a"),
+        Pair("a-2", question, "I said the smell", thread="a"),
+        Pair("b-1", "what do you like about tea??", "It is so warm", thread="b"),
+        Pair("c-1", "Hi, how are you doing?", "I am good", thread="c"),
+        Pair("d-1", "Hi, how are you doing?", "Not bad at all", thread="d"),
+    ]
+    replies = {sample.system: sample for sample in real_replies(pairs)}
+    assert [sample.references[0].text for sample in replies.values()] == ["I like the smell"] * 3
+    assert {system: sample.response for system, sample in replies.items() if system != "random"} == {
+        "person": "It is so warm",
+        "parrot": question,
+    }
+    assert {sample.dialogue for sample in replies.values()} == {"a"}, "the conversation of the question"
+    assert replies["random"].response in ("I am good", "Not bad at all")
+    assert [sample.ratings[0].value for sample in replies.values()] == [1, 0, 0]
+    assert list(replies) == ["person", "random", "parrot"]

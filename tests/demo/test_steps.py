@@ -19,7 +19,7 @@ from interloq import Sample, load
 from interloq.cli.main import main
 from interloq.compare.comparison import Comparison
 from interloq.compare.comparison_file import read_comparison
-from interloq.demo import learning, logs, steps
+from interloq.demo import logs, steps
 from interloq.demo.real_log import UNWANTED
 from interloq.rate.rate_file import rate_file
 from interloq.rate.settings import Shape
@@ -87,8 +87,8 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Shown:
     needs(logs.NEEDED)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(steps, "REAL", ("no_such_package",))
-        patch.setitem(learning.EPOCHS, "en", 4)  # a fifth lowers the dev loss by .01
-        patch.setattr(learning, "SHAPE", Shape(embedding=32, hidden=32, layers=1, width=64))  # a fifth faster
+        patch.setitem(logs.EPOCHS, "en", 4)  # a fifth lowers the dev loss by .01
+        patch.setattr(logs, "SHAPE", Shape(embedding=32, hidden=32, layers=1, width=64))  # a fifth faster
         return shown(tmp_path_factory.mktemp("written"))
 
 
@@ -280,8 +280,8 @@ def test_what_is_invented_is_called_invented(written: Shown) -> None:
 
 @pytest.mark.usefixtures("extras")
 def test_again_into_the_same_folder_in_another_language(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
-    monkeypatch.setattr(learning, "EPOCHS", dict.fromkeys(learning.EPOCHS, 1))
-    monkeypatch.setattr(learning, "SHAPE", Shape(embedding=8, hidden=8, layers=1, width=16))
+    monkeypatch.setattr(logs, "EPOCHS", dict.fromkeys(logs.EPOCHS, 1))
+    monkeypatch.setattr(logs, "SHAPE", Shape(embedding=8, hidden=8, layers=1, width=16))
     for language in ("ja", "zh"):
         assert main(["demo", "--language", language, "-o", ODD, "--quiet"]) == 0
         out = capsys.readouterr().out
@@ -301,3 +301,27 @@ def test_without_the_extras_the_rest_runs(folder: Path) -> None:
     assert "vbleu" not in shown.stdout
     assert (folder / ODD / "report.html").exists()
     assert not (folder / ODD / "index").exists()
+
+
+# ---- the folder -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["index", "rater"])
+def test_a_folder_of_the_user_stays(folder: Path, name: str, capsys: Captured) -> None:
+    precious = folder / "out" / name / "precious.txt"
+    precious.parent.mkdir(parents=True)
+    precious.write_text("mine")
+    assert main(["demo", "-o", "out"]) == 2
+    assert f"out/{name} was not made by the demo; choose another folder with -o" in capsys.readouterr().err
+    assert precious.read_text() == "mine"
+
+
+def test_a_link_is_not_followed(folder: Path, capsys: Captured) -> None:
+    (folder / "mine").mkdir()
+    (folder / "mine" / "precious.txt").write_text("mine")
+    (folder / "out").mkdir()
+    (folder / "out" / steps.MADE[0]).write_text("")
+    (folder / "out" / "rater").symlink_to(folder / "mine")
+    assert main(["demo", "-o", "out"]) == 2
+    assert "was not made by the demo" in capsys.readouterr().err
+    assert (folder / "mine" / "precious.txt").exists()
