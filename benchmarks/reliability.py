@@ -42,7 +42,7 @@ from interloq.registry import create
 from interloq.reliability.augment import LEAST, Request, augment
 from interloq.reliability.features import frozen_reader
 from interloq.reliability.labelled_sets import make_sets
-from interloq.reliability.labels import NONE, Labels, QueryScores, RatedQuery, labels, score
+from interloq.reliability.labels import NONE, Labels, QueryScores, RatedQuery, draw_labels, score_replies
 from interloq.reliability.model import Reliability
 from interloq.reliability.network import ReliabilityNetwork, TunedReliabilityNetwork
 from interloq.reliability.settings import ReliabilitySettings
@@ -73,9 +73,9 @@ def made_queries(n: int) -> list[RatedQuery]:
 def measured_labels(args: argparse.Namespace) -> dict[str, Any]:
     """Seconds for all labels, and of the loop for some of them, scaled to all."""
     queries, metric = made_queries(args.queries), create(args.metric, kind="metric")
-    score(queries[:2], metric)  # loads everything
+    score_replies(queries[:2], metric)  # loads everything
     start = clock()
-    found = labels(score(queries, metric))
+    found = draw_labels(score_replies(queries, metric))
     ours = clock() - start
     start = clock()
     looped = [looped_label(queries[q], found, i, metric) for i, q in enumerate(found.query) if q < args.looped]

@@ -46,7 +46,7 @@ from reference_pool import pool, pool_index
 from interloq import InputError, InterloqError
 from interloq.models.vector_cache import VARIABLE as VECTORS
 from interloq.reliability.curve import AgreementCurve, curve
-from interloq.reliability.labels import QueryScores, RatedQuery, score
+from interloq.reliability.labels import QueryScores, RatedQuery, score_replies
 from interloq.reliability.settings import TRAINING, ReliabilitySettings
 from interloq.retrieve.index import open_index
 from interloq.terminal.console import print_json
@@ -117,7 +117,7 @@ def _own(one: Sourced) -> tuple[str, ...]:
 def labels_part(recipe: Recipe) -> dict[str, Any]:
     """Noise of the labels, by set and metric."""
     return {
-        f"{name}, {metric}": label_noise(score(recipe.queries(name), spec), recipe.resamples)
+        f"{name}, {metric}": label_noise(score_replies(recipe.queries(name), spec), recipe.resamples)
         for name in SIZES
         for metric, spec in recipe.metrics().items()
     }
@@ -142,7 +142,7 @@ def errors_part(recipe: Recipe) -> dict[str, list[Errors]]:
     """Errors on held-out queries, by set and metric."""
     found = {}
     for name, (metric, spec) in product(SIZES, recipe.metrics().items()):
-        scored = score(recipe.queries(name), spec)
+        scored = score_replies(recipe.queries(name), spec)
         found[f"{name}, {metric}"] = errors(_held_out(recipe.plan(metric, name), scored, name), recipe.resamples)
     return found
 
@@ -162,7 +162,7 @@ def sweep_part(recipe: Recipe) -> dict[str, Errors]:
     single = [{name: value} for name, values in SWEEP.items() for value in values]
     ways = {_words(way): way for way in ({}, *single, *CONFIRMED)}
     for metric, spec in recipe.metrics().items():
-        dev, test = (score(plusplus_queries(recipe.data, part, known), spec) for part in ("dev", "test"))
+        dev, test = (score_replies(plusplus_queries(recipe.data, part, known), spec) for part in ("dev", "test"))
         for name, way in ways.items():
             plan = _changed(recipe.plan(metric, PLUSPLUS), way)
             found[f"{metric}, {name}"] = errors(_held_out(plan, dev, PLUSPLUS), recipe.resamples)[-1]

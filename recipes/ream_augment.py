@@ -18,7 +18,7 @@ from ream_sets import GOLD, LOGS, PEOPLE, SCARCE, Sourced
 from interloq import Reference, Sample
 from interloq.registry import create
 from interloq.reliability.augment import Request, augment
-from interloq.reliability.labels import QueryScores, score
+from interloq.reliability.labels import QueryScores, score_replies
 from interloq.reliability.model import Reliability
 from interloq.statistics.correlation import kendall_rows, pearson_rows, spearman_rows
 from interloq.statistics.resampling import percentile_interval
@@ -135,7 +135,9 @@ class ArmScores:
     def __init__(self, queries: Sequence[Sourced], metric: str) -> None:
         self.queries, self.metric = queries, create(metric, kind="metric")
         combines = getattr(self.metric, "over_references", None) is not None
-        self.matrices: list[QueryScores] = score([one.query for one in queries], self.metric) if combines else []
+        self.matrices: list[QueryScores] = (
+            score_replies([one.query for one in queries], self.metric) if combines else []
+        )
 
     def __call__(self, arm: Arm) -> Floats:
         if not self.matrices:

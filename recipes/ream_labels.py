@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from rated_sets import Floats
 
-from interloq.reliability.labels import NONE, QueryScores, set_labels
+from interloq.reliability.labels import NONE, QueryScores, compute_labels
 from interloq.statistics.correlation import pearson_rows
 from interloq.statistics.resampling import percentile_interval
 
@@ -43,7 +43,9 @@ class LabelNoise:
 
 def label_noise(scored: Sequence[QueryScores], resamples: int, seed: int = 0) -> LabelNoise:
     """Noise of the labels with all references of each query."""
-    found = np.array([set_labels(one, np.arange(len(one.query.references), dtype=np.int32)[None])[0] for one in scored])
+    found = np.array(
+        [compute_labels(one, np.arange(len(one.query.references), dtype=np.int32)[None])[0] for one in scored]
+    )
     known = [one for one, label in zip(scored, found, strict=True) if not np.isnan(label)]
     labels = found[~np.isnan(found)]
     replies = [len(one.query.replies) for one in known]
@@ -97,7 +99,7 @@ def _split(one: QueryScores, rng: np.random.Generator) -> Floats:
     found = []
     for half in (order[::2], order[1::2]):
         query = replace(one.query, replies=tuple(one.query.replies[i] for i in half), ratings=one.query.ratings[half])
-        every, first, second = set_labels(replace(one, query=query, scores=one.scores[half]), sets)
+        every, first, second = compute_labels(replace(one, query=query, scores=one.scores[half]), sets)
         found.append((every, first - second))
     return np.array(found).T
 

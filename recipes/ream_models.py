@@ -21,7 +21,7 @@ from interloq.learn.settings import Training
 from interloq.models.encoder import Encoder
 from interloq.registry import create
 from interloq.reliability.job import ReliabilityJob
-from interloq.reliability.labels import NONE, Labels, QueryScores, RatedQuery, labels
+from interloq.reliability.labels import NONE, Labels, QueryScores, RatedQuery, draw_labels
 from interloq.reliability.model import Reliability
 from interloq.reliability.settings import ReliabilitySettings
 from interloq.signature import fingerprint
@@ -95,8 +95,8 @@ def predicted(
     sizes: Sequence[int],
 ) -> Predicted:
     """Predictions for sets of held-out queries, which have these numbers among all queries."""
-    own = _known(labels(train_on, sizes=plan.settings.set_sizes, per_size=plan.settings.per_size))
-    new = _known(labels(held_out, sizes=sizes, per_size=plan.settings.per_size))
+    own = _known(draw_labels(train_on, sizes=plan.settings.set_sizes, per_size=plan.settings.per_size))
+    new = _known(draw_labels(held_out, sizes=sizes, per_size=plan.settings.per_size))
     encoder = Encoder(plan.sentences, device="cpu")
     found = {MODEL: predict_members(model, [one.query for one in held_out], new)}
     inputs = {

@@ -21,7 +21,7 @@ from retrieval import clean, cleaned
 from interloq import InputError, Rating, Reference, Sample
 from interloq.data.files.archives import read_files, text_lines
 from interloq.data.sets.registry import locate, read_dataset
-from interloq.reliability.labels import RatedQuery, distinct_texts, group
+from interloq.reliability.labels import RatedQuery, distinct_texts, group_queries
 from interloq.retrieve.extend import extend
 from interloq.retrieve.index import Index
 from interloq.signature import fingerprint
@@ -75,7 +75,7 @@ def gupta(data: Path, index: Index | None = None) -> list[Sourced]:
     scarce = _by_turns(with_scarce(data, [replace(s, references=s.references[:4]) for s in samples]))
     logs = _by_turns(extend(_singles(samples), index, k=CANDIDATES, parrot=False) if index else [])
     people, first = _by_turns(samples), {_turns(s): s.references[0].text for s in samples}
-    return [_sourced(query, first[query.turns], people, scarce, logs) for query in group(samples)]
+    return [_sourced(query, first[query.turns], people, scarce, logs) for query in group_queries(samples)]
 
 
 def _singles(samples: Sequence[Sample]) -> list[Sample]:

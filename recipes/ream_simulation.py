@@ -34,7 +34,7 @@ from interloq.learn.settings import Training
 from interloq.records import Reference
 from interloq.reliability.augment import Request, augment
 from interloq.reliability.labelled_sets import LabelledSets, make_sets
-from interloq.reliability.labels import NONE, Labels, QueryScores, RatedQuery, labels
+from interloq.reliability.labels import NONE, Labels, QueryScores, RatedQuery, draw_labels
 from interloq.reliability.model import Prediction
 from interloq.reliability.network import ReliabilityNetwork, TunedReliabilityNetwork
 from interloq.reliability.settings import ReliabilitySettings
@@ -184,7 +184,7 @@ def tested(
 ) -> tuple[Predicted, float, float]:
     """Predictions for new queries beside the truth; the squared error of labels, and of the network against labels."""
     scored = test.scored()
-    new = labels(scored, sizes=TEST_SIZES, per_size=1)
+    new = draw_labels(scored, sizes=TEST_SIZES, per_size=1)
     query, clusters = new.query, _clusters(test, new)
     own_query, own_clusters = _training(world, sets)
     inputs: dict[str, tuple[Floats, Floats]] = {

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -45,7 +46,7 @@ class DecisionStep:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class QueryState:
     """State of one query: candidates left (the first is offered), references added, and edits left."""
 
     request: Request
@@ -55,40 +56,46 @@ class Progress:
     finished: bool = False
 
     def texts(self) -> tuple[str, ...]:
-        """Distinct texts of all references, given and added."""
+        """Return the distinct texts of all references, given and added."""
         return (*self.request.known(), *(reference.text.strip() for reference in self.added))
 
 
-def start(request: Request, *, attempts: int, limit: int) -> Progress:
-    """State of a query before the first step; candidates are in the order given."""
-    order = {id(candidate): i for i, candidate in enumerate(request.candidates)}
-    waiting = tuple(sorted(request.new(), key=lambda candidate: order[id(candidate)]))
-    return _checked(Progress(request, waiting, attempts), limit)
+def start_query(request: Request, *, attempts: int, limit: int) -> QueryState:
+    """Return the state of a query before the first step; candidates are in the order given."""
+    waiting = tuple(sorted(request.new(), key=request.candidates.index))
+    return _finish_if_done(QueryState(request, waiting, attempts), limit)
 
 
-def apply(state: Progress, step: DecisionStep, *, attempts: int, limit: int) -> Progress:
-    """State of a query after a step; a step that is impossible in this state is refused."""
+def apply_step(state: QueryState, step: DecisionStep, *, attempts: int, limit: int) -> QueryState:
+    """Return the state of a query after a step; a step that is impossible in this state is refused."""
     if state.finished:
         raise InputError(f"query {step.query!r} is finished", hint="continue with the next query")
     if step.action == "next":
         return replace(state, finished=True)
     if step.action == "edit":
-        return _edited(state, step.text)
+        return _edit_candidate(state, step.text)
     if step.action == "choose":
-        chosen = [one for one in state.waiting if one.text == step.text]
-        if not chosen:
-            raise InputError(f"no candidate {short_repr(step.text)}", hint="choose one of those left")
-        others = tuple(one for one in state.waiting if one is not chosen[0])
-        return replace(state, waiting=(chosen[0], *others), attempts=attempts)
+        return replace(state, waiting=_choose_candidate(state, step.text), attempts=attempts)
     first = state.waiting[0]
     if step.text != first.text:
         raise InputError(f"the candidate is {short_repr(first.text)}, not {short_repr(step.text)}")
-    added = (*state.added, first) if step.action == "keep" else state.added
-    rest = tuple(one for one in state.waiting[1:] if one.text.strip() != first.text.strip())
-    return _checked(replace(state, waiting=rest, added=added, attempts=attempts), limit)
+    added = state.added
+    if step.action == "keep":
+        added = (*added, first)
+    rest = tuple(candidate for candidate in state.waiting[1:] if candidate.text.strip() != first.text.strip())
+    return _finish_if_done(replace(state, waiting=rest, added=added, attempts=attempts), limit)
 
 
-def _edited(state: Progress, text: str) -> Progress:
+def _choose_candidate(state: QueryState, text: str) -> tuple[Reference, ...]:
+    """Return the candidates left, with the first one that has this text before all others."""
+    waiting = list(state.waiting)
+    for i, candidate in enumerate(waiting):
+        if candidate.text == text:
+            return (waiting.pop(i), *waiting)
+    raise InputError(f"no candidate {short_repr(text)}", hint="choose one of those left")
+
+
+def _edit_candidate(state: QueryState, text: str) -> QueryState:
     text = text.strip()
     if not state.attempts:
         raise InputError("no edits are left for this candidate", hint="keep or abandon it")
@@ -100,8 +107,8 @@ def _edited(state: Progress, text: str) -> Progress:
     return replace(state, waiting=(edited, *state.waiting[1:]), attempts=state.attempts - 1)
 
 
-def _checked(state: Progress, limit: int) -> Progress:
-    """The state, finished if there are enough references or no candidates."""
+def _finish_if_done(state: QueryState, limit: int) -> QueryState:
+    """Return the state, finished if there are enough references or no candidates."""
     return replace(state, finished=len(state.texts()) >= limit or not state.waiting)
 
 
@@ -131,27 +138,28 @@ class Offer:
 
     @property
     def candidate(self) -> Reference:
-        """The candidate that is offered."""
+        """Return the candidate that is offered."""
         return self.waiting[0]
 
     @property
     def after(self) -> ReliabilityEstimate:
-        """Prediction with the candidate that is offered."""
+        """Return the prediction with the candidate that is offered."""
         return self.with_each[0]
 
     @property
     def best(self) -> int:
-        """Place of the candidate that would raise the prediction most."""
-        return int(np.argmax([one.mean for one in self.with_each]))
+        """Return the place of the candidate that would raise the prediction most."""
+        return int(np.argmax([estimate.mean for estimate in self.with_each]))
 
     @property
     def best_after(self) -> ReliabilityEstimate:
-        """Prediction with that candidate."""
+        """Return the prediction with that candidate."""
         return self.with_each[self.best]
 
     def numbers(self) -> dict[str, float | None]:
-        """Predictions before and after as a step records them."""
-        return {"before": _number(self.before.mean), "after": _number(self.after.mean)}
+        """Return the predictions before and after as a step records them, NaN as None."""
+        numbers = {"before": self.before.mean, "after": self.after.mean}
+        return {name: None if np.isnan(value) else value for name, value in numbers.items()}
 
 
 class Session:
@@ -174,11 +182,12 @@ class Session:
                 raise InputError(f"{name} must be at least {least}, got {value}")
         self.model: SetPredictor = model
         self.options = {"attempts": attempts, "limit": limit}
-        self.states = {id: start(request, **self.options) for id, request in requests.items()}
+        self.states = {id: start_query(request, **self.options) for id, request in requests.items()}
         self.steps: list[DecisionStep] = []
         self._vectors: dict[str, Any] = {}
         self._offer: Offer | None = None
-        run = {"model": model.signature(), "queries": _fingerprint(requests), **self.options}
+        texts = chain.from_iterable((id, request.text()) for id, request in requests.items())
+        run = {"model": model.signature(), "queries": fingerprint(*texts), **self.options}
         self._file = Appended(record, sync=0.0)
         try:
             self._resume(run)
@@ -194,15 +203,18 @@ class Session:
 
     @property
     def current(self) -> str | None:
-        """Id of the first query that is not finished; None if all are."""
-        return next((id for id, state in self.states.items() if not state.finished), None)
+        """Return the id of the first query that is not finished; None if all are."""
+        for id, state in self.states.items():
+            if not state.finished:
+                return id
+        return None
 
     def added(self) -> dict[str, tuple[Reference, ...]]:
-        """References added so far, by query. Edited ones have the source `human`."""
+        """Return the references added so far, by query. Edited ones have the source `human`."""
         return {id: state.added for id, state in self.states.items()}
 
     def offer(self) -> Offer | None:
-        """The candidate to decide on; None if all queries are finished."""
+        """Return the candidate to decide on; None if all queries are finished."""
         if self._offer is None and self.current is not None:
             self._offer = predict_offer(self.model, self.current, self.states[self.current], self._vectors)
         return self._offer
@@ -236,7 +248,7 @@ class Session:
         offer = self._offered()
         shown = candidate or offer.candidate
         step = DecisionStep(offer.query, action, shown.text, shown.source, **offer.numbers())
-        state = apply(self.states[step.query], step, **self.options)
+        state = apply_step(self.states[step.query], step, **self.options)
         self._file.add(record_line(step))  # recorded before it counts
         self._take(step, state)
 
@@ -246,7 +258,7 @@ class Session:
             raise InputError("all queries are finished")
         return offer
 
-    def _take(self, step: DecisionStep, state: Progress) -> None:
+    def _take(self, step: DecisionStep, state: QueryState) -> None:
         if state.finished:
             self._vectors.clear()
         self.states[step.query], self._offer = state, None
@@ -258,44 +270,38 @@ class Session:
         """Repeat the steps of the record, or write its header."""
         for number, (_, line) in enumerate(self._file.resume(KIND, run), start=2):
             where = f"{self._file.path}:{number}"
-            step = _step(line, where)
+            step = _parse_step(line, where)
             if step.query not in self.states:
                 raise InputError(f"no query {step.query!r}", hint="use the record with its own samples", where=where)
             try:
-                state = apply(self.states[step.query], step, **self.options)
+                state = apply_step(self.states[step.query], step, **self.options)
             except InputError as error:
                 raise InputError(error.what, hint="the record is damaged: remove this line", where=where) from error
             self._take(step, state)
 
 
-def predict_offer(model: SetPredictor, query: str, state: Progress, vectors: MutableMapping[str, Any]) -> Offer:
-    """Predictions without and with every candidate left, in one batch; `vectors` keeps the encoded texts of a query."""
-    own, new = state.texts(), [candidate.text.strip() for candidate in state.waiting]
-    missing = [text for text in dict.fromkeys((*own, *new)) if text not in vectors]
+def predict_offer(model: SetPredictor, query: str, state: QueryState, vectors: MutableMapping[str, Any]) -> Offer:
+    """Predict without and with every candidate left, in one batch; `vectors` keeps the encoded texts of a query."""
+    references, new = state.texts(), [candidate.text.strip() for candidate in state.waiting]
+    texts = [*references, *new]
+    missing = list(dict.fromkeys(text for text in texts if text not in vectors))
     rows = model.encode([(state.request.turns, text) for text in missing])
     vectors.update(zip(missing, rows, strict=True))
-    sets = np.full((1 + len(new), len(own) + 1), NONE, dtype=np.int64)
-    sets[:, : len(own)] = np.arange(len(own))
-    sets[1:, len(own)] = len(own) + np.arange(len(new))
-    predicted = model.predict_sets(np.stack([vectors[text] for text in (*own, *new)]), sets)
-    before, *others = [
-        ReliabilityEstimate(*map(float, row)) for row in zip(predicted.mean, predicted.low, predicted.high, strict=True)
-    ]
-    return Offer(query, state.request.turns, own, state.attempts, state.waiting, before, tuple(others))
+    n = len(references)
+    sets = np.full((1 + len(new), n + 1), NONE, dtype=np.int64)
+    sets[:, :n] = np.arange(n)
+    sets[1:, n] = n + np.arange(len(new))
+    predicted = model.predict_sets(np.stack([vectors[text] for text in texts]), sets)
+    columns = zip(predicted.mean.tolist(), predicted.low.tolist(), predicted.high.tolist(), strict=True)
+    before, *with_each = [ReliabilityEstimate(*numbers) for numbers in columns]
+    return Offer(query, state.request.turns, references, state.attempts, state.waiting, before, tuple(with_each))
 
 
-def _number(value: float) -> float | None:
-    return None if np.isnan(value) else value
-
-
-def _fingerprint(requests: Mapping[str, Request]) -> str:
-    return fingerprint(*(part for id, request in requests.items() for part in (id, request.text())))
-
-
-def _step(line: bytes, where: str) -> DecisionStep:
+def _parse_step(line: bytes, where: str) -> DecisionStep:
     try:
         step = DecisionStep(**orjson.loads(line))
-        if step.action in get_args(Action) and all(isinstance(t, str) for t in (step.query, step.text, step.source)):
+        texts = (step.query, step.text, step.source)
+        if step.action in get_args(Action) and all(isinstance(text, str) for text in texts):
             return step
     except (orjson.JSONDecodeError, TypeError):
         pass

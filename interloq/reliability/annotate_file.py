@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -41,18 +42,16 @@ class Annotation:
 
     def write(self, output: str | Path) -> dict[str, Any]:
         """Write all samples with the references added so far, and return counts and the signature."""
-        added = self.session.added()
-        samples_with_queries = zip(self.queries.samples, self.queries.query, strict=True)
-        done = [
-            replace(sample, references=(*sample.references, *added[query])) for sample, query in samples_with_queries
-        ]
+        added, annotated = self.session.added(), []
+        for sample, query in zip(self.queries.samples, self.queries.query, strict=True):
+            annotated.append(replace(sample, references=(*sample.references, *added[query])))
         facts = {"signature": self.queries.signature, "counts": self.counts()}
-        write(output, done, kind="samples", **header_after(self.before, "annotated", facts))
+        write(output, annotated, kind="samples", **header_after(self.before, "annotated", facts))
         return facts
 
     def counts(self) -> dict[str, int]:
-        """Numbers of samples, queries, finished queries, steps, and references kept and edited."""
-        kept = [reference for some in self.session.added().values() for reference in some]
+        """Return the numbers of samples, queries, finished queries, steps, and references kept and edited."""
+        kept = list(chain.from_iterable(self.session.added().values()))
         finished = sum(state.finished for state in self.session.states.values())
         return {
             "samples": len(self.queries.samples),
@@ -82,8 +81,8 @@ def annotation(
     """Annotate the samples of a file; every step is in `record`, from which the next session resumes."""
     refuse_overwriting([record], [samples, model, *source.files])
     loaded = Reliability.load(model, encoder=encoder, device=device)
-    given = read(samples, strict=strict, on_reject=on_reject, columns=columns)
-    queries = find_queries(given, loaded, source, attempts=attempts, limit=limit, on_reject=on_reject)
+    records = read(samples, strict=strict, on_reject=on_reject, columns=columns)
+    queries = find_queries(records, loaded, source, attempts=attempts, limit=limit, on_reject=on_reject)
     with Session(loaded, queries.requests, record, attempts=attempts, limit=limit) as session:
         yield Annotation(session, queries, header(samples))
 
@@ -97,25 +96,21 @@ def find_queries(
     limit: int,
     on_reject: Callable[[Rejected], None] | None = None,
 ) -> Queries:
-    """Queries of samples with their candidates, and the signature of an annotation of them."""
+    """Find the queries of samples with their candidates, and the signature of an annotation of them.
+
+    A query is named after its first sample, with the system if another query has this id.
+    """
     finder, finder_signature = source.open(on_reject)
-    rows = [row for batch in source.batches(samples, finder, SearchTally()) for row in batch]
-    names = _names(rows)
-    signed = finder_signature.with_parts({"model": model.signature(), "limit": limit, "attempts": attempts})
-    return Queries(
-        [sample for sample, _ in rows],
-        [names[request] for _, request in rows],
-        {name: request for request, name in names.items()},
-        replace(signed, name="annotate"),
-        model.warning(),
-    )
-
-
-def _names(rows: list[tuple[Sample, Request]]) -> dict[Request, str]:
-    """Name of each distinct request: its first sample's id, with the system if another request has this id."""
     names: dict[Request, str] = {}
-    for sample, request in rows:
+    requests: dict[str, Request] = {}
+    all_samples, sample_queries = [], []
+    for sample, request in chain.from_iterable(source.batches(samples, finder, SearchTally())):
         if request not in names:
-            taken = sample.id in names.values()
-            names[request] = f"{sample.id} ({sample.system})" if taken else sample.id
-    return names
+            name = sample.id
+            if name in requests:
+                name = f"{sample.id} ({sample.system})"
+            names[request], requests[name] = name, request
+        all_samples.append(sample)
+        sample_queries.append(names[request])
+    signed = finder_signature.with_parts({"model": model.signature(), "limit": limit, "attempts": attempts})
+    return Queries(all_samples, sample_queries, requests, replace(signed, name="annotate"), model.warning())

@@ -11,6 +11,7 @@ result depends only on its request and on the run (model, limit and seed), so re
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -40,13 +41,13 @@ class SetPredictor(Protocol):
     """The part of `Reliability` that is needed here."""
 
     def encode(self, pairs: Sequence[tuple[tuple[str, ...], str]]) -> Any:
-        """One row per pair of a query (its turns) and a reference."""
+        """Return one row per pair of a query (its turns) and a reference."""
 
     def project(self, vectors: Any) -> Any:
-        """The form of encoded pairs that `predict_sets` reads, computed from each pair alone."""
+        """Return encoded pairs in the form that `predict_sets` reads, computed from each pair alone."""
 
     def predict_sets(self, vectors: Any, sets: Any) -> Any:
-        """Reliability of sets given as rows of pair numbers: `mean`, `low` and `high`, NaN for an empty set."""
+        """Predict sets given as rows of pair numbers: `mean`, `low` and `high`, NaN for an empty set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ class Request:
 
     @property
     def blank(self) -> bool:
-        """Whether the query has no text, so that nothing can be predicted."""
+        """Return whether the query has no text, so that nothing can be predicted."""
         return not any(turn.strip() for turn in self.turns)
 
     def text(self) -> str:
@@ -68,13 +69,16 @@ class Request:
         return orjson.dumps([self.turns, groups]).decode()
 
     def known(self) -> tuple[str, ...]:
-        """Distinct texts of the references; none for a query without text."""
-        return () if self.blank else distinct_texts(reference.text for reference in self.references)
+        """Return the distinct texts of the references; none for a query without text."""
+        if self.blank:
+            return ()
+        return distinct_texts(reference.text for reference in self.references)
 
     def new(self) -> list[Reference]:
-        """Candidates with text that are not yet references, without repetitions; none for a query without text."""
-        candidates = () if self.blank else self.candidates
-        by_text = {candidate.text.strip(): candidate for candidate in reversed(candidates)}
+        """Return candidates with text that are not yet references, each once; none for a query without text."""
+        if self.blank:
+            return []
+        by_text = {candidate.text.strip(): candidate for candidate in reversed(self.candidates)}
         return [by_text[text] for text in sorted(by_text.keys() - {"", *self.known()})]
 
 
@@ -98,7 +102,7 @@ class Augmented:
 
     @property
     def kept(self) -> tuple[Reference, ...]:
-        """References that were added."""
+        """Return the references that were added."""
         return tuple(trial.reference for trial in self.trials if trial.kept)
 
 
@@ -109,18 +113,17 @@ def augment(model: SetPredictor, requests: Sequence[Request], *, limit: int = LI
     """
     if limit < 1:
         raise InputError(f"limit must be at least 1, got {limit}")
-    return [one for block in batched(requests, BLOCK) for one in _augmented(model, block, limit, seed)]
+    results = []
+    for block in batched(requests, BLOCK):
+        rounds = _Rounds(model, block, [_shuffle_candidates(request, seed) for request in block], limit)
+        while rounds.advance():
+            pass
+        for before, after, trials in zip(rounds.started, rounds.reached, rounds.trials, strict=True):
+            results.append(Augmented(float(before), float(after), tuple(trials)))
+    return results
 
 
-def _augmented(model: SetPredictor, requests: Sequence[Request], limit: int, seed: int) -> Iterator[Augmented]:
-    rounds = _Rounds(model, requests, [_shuffled(request, seed) for request in requests], limit)
-    while rounds.advance():
-        pass
-    for before, after, trials in zip(rounds.started, rounds.reached, rounds.trials, strict=True):
-        yield Augmented(float(before), float(after), tuple(trials))
-
-
-def _shuffled(request: Request, seed: int) -> list[Reference]:
+def _shuffle_candidates(request: Request, seed: int) -> list[Reference]:
     new = request.new()
     rng = np.random.default_rng(int(fingerprint(str(seed), *request.turns), 16))
     return [new[i] for i in rng.permutation(len(new))]
@@ -137,14 +140,19 @@ class _Rounds:
     ) -> None:
         self.model, self.requests, self.candidates, self.limit = model, requests, shuffled, limit
         self.round, self.read = 0, 0
-        known = [request.known() for request in requests]
-        self.sizes = np.array([len(own) for own in known], dtype=np.int64)
-        self.numbers = np.array([len(new) for new in shuffled], dtype=np.int64)
-        width = max(limit, *self.sizes) if requests else limit
+        self.encoded: Any = None  # vectors of the candidates of some rounds
+        self.places: dict[tuple[int, int], int] = {}  # of query and round among them
+        pairs, sizes = [], []
+        for request in requests:
+            texts = request.known()
+            pairs += [(request.turns, text) for text in texts]
+            sizes.append(len(texts))
+        self.sizes = np.array(sizes, dtype=np.int64)
+        self.numbers = np.array(list(map(len, shuffled)), dtype=np.int64)
+        width = max([limit, *sizes])
         self.rows = np.arange(len(requests) * width).reshape(-1, width)
         self.vectors = np.zeros((0, 0), dtype=np.float32)
         sets = self._sets(np.arange(len(requests)), self.sizes)
-        pairs = [(request.turns, text) for request, own in zip(requests, known, strict=True) for text in own]
         if pairs:
             self._store(sets[sets != NONE], model.encode(pairs))
         self.started = np.asarray(model.predict_sets(self.vectors, sets).mean)
@@ -152,7 +160,7 @@ class _Rounds:
         self.trials: list[list[CandidateTrial]] = [[] for _ in requests]
 
     def _sets(self, queries: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The first rows of some queries."""
+        """Return the first rows of some queries."""
         rows = self.rows[queries]
         return np.where(np.arange(rows.shape[1]) < sizes[:, None], rows, NONE)
 
@@ -163,15 +171,19 @@ class _Rounds:
         self.vectors[rows] = projected
 
     def _next(self, active: NDArray[np.int64]) -> Any:
-        """Vectors of the candidates of this round.
+        """Return the vectors of the candidates of this round.
 
         A few rounds are encoded at a time: candidates after the last reference are never needed.
         """
         if self.round >= self.read:
             self.read = self.round + max(1, AHEAD // len(active))
-            which = [(i, r) for i in active.tolist() for r in range(self.round, min(self.read, self.numbers[i]))]
-            pairs = [(self.requests[i].turns, self.candidates[i][r].text.strip()) for i, r in which]
-            self.encoded, self.places = self.model.encode(pairs), {key: place for place, key in enumerate(which)}
+            pairs: list[tuple[tuple[str, ...], str]] = []
+            self.places = {}
+            for i in active.tolist():
+                for r in range(self.round, min(self.read, self.numbers[i])):
+                    self.places[i, r] = len(pairs)
+                    pairs.append((self.requests[i].turns, self.candidates[i][r].text.strip()))
+            self.encoded = self.model.encode(pairs)
         return self.encoded[[self.places[i, self.round] for i in active.tolist()]]
 
     def advance(self) -> bool:
@@ -200,24 +212,28 @@ class AugmentRecord:
     def __init__(self, path: Path, run: Mapping[str, Any]) -> None:
         self._file = Appended(path)
         try:
-            self._places = {_key(line, path): place for place, line in self._file.resume(KIND, run)}
+            self._places: dict[str, int] = {}
+            for place, line in self._file.resume(KIND, run):
+                with _reading(path):
+                    self._places[str(orjson.loads(line)["request"])] = place
         except BaseException:
             self._file.close()
             raise
         self.resumed = len(self._places)
 
-    def augmented(
+    def augment(
         self, model: SetPredictor, requests: Sequence[Request], *, limit: int, seed: int
     ) -> dict[Request, Augmented]:
-        """Result of each request, from the file or computed and appended to it."""
+        """Return the result of each request, from the file or computed and appended to it."""
         keys = {request: fingerprint(request.text()) for request in requests}
-        for block in batched([request for request in keys if keys[request] not in self._places], BLOCK):
+        new_requests = [request for request, key in keys.items() if key not in self._places]
+        for block in batched(new_requests, BLOCK):
             for request, result in zip(block, augment(model, block, limit=limit, seed=seed), strict=True):
                 self._places[keys[request]] = self._file.add(_line(keys[request], result))
-        return {request: self._read(request, key) for request, key in keys.items()}
-
-    def _read(self, request: Request, key: str) -> Augmented:
-        return _result(self._file.line(self._places[key]), request, self._file.path)
+        results = {}
+        for request, key in keys.items():
+            results[request] = _parse_result(self._file.line(self._places[key]), request, self._file.path)
+        return results
 
     def close(self, *, finished: bool) -> None:
         """Close the file and keep it for the next run, unless it is empty or the run has finished."""
@@ -226,7 +242,7 @@ class AugmentRecord:
 
 @contextmanager
 def augment_record(path: Path, run: Mapping[str, Any]) -> Iterator[AugmentRecord]:
-    """A record that is removed on success and kept for the next run on failure."""
+    """Open a record that is removed on success and kept for the next run on failure."""
     record, finished = AugmentRecord(path, run), False
     try:
         yield record
@@ -235,24 +251,18 @@ def augment_record(path: Path, run: Mapping[str, Any]) -> Iterator[AugmentRecord
         record.close(finished=finished)
 
 
-def _line(key: str, found: Augmented) -> bytes:
-    trials = [[t.reference.text, t.before, t.after, t.kept] for t in found.trials]
-    return record_line({"request": key, "before": found.before, "after": found.after, "trials": trials})
+def _line(key: str, result: Augmented) -> bytes:
+    trials = [[trial.reference.text, trial.before, trial.after, trial.kept] for trial in result.trials]
+    return record_line({"request": key, "before": result.before, "after": result.after, "trials": trials})
 
 
-def _key(line: bytes, path: Path) -> str:
-    with _reading(path):
-        return str(orjson.loads(line)["request"])
-
-
-def _result(line: bytes, request: Request, path: Path) -> Augmented:
-    candidates = {one.text: one for one in request.new()}
+def _parse_result(line: bytes, request: Request, path: Path) -> Augmented:
+    candidates = {candidate.text: candidate for candidate in request.new()}
     with _reading(path):
         stored = orjson.loads(line)
-        trials = (
-            CandidateTrial(candidates[text], _number(b), _number(a), bool(kept))
-            for text, b, a, kept in stored["trials"]
-        )
+        trials = []
+        for text, before, after, kept in stored["trials"]:
+            trials.append(CandidateTrial(candidates[text], _number(before), _number(after), bool(kept)))
         return Augmented(_number(stored["before"]), _number(stored["after"]), tuple(trials))
 
 
@@ -265,4 +275,5 @@ def _reading(path: Path) -> Iterator[None]:
 
 
 def _number(value: float | None) -> float:
-    return float("nan") if value is None else float(value)
+    """Return a number, NaN for null."""
+    return math.nan if value is None else float(value)

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from interloq.data.batched import batched
 from interloq.data.records.jsonl import Rejected, read_all
 from interloq.errors import InputError
 from interloq.records import Pair, Reference, Sample
@@ -45,13 +45,14 @@ class CandidateOptions:
 
     @property
     def files(self) -> list[str | Path]:
-        """All files that are read."""
+        """Return all files that are read."""
         return [path for path in (self.index, *self.log, self.exclude) if path]
 
     def open(self, on_reject: Callable[[Rejected], None] | None = None) -> tuple[Finder, Signature]:
-        """What finds candidates, and its signature."""
-        options = {"k": self.k, "turns": self.turns, "near": self.near, "own": self.own}
-        signed = options | ({"exclude": file_fingerprint(Path(self.exclude))} if self.exclude else {})
+        """Return what finds candidates, and its signature."""
+        signed: dict[str, object] = {"k": self.k, "turns": self.turns, "near": self.near, "own": self.own}
+        if self.exclude:
+            signed["exclude"] = file_fingerprint(Path(self.exclude))
         if self.index:
             index = open_index(str(self.index))
             return index, extend_signature(index.retriever, searched_in(index), signed)
@@ -63,18 +64,18 @@ class CandidateOptions:
     def batches(
         self, samples: Iterable[Sample], finder: Finder, tally: SearchTally
     ) -> Iterator[list[tuple[Sample, Request]]]:
-        """Batches of samples, each with its query, references and candidates."""
+        """Yield batches of samples, each with its query, references and candidates."""
         batched_candidates = candidates(
             samples, finder, k=self.k, turns=self.turns, near=self.near, own=self.own,
             excluded=read_ids(self.exclude), tally=tally, batch=BATCH,
         )  # fmt: skip
         for batch in batched_candidates:
-            yield [(sample, made_request(sample, replies)) for sample, replies in batch]
+            yield [(sample, make_request(sample, replies)) for sample, replies in batch]
 
 
-def made_request(sample: Sample, found: tuple[Reference, ...]) -> Request:
-    """The query of a sample with these candidates."""
-    return Request(tuple(turn.text for turn in sample.context), sample.references, found)
+def make_request(sample: Sample, replies: tuple[Reference, ...]) -> Request:
+    """Return the query of a sample with these candidates."""
+    return Request(tuple(turn.text for turn in sample.context), sample.references, replies)
 
 
 # ---- a log in memory -------------------------------------------------------------------------------------------------
@@ -86,19 +87,21 @@ class JaccardSearch:
     def __init__(self, pairs: Iterable[Pair]) -> None:
         self.pairs = list(pairs)
         texts = [pair.utterance for pair in self.pairs]
-        known = dict.fromkeys(word for text in texts for word in words(text))
-        self._columns = {word: column for column, word in enumerate(known)}
+        self._columns: dict[str, int] = {}
+        for text in texts:
+            for word in words(text):
+                self._columns.setdefault(word, len(self._columns))
         self._texts = self._matrix(texts)
         self._sizes = np.asarray(self._texts.sum(axis=1)).ravel()
 
     def search(self, queries: Sequence[Query], k: int = 15) -> list[list[Hit]]:
-        """The k most similar pairs for each query, best first; none that share no word with it."""
+        """Return the k most similar pairs for each query, best first; none that share no word with it."""
         step = max(1, NUMBERS // max(1, len(self.pairs)))
-        found: list[list[Hit]] = []
-        for start in range(0, len(queries), step):
-            texts = [query.utterance for query in queries[start : start + step]]
-            found += [self._best(row, k) for row in self._similarities(texts)]
-        return found
+        hits: list[list[Hit]] = []
+        for batch in batched(queries, step):
+            similarities = self._similarities([query.utterance for query in batch])
+            hits += [self._best(row, k) for row in similarities]
+        return hits
 
     def _similarities(self, texts: Sequence[str]) -> NDArray[np.float64]:
         shared = (self._matrix(texts) @ self._texts.T).toarray()
@@ -112,8 +115,12 @@ class JaccardSearch:
         return [Hit(self.pairs[i], float(row[i])) for i in order.tolist()]
 
     def _matrix(self, texts: Sequence[str]) -> Any:
-        """One row of ones per text, one column per word of the log; other words are skipped."""
-        rows = [[self._columns[word] for word in words(text) if word in self._columns] for text in texts]
-        ends = np.cumsum([0, *map(len, rows)])
-        columns = np.fromiter((column for row in rows for column in row), dtype=np.int64, count=ends[-1])
+        """Return one row of ones per text, one column per word of the log; other words are skipped."""
+        from scipy import sparse  # slow to import
+
+        columns: list[int] = []
+        ends = [0]
+        for text in texts:
+            columns += [self._columns[word] for word in words(text) if word in self._columns]
+            ends.append(len(columns))
         return sparse.csr_array((np.ones(len(columns)), columns, ends), shape=(len(texts), max(1, len(self._columns))))

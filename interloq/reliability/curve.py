@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, product
+from itertools import chain, compress, product
 from typing import Any, Literal
 
 import numpy as np
@@ -21,7 +21,7 @@ from scipy import stats
 from interloq.data.progress import Step
 from interloq.errors import InputError, count
 from interloq.metrics.metric import Array, FittedMetric
-from interloq.records import Reference, Sample
+from interloq.records import Sample
 from interloq.registry import create, spec
 from interloq.reliability.labels import (
     FEWEST_REPLIES,
@@ -29,7 +29,7 @@ from interloq.reliability.labels import (
     Coefficient,
     Members,
     RatedQuery,
-    score,
+    score_replies,
     subset_scores,
 )
 from interloq.signature import fingerprint
@@ -129,22 +129,25 @@ def curve(
     sizes = sorted(set(sizes))
     if not sizes or sizes[0] < 1 or own < 1 or draws < 1:
         raise InputError(f"sizes, own references and draws must be at least 1, got {sizes}, {own} and {draws}")
-    metric = create(metric, kind="metric") if isinstance(metric, str) else metric
+    if isinstance(metric, str):
+        metric = create(metric, kind="metric")
     steps = [(size, 0) for size in sizes] + [(size, size - own) for size in sizes if size > own]
-    enough = [query for query in queries if len(query.references) >= sizes[-1]]
-    skipped = Counter({FEW_REFERENCES: len(queries) - len(enough)})
-    copies = sum(int((query.copies & ~np.isnan(query.ratings)).sum()) for query in enough)
-    if without_copies:
-        enough = [_without_copies(query) for query in enough]
-    noisy = _with_foreign(enough, max(0, sizes[-1] - own), seed)
-    sets = [_sets(a, b, steps, draws, seed) for a, b in zip(enough, noisy, strict=True)]
+    enough, copies = [], 0
+    for query in queries:
+        if len(query.references) >= sizes[-1]:
+            copies += int((query.copies & ~np.isnan(query.ratings)).sum())
+            enough.append(_remove_copies(query) if without_copies else query)
+    noisy = _add_foreign(enough, max(0, sizes[-1] - own), seed)
+    sets = []
+    for query, noisy_query in zip(enough, noisy, strict=True):
+        sets.append(_draw_sets(query, noisy_query, steps, draws, seed))
     scored, replies = [], 0
-    for query, scores in zip(noisy, _scores(noisy, metric, sets, step), strict=True):
+    for query, scores in zip(noisy, _score_sets(noisy, metric, sets, step), strict=True):
         rated = ~np.isnan(query.ratings) & ~np.isnan(scores).any(axis=0)
         if rated.any():
             scored.append(_ScoredQuery(query.ratings[rated], scores[:, rated]))
             replies += int(rated.sum())
-    skipped[UNRATED] = len(enough) - len(scored)
+    skipped = +Counter({FEW_REFERENCES: len(queries) - len(enough), UNRATED: len(enough) - len(scored)})  # no zeros
     if not scored:
         raise InputError(
             f"no query has {sizes[-1]} references and a rated reply", hint="give smaller sizes or more references"
@@ -158,23 +161,23 @@ def curve(
         points,
         len(scored),
         replies,
-        {reason: n for reason, n in skipped.items() if n},
+        dict(skipped),
         undefined=len(scored) - points[0].queries,
         copies=copies,
         without_copies=without_copies,
     )
 
 
-def _without_copies(query: RatedQuery) -> RatedQuery:
+def _remove_copies(query: RatedQuery) -> RatedQuery:
     others = ~query.copies
-    replies = tuple(reply for reply, other in zip(query.replies, others, strict=True) if other)
+    replies = tuple(compress(query.replies, others))
     return replace(query, replies=replies, ratings=query.ratings[others])
 
 
 # ---- sets of references ----------------------------------------------------------------------------------------------
 
 
-def _with_foreign(queries: Sequence[RatedQuery], number: int, seed: int) -> list[RatedQuery]:
+def _add_foreign(queries: Sequence[RatedQuery], number: int, seed: int) -> list[RatedQuery]:
     """Return queries with this many references of other queries added."""
     if not number:
         return list(queries)
@@ -193,7 +196,9 @@ def _with_foreign(queries: Sequence[RatedQuery], number: int, seed: int) -> list
     return noisy
 
 
-def _sets(query: RatedQuery, noisy: RatedQuery, steps: Sequence[tuple[int, int]], draws: int, seed: int) -> Members:
+def _draw_sets(
+    query: RatedQuery, noisy: RatedQuery, steps: Sequence[tuple[int, int]], draws: int, seed: int
+) -> Members:
     """Return sets [steps · draws, width]: the first references of each shuffle, then foreign ones."""
     rng = np.random.default_rng(int(fingerprint(str(seed), "curve", query.id), 16))
     own, every = len(query.references), len(noisy.references)
@@ -217,29 +222,27 @@ class _ScoredQuery:
     scores: Array  # [steps · draws, replies]
 
 
-def _scores(queries: Sequence[RatedQuery], metric: Any, sets: Sequence[Members], step: Step) -> list[Array]:
+def _score_sets(queries: Sequence[RatedQuery], metric: Any, sets: Sequence[Members], step: Step) -> list[Array]:
     """Return the scores [sets, replies] of each query."""
     if metric.over_references is None:
         return list(_score_again(queries, metric, sets, step))
-    scored = score(queries, metric, step=step)
-    return [subset_scores(query.scores, some, query.over) for query, some in zip(scored, sets, strict=True)]
+    scores = []
+    for query, members in zip(score_replies(queries, metric, step=step), sets, strict=True):
+        scores.append(subset_scores(query.scores, members, query.over))
+    return scores
 
 
 def _score_again(queries: Sequence[RatedQuery], metric: Any, sets: Sequence[Members], step: Step) -> Iterator[Array]:
     """Yield scores by a metric that does not combine single references."""
     if isinstance(metric, FittedMetric):
-        metric = metric.fit(list(chain.from_iterable(_samples(query, query.references) for query in queries)))
-    for query, some in zip(queries, sets, strict=True):
+        metric = metric.fit(list(chain.from_iterable(query.samples for query in queries)))
+    for query, members in zip(queries, sets, strict=True):
         samples: list[Sample] = []
-        for row in some:
-            samples += _samples(query, [query.references[i] for i in row if i != NONE])
-        yield np.asarray(metric.value(metric.stats(samples)), dtype=np.float64).reshape(len(some), -1)
+        for row in members:
+            texts = tuple(query.references[i] for i in row if i != NONE)
+            samples += replace(query, references=texts).samples
+        yield np.asarray(metric.value(metric.stats(samples)), dtype=np.float64).reshape(len(members), -1)
         step(len(query.replies))
-
-
-def _samples(query: RatedQuery, texts: Sequence[str]) -> list[Sample]:
-    references = tuple(map(Reference, texts))
-    return [Sample("", query.turns, reply, references) for reply in query.replies]
 
 
 # ---- correlations ----------------------------------------------------------------------------------------------------
@@ -286,17 +289,21 @@ def _over_all(
     scores = np.concatenate([query.scores for query in scored], axis=1).reshape(steps, -1, len(ratings))
     ends = np.cumsum([len(query.ratings) for query in scored])
     places = np.split(np.arange(len(ratings)), ends[:-1])
-    correlate = _long(coefficient, len(ratings))
-    value = [_mean_correlation(correlate, some, ratings) for some in scores]
-    spread = np.empty((n_bootstrap, steps))
+    correlate = _choose_correlation(coefficient, len(ratings))
+    resampled = np.empty((n_bootstrap, steps))
     rng = np.random.default_rng(seed)
     for b in range(n_bootstrap):
         drawn = np.concatenate([places[i] for i in rng.integers(len(scored), size=len(scored))])
-        spread[b] = [_mean_correlation(correlate, some[:, drawn], ratings[drawn]) for some in scores]
-    return [_Spread(*each, len(scored)) for each in zip(value, spread.T, strict=True)]
+        for i in range(steps):
+            resampled[b, i] = _mean_correlation(correlate, scores[i][:, drawn], ratings[drawn])
+    spreads = []
+    for i in range(steps):
+        value = _mean_correlation(correlate, scores[i], ratings)
+        spreads.append(_Spread(value, resampled[:, i], len(scored)))
+    return spreads
 
 
-def _long(coefficient: Coefficient, points: int) -> Callable[[Array, Array], Array]:
+def _choose_correlation(coefficient: Coefficient, points: int) -> Callable[[Array, Array], Array]:
     """Return a function for the correlation of each row; Kendall's of many points sorts them."""
     if coefficient != "kendall" or points <= MOST_SIGNS:
         return BY_ROW[coefficient]
@@ -308,7 +315,9 @@ def _mean_correlation(correlate: Callable[[Array, Array], Array], scores: Array,
         return float("nan")
     correlations = correlate(scores, np.broadcast_to(ratings, scores.shape))
     known = correlations[~np.isnan(correlations)]
-    return float(known.mean()) if len(known) else float("nan")
+    if not len(known):
+        return float("nan")
+    return float(known.mean())
 
 
 def _points(level: Level, steps: Sequence[tuple[int, int]], spreads: Sequence[_Spread]) -> Iterator[AgreementPoint]:

@@ -17,7 +17,7 @@ from interloq.data.progress import Progress, silent
 from interloq.data.records.jsonl import Rejected, header, read, write
 from interloq.errors import InputError, short_repr
 from interloq.reliability.curve import DRAWS, OWN, SIZES, AgreementCurve, AgreementPoint, curve
-from interloq.reliability.labels import Coefficient, group
+from interloq.reliability.labels import Coefficient, group_queries
 
 TYPES: Mapping[str, tuple[type, ...]] = {
     "int": (int,),
@@ -50,7 +50,7 @@ def curve_file(
     """Compute one curve per metric (see `reliability.curve.curve`), also written to `output`, if given."""
     refuse_overwriting([output] if output else [], [samples])
     records = list(read(samples, strict=strict, on_reject=on_reject, columns=columns))
-    queries = group(records, aspect=aspect)
+    queries = group_queries(records, aspect=aspect)
     distrusted = 0
     for sample in records:
         distrusted += sum(reference.weight <= 0 for reference in sample.references)
@@ -84,13 +84,13 @@ def read_curves(path: str | Path) -> list[AgreementCurve]:
     if header(path).get("kind") != "curves":
         raise InputError("not a file of curves", hint="make one: interloq reliability curve -o", where=str(path))
     with reading_saved(path):
-        return [_curve(orjson.loads(line)) for line in written[1:]]
+        return [_parse_curve(orjson.loads(line)) for line in written[1:]]
 
 
-def _curve(value: Mapping[str, Any]) -> AgreementCurve:
+def _parse_curve(value: Mapping[str, Any]) -> AgreementCurve:
     points = []
     for point in value["points"]:
-        point_fields = {name: _known(part) for name, part in point.items()}
+        point_fields = {name: _restore_nan(part) for name, part in point.items()}
         points.append(AgreementPoint(**point_fields))
     curve = AgreementCurve(**{"skipped": {}, **value, "points": points})
     for point in points:
@@ -118,9 +118,9 @@ def _check_type(name: str, value: object, type_name: str) -> None:
         raise TypeError(f"{name} is {short_repr(value)}")
 
 
-def _known(value: Any) -> Any:
-    """Intervals as tuples, and NaN for numbers that are null in JSON."""
+def _restore_nan(value: Any) -> Any:
+    """Return intervals as tuples, and NaN for numbers that are null in JSON."""
     if isinstance(value, list):
         low, high = value
-        return _known(low), _known(high)
+        return _restore_nan(low), _restore_nan(high)
     return math.nan if value is None else value

@@ -31,7 +31,7 @@ BATCH = 2048  # pairs encoded at a time: the most work that a kill loses
 def pair_reader(
     network: CrossEncoder, subwords: Subwords, reading: Mapping[str, int], *, device: str
 ) -> RelevanceScorer:
-    """Reads pairs as the scorer `relevance` does; refused if the network cannot read rows of this length."""
+    """Return a reader of pairs as in the scorer `relevance`; refuse a network that cannot read rows of this length."""
     wanted, positions = reading["context"] + reading["reply"] + 3, network.positions
     if positions is not None and wanted > positions:
         raise InputError(
@@ -42,29 +42,35 @@ def pair_reader(
 
 
 def frozen_reader(start: Start, reading: Mapping[str, int], *, device: str) -> RelevanceScorer:
-    """Reader with an encoder as it is."""
+    """Return a reader with an encoder as it is."""
     subwords = Subwords(start.files, longest=reading["longest"])
     reader = pair_reader(start.network(1, seed=0), subwords, reading, device=device)
     reader.facts["encoder"] = start.fingerprint
     return reader
 
 
-def encoded(reader: RelevanceScorer, pairs: Sequence[Pair]) -> Vectors:
-    """One row per pair; each distinct pair is read once, and with a vector cache only once ever by a frozen encoder."""
+def encode_pairs(reader: RelevanceScorer, pairs: Sequence[Pair]) -> Vectors:
+    """Return one row per pair; each distinct pair is read once, with a vector cache only once ever by an encoder."""
     cache, weights = VectorCache.configured(None), reader.facts.get("encoder")
     if cache is None or weights is None or not pairs:
         return _states(reader, pairs)
-    distinct = list(dict.fromkeys(pairs))
+    place: dict[Pair, int] = {}
+    for pair in pairs:
+        place.setdefault(pair, len(place))
+    distinct = list(place)
     name = f"pairs-{weights}-{reader.subwords.signature()}-{reader.facts['config']}"
     keys = ["\0".join((*turns, "", reference)).encode() for turns, reference in distinct]
     sizes = [reader.dimensions] * len(distinct)
-    found = cache.rows(name, keys, sizes, lambda new: _states(reader, [distinct[i] for i in new]))
-    place = {pair: i for i, pair in enumerate(distinct)}
-    return np.array(found)[[place[pair] for pair in pairs]]
+    rows = cache.rows(name, keys, sizes, lambda new: _states(reader, [distinct[i] for i in new]))
+    return np.array(rows)[[place[pair] for pair in pairs]]
 
 
 def _states(reader: RelevanceScorer, pairs: Sequence[Pair]) -> Vectors:
-    return reader.states([turns for turns, _ in pairs], [reference for _, reference in pairs]).astype(np.float32)
+    contexts, references = [], []
+    for turns, reference in pairs:
+        contexts.append(turns)
+        references.append(reference)
+    return reader.states(contexts, references).astype(np.float32)
 
 
 def write_features(
@@ -74,16 +80,18 @@ def write_features(
     size, limit = reader.dimensions * np.dtype(np.float16).itemsize, np.finfo(np.float16).max
     with contextlib.closing(Appended(folder / FEATURES)) as file:
         whole = file.size() // size
-        done = len(pairs) if whole >= len(pairs) else whole // BATCH * BATCH
+        done = whole // BATCH * BATCH
+        if whole >= len(pairs):
+            done = len(pairs)
         file.cut(done * size)
         step(done)
         for start in range(done, len(pairs), BATCH):
             batch = pairs[start : start + BATCH]
-            file.add(np.clip(encoded(reader, batch), -limit, limit).astype(np.float16).tobytes())
+            file.add(np.clip(encode_pairs(reader, batch), -limit, limit).astype(np.float16).tobytes())
             step(len(batch))
 
 
 def read_features(folder: Path, pairs: int) -> NDArray[np.float16]:
-    """The encoded pairs in a folder, as a memory map."""
+    """Return the encoded pairs in a folder, as a memory map."""
     with reading_saved(folder):
         return np.asarray(np.memmap(folder / FEATURES, dtype=np.float16, mode="r")).reshape(pairs, -1)

@@ -25,8 +25,8 @@ from interloq.models.cross_encoder import rows
 from interloq.records import Sample
 from interloq.registry import create, spec
 from interloq.reliability.features import frozen_reader, pair_reader, read_features, write_features
-from interloq.reliability.labelled_sets import WORSE, Ints, LabelledSets, make_sets, set_pairs
-from interloq.reliability.labels import RatedQuery, group, reduction, score
+from interloq.reliability.labelled_sets import WORSE, Ints, LabelledSets, format_reasons, make_sets, set_pairs
+from interloq.reliability.labels import RatedQuery, check_reduction, group_queries, score_replies
 from interloq.reliability.network import ReliabilityNetwork, TunedReliabilityNetwork
 from interloq.reliability.settings import ReliabilitySettings, Sources
 from interloq.reliability.task import ReliabilityTask, dev_scores
@@ -43,7 +43,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class ReliabilityJob(CrossEncoderJob[ReliabilityTask]):
-    """Trains on samples with references and ratings; `samples` is called once per run."""
+    """Train on samples with references and ratings; `samples` is called once per run."""
 
     samples: Callable[[], Iterable[Sample]]
     metric: Any
@@ -58,8 +58,8 @@ class ReliabilityJob(CrossEncoderJob[ReliabilityTask]):
 
     @cached_property
     def queries(self) -> list[RatedQuery]:
-        """The queries of the samples, in a fixed order."""
-        return group(self.samples(), aspect=self.settings.aspect)
+        """Return the queries of the samples, in a fixed order."""
+        return group_queries(self.samples(), aspect=self.settings.aspect)
 
     def reading_ids(self) -> Sequence[str]:
         return [metric_id(self.metric), *super().reading_ids()]
@@ -70,10 +70,10 @@ class ReliabilityJob(CrossEncoderJob[ReliabilityTask]):
     def prepare(self, run: Run) -> None:
         if not LabelledSets.written(run.work):
             with run.progress("scoring replies", sum(len(query.replies) for query in self.queries)) as step:
-                scored = score(self.queries, self.metric, step=step)
+                scored = score_replies(self.queries, self.metric, step=step)
             make_sets(scored, self.settings).save(run.work)
         sets = LabelledSets.load(run.work)
-        run.report(summary(sets.facts))
+        run.report(summarise_sets(sets.facts))
         if not self.settings.fine_tune:
             reader = frozen_reader(self.start, self.settings.reading, device=run.device)
             with run.progress("encoding references", len(sets.pairs)) as step:
@@ -133,18 +133,20 @@ class ReliabilityJob(CrossEncoderJob[ReliabilityTask]):
 
 
 def warning(dev: Mapping[str, float]) -> str:
-    """Warning about a network that predicts no better than simple baselines on its dev part, or an empty string."""
-    return USELESS if dev["mse"] >= min(dev["mse_of_mean"], dev["mse_of_size"]) else ""
+    """Return a warning if a network predicts no better on its dev part than simple baselines, or an empty string."""
+    if dev["mse"] >= min(dev["mse_of_mean"], dev["mse_of_size"]):
+        return USELESS
+    return ""
 
 
-def from_log(log: TrainingLog, given: Sources, settings: ReliabilitySettings, training: Training) -> ReliabilityJob:
-    """Job of `interloq train reliability`."""
-    metric = create(given.metric, kind="metric")
-    reduction(metric)  # refuses other metrics before anything is read
+def from_log(log: TrainingLog, sources: Sources, settings: ReliabilitySettings, training: Training) -> ReliabilityJob:
+    """Return the job of `interloq train reliability`."""
+    metric = create(sources.metric, kind="metric")
+    check_reduction(metric)  # refuses other metrics before anything is read
     return ReliabilityJob(
         samples=lambda: chain.from_iterable(map(log.rated, log.files)),
         metric=metric,
-        encoder=given.encoder,
+        encoder=sources.encoder,
         settings=settings,
         training=training,
         source=log.fingerprint,
@@ -152,67 +154,72 @@ def from_log(log: TrainingLog, given: Sources, settings: ReliabilitySettings, tr
 
 
 def metric_id(metric: Any) -> str:
-    """Identifies a metric by its fields and models, whatever their places and the versions of packages."""
+    """Return what identifies a metric: its fields and models, without their places and versions of packages."""
     return str(signature(metric).without(VERSION, *LIBRARIES))
 
 
-def summary(facts: Mapping[str, Any]) -> str:
-    """The counts in words."""
-    parts = [
-        f"{count(facts['sets'][part], 'set')} of {count(facts['queries'][part], 'query', 'queries')} for {name}"
-        for part, name in (("train", "training"), ("dev", "dev"))
-    ]
-    reasons = {
-        what: ", ".join(f"{n:,} with {reason}" for reason, n in facts[what].items())
-        for what in ("skipped_queries", "undefined_sets")
-    }
-    return "; ".join([*parts, *(f"{what.replace('_', ' ')}: {why}" for what, why in reasons.items() if why)])
+def summarise_sets(facts: Mapping[str, Any]) -> str:
+    """Return the counts of labelled sets in words."""
+    parts = []
+    for part, name in (("train", "training"), ("dev", "dev")):
+        queries = count(facts["queries"][part], "query", "queries")
+        parts.append(f"{count(facts['sets'][part], 'set')} of {queries} for {name}")
+    if facts["skipped_queries"]:
+        parts.append(f"skipped queries: {format_reasons(facts['skipped_queries'])}")
+    if facts["undefined_sets"]:
+        parts.append(f"undefined sets: {format_reasons(facts['undefined_sets'])}")
+    return "; ".join(parts)
 
 
 def dev_facts(task: ReliabilityTask) -> dict[str, Any]:
-    """Errors on the dev part, beside those of simple baselines, and the share of worse sets that score lower."""
-    found, there = dev_scores(task)
-    train, dev = (task.rows[part] for part in ("train", "dev"))
-    labels, sizes, own = task.sets.values[dev], task.sets.sizes, found[:, 0]
-    of_size = _size_means(task.sets.values[train], sizes[train])
-    mean = float(task.sets.values[train].mean())
+    """Return errors on the dev part and of simple baselines, and the share of worse sets that score lower."""
+    scores, there = dev_scores(task)
+    predictions = scores[:, 0]
+    train, dev = task.rows["train"], task.rows["dev"]
+    train_labels, labels = task.sets.values[train], task.sets.values[dev]
+    train_sizes, sizes = task.sets.sizes[train], task.sets.sizes[dev]
+    mean = float(train_labels.mean())
+    size_means, by_size = np.full(len(labels), mean), {}
+    for size in np.unique(sizes).tolist():
+        own = sizes == size
+        by_size[str(size)] = _size_facts(predictions[own], labels[own])
+        if (train_sizes == size).any():
+            size_means[own] = train_labels[train_sizes == size].mean()
     return {
-        "mse": _mse(own, labels),
+        "mse": _mse(predictions, labels),
         "mse_of_mean": _mse(np.full(len(labels), mean), labels),
-        "mse_of_size": _mse(np.array([of_size.get(size, mean) for size in sizes[dev].tolist()]), labels),
-        "bias": float(np.mean(own - labels)),
-        "slope": _slope(own, labels),
-        "by_size": {
-            str(size): _size_facts(own[sizes[dev] == size], labels[sizes[dev] == size])
-            for size in np.unique(sizes[dev]).tolist()
-        },
-        "wins": _wins(found, there),
+        "mse_of_size": _mse(size_means, labels),
+        "bias": float(np.mean(predictions - labels)),
+        "slope": _slope(predictions, labels),
+        "by_size": by_size,
+        "wins": _wins(scores, there),
     }
 
 
-def _size_facts(found: Floats, labels: Floats) -> dict[str, float]:
-    """Error and means of the sets of one size."""
-    means = {"predicted": float(found.mean()), "label": float(labels.mean())}
-    return {"sets": len(labels), "mse": _mse(found, labels), **means}
+def _size_facts(predictions: Floats, labels: Floats) -> dict[str, float]:
+    """Return the error and means of the sets of one size."""
+    means = {"predicted": float(predictions.mean()), "label": float(labels.mean())}
+    return {"sets": len(labels), "mse": _mse(predictions, labels), **means}
 
 
-def _mse(found: Floats, labels: Floats) -> float:
-    return float(np.mean((found - labels) ** 2))
+def _mse(predictions: Floats, labels: Floats) -> float:
+    return float(np.mean((predictions - labels) ** 2))
 
 
-def _slope(found: Floats, labels: Floats) -> float | None:
-    """Slope of the line from predictions to labels, 1 if they are calibrated; None if predictions are constant."""
-    spread = float(np.var(found))
-    return float(np.mean((found - found.mean()) * labels)) / spread if spread > 0 else None
+def _slope(predictions: Floats, labels: Floats) -> float | None:
+    """Return the slope from predictions to labels, 1 if they are calibrated; None if predictions are constant."""
+    spread = float(np.var(predictions))
+    if not spread > 0:
+        return None
+    return float(np.mean((predictions - predictions.mean()) * labels)) / spread
 
 
-def _size_means(labels: Floats, sizes: Ints) -> dict[int, float]:
-    """Mean label of each set size."""
-    return {size: float(labels[sizes == size].mean()) for size in np.unique(sizes).tolist()}
-
-
-def _wins(found: Floats, there: NDArray[np.bool_]) -> dict[str, float]:
-    """Share of worse sets that score below their set, by kind; .5 is chance."""
-    above = np.sign(found[:, :1] - found[:, 1:]) / 2 + 0.5
-    columns = {kind: [t for t in range(there.shape[1]) if WORSE[t % len(WORSE)] == kind] for kind in WORSE}
-    return {kind: float(above[:, own][there[:, own]].mean()) for kind, own in columns.items() if there[:, own].any()}
+def _wins(scores: Floats, there: NDArray[np.bool_]) -> dict[str, float]:
+    """Return the share of worse sets that score below their set, by kind; .5 is chance."""
+    above = np.sign(scores[:, :1] - scores[:, 1:]) / 2 + 0.5
+    wins = {}
+    for i, kind in enumerate(WORSE):
+        kind_above, kind_there = above[:, i :: len(WORSE)], there[:, i :: len(WORSE)]
+        if kind_there.any():
+            wins[kind] = float(kind_above[kind_there].mean())
+    return wins

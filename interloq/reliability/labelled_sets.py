@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Labelled sets of references as numbers, on disk: what the network is trained on.
 
-A pair is a query with one reference. The first pairs are those of every query with its own references, the others those
-of every query with some references of other queries, from which worse sets are made.
+A pair is a query with one reference. The first pairs join every query with its own references, the others with some
+references of other queries, from which worse sets are made.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,7 +20,7 @@ from interloq.data.files.opening import read_json, reading_saved, replacing, wri
 from interloq.errors import InputError, count
 from interloq.learn.draws import mixed
 from interloq.metrics.context_reply import NO_CONTEXT
-from interloq.reliability.labels import NONE, Labels, QueryScores, RatedQuery, labels, labels_without
+from interloq.reliability.labels import NONE, Labels, QueryScores, RatedQuery, compute_labels_without, draw_labels
 from interloq.reliability.settings import CHANGES, ReliabilitySettings
 from interloq.signature import fingerprint
 
@@ -46,17 +47,17 @@ class LabelledSets:
     facts: Mapping[str, Any]  # counts
 
     def rows(self, part: Part) -> Ints:
-        """Numbers of a part's sets."""
+        """Return the numbers of a part's sets."""
         return np.flatnonzero(self.dev[self.query] == (part == "dev"))
 
     @property
     def sizes(self) -> Ints:
-        """Number of references of each set."""
+        """Return the number of references of each set."""
         return np.asarray((self.sets != NONE).sum(axis=1))
 
     @staticmethod
     def written(folder: Path) -> bool:
-        """Whether a folder is complete: the facts are written last."""
+        """Return whether a folder is complete: the facts are written last."""
         return (folder / FACTS).exists()
 
     def save(self, folder: Path) -> None:
@@ -78,72 +79,78 @@ _ARRAY_FIELDS = ("used", "pairs", "query", "sets", "values", "falls", "foreign",
 
 def make_sets(scored: Sequence[QueryScores], settings: ReliabilitySettings) -> LabelledSets:
     """Draw and label sets of every query, and choose its foreign references. Queries without labels are omitted."""
-    labelled = labels(
+    labelled = draw_labels(
         scored,
         sizes=settings.set_sizes,
         per_size=settings.per_size,
         coefficient=settings.coefficient,
         seed=settings.seed,
     )
-    blank = np.array([not any(turn.strip() for turn in one.query.turns) for one in scored], dtype=bool)[labelled.query]
-    known = ~np.isnan(labelled.values) & ~blank
+    has_text = np.array([query_scores.query.has_text for query_scores in scored], dtype=bool)[labelled.query]
+    known = ~np.isnan(labelled.values) & has_text
     used, query = np.unique(labelled.query[known], return_inverse=True)
-    kept = [scored[i] for i in used]
-    queries = [one.query for one in kept]
+    used_scores = [scored[i] for i in used]
+    queries = [query_scores.query for query_scores in used_scores]
     members, values = labelled.members[known], labelled.values[known]
-    ends = np.cumsum([0, *(len(q.references) for q in queries)])
-    dev = _dev_part(len(queries), settings, labelled)
-    own = np.repeat(np.arange(len(queries)), np.diff(ends))
-    foreign = _foreign(queries, ends, dev, settings)
-    pairs = [np.column_stack([own, np.arange(ends[-1])])]
-    pairs.append(np.column_stack([np.repeat(np.arange(len(queries)), settings.foreign), foreign.ravel()]))
+    ends = np.cumsum([0, *(len(query.references) for query in queries)])
+    dev = _choose_dev_queries(len(queries), settings, labelled)
+    foreign = _choose_foreign(queries, ends, dev, settings)
+    numbers = np.arange(len(queries))
+    own_pairs = np.column_stack([np.repeat(numbers, np.diff(ends)), np.arange(ends[-1])])
+    foreign_pairs = np.column_stack([np.repeat(numbers, settings.foreign), foreign.ravel()])
     return LabelledSets(
         used=used.astype(np.int32),
-        pairs=np.concatenate(pairs).astype(np.int32),
+        pairs=np.concatenate([own_pairs, foreign_pairs]).astype(np.int32),
         query=query.astype(np.int32),
         sets=np.where(members == NONE, NONE, members + ends[query][:, None]).astype(np.int32),
         values=values,
-        falls=_falls(kept, query, members, values, settings),
+        falls=_find_falls(used_scores, query, members, values, settings),
         foreign=(ends[-1] + np.arange(foreign.size).reshape(foreign.shape)).astype(np.int32),
         dev=dev,
-        facts=_facts(query, dev, labelled, len(np.unique(labelled.query[blank]))),
+        facts=_facts(query, dev, labelled, len(np.unique(labelled.query[~has_text]))),
     )
 
 
 def set_pairs(sets: LabelledSets, queries: Sequence[RatedQuery]) -> list[Pair]:
-    """Texts of each pair; `queries` are all queries, also those without labels."""
+    """Return the texts of each pair; `queries` are all queries, also those without labels."""
     used = [queries[i] for i in sets.used.tolist()]
-    references = [text for query in used for text in query.references]
-    return [(used[q].turns, references[r]) for q, r in sets.pairs.tolist()]
+    references = list(chain.from_iterable(query.references for query in used))
+    return [(used[query].turns, references[reference]) for query, reference in sets.pairs.tolist()]
 
 
-def _dev_part(queries: int, settings: ReliabilitySettings, found: Labels) -> NDArray[np.bool_]:
-    """Queries of the dev part."""
+def format_reasons(counts: Mapping[str, int]) -> str:
+    """Return counts by reason in words."""
+    return ", ".join(f"{n:,} with {reason}" for reason, n in counts.items())
+
+
+def _choose_dev_queries(queries: int, settings: ReliabilitySettings, labelled: Labels) -> NDArray[np.bool_]:
     if queries < 2 * LEAST:
-        reasons = ", ".join(f"{n:,} with {reason}" for reason, n in {**found.skipped, **found.undefined}.items())
-        raise InputError(
-            f"only {count(queries, 'query', 'queries')} can be labelled" + (f" ({reasons})" if reasons else ""),
-            hint=f"give {2 * LEAST} or more, each with several rated replies and references, or smaller --sizes",
-        )
+        what = f"only {count(queries, 'query', 'queries')} can be labelled"
+        if reasons := format_reasons({**labelled.skipped, **labelled.undefined}):
+            what += f" ({reasons})"
+        hint = f"give {2 * LEAST} or more, each with several rated replies and references, or smaller --sizes"
+        raise InputError(what, hint=hint)
     n = min(max(LEAST, round(settings.dev * queries)), queries - LEAST)
     chosen = np.zeros(queries, dtype=bool)
     chosen[np.random.default_rng(settings.seed).permutation(queries)[:n]] = True
     return chosen
 
 
-def _foreign(queries: Sequence[RatedQuery], ends: Ints, dev: NDArray[np.bool_], settings: ReliabilitySettings) -> Ints:
-    """For each query, numbers of references that only other queries of its part have."""
-    texts = [text for query in queries for text in query.references]
+def _choose_foreign(
+    queries: Sequence[RatedQuery], ends: Ints, dev: NDArray[np.bool_], settings: ReliabilitySettings
+) -> Ints:
+    """Draw for each query the numbers of references that only other queries of its part have."""
+    texts = list(chain.from_iterable(query.references for query in queries))
     owner = np.repeat(np.arange(len(queries)), np.diff(ends))
     parts = [np.flatnonzero(dev[owner] == part) for part in (False, True)]
     chosen = np.zeros((len(queries), settings.foreign), dtype=np.int64)
     for i, query in enumerate(queries):
         rng = np.random.default_rng(int(fingerprint(str(settings.seed), "foreign", query.id), 16))
-        part, own = parts[int(dev[i])], {*query.references}
+        part = parts[int(dev[i])]
         drawn = rng.choice(part, size=4 * settings.foreign).tolist()
-        others = list(dict.fromkeys(n for n in drawn if texts[n] not in own))
+        others = list(dict.fromkeys(n for n in drawn if texts[n] not in query.references))
         if not others:  # every draw hit the query itself, or a copy of it
-            others = [n for n in part.tolist() if texts[n] not in own]
+            others = [n for n in part.tolist() if texts[n] not in query.references]
         if not others:
             raise InputError(
                 f"all queries have the same references as {' / '.join(query.turns)!r:.60}",
@@ -153,63 +160,67 @@ def _foreign(queries: Sequence[RatedQuery], ends: Ints, dev: NDArray[np.bool_], 
     return chosen
 
 
-def _falls(
+def _find_falls(
     scored: Sequence[QueryScores],
     query: Ints,
     members: NDArray[np.int32],
     values: NDArray[np.float64],
     settings: ReliabilitySettings,
 ) -> NDArray[np.bool_]:
-    """Whether a set's label falls without each of its members; False if it is then undefined."""
+    """Return whether a set's label falls without each of its members; False if it is then undefined."""
     falls = np.zeros(members.shape, dtype=bool)
-    for i, one in enumerate(scored):
-        own = query == i
-        falls[own] = labels_without(one, members[own], settings.coefficient) < values[own][:, None]
+    for i, query_scores in enumerate(scored):
+        rows = query == i
+        without = compute_labels_without(query_scores, members[rows], settings.coefficient)
+        falls[rows] = without < values[rows][:, None]
     return falls
 
 
-def _facts(query: Ints, dev: NDArray[np.bool_], found: Labels, blank: int) -> dict[str, Any]:
+def _facts(query: Ints, dev: NDArray[np.bool_], labelled: Labels, blank: int) -> dict[str, Any]:
     held_out = int(dev[query].sum())
-    skipped = {**found.skipped, **({NO_CONTEXT: blank} if blank else {})}
+    skipped = dict(labelled.skipped)
+    if blank:
+        skipped[NO_CONTEXT] = blank
     return {
         "queries": {"train": int((~dev).sum()), "dev": int(dev.sum())},
         "sets": {"train": len(query) - held_out, "dev": held_out},
         "skipped_queries": skipped,
-        "undefined_sets": dict(found.undefined),
+        "undefined_sets": dict(labelled.undefined),
     }
 
 
 def worse_sets(
     sets: LabelledSets, rows: Ints, examples: Ints, *, number: int, seed: int
 ) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-    """Worse sets [rows, number, width + 1] than these, of each kind in turn, and whether there is one.
+    """Make worse sets [rows, number, width + 1] than these, of each kind in turn; also return whether there is one.
 
     They depend only on the seed and the example's number. No set is worse without a reference if no label falls.
     """
     own = np.pad(sets.sets[rows], ((0, 0), (0, 1)), constant_values=NONE)
-    made, there = np.repeat(own[:, None], number, axis=1), np.ones((len(rows), number), dtype=bool)
+    worse, there = np.repeat(own[:, None], number, axis=1), np.ones((len(rows), number), dtype=bool)
     foreign, each = sets.foreign[sets.query[rows]], np.arange(len(rows))
     for t in range(number):
-        first, second = (mixed(examples, seed, 2 * t + i) for i in range(2))
-        other = foreign[each, _below(first, foreign.shape[1])]
         kind = WORSE[t % len(WORSE)]
+        member_bits = mixed(examples, seed, 2 * t + 1)
         if kind == "without":
             falls = sets.falls[rows]
             there[:, t] = falls.any(axis=1)
-            place = _chosen(falls, second)
-            made[each[there[:, t]], t, place[there[:, t]]] = NONE
-        else:
-            place = own.shape[1] - 1 if kind == "added" else _chosen(sets.sets[rows] != NONE, second)
-            made[each, t, place] = other
-    return made, there
+            place = _choose_column(falls, member_bits)
+            worse[each[there[:, t]], t, place[there[:, t]]] = NONE
+            continue
+        place = np.full(len(rows), own.shape[1] - 1)
+        if kind == "replaced":
+            place = _choose_column(sets.sets[rows] != NONE, member_bits)
+        worse[each, t, place] = foreign[each, _below(mixed(examples, seed, 2 * t), foreign.shape[1])]
+    return worse, there
 
 
 def _below(bits: NDArray[np.uint64], most: Any) -> Ints:
-    """Numbers from 0 to `most` − 1 from random bits."""
+    """Return numbers from 0 to `most` − 1 from random bits."""
     return np.asarray(bits % np.maximum(most, 1).astype(np.uint64), dtype=np.int64)
 
 
-def _chosen(among: NDArray[np.bool_], bits: NDArray[np.uint64]) -> Ints:
-    """A random column of each row that is True; 0 if there is none."""
+def _choose_column(among: NDArray[np.bool_], bits: NDArray[np.uint64]) -> Ints:
+    """Return a random column of each row that is True; 0 if there is none."""
     wanted = _below(bits, among.sum(axis=1)) + 1
     return np.asarray(np.argmax(among & (np.cumsum(among, axis=1) == wanted[:, None]), axis=1))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How reliable sets of references are, measured with people's ratings: the labels of REAM# (Gao et al., 2021).
+"""Labels of REAM# (Gao et al., 2021): how reliable sets of references are, measured with people's ratings.
 
 c(q, R) = correlation over the replies to query q of metric(reply, R) with people's mean rating
 
@@ -13,7 +13,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any
 
 import numpy as np
@@ -54,14 +54,27 @@ class RatedQuery:
 
     @property
     def id(self) -> str:
-        """Short hash of the turns."""
+        """Return a short hash of the turns."""
         return fingerprint(*self.turns)
 
     @property
+    def has_text(self) -> bool:
+        """Return whether a turn has text; without, nothing can be predicted."""
+        return any(turn.strip() for turn in self.turns)
+
+    @property
     def copies(self) -> NDArray[np.bool_]:
-        """Whether each reply equals one of the references, up to case and punctuation."""
+        """Return whether each reply equals one of the references, up to case and punctuation."""
         references = set(map(normalised, self.references))
         return np.array([normalised(reply) in references for reply in self.replies], dtype=bool)
+
+    @property
+    def samples(self) -> list[Sample]:
+        """Return the replies as samples with all references; none without references."""
+        if not self.references:
+            return []
+        references = tuple(map(Reference, self.references))
+        return [Sample("", self.turns, reply, references) for reply in self.replies]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,91 +98,90 @@ class Labels:
 
     @property
     def sizes(self) -> NDArray[np.int64]:
-        """Number of references of each set."""
+        """Return the number of references of each set."""
         return np.asarray((self.members != NONE).sum(axis=1))
 
 
 # ---- queries ---------------------------------------------------------------------------------------------------------
 
 
-def group(samples: Iterable[Sample], *, aspect: str = "overall") -> list[RatedQuery]:
+def group_queries(samples: Iterable[Sample], *, aspect: str = "overall") -> list[RatedQuery]:
     """Join samples with the same context into queries, in an order that does not depend on the samples'.
 
-    A query's references are those of all its samples: distinct texts, without empty ones. Samples without a context
-    are joined only if their ids are equal.
+    A query has the references of all its samples: distinct texts, without empty ones. Samples without a context are
+    joined only if their ids are equal.
     """
     samples_by_query: dict[tuple[tuple[str, ...], str], list[Sample]] = {}
     for sample in samples:
         turns = tuple(turn.text for turn in sample.context)
-        samples_by_query.setdefault((turns, "" if turns else sample.id), []).append(sample)
-    return [_query(some, aspect) for _, some in sorted(samples_by_query.items())]
+        id = "" if turns else sample.id
+        samples_by_query.setdefault((turns, id), []).append(sample)
+    return [_join_samples(turns, samples, aspect) for (turns, _), samples in sorted(samples_by_query.items())]
 
 
-def _query(samples: Sequence[Sample], aspect: str) -> RatedQuery:
-    ordered = sorted(samples, key=lambda sample: (*sample.key, sample.response))
-    return RatedQuery(
-        tuple(turn.text for turn in ordered[0].context),
-        tuple(sample.response for sample in ordered),
-        np.array([_mean_rating(sample, aspect) for sample in ordered]),
-        distinct_texts(reference.text for sample in ordered for reference in sample.references),
-    )
+def _join_samples(turns: tuple[str, ...], samples: Sequence[Sample], aspect: str) -> RatedQuery:
+    replies, ratings, texts = [], [], []
+    for sample in sorted(samples, key=lambda sample: (*sample.key, sample.response)):
+        replies.append(sample.response)
+        ratings.append(_mean_rating(sample, aspect))
+        texts += [reference.text for reference in sample.references]
+    return RatedQuery(turns, tuple(replies), np.array(ratings), distinct_texts(texts))
 
 
 def distinct_texts(texts: Iterable[str]) -> tuple[str, ...]:
-    """Distinct texts in sorted order, without outer white space and without empty ones."""
-    return tuple(sorted({stripped for text in texts if (stripped := text.strip())}))
+    """Return the distinct texts in sorted order, without outer white space and without empty ones."""
+    return tuple(sorted({text.strip() for text in texts} - {""}))
 
 
 def _mean_rating(sample: Sample, aspect: str) -> float:
-    values = [r.value for r in sample.ratings if r.aspect == aspect and r.value is not None]
-    return math.fsum(values) / len(values) if values else math.nan
+    values = [rating.value for rating in sample.ratings if rating.aspect == aspect and rating.value is not None]
+    if not values:
+        return math.nan
+    return math.fsum(values) / len(values)
 
 
 # ---- scores ----------------------------------------------------------------------------------------------------------
 
 
-def score(queries: Sequence[RatedQuery], metric: Any, *, step: Step = lambda _: None) -> list[QueryScores]:
+def score_replies(queries: Sequence[RatedQuery], metric: Any, *, step: Step = lambda _: None) -> list[QueryScores]:
     """Score every reply against every reference of its query; `metric` is a metric or its spec.
 
     `step` is called with the number of replies just scored.
     """
     metric = as_metric(metric)
-    over = reduction(metric)
-    samples = [sample for query in queries for sample in _samples(query)]
+    over = check_reduction(metric)
+    samples = chain.from_iterable(query.samples for query in queries)
     parts = [np.zeros(0)]
     for batch in batched(samples, REPLIES):
         parts.append(metric.by_reference(batch))
         step(len(batch))
-    flat = np.concatenate(parts)
-    ends = np.cumsum([len(query.replies) * len(query.references) for query in queries])
-    shapes = [(len(query.replies), len(query.references)) for query in queries]
-    cut = np.split(flat, ends[:-1]) if queries else []
-    return [QueryScores(q, part.reshape(shape), over) for q, part, shape in zip(queries, cut, shapes, strict=True)]
+    flat, start, scored = np.concatenate(parts), 0, []
+    for query in queries:
+        shape = len(query.replies), len(query.references)
+        end = start + shape[0] * shape[1]
+        scored.append(QueryScores(query, flat[start:end].reshape(shape), over))
+        start = end
+    return scored
 
 
-def _samples(query: RatedQuery) -> list[Sample]:
-    references = tuple(Reference(text) for text in query.references)
-    return [Sample("", query.turns, reply, references) for reply in query.replies] if references else []
-
-
-def reduction(metric: Metric) -> Reduction:
-    """How a metric combines references; a metric whose score is not the maximum or mean over references is refused."""
+def check_reduction(metric: Metric) -> Reduction:
+    """Return how a metric combines references; refuse one whose score is not a maximum or mean over references."""
     over = metric.over_references
     if over is None:
         raise InputError(
             f"{name_of(metric)} with these settings is not a maximum or mean over single references",
-            hint=f"use one of {', '.join(usable_metrics())}",
+            hint=f"use one of {', '.join(list_usable_metrics())}",
         )
     return over
 
 
-def usable_metrics() -> list[str]:
-    """Names of the metrics that combine single references, some of them only with certain settings."""
+def list_usable_metrics() -> list[str]:
+    """Return the names of metrics that combine single references, some of them only with certain settings."""
     return [name for name in names("metric") if facts(name, kind="metric")["compares_references"]]
 
 
 def subset_scores(scores: Array, members: Members, over: Reduction) -> Array:
-    """Scores [sets, replies] with each set of references, from `scores` [replies, references]; NaN: unscored."""
+    """Return scores [sets, replies] with each set, from `scores` [replies, references]; NaN: unscored."""
     padded = np.concatenate([scores, np.full((len(scores), 1), np.nan)], axis=1)  # the column that NONE reads
     taken = padded.T[members]  # [sets, members, replies]
     if over == "max":
@@ -182,7 +194,7 @@ def subset_scores(scores: Array, members: Members, over: Reduction) -> Array:
 # ---- labels ----------------------------------------------------------------------------------------------------------
 
 
-def labels(
+def draw_labels(
     queries: Sequence[QueryScores],
     *,
     sizes: Sequence[int] = SIZES,
@@ -204,42 +216,41 @@ def labels(
             skipped[reason] += 1
             continue
         drawn = draw_sets(len(scored.query.references), sizes, per_size, f"{seed} {scored.query.id}")
-        set_values = set_labels(scored, drawn, coefficient)
+        set_values = compute_labels(scored, drawn, coefficient)
         undefined.update(_reasons(scored, drawn[np.isnan(set_values)]))
         numbers += [i] * len(drawn)
         members.append(drawn)
         values.append(set_values)
-    joined = np.array(numbers, dtype=np.int64), np.concatenate(members), np.concatenate(values)
-    return Labels(*joined, skipped, undefined)
+    query = np.array(numbers, dtype=np.int64)
+    return Labels(query, np.concatenate(members), np.concatenate(values), skipped, undefined)
 
 
-def set_labels(scored: QueryScores, members: Members, coefficient: Coefficient = "pearson") -> Array:
-    """Labels of some sets of one query; NaN if undefined."""
+def compute_labels(scored: QueryScores, members: Members, coefficient: Coefficient = "pearson") -> Array:
+    """Return the labels of some sets of one query; NaN if undefined."""
     rated = _rated(scored)
+    if rated.sum() < FEWEST_REPLIES:
+        return np.full(len(members), np.nan)
     scores = subset_scores(scored.scores[rated], members, scored.over)
-    ratings = np.broadcast_to(scored.query.ratings[rated], scores.shape)
-    return BY_ROW[coefficient](scores, ratings) if rated.sum() >= FEWEST_REPLIES else np.full(len(members), np.nan)
+    return BY_ROW[coefficient](scores, np.broadcast_to(scored.query.ratings[rated], scores.shape))
 
 
-def labels_without(scored: QueryScores, members: Members, coefficient: Coefficient = "pearson") -> Array:
-    """Labels [sets, members] of each set without one of its references; NaN if undefined and for padding."""
+def compute_labels_without(scored: QueryScores, members: Members, coefficient: Coefficient = "pearson") -> Array:
+    """Return the labels [sets, members] of each set without one of its references; NaN: undefined, or padding."""
     sets, width = members.shape
     smaller = np.repeat(members[:, None], width, axis=1)
     smaller[:, range(width), range(width)] = NONE
-    smaller_labels = set_labels(scored, smaller.reshape(-1, width), coefficient).reshape(sets, width)
+    smaller_labels = compute_labels(scored, smaller.reshape(-1, width), coefficient).reshape(sets, width)
     return np.where(members == NONE, np.nan, smaller_labels)
 
 
 def draw_sets(references: int, sizes: Sequence[int], per_size: int, seed: str) -> Members:
-    """Different sets of each size that is not above the number of references, each in ascending order."""
+    """Draw different sets of each size that is not above the number of references, each in ascending order."""
     rng = np.random.default_rng(int(fingerprint(seed), 16))
-    drawn = [
-        row + (NONE,) * (max(sizes) - size)
-        for size in dict.fromkeys(sizes)
-        if size <= references
-        for row in _draw(references, size, per_size, rng)
-    ]
-    return np.array(drawn, dtype=np.int32).reshape(-1, max(sizes))
+    drawn, width = [], max(sizes)
+    for size in dict.fromkeys(sizes):
+        if size <= references:
+            drawn += [row + (NONE,) * (width - size) for row in _draw(references, size, per_size, rng)]
+    return np.array(drawn, dtype=np.int32).reshape(-1, width)
 
 
 def _draw(references: int, size: int, wanted: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
@@ -254,22 +265,23 @@ def _draw(references: int, size: int, wanted: int, rng: np.random.Generator) -> 
 
 
 def _rated(scored: QueryScores) -> NDArray[np.bool_]:
-    """Replies with a rating and a score against at least one reference."""
+    """Return which replies have a rating and a score against at least one reference."""
     return np.asarray(~np.isnan(scored.query.ratings) & ~np.isnan(scored.scores).all(axis=1))
 
 
 def _unusable(scored: QueryScores, smallest: int) -> str:
-    """Why no set of a query has a label, or an empty string."""
+    """Return why no set of a query has a label, or an empty string."""
     if len(scored.query.references) < smallest:
         return FEW_REFERENCES
     rated = _rated(scored)
     if rated.sum() < FEWEST_REPLIES:
         return FEW_REPLIES
-    return CONSTANT_RATINGS if constant(scored.query.ratings[rated]) else ""
+    if constant(scored.query.ratings[rated]):
+        return CONSTANT_RATINGS
+    return ""
 
 
 def _reasons(scored: QueryScores, members: Members) -> Counter[str]:
-    """Why the labels of some sets are undefined."""
+    """Count why the labels of some sets are undefined."""
     missing = np.isnan(subset_scores(scored.scores[_rated(scored)], members, scored.over)).any(axis=1)
-    counts = {UNSCORED: int(missing.sum()), CONSTANT_SCORES: int((~missing).sum())}
-    return Counter({reason: n for reason, n in counts.items() if n})
+    return +Counter({UNSCORED: int(missing.sum()), CONSTANT_SCORES: int((~missing).sum())})  # without zeros

@@ -30,7 +30,7 @@ from interloq.models.batches import bucketed
 from interloq.models.cross_encoder import CrossEncoder
 from interloq.models.subwords import Subwords
 from interloq.registry import create
-from interloq.reliability.features import encoded, frozen_reader, pair_reader
+from interloq.reliability.features import encode_pairs, frozen_reader, pair_reader
 from interloq.reliability.job import KIND, metric_id, warning
 from interloq.reliability.labelled_sets import Pair
 from interloq.reliability.labels import NONE, distinct_texts
@@ -46,9 +46,10 @@ NUMBERS = 2**24  # of states in memory at a time
 
 
 @cache
-def _quantile(degrees: int) -> float:
-    """Student's 97.5 % point, which takes scipy longer than a small batch of predictions."""
-    return float(stats.t.ppf(0.975, degrees))
+def _student_quantile(degrees: int) -> float:
+    """Return Student's 97.5 % point; computing it takes longer than a small batch of predictions."""
+    point: float = stats.t.ppf(0.975, degrees)
+    return float(point)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +62,19 @@ class Prediction:
 
     @classmethod
     def of(cls, members: Array) -> Prediction:
-        """From the predictions of each member [members, sets]."""
+        """Return the mean and interval of the predictions of each member [members, sets]."""
         mean = members.mean(axis=0)
         if len(members) == 1:
             return cls(mean, np.full(len(mean), np.nan), np.full(len(mean), np.nan))
-        spread = _quantile(len(members) - 1) * members.std(axis=0, ddof=1)
+        spread = _student_quantile(len(members) - 1) * members.std(axis=0, ddof=1)
         return cls(mean, mean - spread, mean + spread)
 
     def __getitem__(self, which: Any) -> Prediction:
         return Prediction(self.mean[which], self.low[which], self.high[which])
+
+    def bounded(self) -> Prediction:
+        """Return the same with bounds from −1 to 1, as correlations have."""
+        return Prediction(self.mean, np.maximum(self.low, -1.0), np.minimum(self.high, 1.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,31 +113,30 @@ class Reliability:
             warning(facts["dev"])  # its figures must be numbers
 
         def make() -> TunedReliabilityNetwork:
-            own = CrossEncoder.empty(folder, 1) if fine_tuned else None
-            return TunedReliabilityNetwork(
-                ReliabilityNetwork(*sizes, residual=bool(config.get("residual", False))), own
-            )
+            own_encoder = CrossEncoder.empty(folder, 1) if fine_tuned else None
+            residual = bool(config.get("residual", False))
+            return TunedReliabilityNetwork(ReliabilityNetwork(*sizes, residual=residual), own_encoder)
 
         network: TunedReliabilityNetwork = restored(make, tensors, folder)
         if fine_tuned:
             subwords = Subwords(folder, longest=config["longest"])
             reader = pair_reader(network.encoder, subwords, config, device=device)
         else:
-            reader = frozen_reader(_encoder(folder, facts, encoder), config, device=device)
+            reader = frozen_reader(_find_encoder(folder, facts, encoder), config, device=device)
         if reader.subwords.signature() != facts["subwords"] or reader.dimensions != config["dimensions"]:
             raise InputError(
                 "the tokenizer is not the one the network was trained with",
                 hint="copy the complete folder, or train it again",
                 where=str(folder),
             )
-        made = cls(network.sets, reader, facts)
+        model = cls(network.sets, reader, facts)
         if metric is not None:
-            made.check_metric(metric)
-        return made
+            model.check_metric(metric)
+        return model
 
     @property
     def metric(self) -> str:
-        """Spec of the metric whose reliability is predicted."""
+        """Return the spec of the metric whose reliability is predicted."""
         return str(self.facts["metric"]["spec"])
 
     def check_metric(self, metric: Any) -> None:
@@ -145,7 +149,7 @@ class Reliability:
             )
 
     def warning(self) -> str:
-        """Warning for users if it predicts no better than simple baselines; empty if it does."""
+        """Return a warning for users if it predicts no better than simple baselines; empty if it does."""
         return warning(self.facts["dev"])
 
     def signature(self) -> str:
@@ -154,39 +158,44 @@ class Reliability:
     # ---- texts -------------------------------------------------------------------------------------------------------
 
     def predict(self, queries: Sequence[Sequence[str]], reference_sets: Sequence[Sequence[str]]) -> Prediction:
-        """Reliability of each set of references for a query (its turns); NaN if `why_undefined` gives a reason."""
-        pairs, sets = _numbered(queries, [distinct_texts(references) for references in reference_sets])
+        """Predict the reliability of each set of references for a query (its turns); NaN: see `why_undefined`."""
+        pairs, sets = _number_pairs(queries, list(map(distinct_texts, reference_sets)))
         return self.predict_sets(self.encode(pairs), sets)
 
     def leave_one_out(self, queries: Sequence[Sequence[str]], reference_sets: Sequence[Sequence[str]]) -> list[Effects]:
-        """Effect of each distinct reference: the prediction with all references minus that without this one."""
-        references = [distinct_texts(some) for some in reference_sets]
-        pairs, sets = _numbered(queries, references)
-        counts = np.array([len(some) for some in references], dtype=np.int64)
+        """Return the effect of each distinct reference: how much the prediction falls without it."""
+        distinct_sets = list(map(distinct_texts, reference_sets))
+        pairs, sets = _number_pairs(queries, distinct_sets)
+        counts = np.array(list(map(len, distinct_sets)), dtype=np.int64)
         owner = np.repeat(np.arange(len(sets)), counts)
         smaller = sets[owner].copy()
         smaller[np.arange(len(owner)), np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)] = NONE
         members = self._members(self.encode(pairs), np.concatenate([sets, smaller]))
         effect = Prediction.of(members[:, : len(sets)][:, owner] - members[:, len(sets) :])
-        whole, ends = _bounded(Prediction.of(members[:, : len(sets)])), np.cumsum(counts)
-        return [Effects(some, effect[ends[i] - len(some) : ends[i]], whole[i]) for i, some in enumerate(references)]
+        whole = Prediction.of(members[:, : len(sets)]).bounded()
+        effects, start = [], 0
+        for i, references in enumerate(distinct_sets):
+            end = start + len(references)
+            effects.append(Effects(references, effect[start:end], whole[i]))
+            start = end
+        return effects
 
     # ---- pairs as numbers --------------------------------------------------------------------------------------------
 
     def encode(self, pairs: Sequence[Pair]) -> Vectors:
-        """One row per pair of a query (its turns) and a reference; each distinct pair is read once."""
-        return encoded(self.reader, pairs)
+        """Return one row per pair of a query (its turns) and a reference; each distinct pair is read once."""
+        return encode_pairs(self.reader, pairs)
 
     def project(self, vectors: Vectors) -> Vectors:
-        """The same vectors: `predict_sets` reads those of `encode`."""
+        """Return the same vectors: `predict_sets` reads what `encode` gives."""
         return vectors
 
     def predict_sets(self, vectors: Vectors, sets: Sets) -> Prediction:
-        """Reliability of sets given as rows of pair numbers; NaN for an empty one."""
-        return _bounded(Prediction.of(self._members(vectors, sets)))
+        """Predict the reliability of sets given as rows of pair numbers; NaN for an empty one."""
+        return Prediction.of(self._members(vectors, sets)).bounded()
 
     def projected(self) -> Projected:
-        """The same, for predicting many sets of the same pairs."""
+        """Return the same model for predicting many sets of the same pairs."""
         return Projected(self)
 
     def _members(self, vectors: Vectors, sets: Sets) -> Array:
@@ -194,7 +203,7 @@ class Reliability:
         return predictions
 
     def _read(self, vectors: Vectors, rows: Sets) -> torch.Tensor:
-        """Predictions from those vectors that are in the sets."""
+        """Return predictions from the vectors that are in the sets."""
         distinct, places = np.unique(rows[rows != NONE], return_inverse=True)
         local = np.full(rows.shape, NONE, dtype=np.int64)
         local[rows != NONE] = places
@@ -202,21 +211,21 @@ class Reliability:
         return self.network(nodes.double(), graphs)
 
     def moved(self, *arrays: NDArray[Any]) -> tuple[torch.Tensor, ...]:
-        """Arrays as tensors where the network is."""
+        """Return arrays as tensors where the network is."""
         return tuple(torch.from_numpy(array).to(self.reader.device) for array in arrays)
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def by_member(self, network: Network, vectors: Vectors, sets: Sets) -> Array:
-        """Predictions of each member [members, sets], in batches of sets of similar size."""
+        """Return the predictions of each member [members, sets], in batches of sets of similar size."""
         sizes = np.asarray((sets != NONE).sum(axis=1))
         config, order = self.facts["config"], np.argsort(sets == NONE, axis=1, kind="stable")
         packed = np.take_along_axis(np.asarray(sets), order, axis=1)  # padding last
         predictions = np.full((config["ensemble"], len(sets)), np.nan)
-        some = np.flatnonzero(sizes)
+        filled = np.flatnonzero(sizes)
         limit = max(1, NUMBERS // (config["hidden"] * config["ensemble"]))
-        for chosen in bucketed(sizes[some], size=len(some), tokens=limit, rng=None):
-            own = some[chosen]
-            predictions[:, own] = network(vectors, packed[own, : int(sizes[own].max())]).cpu().numpy()
+        for places in bucketed(sizes[filled], size=len(filled), tokens=limit, rng=None):
+            rows = filled[places]
+            predictions[:, rows] = network(vectors, packed[rows, : int(sizes[rows].max())]).cpu().numpy()
         return predictions
 
 
@@ -231,35 +240,30 @@ class Projected:
         self.model, self.network = model, deepcopy(model.network).float()
 
     def encode(self, pairs: Sequence[Pair]) -> Vectors:
-        """One row per pair, as in `Reliability.encode`."""
+        """Return one row per pair, as in `Reliability.encode`."""
         return self.model.encode(pairs)
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def project(self, vectors: Vectors) -> Vectors:
-        """One row per vector, for `predict_sets`."""
+        """Return one row per vector, for `predict_sets`."""
         projected: Vectors = self.network.project(*self.model.moved(vectors)).cpu().numpy()
         return projected
 
     def predict_sets(self, vectors: Vectors, sets: Sets) -> Prediction:
-        """Reliability of sets given as rows of pair numbers; NaN for an empty one."""
-        return _bounded(Prediction.of(self.model.by_member(self._read, vectors, sets)))
+        """Predict the reliability of sets given as rows of pair numbers; NaN for an empty one."""
+        return Prediction.of(self.model.by_member(self._read, vectors, sets)).bounded()
 
     def _read(self, vectors: Vectors, rows: Sets) -> torch.Tensor:
         return self.network.read(*self.model.moved(vectors, rows))
 
 
-def _bounded(found: Prediction) -> Prediction:
-    """Correlations are from −1 to 1."""
-    return Prediction(found.mean, np.maximum(found.low, -1.0), np.minimum(found.high, 1.0))
-
-
 def saved_signature(folder: str | Path, *, encoder: str | None = None) -> str:
-    """Signature of a saved network that can be loaded, as far as can be seen without loading it."""
+    """Return the signature of a saved network that can be loaded, as far as can be seen without loading it."""
     folder = Path(folder)
     facts = read_facts(folder, kind=KIND)
     with reading_saved(folder):
         if facts["encoder"]:
-            _encoder(folder, facts, encoder)
+            _find_encoder(folder, facts, encoder)
         return _signature(facts)
 
 
@@ -269,26 +273,29 @@ def _signature(facts: dict[str, Any]) -> str:
 
 
 def why_undefined(query: Sequence[str], references: Sequence[str]) -> str:
-    """Why a set of references has no prediction, or an empty string."""
+    """Return why a set of references has no prediction, or an empty string."""
     if not distinct_texts(references):
         return NO_REFERENCES
-    return "" if any(turn.strip() for turn in query) else NO_CONTEXT
+    if not any(turn.strip() for turn in query):
+        return NO_CONTEXT
+    return ""
 
 
-def _numbered(queries: Sequence[Sequence[str]], references: Sequence[tuple[str, ...]]) -> tuple[list[Pair], Sets]:
-    """Distinct pairs, and each set as a row of their numbers; the row of a query without text is empty."""
+def _number_pairs(queries: Sequence[Sequence[str]], reference_sets: Sequence[Sequence[str]]) -> tuple[list[Pair], Sets]:
+    """Return distinct pairs, and each set as a row of their numbers; the row of a query without text is empty."""
     place: dict[Pair, int] = {}
-    width = max(map(len, references), default=0)
-    sets = np.full((len(references), max(1, width)), NONE, dtype=np.int64)
-    for i, (query, texts) in enumerate(zip(queries, references, strict=True)):
+    width = max(map(len, reference_sets), default=0)
+    sets = np.full((len(reference_sets), max(1, width)), NONE, dtype=np.int64)
+    for i, (query, references) in enumerate(zip(queries, reference_sets, strict=True)):
         turns = tuple(query)
         if any(turn.strip() for turn in turns):
-            sets[i, : len(texts)] = [place.setdefault((turns, text), len(place)) for text in texts]
+            for j, text in enumerate(references):
+                sets[i, j] = place.setdefault((turns, text), len(place))
     return list(place), sets
 
 
-def _encoder(folder: Path, facts: dict[str, Any], name: str | None) -> Start:
-    """The encoder that a network was trained on, refused if its weights differ."""
+def _find_encoder(folder: Path, facts: dict[str, Any], name: str | None) -> Start:
+    """Return the encoder that a network was trained on; refuse one with other weights."""
     with reading_saved(folder):
         trained_on, weights = str(facts["encoder"]["name"]), str(facts["encoder"]["weights"])
     start = Start.of(name) if name else Start.of(trained_on, download=False)

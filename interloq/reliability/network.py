@@ -42,16 +42,16 @@ class GraphAttention(torch.nn.Module):  # type: ignore[misc]
         self.bias = torch.nn.Parameter(torch.zeros(hidden))
 
     def forward(self, nodes: torch.Tensor, graphs: torch.Tensor) -> torch.Tensor:
-        """States of the nodes of each graph; those of padding repeat one of its nodes."""
+        """Return the states of the nodes of each graph; padding repeats one of its nodes."""
         return self.attend(self.project(nodes), graphs)
 
     def project(self, nodes: torch.Tensor) -> torch.Tensor:
-        """What is computed from each node alone, side by side [nodes, hidden + 2]: h, s · h and t · h."""
+        """Return what is computed from each node alone, side by side [nodes, hidden + 2]: h, s · h and t · h."""
         states = nodes @ self.weight
         return torch.cat([states, states @ torch.stack([self.source, self.target], dim=1)], dim=1)
 
     def attend(self, projected: torch.Tensor, graphs: torch.Tensor) -> torch.Tensor:
-        """The same as `forward`, from projected nodes."""
+        """Return the same as `forward`, from projected nodes."""
         which = torch.where(graphs < 0, graphs.amax(dim=1, keepdim=True), graphs)
         chosen = projected.index_select(0, which.flatten()).unflatten(0, which.shape)  # faster than projected[which]
         own, source, target = chosen.split([chosen.shape[2] - 2, 1, 1], dim=2)
@@ -76,12 +76,12 @@ class SetNetwork(torch.nn.Module):  # type: ignore[misc]
         self.head = torch.nn.Linear(hidden, 1)
 
     def forward(self, pairs: torch.Tensor, sets: torch.Tensor) -> torch.Tensor:
-        """Reliability of each set, from −1 to 1."""
+        """Return the reliability of each set, from −1 to 1."""
         return self.read(self.attention.project(pairs), sets)
 
     def read(self, projected: torch.Tensor, sets: torch.Tensor) -> torch.Tensor:
-        """The same from projected pairs."""
-        states = self.attention.attend(projected, sets)  # those of padding repeat a pair
+        """Return the same as `forward`, from projected pairs."""
+        states = self.attention.attend(projected, sets)  # padding repeats a pair
         # `amax` is many times as fast as `max`, but its gradient is slower
         pooled = states.max(dim=1).values if torch.is_grad_enabled() else states.amax(dim=1)
         scores: torch.Tensor = torch.tanh(self.head(pooled)).squeeze(1)
@@ -104,11 +104,11 @@ class ReliabilityNetwork(torch.nn.Module):  # type: ignore[misc]
         return torch.stack([member(pairs, sets) for member in self.members])
 
     def project(self, pairs: torch.Tensor) -> torch.Tensor:
-        """What the members compute from each pair alone, side by side [pairs, members · (hidden + 2)]."""
+        """Return what the members compute from each pair alone, side by side [pairs, members · (hidden + 2)]."""
         return torch.cat([member.attention.project(pairs) for member in self.members], dim=1)
 
     def read(self, projected: torch.Tensor, sets: torch.Tensor) -> torch.Tensor:
-        """The same as `forward`, from projected pairs."""
+        """Return the same as `forward`, from projected pairs."""
         parts = projected.chunk(len(self.members), dim=1)
         return torch.stack([member.read(part, sets) for member, part in zip(self.members, parts, strict=True)])
 
@@ -123,7 +123,7 @@ class TunedReliabilityNetwork(torch.nn.Module):  # type: ignore[misc]
 
     @property
     def device(self) -> torch.device:
-        """Where the weights are."""
+        """Return where the weights are."""
         return self.sets.members[0].head.weight.device
 
     def forward(self, pairs: torch.Tensor | TokenRows, sets: torch.Tensor) -> torch.Tensor:

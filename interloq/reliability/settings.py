@@ -75,24 +75,30 @@ class ReliabilitySettings(Component):
 
     @property
     def set_sizes(self) -> tuple[int, ...]:
-        """Sizes of the sets; empty if they are not numbers."""
-        parts = [part.strip() for part in self.sizes.split(",")]
-        return tuple(map(int, parts)) if all(part.isdecimal() for part in parts) else ()
+        """Return the sizes of the sets; none if they are not numbers."""
+        sizes = []
+        for part in self.sizes.split(","):
+            if not part.strip().isdecimal():
+                return ()
+            sizes.append(int(part))
+        return tuple(sizes)
 
     @property
     def reading(self) -> dict[str, int]:
-        """How much of a query and a reference is read."""
-        return {name: getattr(self, name) for name in ("turns", "context", "reply", "longest")}
+        """Return how much of a query and a reference is read."""
+        return {"turns": self.turns, "context": self.context, "reply": self.reply, "longest": self.longest}
 
 
 def _result(facts: Facts, _: list[Facts]) -> str:
     best, dev = facts["best"], facts["dev"]
-    wins = ", ".join(f"{share:.1%} of those {CHANGES[kind]}" for kind, share in dev["wins"].items())
-    return (
+    result = (
         f"best dev loss {best['dev_loss']:.4f} after epoch {best['epoch']}; squared error on dev {dev['mse']:.4f}, "
         f"of the mean label {dev['mse_of_mean']:.4f}, of the mean label of each size {dev['mse_of_size']:.4f}"
-        + (f"; sets score above {wins}" if wins else "")
     )
+    wins = [f"{share:.1%} of those {CHANGES[kind]}" for kind, share in dev["wins"].items()]
+    if wins:
+        result += f"; sets score above {', '.join(wins)}"
+    return result
 
 
 _FINE = Trainable(

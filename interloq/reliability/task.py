@@ -62,12 +62,14 @@ class ReliabilityTask:
         own = np.pad(self.sets.sets[rows], ((0, 0), (0, 1)), constant_values=-1)
         distinct, places = np.unique(np.concatenate([own[:, None], worse], axis=1), return_inverse=True)
         places = places.reshape(len(rows), -1, own.shape[1]) - 1  # the first number is that of padding
-        weights = self.weights[:, self.sets.query[rows]] if part == "train" else np.ones((len(self.weights), len(rows)))
+        weights = np.ones((len(self.weights), len(rows)))
+        if part == "train":
+            weights = self.weights[:, self.sets.query[rows]]
         arrays = (places, there, self.sets.values[rows].astype(np.float32), weights.astype(np.float32))
         return PreparedReliability(self.take(distinct[1:]), *map(torch.from_numpy, arrays))
 
     def scores(self, prepared: PreparedReliability) -> torch.Tensor:
-        """Predictions [members, examples, 1 + worse]; the set itself comes first."""
+        """Return predictions [members, examples, 1 + worse]; the set itself comes first."""
         sets = prepared.sets.to(self.network.device)
         predictions = self.network(prepared.pairs, sets.flatten(0, 1)).float()
         return predictions.unflatten(1, sets.shape[:2])
@@ -86,14 +88,14 @@ class ReliabilityTask:
 
 
 def _query_weights(queries: int, settings: ReliabilitySettings) -> NDArray[np.float64]:
-    """Weight of each query for each member; a single member weighs all equally."""
+    """Return the weight of each query for each member; a single member weighs all equally."""
     if settings.ensemble == 1:
         return np.ones((1, queries))
     return np.random.default_rng([settings.seed, queries]).exponential(size=(settings.ensemble, queries))
 
 
 def dev_scores(task: ReliabilityTask) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Mean predictions [sets, 1 + worse] of the ensemble for the dev part, and which of the worse sets exist."""
+    """Return mean predictions [sets, 1 + worse] of the ensemble on the dev part, and which worse sets exist."""
     predictions, there = [], []
     for _, prepared, means in dev_outputs(task, lambda batch: task.scores(batch).mean(dim=0)):
         predictions.append(means)

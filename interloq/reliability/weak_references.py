@@ -12,17 +12,21 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from statistics import fmean, median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interloq.errors import count
-from interloq.records import Key, SampleKeys, Score, format_key
+from interloq.errors import InputError, count
+from interloq.records import Key, Sample, SampleKeys, Score, format_key
 from interloq.reliability.labels import distinct_texts
 from interloq.signature import fingerprint
+
+if TYPE_CHECKING:  # loads torch
+    from interloq.reliability.model import Reliability
 
 _BEFORE, _AFTER = "reliability(metric=", ")"
 EXAMPLES = 3  # weak samples that a note names
@@ -32,46 +36,57 @@ FEWEST = 5  # queries: the mean of fewer would be chance
 
 
 def metric_name(metric: str) -> str:
-    """Name of predictions in score files: `reliability(metric=bleu_star)`."""
+    """Return the name of predictions in score files: `reliability(metric=bleu_star)`."""
     return f"{_BEFORE}{metric}{_AFTER}"
 
 
 def predicted_metric(name: str) -> str:
-    """The metric that predictions of this name are about; empty if they are scores of a metric."""
-    is_prediction = name.startswith(_BEFORE) and name.endswith(_AFTER)
-    return name[len(_BEFORE) : -len(_AFTER)] if is_prediction else ""
+    """Return the metric that predictions of this name are about; empty if they are scores of a metric."""
+    if name.startswith(_BEFORE) and name.endswith(_AFTER):
+        return name[len(_BEFORE) : -len(_AFTER)]
+    return ""
 
 
 def is_weak(score: Score) -> bool:
-    """Whether the references of a sample are predicted to be less reliable than wanted."""
+    """Return whether the references of a sample are predicted to be less reliable than wanted."""
     return score.value is not None and score.value < score.details.get("minimum", -math.inf)
 
 
-def summary(scores: Sequence[Score]) -> dict[str, Any]:
-    """Counts of predictions, of weak samples, and of references these need."""
-    values = [score.value for score in scores if score.value is not None]
-    weak = [score.details.get("needed") for score in scores if is_weak(score)]
-    known = [n for n in weak if n is not None]
+def summarise_predictions(scores: Sequence[Score]) -> dict[str, Any]:
+    """Count predictions, weak samples, and the references these need."""
+    values, minimums, needs, unpredicted = [], [], [], Counter[str]()
+    for score in scores:
+        if score.value is None:
+            unpredicted[score.reason] += 1
+        else:
+            values.append(score.value)
+        if is_weak(score):
+            needs.append(score.details.get("needed"))
+        if "minimum" in score.details:
+            minimums.append(score.details["minimum"])
+    known = [n for n in needs if n is not None]
     return {
         "samples": len(scores),
         "mean": fmean(values) if values else None,
-        "minimum": max((s.details["minimum"] for s in scores if "minimum" in s.details), default=None),
-        "weak": len(weak),
+        "minimum": max(minimums, default=None),
+        "weak": len(needs),
         "needed": math.ceil(median(known)) if known else None,  # by half of the weak samples for which it is known
-        "unknown": len(weak) - len(known),  # weak samples that need an unknown number
-        "unpredicted": dict(Counter(score.reason for score in scores if score.value is None)),
+        "unknown": len(needs) - len(known),  # weak samples that need an unknown number
+        "unpredicted": dict(unpredicted),
     }
 
 
-def weak_note(metric: str, found: Mapping[str, Any]) -> str:
-    """How many samples have too weak references, and how many more they need, in words."""
-    which = f"{found['weak']:,} of {count(found['samples'], 'sample')}"
-    note = f"references too weak to trust {metric}: {which}, with a predicted reliability below {found['minimum']:g}"
-    if found["needed"] is not None:
-        note += f"; {count(found['needed'], 'more reference')} each would be enough for half of them"
-    if found["unknown"]:
-        which = "" if found["unknown"] == found["weak"] else f" for {found['unknown']:,} of them"
-        note += f"; how many more are needed cannot be said{which}: larger sets are too rare here, or are weak too"
+def weak_note(metric: str, counts: Mapping[str, Any]) -> str:
+    """Return in words how many samples have too weak references, and how many more they need."""
+    which = f"{counts['weak']:,} of {count(counts['samples'], 'sample')}"
+    note = f"references too weak to trust {metric}: {which}, with a predicted reliability below {counts['minimum']:g}"
+    if counts["needed"] is not None:
+        note += f"; {count(counts['needed'], 'more reference')} each would be enough for half of them"
+    if counts["unknown"]:
+        note += "; how many more are needed cannot be said"
+        if counts["unknown"] < counts["weak"]:
+            note += f" for {counts['unknown']:,} of them"
+        note += ": larger sets are too rare here, or are weak too"
     return note
 
 
@@ -79,35 +94,66 @@ class Predictions:
     """Takes predictions out of a stream of scores, and makes notes of them."""
 
     def __init__(self) -> None:
-        self.found: dict[str, list[Score]] = {}  # by the metric they are about
+        self._by_metric: dict[str, list[Score]] = {}  # the metric they are about
 
     def without(self, scores: Iterable[Score]) -> Iterator[Score]:
-        """The scores of metrics; predictions are kept here."""
+        """Yield the scores of metrics, and keep the predictions here."""
         for score in scores:
             metric = predicted_metric(score.metric)
             if metric:
-                self.found.setdefault(metric, []).append(score)
+                self._by_metric.setdefault(metric, []).append(score)
             else:
                 yield score
 
     def weak(self, keys: Iterable[Key]) -> dict[Key, float]:
-        """Samples with too weak references among these, with their lowest prediction."""
+        """Return the samples with too weak references among these, with their lowest prediction."""
         known, weakest = SampleKeys(keys), dict[Key, float]()
-        for score in (score for some in self.found.values() for score in some if is_weak(score)):
-            if key := known.find(score.id, score.system):
+        for score in chain.from_iterable(self._by_metric.values()):
+            key = known.find(score.id, score.system)
+            if key and is_weak(score):
                 weakest[key] = min(score.value or 0.0, weakest.get(key, math.inf))
         return weakest
 
     def notes(self, keys: Iterable[Key]) -> list[str]:
-        """One note per metric with weak samples among these, with examples."""
+        """Return one note per metric with weak samples among these, with examples."""
         known, notes = SampleKeys(keys), []
-        for metric, some in sorted(self.found.items()):
-            own = [score for score in some if known.find(score.id, score.system)]
-            weak = sorted(score.key for score in own if is_weak(score))
+        for metric, scores in sorted(self._by_metric.items()):
+            sample_scores = [score for score in scores if known.find(score.id, score.system)]
+            weak = sorted(score.key for score in sample_scores if is_weak(score))
             if weak:
-                named = ", ".join(map(format_key, weak[:EXAMPLES]))
-                notes.append(f"{weak_note(metric, summary(own))} (for example {named})")
+                examples = ", ".join(map(format_key, weak[:EXAMPLES]))
+                notes.append(f"{weak_note(metric, summarise_predictions(sample_scores))} (for example {examples})")
         return notes
+
+
+def check_minimum(minimum: float) -> None:
+    """Refuse a reliability that no set can have."""
+    if not -1 <= minimum <= 1:
+        raise InputError(f"the minimum must be from -1 to 1, got {minimum}", hint="reliability is a correlation")
+
+
+def weak_references(model: Reliability, minimum: float) -> Callable[[Sequence[Sample]], list[str]]:
+    """Return a function that gives reasons why samples should not be scored: "" if their references are good enough.
+
+    A sample whose references have no prediction is left to the metric.
+    """
+    check_minimum(minimum)
+    reason = f"references too weak: predicted reliability below {minimum:g}"
+
+    def reasons(samples: Sequence[Sample]) -> list[str]:
+        predicted = model.predict(*contexts_and_references(samples)).mean
+        return [reason if value < minimum else "" for value in predicted.tolist()]
+
+    return reasons
+
+
+def contexts_and_references(samples: Iterable[Sample]) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
+    """Return the texts of the context, and of the references, of each sample."""
+    contexts, references = [], []
+    for sample in samples:
+        contexts.append(tuple(turn.text for turn in sample.context))
+        references.append(tuple(reference.text for reference in sample.references))
+    return contexts, references
 
 
 # ---- how many more references a set needs ----------------------------------------------------------------------------

@@ -204,7 +204,7 @@ def _load_reliability(folder: str | Path | None, minimum: float | None, metrics:
     if folder is None or minimum is None:
         raise InputError("a minimum reliability needs a network, and the other way round", hint="give both")
     from interloq.reliability.model import Reliability
-    from interloq.reliability.reliability_file import weak_references  # loads torch
+    from interloq.reliability.weak_references import weak_references
 
     model = Reliability.load(folder)
     for metric in metrics:

@@ -18,7 +18,7 @@ import pytest
 
 from interloq import write
 from interloq.records import Pair
-from interloq.reliability.labels import NONE, QueryScores, RatedQuery, set_labels
+from interloq.reliability.labels import NONE, QueryScores, RatedQuery, compute_labels
 from interloq.reliability.settings import ReliabilitySettings
 from tests.made_relevance import TOPICS, said, small_scorer
 from tests.published_layouts import GUPTA, write_gupta
@@ -217,7 +217,7 @@ def test_truth_of_the_simulation_is_the_limit_of_labels(recipes: Any, monkeypatc
     for number, one in enumerate(world.scored()):
         clusters = np.where(sets == NONE, NONE, world.references[number][np.maximum(sets, 0)])
         truth = world.truth(np.full(3, number), clusters)
-        np.testing.assert_allclose(set_labels(one, sets), truth, atol=0.03)
+        np.testing.assert_allclose(compute_labels(one, sets), truth, atol=0.03)
 
 
 # ---- arms ------------------------------------------------------------------------------------------------------------

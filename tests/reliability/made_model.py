@@ -10,7 +10,7 @@ from interloq import create
 from interloq.learn.job import train
 from interloq.reliability.job import ReliabilityJob
 from interloq.reliability.labelled_sets import LabelledSets, make_sets
-from interloq.reliability.labels import group, score
+from interloq.reliability.labels import group_queries, score_replies
 from interloq.reliability.settings import TRAINING, ReliabilitySettings
 from tests.made_network import SPECIAL, random_network, save, sizes, word_pieces
 from tests.reliability.made_queries import FILLERS, TOPICS, rated_samples
@@ -26,7 +26,7 @@ def topic_encoder(folder: Path, *, seed: int = 0) -> Path:
 
 
 def small_sets(settings: ReliabilitySettings = SMALL, *, queries: int = 12, **more: Any) -> LabelledSets:
-    return make_sets(score(group(rated_samples(queries, **more)), "bleu_star"), settings)
+    return make_sets(score_replies(group_queries(rated_samples(queries, **more)), "bleu_star"), settings)
 
 
 def small_job(

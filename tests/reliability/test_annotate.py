@@ -6,21 +6,21 @@ from typing import Any
 import pytest
 
 from interloq import InputError, Reference
-from interloq.reliability.annotate import DecisionStep, Progress, Session, apply, start
+from interloq.reliability.annotate import DecisionStep, QueryState, Session, apply_step, start_query
 from interloq.reliability.augment import Request
 from tests.reliability.made_predictor import MadePredictor
 
 OPTIONS: dict[str, Any] = {"attempts": 2, "limit": 3}
 
 
-def begun(references: list[str], candidates: list[str], turns: tuple[str, ...] = ("tea ?",)) -> Progress:
+def begun(references: list[str], candidates: list[str], turns: tuple[str, ...] = ("tea ?",)) -> QueryState:
     found = tuple(Reference(text, source=f"retrieved:{i}") for i, text in enumerate(candidates))
-    return start(Request(turns, tuple(Reference(text) for text in references), found), **OPTIONS)
+    return start_query(Request(turns, tuple(Reference(text) for text in references), found), **OPTIONS)
 
 
-def after(state: Progress, *steps: tuple[str, str]) -> Progress:
+def after(state: QueryState, *steps: tuple[str, str]) -> QueryState:
     for action, text in steps:
-        state = apply(state, DecisionStep("q", action, text), **OPTIONS)  # type: ignore[arg-type]
+        state = apply_step(state, DecisionStep("q", action, text), **OPTIONS)  # type: ignore[arg-type]
     return state
 
 

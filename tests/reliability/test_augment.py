@@ -128,13 +128,13 @@ OPTIONS = {"limit": 4, "seed": 3}
 
 def results(path: Path, given: list[Request], model: MadePredictor) -> list[Augmented]:
     with augment_record(path, RUN) as record:
-        found = record.augmented(model, given, **OPTIONS)
+        found = record.augment(model, given, **OPTIONS)
     return [found[one] for one in given]
 
 
 def interrupted(path: Path, given: list[Request]) -> None:
     record = AugmentRecord(path, RUN)
-    record.augmented(MadePredictor(), given, **OPTIONS)
+    record.augment(MadePredictor(), given, **OPTIONS)
     record.close(finished=False)
 
 

@@ -11,14 +11,14 @@ from scipy import stats
 
 from interloq import InputError, Sample, evaluate
 from interloq.reliability.curve import FEW_REFERENCES, UNRATED, AgreementCurve, curve
-from interloq.reliability.labels import RatedQuery, group
+from interloq.reliability.labels import RatedQuery, group_queries
 from tests.reliability.made_queries import rated_samples
 
 METRIC = "bleu_star(order=1)"
 
 
 def queries(n: int = 12, **options: Any) -> list[RatedQuery]:
-    return group(rated_samples(n, references=8, **options))
+    return group_queries(rated_samples(n, references=8, **options))
 
 
 def made(found: list[RatedQuery] | None = None, metric: Any = METRIC, **options: Any) -> AgreementCurve:
@@ -35,7 +35,7 @@ def scores_and_people(samples: list[Sample]) -> tuple[list[float], list[float]]:
 
 def test_all_references_give_the_correlation_of_the_metric_itself() -> None:
     samples = rated_samples(12, references=8)
-    found = made(group(samples))
+    found = made(group_queries(samples))
     last = next(p for p in found.arm("all", noisy=False) if p.references == 8)
     assert last.value == pytest.approx(stats.pearsonr(*scores_and_people(samples)).statistic)
     assert (found.queries, found.replies, last.queries) == (12, 72, 12)
@@ -43,7 +43,7 @@ def test_all_references_give_the_correlation_of_the_metric_itself() -> None:
 
 def test_value_per_query_is_the_mean_over_queries() -> None:
     samples = rated_samples(12, references=8)
-    found = made(group(samples), coefficient="kendall")
+    found = made(group_queries(samples), coefficient="kendall")
     by_query = [[sample for sample in samples if sample.id == number] for number in {sample.id for sample in samples}]
     taus = [stats.kendalltau(*scores_and_people(own)).statistic for own in by_query]
     assert found.arm("query", noisy=False)[-1].value == pytest.approx(np.mean(taus))

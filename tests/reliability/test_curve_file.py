@@ -12,7 +12,7 @@ from interloq.data.files.opening import lines
 from interloq.data.records.jsonl import header
 from interloq.reliability.curve import curve
 from interloq.reliability.curve_file import curve_file, read_curves
-from interloq.reliability.labels import group
+from interloq.reliability.labels import group_queries
 from tests.reliability.made_queries import rated_samples
 
 
@@ -23,7 +23,7 @@ def test_one_curve_per_metric(folder: Path) -> None:
         "samples.jsonl", ["bleu_star", "bleu"], "curves.jsonl", sizes=[1, 2, 4], own=2, draws=2, n_bootstrap=10
     )
     assert [one.metric for one in found] == ["bleu_star", "bleu"]
-    assert found[0] == curve(group(given), "bleu_star", sizes=[1, 2, 4], own=2, draws=2, n_bootstrap=10)
+    assert found[0] == curve(group_queries(given), "bleu_star", sizes=[1, 2, 4], own=2, draws=2, n_bootstrap=10)
     assert str(read_curves("curves.jsonl")) == str(found)  # NaN is not equal to itself
     assert header("curves.jsonl")["options"]["sizes"] == [1, 2, 4]
     assert len(list(lines("curves.jsonl"))) == 3

@@ -12,7 +12,14 @@ from interloq.learn.start import Start
 from interloq.models.subwords import Subwords
 from interloq.models.vector_cache import VARIABLE
 from interloq.reliability import features
-from interloq.reliability.features import FEATURES, encoded, frozen_reader, pair_reader, read_features, write_features
+from interloq.reliability.features import (
+    FEATURES,
+    encode_pairs,
+    frozen_reader,
+    pair_reader,
+    read_features,
+    write_features,
+)
 from tests.reliability.made_model import SMALL, topic_encoder
 
 PAIRS = [(("well", f"tea {i} ?"), f"a cup of tea {i % 3}") for i in range(10)]
@@ -25,10 +32,10 @@ def start(tmp_path_factory: pytest.TempPathFactory) -> Start:
 
 def test_vectors_are_the_first_states_of_the_encoder(start: Start) -> None:
     reader = frozen_reader(start, SMALL.reading, device="cpu")
-    found = encoded(reader, PAIRS)
+    found = encode_pairs(reader, PAIRS)
     assert found.shape == (10, 32)
     for row, pair in zip(found, PAIRS, strict=True):
-        np.testing.assert_allclose(encoded(reader, [pair])[0], row, atol=1e-5)
+        np.testing.assert_allclose(encode_pairs(reader, [pair])[0], row, atol=1e-5)
     assert len(np.unique(found.round(4), axis=0)) == 10
 
 
@@ -39,7 +46,7 @@ def test_an_interrupted_run_resumes_after_the_last_whole_batch(
     reader = frozen_reader(start, SMALL.reading, device="cpu")
     write_features(reader, PAIRS, tmp_path)
     whole = (tmp_path / FEATURES).read_bytes()
-    np.testing.assert_allclose(read_features(tmp_path, 10), encoded(reader, PAIRS), atol=1e-2)
+    np.testing.assert_allclose(read_features(tmp_path, 10), encode_pairs(reader, PAIRS), atol=1e-2)
     (tmp_path / FEATURES).write_bytes(whole[: 7 * 64 + 5])  # seven rows and a part of the eighth
     steps: list[int] = []
     write_features(reader, PAIRS, tmp_path, steps.append)
@@ -59,11 +66,11 @@ def test_frozen_encoder_reads_a_pair_once_with_a_vector_cache(
 ) -> None:
     reader = frozen_reader(start, SMALL.reading, device="cpu")
     pairs = [(("tea ?", "milk"), "a cup"), (("tea ? milk",), "a cup"), (("tea ?", "milk"), "a cup")]
-    expected = encoded(reader, pairs)
+    expected = encode_pairs(reader, pairs)
     monkeypatch.setenv(VARIABLE, str(tmp_path / "vectors.sqlite"))
-    first = encoded(reader, pairs)
+    first = encode_pairs(reader, pairs)
     monkeypatch.setattr(reader, "states", lambda *_: pytest.fail("read again"))
-    np.testing.assert_array_equal(encoded(reader, pairs[::-1]), expected[::-1])
+    np.testing.assert_array_equal(encode_pairs(reader, pairs[::-1]), expected[::-1])
     np.testing.assert_array_equal(first, expected)
 
 
@@ -71,5 +78,5 @@ def test_trained_encoders_are_not_cached(start: Start, tmp_path: Path, monkeypat
     monkeypatch.setenv(VARIABLE, str(tmp_path / "vectors.sqlite"))
     subwords = Subwords(start.files, longest=SMALL.longest)
     reader = pair_reader(start.network(1, seed=0), subwords, SMALL.reading, device="cpu")
-    assert encoded(reader, [(("tea",), "a cup")]).shape == (1, reader.dimensions)
+    assert encode_pairs(reader, [(("tea",), "a cup")]).shape == (1, reader.dimensions)
     assert not (tmp_path / "vectors.sqlite").exists()

@@ -11,9 +11,9 @@ import pytest
 from interloq import InputError, create
 from interloq.learn.job import train
 from interloq.learn.settings import Training
-from interloq.reliability.job import USELESS, from_log, metric_id, summary
+from interloq.reliability.job import USELESS, from_log, metric_id, summarise_sets
 from interloq.reliability.labelled_sets import make_sets
-from interloq.reliability.labels import score
+from interloq.reliability.labels import score_replies
 from interloq.reliability.settings import Sources
 from interloq.retrieve.training_log import TrainingLog
 from tests.made_bert import tiny_bert
@@ -39,7 +39,7 @@ def test_facts_compare_errors_with_baselines(tmp_path: Path) -> None:
 def test_baselines_are_means_of_training_labels(tmp_path: Path) -> None:
     job = small_job(tmp_path)
     facts = train(job, tmp_path / "out", device="cpu")
-    sets = make_sets(score(job.queries, job.metric), job.settings)
+    sets = make_sets(score_replies(job.queries, job.metric), job.settings)
     known, held_out = sets.values[sets.rows("train")], sets.values[sets.rows("dev")]
     assert facts["dev"]["mse_of_mean"] == pytest.approx(np.mean((held_out - known.mean()) ** 2))
     sizes = sets.sizes[sets.rows("train")], sets.sizes[sets.rows("dev")]
@@ -71,7 +71,7 @@ def test_the_summary_counts_what_was_skipped() -> None:
         "skipped_queries": {"constant ratings": 3},
         "undefined_sets": {"constant scores": 4},
     }
-    assert summary(facts) == (
+    assert summarise_sets(facts) == (
         "1 set of 1 query for training; 2,000 sets of 2 queries for dev; "
         "skipped queries: 3 with constant ratings; undefined sets: 4 with constant scores"
     )

@@ -11,16 +11,16 @@ import pytest
 from interloq import InputError, Sample
 from interloq.metrics.context_reply import NO_CONTEXT
 from interloq.reliability.labelled_sets import LabelledSets, make_sets, set_pairs, worse_sets
-from interloq.reliability.labels import NONE, group, labels, labels_without, score
+from interloq.reliability.labels import NONE, compute_labels_without, draw_labels, group_queries, score_replies
 from interloq.reliability.settings import ReliabilitySettings
 from tests.reliability.made_model import SMALL, small_sets
 from tests.reliability.made_queries import rated_samples
 
 
 def test_sets_are_those_of_the_labels() -> None:
-    queries = group(rated_samples(12))
-    scored = score(queries, "bleu_star")
-    found, sets = labels(scored, sizes=(1, 2, 3), per_size=10), small_sets()
+    queries = group_queries(rated_samples(12))
+    scored = score_replies(queries, "bleu_star")
+    found, sets = draw_labels(scored, sizes=(1, 2, 3), per_size=10), small_sets()
     np.testing.assert_array_equal(sets.values, found.values)
     pairs = set_pairs(sets, queries)
     for i, members, own in zip(found.query, found.members, sets.sets, strict=True):
@@ -30,19 +30,19 @@ def test_sets_are_those_of_the_labels() -> None:
 
 
 def test_falls_are_those_of_the_labels_without_each_member() -> None:
-    scored, sets = score(group(rated_samples(12)), "bleu_star"), small_sets()
-    found = labels(scored, sizes=(1, 2, 3), per_size=10)
+    scored, sets = score_replies(group_queries(rated_samples(12)), "bleu_star"), small_sets()
+    found = draw_labels(scored, sizes=(1, 2, 3), per_size=10)
     for i, one in enumerate(scored):
         own = found.query == i
         np.testing.assert_array_equal(
-            sets.falls[own], labels_without(one, found.members[own]) < found.values[own][:, None]
+            sets.falls[own], compute_labels_without(one, found.members[own]) < found.values[own][:, None]
         )
     assert 0 < sets.falls.sum() < (sets.sets != NONE).sum()
     assert not sets.falls[sets.sizes == 1].any()
 
 
 def test_parts_share_no_query_and_foreign_references_are_of_the_same_part() -> None:
-    queries, sets = group(rated_samples(12)), small_sets()
+    queries, sets = group_queries(rated_samples(12)), small_sets()
     assert {*sets.query[sets.rows("train")]} & {*sets.query[sets.rows("dev")]} == set()
     assert sets.facts["queries"] == {"train": 10, "dev": 2}
     assert sets.facts["sets"] == {part: len(sets.rows(part)) for part in ("train", "dev")}
@@ -73,8 +73,8 @@ def test_queries_without_labels_or_context_are_omitted_and_counted() -> None:
     samples = [
         replace(s, ratings=()) if s.id == "001" else replace(s, context=()) if s.id == "003" else s for s in samples
     ]
-    queries = group(samples)
-    sets = make_sets(score(queries, "bleu_star"), SMALL)
+    queries = group_queries(samples)
+    sets = make_sets(score_replies(queries, "bleu_star"), SMALL)
     assert sets.facts["skipped_queries"][NO_CONTEXT] == 1
     assert sum(sets.facts["skipped_queries"].values()) == 2
     assert [queries[i].turns for i in sets.used] == [
@@ -87,7 +87,7 @@ def test_too_few_queries_are_refused_with_the_reasons() -> None:
     samples = rated_samples(5)
     alone = [s for s in samples if s.id < "002" or s.system == "bot0"]
     with pytest.raises(InputError, match=r"only 2 queries can be labelled \(3 with fewer than 3 replies"):
-        make_sets(score(group(alone), "bleu_star"), SMALL)
+        make_sets(score_replies(group_queries(alone), "bleu_star"), SMALL)
 
 
 def test_equal_references_everywhere_are_refused() -> None:
@@ -97,7 +97,7 @@ def test_equal_references_everywhere_are_refused() -> None:
         for r in range(4)
     ]
     with pytest.raises(InputError, match="all queries have the same references"):
-        make_sets(score(group(samples), "bleu_star"), replace(SMALL, sizes="1,2"))
+        make_sets(score_replies(group_queries(samples), "bleu_star"), replace(SMALL, sizes="1,2"))
 
 
 # ---- worse sets ------------------------------------------------------------------------------------------------------

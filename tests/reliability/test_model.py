@@ -16,7 +16,7 @@ from interloq import InputError, Reference
 from interloq.learn.start import Start
 from interloq.reliability import model as module
 from interloq.reliability.augment import Request, augment
-from interloq.reliability.features import encoded, frozen_reader
+from interloq.reliability.features import encode_pairs, frozen_reader
 from interloq.reliability.model import Prediction, Reliability, saved_signature, why_undefined
 from tests.made_damage import check_damaged_facts
 from tests.reliability.made_model import SMALL, small_model, topic_encoder
@@ -123,7 +123,9 @@ def test_a_fine_tuned_network_needs_no_other_folder(tmp_path: Path) -> None:
     encoder = Start.of(str(topic_encoder(tmp_path / "encoder")))
     folder = small_model(tmp_path, settings, epochs=1)
     tuned, pairs = Reliability.load(folder, device="cpu"), [(QUERY, REFERENCES[0])]
-    assert not np.allclose(tuned.encode(pairs), encoded(frozen_reader(encoder, settings.reading, device="cpu"), pairs))
+    assert not np.allclose(
+        tuned.encode(pairs), encode_pairs(frozen_reader(encoder, settings.reading, device="cpu"), pairs)
+    )
     found = tuned.predict([QUERY], [REFERENCES])
     shutil.rmtree(tmp_path / "encoder")
     same(Reliability.load(folder, device="cpu").predict([QUERY], [REFERENCES]), found, atol=0)

@@ -12,8 +12,8 @@ from interloq.data.records.jsonl import header
 from interloq.records import Pair
 from interloq.reliability.candidates import CandidateOptions
 from interloq.reliability.model import Reliability
-from interloq.reliability.reliability_file import augment_file, check_minimum, predict_file, weak_references
-from interloq.reliability.weak_references import metric_name
+from interloq.reliability.reliability_file import augment_file, predict_file
+from interloq.reliability.weak_references import check_minimum, metric_name, weak_references
 from tests.reliability.made_model import small_model
 from tests.reliability.made_predictor import MadePredictor, use
 

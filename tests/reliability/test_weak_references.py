@@ -16,7 +16,7 @@ from interloq.reliability.weak_references import (
     needed,
     predicted_metric,
     rises,
-    summary,
+    summarise_predictions,
     weak_note,
 )
 from tests.reliability.made_predictor import MadePredictor
@@ -42,7 +42,9 @@ def test_weak_is_below_the_minimum() -> None:
 
 
 def test_a_summary_counts_weak_samples_and_what_they_need() -> None:
-    found = summary([predicted("a", 0.1, 2), predicted("b", 0.0, 5), predicted("c", -0.1), predicted("d", 0.4)])
+    found = summarise_predictions(
+        [predicted("a", 0.1, 2), predicted("b", 0.0, 5), predicted("c", -0.1), predicted("d", 0.4)]
+    )
     assert found | {"mean": 0} == {
         "samples": 4, "mean": 0, "minimum": 0.2, "weak": 3, "needed": 4, "unknown": 1, "unpredicted": {},
     }  # fmt: skip
@@ -52,11 +54,11 @@ def test_a_summary_counts_weak_samples_and_what_they_need() -> None:
         "each would be enough for half of them; how many more are needed cannot be said for 1 of them: "
         "larger sets are too rare here, or are weak too"
     )
-    assert summary([])["mean"] is None
+    assert summarise_predictions([])["mean"] is None
 
 
 def test_a_number_that_cannot_be_said_is_not_said() -> None:
-    note = weak_note("m", summary([predicted("a", 0.1), predicted("b", None)]))
+    note = weak_note("m", summarise_predictions([predicted("a", 0.1), predicted("b", None)]))
     assert "1 of 2 samples" in note
     assert note.endswith("how many more are needed cannot be said: larger sets are too rare here, or are weak too")
 

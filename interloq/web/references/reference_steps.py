@@ -17,7 +17,7 @@ from sqlalchemy import Connection, delete, insert, select
 
 from interloq.errors import InputError
 from interloq.records import Reference
-from interloq.reliability.annotate import Action, DecisionStep, Progress, apply, start
+from interloq.reliability.annotate import Action, DecisionStep, QueryState, apply_step, start_query
 from interloq.reliability.augment import Request
 from interloq.web.database import storable
 from interloq.web.references.references_task import KIND, ReferencesOptions, references_options, stored_request
@@ -51,15 +51,15 @@ class Work:
     options: ReferencesOptions
 
     @cached_property
-    def state(self) -> Progress:
+    def state(self) -> QueryState:
         """The state after all steps."""
         return self.state_at(len(self.steps))
 
-    def state_at(self, place: int) -> Progress:
+    def state_at(self, place: int) -> QueryState:
         """The state after the first steps."""
-        state = start(self.request, **self.options.rules)
+        state = start_query(self.request, **self.options.rules)
         for one in self.steps[:place]:
-            state = apply(state, one, **self.options.rules)
+            state = apply_step(state, one, **self.options.rules)
         return state
 
     def shown(self) -> dict[str, Any]:
@@ -114,7 +114,7 @@ def made_step(work: Work, place: int, decision: ReferenceDecision) -> DecisionSt
         if replace(work.steps[place], before=None, after=None) != made:
             raise InputError(ELSEWHERE, hint="reload the page")
         return work.steps[place]
-    apply(state, made, **work.options.rules)
+    apply_step(state, made, **work.options.rules)
     return made
 
 

@@ -17,9 +17,9 @@ from interloq.data.records.jsonl import Rejected, to_json
 from interloq.data.records.parsers import PARSERS
 from interloq.errors import InputError, nearest, short_repr
 from interloq.records import Reference, Sample
-from interloq.reliability.annotate import ATTEMPTS, start
+from interloq.reliability.annotate import ATTEMPTS, start_query
 from interloq.reliability.augment import LIMIT, Request
-from interloq.reliability.candidates import CANDIDATES, CandidateOptions, made_request
+from interloq.reliability.candidates import CANDIDATES, CandidateOptions, make_request
 from interloq.retrieve.store_address import key_variable, names_server
 from interloq.signature import fingerprint
 from interloq.trust import Trust, check_trust, names_download
@@ -160,7 +160,7 @@ def items(queries: Queries, options: ReferencesOptions) -> list[StudyItem]:
 
     The other samples are exported unchanged; each is stored with the item before it in the file, or with the first.
     """
-    states = {name: start(request, **options.rules) for name, request in queries.requests.items()}
+    states = {name: start_query(request, **options.rules) for name, request in queries.requests.items()}
     undecided = {name: queries.requests[name] for name, state in states.items() if not state.finished}
     if not undecided:
         hint = "give samples with a context and fewer references, or other candidates"
@@ -193,7 +193,7 @@ def _item(name: str, request: Request, sample: Sample, units: list[Any], unchang
 
 def stored_request(hidden: Mapping[str, Any]) -> Request:
     """The query of an item."""
-    return made_request(stored_sample(hidden["units"][0]), tuple(Reference(**one) for one in hidden["candidates"]))
+    return make_request(stored_sample(hidden["units"][0]), tuple(Reference(**one) for one in hidden["candidates"]))
 
 
 def stored_sample(unit: Mapping[str, Any]) -> Sample:
