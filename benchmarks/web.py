@@ -67,7 +67,8 @@ uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[2]), log_level="error")
 """
 SERVER = """
 import sys
-from interloq.web.app import Study, create_app
+from interloq.web.access.visitors import Study
+from interloq.web.app import create_app
 from interloq.web.database import open_database
 import uvicorn
 app = create_app(Study(open_database(sys.argv[1]), "a key for a benchmark"))

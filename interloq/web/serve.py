@@ -22,7 +22,8 @@ from interloq.errors import InputError
 from interloq.trust import Trust
 from interloq.web.access.people import MOST_PEOPLE, invitation_path, invite
 from interloq.web.access.roles import Role
-from interloq.web.app import LOOPBACK, Study, create_app
+from interloq.web.access.visitors import LOOPBACK, Study
+from interloq.web.app import create_app
 from interloq.web.chat.chat_bots import check_bots
 from interloq.web.chat.chat_budget import check_costs
 from interloq.web.chat.chat_task import NO_LIMIT, Limit

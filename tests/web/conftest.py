@@ -19,7 +19,8 @@ from sqlalchemy import make_url
 from interloq import Rating, Sample
 from interloq.records import Dialogue
 from interloq.web.access import joining, people
-from interloq.web.app import Study, create_app
+from interloq.web.access.visitors import Study
+from interloq.web.app import create_app
 from interloq.web.chat import chat_bots
 from interloq.web.chat.chat_task import NO_LIMIT
 from interloq.web.database import Database, open_database

@@ -14,7 +14,8 @@ import schemathesis
 from hypothesis import HealthCheck, given, settings
 
 from interloq.web.access.security import COOKIE, CSRF_HEADER
-from interloq.web.app import Study, create_app
+from interloq.web.access.visitors import Study
+from interloq.web.app import create_app
 from interloq.web.studies.questions import Question, StudyTask
 from tests.web.conftest import KEY, Served, choice_task, likert_task, replies
 

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from interloq.web.app import Study
+from interloq.web.access.visitors import Study
 from interloq.web.serve import PROXIES, ServerAddress, _config
 from tests.web.conftest import KEY, Person, Served, likert_task, replies
 

@@ -9,7 +9,8 @@ import httpx
 import pytest
 
 from interloq.web.access.security import CSRF_HEADER
-from interloq.web.app import Study, create_app
+from interloq.web.access.visitors import Study
+from interloq.web.app import create_app
 from tests.web.conftest import KEY, Served, chat_task, likert_task, replies
 from tests.web.made_references import add_references
 from tests.web.test_app import TOKEN, Annotator

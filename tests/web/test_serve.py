@@ -14,7 +14,7 @@ import pytest
 import uvicorn
 
 from interloq.errors import InputError
-from interloq.web.app import Study
+from interloq.web.access.visitors import Study
 from interloq.web.database import open_database
 from interloq.web.serve import (
     ServerAddress,

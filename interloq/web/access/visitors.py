@@ -1,24 +1,70 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who sends a request: a person with a session, an annotator at work, or an administrator; and for which assignment."""
+"""The study that is served, and who sends a request: an annotator at work or an administrator, with a session."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
+from urllib.parse import urlsplit
 
-from fastapi import Depends, Request
+from fastapi import Depends, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import Connection
 from starlette.exceptions import HTTPException
 
+from interloq.trust import Trust
 from interloq.web.access import people
 from interloq.web.access.people import Visitor
 from interloq.web.access.roles import ROUTES
-from interloq.web.access.security import CSRF_HEADER, from_our_page
+from interloq.web.access.security import ADMIN_COOKIE, COOKIE, CSRF_HEADER, HOST, from_our_page
+from interloq.web.chat.chat_task import NO_LIMIT, Limit
 from interloq.web.database import Database
 from interloq.web.studies.tasks import Stored, get_task
 
 Number = Annotated[int, Field(ge=1, lt=2**63)]  # of a row: databases have no larger ones
 MOST_PLACES = 10**6
+LOOPBACK = ("localhost", "127.0.0.1", "[::1]", "::1")
+
+
+@dataclass(frozen=True)
+class Study:
+    """An open database to serve, the key of pseudonyms, and the host names it answers to."""
+
+    database: Database
+    key: str
+    hosts: tuple[str, ...] = LOOPBACK
+    secure: bool = False  # cookies only over https
+    public: str = ""  # address that people open; empty: the one an administrator uses
+    trust_administrators: bool = False  # they may add chats with bots that need trust
+    trust: Trust = None  # told what bots do besides talking; None: such bots are not used
+    limit: Limit = NO_LIMIT  # of calls of bots and their cost, over all tasks
+
+    @property
+    def root(self) -> str:
+        """Path of the pages at the public address; empty unless a reverse proxy serves other pages as well."""
+        return urlsplit(self.public).path.rstrip("/")
+
+    @property
+    def origin(self) -> str:
+        """Origin of the pages at the public address."""
+        parts = urlsplit(self.public)
+        return f"{parts.scheme}://{parts.netloc}"
+
+    @property
+    def cookies(self) -> tuple[str, str]:
+        """Names of the cookies of an annotator's and of an administrator's session; a browser may have both."""
+        return self.cookie(COOKIE), self.cookie(ADMIN_COOKIE)
+
+    def cookie(self, name: str) -> str:
+        """The name of a cookie, with the prefix that protects it where browsers accept one."""
+        return f"{HOST}{name}" if self.secure and not self.root else name
+
+    def set_cookie(self, response: Response, name: str, secret: str, seconds: int) -> None:
+        """Let a response set a cookie that scripts and other sites cannot use."""
+        response.set_cookie(
+            self.cookie(name), secret, max_age=seconds, path=f"{self.root}/", httponly=True, samesite="lax",
+            secure=self.secure,
+        )  # fmt: skip
 
 
 class OwnAssignment(BaseModel):
@@ -34,18 +80,25 @@ class Place(OwnAssignment):
     place: int = Field(ge=0, le=MOST_PLACES)
 
 
-def database(request: Request) -> Database:
-    """The database of the study."""
-    study_database: Database = request.app.state.study.database
-    return study_database
+async def get_database(request: Request) -> Database:
+    """Return the database of the study.
+
+    Routes open their transactions themselves. If a dependency kept one open, a request would hold the turn to write
+    while it waits for a thread, and those who wait for the turn hold all threads: 60 annotators stop such a server.
+    """
+    study: Study = request.app.state.study
+    return study.database
 
 
-def sessions(request: Request) -> list[Visitor]:
-    """The people whose sessions this browser has, an annotator first; 401 without a session."""
+StudyDatabase = Annotated[Database, Depends(get_database)]
+
+
+def sessions(request: Request, database: StudyDatabase) -> list[Visitor]:
+    """Return the people whose sessions this browser has, an annotator first; 401 without a session."""
     visitors = []
     for name in request.app.state.study.cookies:
         if cookie := request.cookies.get(name):
-            with database(request).reading() as connection:
+            with database.reading() as connection:
                 visitor = people.visitor(connection, cookie)
             if visitor is not None:
                 visitors.append(visitor)

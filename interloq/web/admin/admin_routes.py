@@ -23,7 +23,7 @@ from starlette.exceptions import HTTPException
 from interloq.data.pseudonyms import Pseudonyms
 from interloq.web.access import joining, people
 from interloq.web.access.people import Visitor
-from interloq.web.access.visitors import Admin, Number, admin, database
+from interloq.web.access.visitors import Admin, Number, Study, StudyDatabase, admin
 from interloq.web.admin.sections import with_allowed_actions
 from interloq.web.admin.task_figures import Collected, figures
 from interloq.web.chat.chat_budget import check_costs, cost_of, set_task_limit, study_budget, task_budget
@@ -83,9 +83,9 @@ class AdministratorInvitations(BaseModel):
 
 
 @router.get("")
-def overview(request: Request, visitor: Admin) -> Response:
+def overview(request: Request, database: StudyDatabase, visitor: Admin) -> Response:
     """All tasks with their progress and, for owners, the administrators' invitations."""
-    with database(request).reading() as connection:
+    with database.reading() as connection:
         rows = [_progress(connection, stored) for stored in all_tasks(connection)]
         links = []
         if "administer" in visitor.rights:
@@ -100,9 +100,9 @@ def new_task(request: Request, visitor: Admin) -> Response:
 
 
 @router.get("/tasks/{number}")
-def task_page(request: Request, visitor: Admin, number: Number) -> Response:
+def task_page(request: Request, database: StudyDatabase, visitor: Admin, number: Number) -> Response:
     """One task with its figures, which update themselves."""
-    with database(request).reading() as connection:
+    with database.reading() as connection:
         stored = _task(connection, number)
         links = _invitations(connection, number)
         budget = None
@@ -113,23 +113,23 @@ def task_page(request: Request, visitor: Admin, number: Number) -> Response:
 
 
 @router.get("/tasks/{number}/figures")
-def task_figures(request: Request, visitor: Admin, number: Number, seen: str = "") -> Response:
+def task_figures(request: Request, database: StudyDatabase, visitor: Admin, number: Number, seen: str = "") -> Response:
     """The figures, or nothing (204) if the page has them already."""
-    with database(request).reading() as connection:
-        if _state(request, connection, _task(connection, number)) == seen:
+    with database.reading() as connection:
+        if _state(request.app.state.study, connection, _task(connection, number)) == seen:
             return Response(status_code=204)
     return JSONResponse(_shown(request, visitor, number))
 
 
 @router.get("/tasks/{number}/export")
-def export(request: Request, number: Number, alone: bool = False) -> Response:
+def export(request: Request, database: StudyDatabase, number: Number, alone: bool = False) -> Response:
     """A file of the answers so far, with pseudonyms; `alone` gives ratings without the records that were rated."""
-    with TemporaryDirectory() as folder, database(request).reading() as connection:
+    with TemporaryDirectory() as folder, database.reading() as connection:
         stored = _task(connection, number)
         path = Path(folder) / "export.jsonl"
         wrote = export_task(connection, stored, path, _pseudonyms(request), alone=alone)
         content = path.read_bytes()
-    with database(request).writing() as connection:
+    with database.writing() as connection:
         note_export(connection, number, None)
     name = f"task-{number}-{wrote['kind']}.jsonl"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
@@ -140,17 +140,17 @@ def export(request: Request, number: Number, alone: bool = False) -> Response:
 
 
 @router.post("/tasks/{number}/close")
-def close(request: Request, number: Number, wanted: Closing) -> dict[str, bool]:
+def close(database: StudyDatabase, number: Number, wanted: Closing) -> dict[str, bool]:
     """Give out no further items, or give them out again."""
-    with database(request).writing() as connection:
+    with database.writing() as connection:
         close_task(connection, _task(connection, number).id, closed=wanted.closed)
     return {"closed": wanted.closed}
 
 
 @router.post("/tasks/{number}/limit")
-def limit(request: Request, number: Number, wanted: SpendingLimit) -> dict[str, bool]:
+def limit(database: StudyDatabase, number: Number, wanted: SpendingLimit) -> dict[str, bool]:
     """Change how often all people together may ask the bots of a chat, and what that may cost."""
-    with database(request).writing() as connection:
+    with database.writing() as connection:
         stored = _task(connection, number)
         if stored.settings.kind != "chat":
             raise HTTPException(404, "not_found")
@@ -159,16 +159,16 @@ def limit(request: Request, number: Number, wanted: SpendingLimit) -> dict[str, 
 
 
 @router.post("/tasks/{number}/outsiders")
-def outsiders(request: Request, number: Number) -> dict[str, int]:
+def outsiders(request: Request, database: StudyDatabase, number: Number) -> dict[str, int]:
     """A new task in which blind outsiders rate the conversations of a chat."""
-    with database(request).writing() as connection:
+    with database.writing() as connection:
         return {"number": send_to_outsiders(connection, _task(connection, number), _pseudonyms(request))}
 
 
 @router.post("/tasks/{number}/invitations")
-def invite(request: Request, number: Number, wanted: Invitations) -> dict[str, list[str]]:
+def invite(request: Request, database: StudyDatabase, number: Number, wanted: Invitations) -> dict[str, list[str]]:
     """New links to a task; they cannot be shown again."""
-    with database(request).writing() as connection:
+    with database.writing() as connection:
         target = _task(connection, number).id
         made = [
             people.invite(
@@ -180,17 +180,19 @@ def invite(request: Request, number: Number, wanted: Invitations) -> dict[str, l
 
 
 @router.post("/administrators")
-def invite_administrator(request: Request, wanted: AdministratorInvitations) -> dict[str, list[str]]:
+def invite_administrator(
+    request: Request, database: StudyDatabase, wanted: AdministratorInvitations
+) -> dict[str, list[str]]:
     """New links for administrators."""
-    with database(request).writing() as connection:
+    with database.writing() as connection:
         made = [people.invite(connection, None, role=wanted.role, label=wanted.label) for _ in range(wanted.number)]
     return {"links": [_link(request, token, "") for token in made]}
 
 
 @router.post("/invitations/{number}/revoke")
-def revoke(request: Request, visitor: Admin, number: Number) -> dict[str, bool]:
+def revoke(database: StudyDatabase, visitor: Admin, number: Number) -> dict[str, bool]:
     """End an invitation and its sessions; only owners end those of administrators, and nobody their own."""
-    with database(request).writing() as connection:
+    with database.writing() as connection:
         own = select(person.c.invitation_id).where(person.c.id == visitor.person)
         if connection.execute(own).scalar_one() == number:
             raise HTTPException(409, "own_invitation")
@@ -204,18 +206,18 @@ def revoke(request: Request, visitor: Admin, number: Number) -> dict[str, bool]:
 
 
 @router.post("/people/{number}/readmit")
-def readmit(request: Request, number: Number) -> dict[str, bool]:
+def readmit(database: StudyDatabase, number: Number) -> dict[str, bool]:
     """Let a person of a crowd platform continue in the next browser that opens the link with their id."""
-    with database(request).writing() as connection:
+    with database.writing() as connection:
         if not joining.readmit(connection, number):
             raise HTTPException(404, "not_found")
     return {"allowed": True}
 
 
 @router.post("/people/{number}/forget")
-def forget(request: Request, number: Number) -> dict[str, bool]:
+def forget(database: StudyDatabase, number: Number) -> dict[str, bool]:
     """Delete an annotator with everything that they entered."""
-    with database(request).writing() as connection:
+    with database.writing() as connection:
         role = select(invitation.c.role).select_from(person.join(invitation)).where(person.c.id == number)
         if connection.execute(role).scalar() != "annotator":
             raise HTTPException(404, "not_found")
@@ -234,14 +236,14 @@ async def upload(request: Request, visitor: Admin) -> Response:
 
 
 def _made(request: Request, visitor: Visitor, given: Upload, *, create: bool) -> dict[str, Any]:
-    study = request.app.state.study
+    study: Study = request.app.state.study
     allowed = study.trust_administrators and visitor.role == "owner" and given.fields.get("trust") == "yes"
     prepared, preview = prepare(given, study.trust if allowed else None)
     check_costs([prepared.settings.task], study.limit)
     if not create:
         rendered: dict[str, Any] = render(preview, _language(request))
         return rendered
-    with database(request).writing() as connection:
+    with study.database.writing() as connection:
         return prepared.store(connection)
 
 
@@ -275,9 +277,10 @@ def _shown(request: Request, visitor: Visitor, number: int) -> dict[str, Any]:
 def _current(request: Request, number: int) -> dict[str, Any]:
     """The figures of a task; computed once for all administrators who look at the same state."""
     known: dict[int, dict[str, Any]] = request.app.state.figures
-    with database(request).reading() as connection:
+    study: Study = request.app.state.study
+    with study.database.reading() as connection:
         stored = _task(connection, number)
-        state = _state(request, connection, stored)
+        state = _state(study, connection, stored)
         if number in known and known[number]["state"] == state:
             return known[number]
         task_data = Collected(
@@ -293,18 +296,18 @@ def _current(request: Request, number: int) -> dict[str, Any]:
                 task_data,
                 chats=all_chats(connection, stored.settings, number),
                 budget=task_budget(connection, stored),
-                study_budget=study_budget(connection, request.app.state.study.limit),
+                study_budget=study_budget(connection, study.limit),
             )
     shown = figures(task_data, _pseudonyms(request))
     known[number] = {"task": number, "state": state, "closed": stored.closed, **shown}
     return known[number]
 
 
-def _state(request: Request, connection: Connection, stored: Stored) -> str:
+def _state(study: Study, connection: Connection, stored: Stored) -> str:
     """A text that changes when the figures do; calls of bots count in steps, because there are many."""
     state = f"{collected.state(connection, stored.id)}-{'closed' if stored.closed else 'open'}"
     if stored.settings.kind == "chat":
-        study_allows = study_budget(connection, request.app.state.study.limit).allows(cost_of(stored.settings))
+        study_allows = study_budget(connection, study.limit).allows(cost_of(stored.settings))
         state += f"-{task_budget(connection, stored).state}-{study_allows}"
     return state
 

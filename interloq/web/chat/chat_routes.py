@@ -6,18 +6,19 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import StreamingResponse
 from pydantic import Field
 
 from interloq.play.schedule import seed_of
-from interloq.web.access.visitors import Annotator, OwnAssignment, Place, at_work, database
+from interloq.web.access.visitors import Annotator, OwnAssignment, Place, StudyDatabase, at_work
 from interloq.web.chat import conversations as chat
 from interloq.web.chat.chat_bots import ChatBots
 from interloq.web.chat.chat_budget import spend
 from interloq.web.chat.chat_replies import Replies, Show
 from interloq.web.studies.tasks import Stored
 
+router = APIRouter(prefix="/api/chat")
 UNBUFFERED = {"X-Accel-Buffering": "no"}  # nginx passes the parts on at once
 
 
@@ -27,27 +28,21 @@ class NewTurn(Place):
     text: str = Field(max_length=chat.LONGEST_TURN)
 
 
-def register(app: FastAPI) -> None:
-    """Add the routes to the app."""
-    app.state.replies = Replies()
-    app.post("/api/chat/say")(say)
-    app.post("/api/chat/reply")(reply)
-    app.post("/api/chat/end")(end)
-
-
-def say(request: Request, visitor: Annotator, said: NewTurn) -> dict[str, Any]:
+@router.post("/say")
+def say(database: StudyDatabase, visitor: Annotator, said: NewTurn) -> dict[str, Any]:
     """Store a turn of the person."""
-    with database(request).writing() as connection:
+    with database.writing() as connection:
         settings = at_work(connection, visitor).settings
         return chat.say(connection, settings, visitor.person, said.assignment, said.place, said.text).shown()
 
 
-def reply(request: Request, visitor: Annotator, wanted: Place) -> StreamingResponse:
+@router.post("/reply")
+def reply(request: Request, database: StudyDatabase, visitor: Annotator, wanted: Place) -> StreamingResponse:
     """The bot's reply at the wanted place as it arrives, then the conversation; asks the bot unless it replied already.
 
     See `Replies.lines` for the format.
     """
-    with database(request).reading() as connection:
+    with database.reading() as connection:
         stored = at_work(connection, visitor)
         chat.get_chat(connection, stored.settings, visitor.person, wanted.assignment)  # refused if it is not theirs
     replies: Replies = request.app.state.replies
@@ -75,8 +70,9 @@ def _replied(state: Any, stored: Stored, person: int, wanted: Place, show: Show)
         return chat.store_reply(connection, *own, wanted.place, bot_reply).shown()
 
 
-def end(request: Request, visitor: Annotator, which: OwnAssignment) -> dict[str, Any]:
+@router.post("/end")
+def end(database: StudyDatabase, visitor: Annotator, which: OwnAssignment) -> dict[str, Any]:
     """End a conversation early."""
-    with database(request).writing() as connection:
+    with database.writing() as connection:
         settings = at_work(connection, visitor).settings
         return chat.end(connection, settings, visitor.person, which.assignment).shown()

@@ -9,21 +9,22 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from anyio import CapacityLimiter, to_thread
-from fastapi import FastAPI, Request
+from anyio import to_thread
+from fastapi import APIRouter, Request
 from pydantic import Field
 from starlette.exceptions import HTTPException
 
 from interloq.errors import InterloqError
 from interloq.reliability.annotate import Action, Offer, ReliabilityEstimate
 from interloq.web.access.people import Visitor
-from interloq.web.access.visitors import MOST_PLACES, Annotator, Place, at_work, database
+from interloq.web.access.visitors import MOST_PLACES, Annotator, Place, Study, at_work
 from interloq.web.database import storable
 from interloq.web.references import reference_steps as references
 from interloq.web.references.reference_steps import ReferenceDecision, Work
 from interloq.web.references.references_model import Predictors
 from interloq.web.studies.tasks import Stored
 
+router = APIRouter(prefix="/api/references")
 AT_ONCE = 8  # requests that wait for a model; they have threads of their own, so that they never hold up other pages
 
 
@@ -41,24 +42,19 @@ class Decided(Place):
     candidate: int = Field(0, ge=0, le=MOST_PLACES)
 
 
-def register(app: FastAPI) -> None:
-    """Add the routes to the app."""
-    app.state.predictors, app.state.predicting = Predictors(), CapacityLimiter(AT_ONCE)
-    app.post("/api/references/offer")(offer)
-    app.post("/api/references/attempt")(attempt)
-    app.post("/api/references/step")(step)
-
-
+@router.post("/offer")
 async def offer(request: Request, visitor: Annotator, wanted: Place) -> dict[str, Any]:
     """Predictions without and with each candidate, and the place of the candidate that would help most."""
     return await _waited(request, _offered, visitor, wanted)
 
 
+@router.post("/attempt")
 async def attempt(request: Request, visitor: Annotator, wanted: Attempt) -> dict[str, Any]:
     """Predictions without and with a text that is being written."""
     return await _waited(request, _attempted, visitor, wanted)
 
 
+@router.post("/step")
 async def step(request: Request, visitor: Annotator, decided: Decided) -> dict[str, Any]:
     """Store a decision; returns the state after it."""
     return await _waited(request, _stepped, visitor, decided)
@@ -72,7 +68,7 @@ async def _waited(request: Request, work: Any, visitor: Visitor, wanted: Place) 
 
 
 def _offered(request: Request, visitor: Visitor, wanted: Place) -> dict[str, Any]:
-    stored, work = _work(request, visitor, wanted)
+    stored, work = _get_work(request.app.state.study, visitor, wanted)
     if work.state.finished:
         return {"place": len(work.steps), "before": None, "with_each": [], "best": None}
     predicted = _predicted(request, stored, work)
@@ -81,7 +77,7 @@ def _offered(request: Request, visitor: Visitor, wanted: Place) -> dict[str, Any
 
 
 def _attempted(request: Request, visitor: Visitor, wanted: Attempt) -> dict[str, Any]:
-    stored, work = _work(request, visitor, wanted)
+    stored, work = _get_work(request.app.state.study, visitor, wanted)
     text = storable(wanted.text).strip()
     if not text or text in work.state.texts():
         return {"place": len(work.steps), "after": None}
@@ -91,20 +87,21 @@ def _attempted(request: Request, visitor: Visitor, wanted: Attempt) -> dict[str,
 def _stepped(request: Request, visitor: Visitor, decided: Decided) -> dict[str, Any]:
     """Predict between two transactions, so that nobody else waits for the model."""
     decision = ReferenceDecision(decided.action, decided.text, decided.candidate)
-    stored, work = _work(request, visitor, decided)
+    study: Study = request.app.state.study
+    stored, work = _get_work(study, visitor, decided)
     references.made_step(work, decided.place, decision)  # refused before anything is predicted
     predicted: Mapping[str, float | None] = {}
     if decided.place == len(work.steps):
         with suppress(HTTPException):  # a decision is worth keeping without predictions
             predicted = _predicted(request, stored, work).numbers()
-    with database(request).writing() as connection:
+    with study.database.writing() as connection:
         settings = at_work(connection, visitor).settings
         own = (connection, settings, visitor.person, decided.assignment)
         return references.take_step(*own, decided.place, decision, predicted).shown()
 
 
-def _work(request: Request, visitor: Visitor, wanted: Place) -> tuple[Stored, Work]:
-    with database(request).reading() as connection:
+def _get_work(study: Study, visitor: Visitor, wanted: Place) -> tuple[Stored, Work]:
+    with study.database.reading() as connection:
         stored = at_work(connection, visitor)
         return stored, references.get_work(connection, stored.settings, visitor.person, wanted.assignment)
 

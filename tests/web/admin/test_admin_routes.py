@@ -235,7 +235,7 @@ def test_a_chat_from_the_form_to_outsiders(served: Served, opened: Callable[...,
     admin.get_by_role("link", name="New task").click()
     admin.get_by_label("Name").fill("two-bots")
     admin.get_by_label("Task").select_option("chat")
-    assert admin.get_by_label("File of samples or dialogues").is_hidden()
+    admin.get_by_label("File of samples or dialogues").wait_for(state="hidden")
     bots = admin.get_by_label("Bots, one per line")
     bots.fill("old = eliza\nshell = process(command='id')")
     admin.get_by_label("Allow bots that start programs").check()
