@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+import httpx
 import psycopg
 import pytest
 import uvicorn
@@ -19,6 +21,7 @@ from sqlalchemy import make_url
 from interloq import Rating, Sample
 from interloq.records import Dialogue
 from interloq.web.access import joining, people
+from interloq.web.access.security import CSRF_HEADER
 from interloq.web.access.visitors import Study
 from interloq.web.app import create_app
 from interloq.web.chat import chat_bots
@@ -35,6 +38,8 @@ from tests.server_fixtures import free_port
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Response
 
+ASSIGNMENT = re.compile(r'"assignment": ?(\d+)')
+TOKEN = re.compile(r'data-csrf="([\w-]{20,})"')
 KEY = "a key of pseudonyms for tests"
 READY_WITHIN = 20.0  # seconds
 SECRETS = ("secret-id", "secret-parrot", "secret-owl")
@@ -202,6 +207,32 @@ def replies(contexts: int = 3, systems: Iterable[str] = ("secret-parrot", "secre
         for i in range(contexts)
         for n, system in enumerate(systems)
     ]
+
+
+class Annotator:
+    """A browser's cookies, and the token of its page."""
+
+    def __init__(self, link: str, url: str) -> None:
+        self.client = httpx.Client(base_url=url, follow_redirects=True)
+        page = self.client.get(link)
+        assert page.status_code == 200
+        self.page = page.text
+        found = TOKEN.search(self.page)
+        assert found, "the page has no token"
+        self.headers = {CSRF_HEADER: found[1]}
+
+    def assignment(self) -> int:
+        found = ASSIGNMENT.search(self.client.get("/").text)
+        assert found
+        return int(found[1])
+
+    def post(self, path: str, body: Any = None, **headers: str) -> httpx.Response:
+        return self.client.post(path, json=body, headers={**self.headers, **headers})
+
+
+def submission(assignment: int, name: str = "submission-1", value: object = 4) -> dict[str, Any]:
+    answers = [{"unit": unit, "aspect": "overall", "value": value} for unit in (0, 1)]
+    return {"assignment": assignment, "submission": name, "answers": answers}
 
 
 class Person:

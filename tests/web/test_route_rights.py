@@ -11,9 +11,8 @@ import pytest
 from interloq.web.access.security import CSRF_HEADER
 from interloq.web.access.visitors import Study
 from interloq.web.app import create_app
-from tests.web.conftest import KEY, Served, chat_task, likert_task, replies
+from tests.web.conftest import KEY, TOKEN, Annotator, Served, chat_task, likert_task, replies
 from tests.web.made_references import add_references
-from tests.web.test_app import TOKEN, Annotator
 
 VIEWER = {"/admin", "/admin/tasks/1", "/admin/tasks/1/figures"}
 LEAD = {

@@ -18,8 +18,7 @@ from interloq.web.access.security import NEWCOMERS
 from interloq.web.database import Database
 from interloq.web.schema import METADATA, person
 from tests.web.access.test_people import invited, visit
-from tests.web.conftest import Person, Served, likert_task, replies, stored_task
-from tests.web.test_app import Annotator
+from tests.web.conftest import Annotator, Person, Served, likert_task, replies, stored_task
 
 
 def enter(

@@ -32,8 +32,7 @@ from interloq.web.database import Database
 from interloq.web.schema import person
 from interloq.web.studies.tasks import Stored, get_task
 from tests.web import bots
-from tests.web.conftest import Person, Served, annotators, chat_task, likert_task
-from tests.web.test_app import Annotator
+from tests.web.conftest import Annotator, Person, Served, annotators, chat_task, likert_task
 
 BOT = "secret-parrot"
 

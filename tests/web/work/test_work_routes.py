@@ -1,0 +1,174 @@
+"""Routes of annotators: sessions, tokens, refusals, and what they can and cannot read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+import pytest
+
+from interloq.web.access.security import COOKIE
+from interloq.web.studies.questions import Question, StudyTask
+from tests.web.conftest import Annotator, Served, choice_task, likert_task, replies, submission
+
+
+@pytest.fixture
+def person(served: Served) -> Iterator[Annotator]:
+    found = Annotator(served.invite(served.add(likert_task(), replies(2))), served.url)
+    yield found
+    found.client.close()
+
+
+def test_the_cookie_is_only_for_the_server_and_the_secret_leaves_the_address(served: Served) -> None:
+    link = served.invite(served.add(likert_task(), replies(1)))
+    answer = httpx.get(link)
+    assert answer.status_code == 303
+    assert answer.headers["location"] == "/"
+    cookie = answer.headers["set-cookie"]
+    assert cookie.startswith(f"{COOKIE}=")
+    assert "HttpOnly" in cookie
+    assert "samesite=lax" in cookie.lower()
+    assert link.rsplit("/", 1)[1] not in cookie
+
+
+def test_nothing_is_shown_without_a_session(served: Served) -> None:
+    served.add(likert_task(), replies(1))
+    for method, path in [("GET", "/"), ("POST", "/api/answers"), ("POST", "/api/draft"), ("POST", "/withdraw")]:
+        answer = httpx.request(method, served.url + path, json={})
+        assert answer.status_code == 401, path
+        assert "Reply" not in answer.text
+    assert httpx.get(f"{served.url}/join/guessed").status_code == 404
+    assert httpx.get(served.url, headers={"host": "evil.example"}).status_code == 400  # a name that was rebound
+
+
+def test_answers_are_stored_once_and_incomplete_ones_not_at_all(person: Annotator) -> None:
+    number = person.assignment()
+    body = submission(number)
+    missing = {**body, "answers": body["answers"][:1]}
+    refused = person.post("/api/answers", missing)
+    assert refused.status_code == 422
+    assert refused.json()["problems"] == [{"unit": 1, "aspect": "overall", "reason": "missing"}]
+    assert person.post("/api/answers", submission(number, value=9)).json()["problems"][0]["reason"] == "not_on_scale"
+    assert person.assignment() == number
+    assert person.post("/api/answers", body).json() == {"stored": True}
+    assert person.post("/api/answers", body).json() == {"stored": True}  # sent again after a lost connection
+    assert person.post("/api/answers", submission(number, "submission-2")).status_code == 409
+    assert person.assignment() != number
+
+
+def test_a_slider_without_a_value_is_refused_however_it_is_sent(served: Served) -> None:
+    asked = Question("overall", control="slider", low=0, high=100)
+    person = Annotator(
+        served.invite(served.add(StudyTask("rate", "t", (asked,)), replies(1, ["secret-owl"]))), served.url
+    )
+    number = person.assignment()
+    own = {"unit": 0, "aspect": "overall"}
+    for entered in ({}, {"value": None}, {"reason": "none"}, {"not_applicable": True}):
+        answers = [{**own, **entered}]
+        refused = person.post("/api/answers", {**submission(number), "answers": answers})
+        assert (refused.status_code, refused.json()["error"]) == (422, "incomplete"), answers
+    for value in ("50", True, [50]):
+        answers = [{**own, "value": value}]
+        problems = person.post("/api/answers", {**submission(number), "answers": answers}).json()["problems"]
+        assert [one["reason"] for one in problems] == ["not_on_scale"]
+    assert person.post("/api/answers", {**submission(number), "answers": []}).json()["error"] == "incomplete"
+    form = {"assignment": str(number), "submission": "submission-1", "q0-0": "50"}  # as a form without script sends it
+    assert person.client.post("/api/answers", data=form, headers=person.headers).status_code == 422
+    assert person.client.post("/", data=form, headers=person.headers).status_code == 405
+    assert person.assignment() == number
+    person.client.close()
+
+
+def test_nobody_can_answer_or_read_for_somebody_else(served: Served) -> None:
+    task = served.add(likert_task(), replies(2))
+    first, second = (Annotator(served.invite(task), served.url) for _ in range(2))
+    number = first.assignment()
+    draft = {"assignment": number, "revision": 1, "body": {"typed": "private words"}}
+    assert first.post("/api/draft", draft).json() == {"revision": 1}
+    assert second.post("/api/answers", submission(number)).status_code == 409
+    assert second.post("/api/draft", draft).status_code == 409
+    assert "private words" not in second.client.get("/").text
+    assert first.post("/api/answers", submission(number)).status_code == 200
+    for one in (first, second):
+        one.client.close()
+
+
+def test_no_response_names_systems_or_samples(served: Served) -> None:
+    person = Annotator(served.invite(served.add(choice_task(), replies(1))), served.url)
+    choice = {"unit": 0, "aspect": "overall", "choice": "first", "reason": ""}
+    body = {"assignment": person.assignment(), "submission": "submission-1", "answers": [choice]}
+    found = [
+        person.page,
+        person.post("/api/answers", {**body, "answers": []}).text,
+        person.post("/api/answers", body).text,
+    ]
+    found += [
+        person.client.get(path).text for path in ("/", "/api/item", "/admin", "/docs", "/openapi.json", "/health")
+    ]
+    assert all("secret" not in text for text in found)
+    person.client.close()
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"assignment": "x"}', b"\xff\xfe", b'{"assignment": 1e400}'])
+def test_bodies_that_cannot_be_read_are_refused_without_a_traceback(person: Annotator, body: bytes) -> None:
+    headers = {**person.headers, "content-type": "application/json"}
+    answer = person.client.post("/api/answers", content=body, headers=headers)
+    assert answer.status_code in (400, 422)
+    assert "Traceback" not in answer.text
+
+
+def test_any_draft_is_kept_or_refused(person: Annotator) -> None:
+    number, headers = person.assignment(), {**person.headers, "content-type": "application/json"}
+    bodies = {"NaN": 422, "Infinity": 422, "9" * 5_000: 400, "[" * 50_000: 400, r'"\ud800\u0000"': 200}
+    for body, status in bodies.items():
+        text = f'{{"assignment": {number}, "revision": 1, "body": {{"x": {body}}}}}'
+        assert person.client.post("/api/draft", content=text, headers=headers).status_code == status
+        assert person.assignment() == number
+
+
+def test_drafts_keep_the_larger_revision(person: Annotator) -> None:
+    number = person.assignment()
+
+    def keep(revision: int) -> Any:
+        body = {"assignment": number, "revision": revision, "body": {"answers": [], "time": revision}}
+        return person.post("/api/draft", body).json()
+
+    assert [keep(2), keep(1), keep(3)] == [{"revision": 2}, {"revision": 2}, {"revision": 3}]
+    assert '"time": 3' in person.client.get("/").text
+
+
+def test_nothing_is_stored_before_consent_or_after_withdrawal(served: Served) -> None:
+    one = Annotator(served.invite(served.add(likert_task(consent="May we?"), replies(1))), served.url)
+    assert "Reply 0" not in one.page
+    assert one.post("/api/answers", submission(1)).json()["error"] == "no_consent"
+    assert one.post("/consent").json() == {"stored": True}
+    assert one.post("/api/answers", submission(one.assignment())).json() == {"stored": True}
+    assert one.post("/withdraw").json() == {"stored": True}
+    assert one.post("/api/answers", submission(1, "submission-2")).json()["error"] == "withdrawn"
+    assert "You withdrew" in one.client.get("/").text
+    one.client.close()
+
+
+def test_a_crowd_workers_id_comes_from_the_address(served: Served) -> None:
+    link = served.invite(served.add(likert_task(), replies(1)), parameter="PID")
+    assert httpx.get(link).json()["error"] == "no_participant"
+    people = [Annotator(f"{link}?PID={name}", served.url) for name in ("a", "b")]
+    numbers = [one.assignment() for one in people]
+    assert numbers[0] != numbers[1]
+    for one in people:
+        one.client.close()
+
+
+def test_more_people_at_once_than_threads_do_not_stop_the_server(person: Annotator) -> None:
+    """Somebody who waits for the turn to write must not keep the thread that the one at turn needs."""
+    number, url = person.assignment(), f"{person.client.base_url}/api/draft"
+    options: dict[str, Any] = {"headers": person.headers, "cookies": person.client.cookies, "timeout": 20}
+
+    def keep(revision: int) -> int:
+        body = {"assignment": number, "revision": revision, "body": {}}
+        return httpx.post(url, json=body, **options).status_code
+
+    with ThreadPoolExecutor(60) as threads:
+        assert set(threads.map(keep, range(1, 121))) == {200}
