@@ -18,6 +18,7 @@ from types import ModuleType
 MOVED = {
     "interloq.arena.audit": "interloq.rank.audit",
     "interloq.arena.settle": "interloq.rank.settle",
+    "interloq.cli.shared.installation": "interloq.cli.doctor",
     "interloq.data.convert_file": "interloq.data.records.convert_file",
     "interloq.data.corpus.pairs_file": "interloq.data.corpus.dialogues",
     "interloq.data.line_files": "interloq.data.records.line_files",
@@ -62,7 +63,7 @@ MOVED = {
     "interloq.pipelines.score_file": "interloq.score.score_file",
     "interloq.play.samples_file": "interloq.play.samples",
     "interloq.report.console": "interloq.terminal.console",
-    "interloq.report.installation": "interloq.cli.shared.installation",
+    "interloq.report.installation": "interloq.cli.doctor",
     "interloq.retrieve.extend_file": "interloq.retrieve.extend",
     "interloq.retrieve.folder.index_files": "interloq.retrieve.index",
     "interloq.retrieve.index_files": "interloq.retrieve.index",

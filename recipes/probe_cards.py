@@ -45,7 +45,7 @@ from interloq.score.perturb import PERTURBATIONS, Language
 from interloq.score.probe import Probe, probe
 from interloq.tabular import markdown
 from interloq.terminal.console import print_line
-from interloq.terminal.probe_text import probe_table
+from interloq.terminal.result_tables import probe_table
 
 DOCS = Path(__file__).parents[1] / "docs"
 METRICS = read_catalogue()["metric"]

@@ -16,8 +16,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from interloq.cli.shared import installation
-from interloq.cli.shared.installation import Extra, _extras, _module
+from interloq.cli import doctor
+from interloq.cli.doctor import Extra, _extras, module_of
 
 
 class Blocker(importlib.abc.MetaPathFinder):
@@ -36,7 +36,7 @@ def block(extras: Sequence[str]) -> None:
     core = {package.name for package in known[""].packages}
     wanted = known if list(extras) == ["all"] else extras
     packages = {package.name for name in wanted if name for package in known[name].packages} - core - {"interloq"}
-    sys.meta_path.insert(0, Blocker({_module(name) for name in packages}))
+    sys.meta_path.insert(0, Blocker({module_of(name) for name in packages}))
     real = importlib.metadata.version
 
     def version(name: str) -> str:
@@ -44,7 +44,7 @@ def block(extras: Sequence[str]) -> None:
             raise importlib.metadata.PackageNotFoundError(name)
         return real(name)
 
-    for module in (importlib.metadata, installation):
+    for module in (importlib.metadata, doctor):
         vars(module)["version"] = version
 
 

@@ -104,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
     from interloq.compare.compare_file import compare_file
     from interloq.compare.compare_options import CompareOptions
     from interloq.data.files.opening import write_json, write_text
-    from interloq.terminal.comparison_text import comparison_markdown
+    from interloq.terminal.result_tables import comparison_markdown
 
     options, bad = filled(CompareOptions, args), BadLineReporter()
     with limited(args):
@@ -134,7 +134,7 @@ def run(args: argparse.Namespace) -> int:
 
 def print_comparison(comparison: Comparison) -> None:
     """Print tables, the units that got worse, and notes."""
-    from interloq.terminal.comparison_text import comparison_tables, worse_lines
+    from interloq.terminal.result_tables import comparison_tables, worse_lines
 
     for table in comparison_tables(comparison):
         print_table(table.title, table.columns, table.rows)

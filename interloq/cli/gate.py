@@ -109,7 +109,7 @@ def run(args: argparse.Namespace) -> int:
         with limited(args, may_be_incomplete=False):
             return _bless(args)
     from interloq.data.files.opening import replacing, write_json, write_text
-    from interloq.terminal.gate_text import gate_junit, gate_markdown
+    from interloq.terminal.result_tables import gate_junit, gate_markdown
 
     found = _gate(args)
     if args.junit:
@@ -159,7 +159,7 @@ def _bless(args: argparse.Namespace) -> int:
 
 
 def _print(found: Gate, *, json: bool) -> None:
-    from interloq.terminal.gate_text import noise_table, reason_lines, verdict_table
+    from interloq.terminal.result_tables import noise_table, reason_lines, verdict_table
 
     if json:
         print_json(found.facts())

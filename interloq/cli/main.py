@@ -140,7 +140,7 @@ def _run(verb: str, arguments: Sequence[str]) -> int:
         try:
             code: int = importlib.import_module(f"interloq.cli.{verb}").run(args)
         except ModuleNotFoundError as error:
-            from interloq.cli.shared.installation import missing_dependency
+            from interloq.cli.doctor import missing_dependency
 
             if missing := missing_dependency(f"interloq {verb}", error):
                 raise missing from error

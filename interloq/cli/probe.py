@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
 
 def print_probe(probed: Probe) -> None:
     """Print the effect of each perturbation, notes and the signature."""
-    from interloq.terminal.probe_text import probe_table
+    from interloq.terminal.result_tables import probe_table
 
     title = f"{probed.metric}: {count(probed.n, 'reply', 'replies')}, each changed in {len(probed.rows)} ways"
     print_table(title, *probe_table(probed))

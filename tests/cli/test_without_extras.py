@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from interloq.cli.doctor import _extras
 from interloq.cli.main import VERBS, main
-from interloq.cli.shared.installation import _extras
 
 ROOT = Path(__file__).parents[2]
 EXTRAS = {extra.name: [package.name for package in extra.packages] for extra in _extras() if extra.name != "all"}

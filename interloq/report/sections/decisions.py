@@ -10,8 +10,7 @@ from interloq.compare.comparison import NOT_SHOWN, Change, Comparison
 from interloq.compare.gate.gate import Gate, Outcome
 from interloq.metrics.metric_names import labels
 from interloq.report import text
-from interloq.terminal.comparison_text import Table, comparison_tables
-from interloq.terminal.gate_text import noise_table, verdict_table
+from interloq.terminal.result_tables import Table, comparison_tables, noise_table, verdict_table
 
 Tone = Literal["good", "bad", "open"]
 SHOWN = 5  # reasons listed with a verdict

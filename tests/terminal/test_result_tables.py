@@ -1,26 +1,80 @@
-"""Verdicts as tables, Markdown and XML."""
+"""Comparisons, gates and probes as tables, Markdown and XML."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from xml.etree import ElementTree as ET
 
+import pytest
+
 from interloq.compare.compare import compare
 from interloq.compare.compare_options import Slices
 from interloq.compare.gate.gate import gate
 from interloq.compare.repeats import Noise
-from interloq.terminal.gate_text import gate_junit, gate_markdown, noise_table, reason_lines, verdict_table
+from interloq.score.perturb import PERTURBATIONS
+from interloq.score.probe import probe
+from interloq.terminal.result_tables import (
+    comparison_markdown,
+    comparison_tables,
+    escaped,
+    gate_junit,
+    gate_markdown,
+    noise_table,
+    probe_table,
+    reason_lines,
+    verdict_table,
+    worse_lines,
+)
 from tests.made_versions import drawn, version
 
-FOUND = gate(compare(version("old", drawn()), version("new", drawn(seed=2)), slice_by=[]), 0.5)
-(PASSED,) = FOUND.verdicts
+COMPARED = compare(
+    version("june", drawn(), topics=["food", "films"], ratings=[3.0] * 9),
+    version("july", drawn(0.2, seed=2), topics=["food", "films"], ratings=[4.0] * 9),
+    slice_by=["topic"],
+)
+GATED = gate(compare(version("old", drawn()), version("new", drawn(seed=2)), slice_by=[]), 0.5)
+(PASSED,) = GATED.verdicts
 UNDECIDED = replace(PASSED, metric="bleu\x00", outcome="undecided", needed=2000, needed_of="sample")
 ALL = replace(
-    FOUND,
+    GATED,
     outcome="regression",
     verdicts=(PASSED, replace(PASSED, metric="nist", outcome="regression"), UNDECIDED),
     noise=(Noise("chrf", 1.0, 2.0, None, (1.0, 0.0), (0.75, 0.0)),),
 )
+
+
+def test_tables_of_metrics_slices_and_people() -> None:
+    metrics, sliced, people = comparison_tables(COMPARED)
+    assert metrics.title == "june → july"
+    assert metrics.rows[0][0] == "chrf"
+    assert metrics.rows[0][7] == "better"
+    assert metrics.rows[0][-1] == "40"
+    assert [row[0] for row in sliced.rows] == ["chrf, topic: films", "chrf, topic: food"]
+    assert [row[:2] for row in people.rows[:3]] == [[w, "labels alone"] for w in ("old", "new", "difference")]
+    assert people.rows[3][:2] == ["old", "chrf"]
+    for table in (metrics, sliced, people):
+        assert {len(row) for row in table.rows} == {len(table.columns)}
+
+
+def test_units_that_got_worse_are_shown_with_their_texts() -> None:
+    worse = replace(COMPARED, worse=compare(version("a", [2.0, 1.0]), version("b", [1.0, 1.0])).worse)
+    assert list(worse_lines(worse)) == [
+        "0: 2.0000 → 1.0000 (chrf)",
+        "  prompt: prompt 0",
+        "  old:    a 0",
+        "  new:    b 0",
+    ]
+    assert "**Got worse most**\n\n- 0: 2.0000 → 1.0000 (chrf)" in comparison_markdown(worse)
+
+
+def test_markdown_has_the_same_numbers_and_no_markup_of_others() -> None:
+    text = comparison_markdown(replace(COMPARED, old="<b>|x|</b>"))
+    assert text.startswith(r"**\<b\>\|x\|\</b\> → july**" + "\n\n| metric | old | new |")
+    assert "| --- | --: |" in text
+    assert next(iter(comparison_tables(COMPARED))).rows[0][3] in text
+    assert "- note: 40 samples paired by id" in text
+    assert text.endswith(f"signature: `{COMPARED.signature.short}`\n")
+    assert escaped("a\nb `c`\x1b[2J") == r"a b \`c\`\\x1b[2J"
 
 
 def test_tables_have_one_row_per_metric() -> None:
@@ -37,7 +91,7 @@ def test_markdown_starts_with_the_verdict() -> None:
     assert text.startswith("**gate: regression**\n\n| metric | verdict |")
     assert "**repeats: where the variation comes from**" in text
     assert "**old → new**" in text
-    assert "**repeats" not in gate_markdown(FOUND)
+    assert "**repeats" not in gate_markdown(GATED)
 
 
 def test_xml_has_one_case_per_metric() -> None:
@@ -64,3 +118,11 @@ def test_slices_have_rows_and_cases_of_their_own() -> None:
         assert (suite[1].get("name"), suite[1][0].tag) == ("chrf, topic: food", element)
         assert (suite.get("errors"), suite.get("skipped")) == (("0", "1") if element == "skipped" else ("1", "0"))
         assert "chrf, topic: food" in gate_markdown(found)
+
+
+@pytest.mark.parametrize(("metric", "fell"), [("chrf", "worse"), ("length", "fell")])
+def test_one_row_per_perturbation(metric: str, fell: str) -> None:
+    columns, rows = probe_table(probe(metric, n_bootstrap=0))
+    assert columns == ["reply", "expected", "change", "95 % interval", fell, "n", "verdict"]
+    assert [row[:2] for row in rows] == [[p.name, p.expected] for p in PERTURBATIONS]
+    assert all(len(row) == len(columns) for row in rows)
