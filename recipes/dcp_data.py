@@ -23,6 +23,7 @@ from corpus_statistics import LOGS, find
 
 from interloq import Dialogue, Sample
 from interloq.data.corpus.build import build
+from interloq.data.corpus.settings import BuildOptions
 from interloq.data.corpus.split import Split
 from interloq.data.files.opening import write_json
 from interloq.data.records.jsonl import read, write
@@ -71,7 +72,7 @@ def _built(name: str) -> Callable[[Path, Path], list[Dialogue]]:
         names, settings = LOGS[name]
         shape = replace(settings.shape, min_posts=2, branches="longest")
         whole = replace(settings, shape=shape, split=Split(shares=()), compression="none")
-        build([find(str(data), names)], work / name, whole, workers=1)
+        build([find(str(data), names)], work / name, whole, BuildOptions(workers=1))
         return list(read(work / name / "dialogues.jsonl", kind="dialogues"))
 
     return dialogues

@@ -21,7 +21,7 @@ from interloq import Dialogue, InputError, Reference, Sample
 from interloq.data.corpus.build import build
 from interloq.data.corpus.clean import Cleaning
 from interloq.data.corpus.dialogues import DialogueShape
-from interloq.data.corpus.settings import CorpusSettings
+from interloq.data.corpus.settings import BuildOptions, CorpusSettings
 from interloq.data.corpus.split import Split
 from interloq.data.corpus.threads import Joining
 from interloq.data.files.archives import text_lines
@@ -83,7 +83,7 @@ def _reddit_posts(data: Path, work: Path) -> Iterator[Path]:
         split=Split(shares=()),
     )
     folder = work / f"{REDDIT_POSTS}_corpus"
-    build([data / "reddit_posts.jsonl.gz"], folder, settings, workers=1)
+    build([data / "reddit_posts.jsonl.gz"], folder, settings, BuildOptions(workers=1))
     (path,) = folder.rglob("dialogues.jsonl*")
     yield write_dialogues(work / f"{REDDIT_POSTS}.jsonl", read(path, kind="dialogues"))
 

@@ -11,7 +11,7 @@ import os
 import re
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from interloq.data.files.durable import make_folder
 from interloq.data.files.opening import read_small
 from interloq.data.files.write_errors import writing
 from interloq.errors import InputError
+from interloq.options import option, user_key_option
 from interloq.records import Dialogue, Rating, Sample, Turn
 
 VARIABLE = "env:"  # `env:NAME` names an environment variable instead of a file
@@ -74,6 +75,18 @@ class Pseudonyms:
 
     def _within(self, id: str, users: set[str]) -> str:
         return "".join(self(part) if part in users else part for part in _PARTS.split(id))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserIdOptions:
+    """Whether ids of users are hashed, and with which key (see `read_key`)."""
+
+    user_key: str | None = user_key_option("key for hashing user ids; a missing file is made")
+    keep_user_ids: bool = option(False, "do not hash user ids")
+
+    def pseudonyms(self) -> Pseudonyms | None:
+        """Return pseudonyms with the key; None to keep ids as they are."""
+        return pseudonyms(self.user_key, keep=self.keep_user_ids)
 
 
 def pseudonyms(key: str | Path | None = None, *, keep: bool = False) -> Pseudonyms | None:

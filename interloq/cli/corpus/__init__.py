@@ -9,11 +9,12 @@ from typing import Any
 from interloq.cli.corpus import forget as corpus_forget
 from interloq.cli.corpus import samples as corpus_samples
 from interloq.cli.corpus.options import add_build, settings
-from interloq.cli.shared.arguments import add_common, add_map, add_output, add_user_ids
-from interloq.cli.shared.options import make_options
+from interloq.cli.shared.arguments import add_common, add_map, add_output
+from interloq.cli.shared.options import add_options, make_options
 from interloq.cli.shared.output import BadLineReporter, mark_incomplete
 from interloq.cli.shared.paths import InputPath
 from interloq.cli.shared.progress import phases
+from interloq.data.pseudonyms import UserIdOptions
 from interloq.data.records.read_options import ReadOptions
 from interloq.errors import InputError, count
 from interloq.signature import Signature
@@ -67,7 +68,7 @@ def _add_import(importing: argparse.ArgumentParser) -> None:
     importing.add_argument(
         "--compress", choices=("zst", "gz", "none"), default="zst", help="compression of the outputs (default zst)"
     )
-    add_user_ids(importing)
+    add_options(importing, UserIdOptions)
     importing.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
 
@@ -78,22 +79,14 @@ def run(args: argparse.Namespace) -> int:
 
 def _build(args: argparse.Namespace) -> int:
     from interloq.data.corpus.build import build
+    from interloq.data.corpus.settings import BuildOptions
 
     chosen = settings(args)
     if not chosen.cleaning.target_scripts() and not args.quiet:
         print_stderr("interloq: without --lang, posts in all languages and scripts are kept")
     with phases(quiet=args.quiet) as progress:
-        facts = build(
-            args.posts,
-            args.output,
-            chosen,
-            workers=args.workers,
-            memory=args.memory,
-            block=max(1, args.block) * 2**20,
-            fresh=args.fresh,
-            strict=args.strict,
-            progress=progress,
-        )
+        options = make_options(BuildOptions, args, strict=args.strict)
+        facts = build(args.posts, args.output, chosen, options, progress=progress)
     _print(facts, args)
     mark_incomplete(facts["posts"]["bad_lines"])
     if facts["posts"]["bad_lines"]:
@@ -176,7 +169,7 @@ def _print_examples(dropped: dict[str, Any]) -> None:
 def _import(args: argparse.Namespace) -> int:
     from interloq.data.sets.imports import import_corpus, import_names
 
-    names = import_names(args.corpus, args.user_key, keep=args.keep_user_ids)
+    names = import_names(args.corpus, make_options(UserIdOptions, args))
     facts = import_corpus(args.corpus, args.output, path=args.path, compress=args.compress, names=names)
     if args.json:
         print_json(facts)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from interloq.cli.shared.arguments import add_common, add_list, add_output
+from interloq.cli.shared.options import add_options
 from interloq.cli.shared.paths import InputPath
 from interloq.errors import InputError
 
@@ -55,6 +56,8 @@ MOVED = {  # flags of earlier versions
 
 def add_build(build: argparse.ArgumentParser) -> None:
     """Add the options of `interloq corpus build`."""
+    from interloq.data.corpus.settings import BuildOptions
+
     build.add_argument(
         "posts", nargs="+", type=InputPath, metavar="POSTS", help="files, folders or tar archives of logs; - for a pipe"
     )
@@ -68,12 +71,7 @@ def add_build(build: argparse.ArgumentParser) -> None:
         "--split", metavar="SHARES", help="shares of train, dev and test in order of time, e.g. 0.8,0.1,0.1; or none"
     )
     running = build.add_argument_group("running")
-    running.add_argument("--workers", type=int, default=0, metavar="N", help="processes (default: one per core)")
-    running.add_argument("--memory", default="2GB", metavar="SIZE", help="memory limit of the joins (default 2GB)")
-    running.add_argument(
-        "--block", type=int, default=4, metavar="MIB", help="size of the blocks given to workers, in MiB (default 4)"
-    )
-    running.add_argument("--fresh", action="store_true", help="start over instead of resuming")
+    add_options(running, BuildOptions)  # type: ignore[arg-type]
     add_common(running)  # type: ignore[arg-type]
     for flag in MOVED:
         build.add_argument(flag, nargs="?", action=_Moved, help=argparse.SUPPRESS)
@@ -102,16 +100,16 @@ class _Moved(argparse.Action):
 
 
 def settings(args: argparse.Namespace) -> Any:
-    """The settings from the settings file, overridden by flags."""
+    """Return the settings from the settings file, overridden by flags."""
     from dataclasses import replace
 
-    from interloq.data.corpus.settings import CorpusSettings, log_names, read_settings, replaced
+    from interloq.data.corpus.settings import CorpusSettings, log_names, read_settings, with_values
 
     chosen = read_settings(args.settings) if args.settings else CorpusSettings()
     if args.field:
         chosen = replace(chosen, fields=log_names(dict(chosen.fields) | _fields(args.field)))
     values = {name: vars(args)[name] for name in FLAGS.values() if vars(args)[name] is not None}
-    return replaced(chosen, values | _split(args.split))
+    return with_values(chosen, values | _split(args.split))
 
 
 def _split(given: str | None) -> dict[str, Any]:

@@ -7,10 +7,11 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
-from interloq.cli.shared.arguments import add_common, add_map, add_output, add_user_ids
+from interloq.cli.shared.arguments import add_common, add_map, add_output
 from interloq.cli.shared.options import add_options, given_options, make_options
 from interloq.cli.shared.output import BadLineReporter
 from interloq.cli.shared.paths import InputPath
+from interloq.data.pseudonyms import UserIdOptions
 from interloq.data.records.read_options import ReadOptions
 from interloq.scorers.interlocutor.samples import SampleSelection
 from interloq.terminal.console import print_json, print_line, print_table
@@ -36,7 +37,7 @@ def _add(action: argparse.ArgumentParser, of: str, selection: SampleSelection, n
     action.add_argument(
         "--compress", choices=("zst", "gz", "none"), default="zst", help="compression of the outputs (default zst)"
     )
-    add_user_ids(action)
+    add_options(action, UserIdOptions)
     add_map(action, of="dialogues")
     add_common(action)
 
@@ -57,11 +58,10 @@ ACTIONS = {"continuity": _continuity, "ratings": _ratings}
 
 
 def _run(args: argparse.Namespace, selection: SampleSelection, stage: Callable[..., dict[str, Any]]) -> int:
-    from interloq.data.pseudonyms import pseudonyms
     from interloq.scorers.interlocutor.samples_file import SampleSource
 
     bad = BadLineReporter()
-    names = pseudonyms(args.user_key, keep=args.keep_user_ids)
+    names = make_options(UserIdOptions, args).pseudonyms()
     source = SampleSource(args.file, args.profiles, names, make_options(ReadOptions, args, on_reject=bad))
     facts = stage(source, args.output, given_options(selection, args), compress=args.compress)
     bad.close()

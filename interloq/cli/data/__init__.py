@@ -8,12 +8,14 @@ from dataclasses import asdict
 from typing import Any
 
 from interloq.cli.data import label_studio as data_label_studio
-from interloq.cli.shared.arguments import add_common, add_list, add_map, add_output, add_trust, add_user_ids
-from interloq.cli.shared.options import make_options
+from interloq.cli.shared.arguments import add_common, add_list, add_map, add_output, add_trust
+from interloq.cli.shared.options import add_options, make_options
 from interloq.cli.shared.output import BadLineReporter, mark_incomplete, reading
 from interloq.cli.shared.paths import InputPath
 from interloq.cli.shared.progress import stage_progress
+from interloq.data.pseudonyms import UserIdOptions
 from interloq.data.records.convert_file import KINDS, convert_file
+from interloq.data.records.line_files import LineFiles, lines_file
 from interloq.data.records.read_options import ReadOptions
 from interloq.errors import count
 from interloq.records import format_key
@@ -48,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output(importing, "JSONL, also .gz .xz .zst; - for a pipe")
     importing.add_argument("--subset", default="", metavar="PART", help="only this part (see: interloq data list)")
     importing.add_argument("--json", action="store_true", help="print the counts as JSON")
-    add_user_ids(importing)
+    add_options(importing, UserIdOptions)
 
     checking = actions.add_parser("check", help="read a file and report its bad lines, counts and notes")
     add_list(checking, "-m", "--metric", metavar="SPEC", help="also note what this metric cannot handle")
@@ -85,14 +87,7 @@ def _add_lines(joining: argparse.ArgumentParser) -> None:
         metavar="[NAME=]FILE",
         help="replies of one system, one per line; its name is that of the file unless given",
     )
-    joining.add_argument("--contexts", type=InputPath, metavar="FILE", help="contexts, one per line")
-    add_list(joining, "--references", metavar="FILE", help="references, one per line", type=InputPath)
-    joining.add_argument(
-        "--separator",
-        default="\t",
-        metavar="TEXT",
-        help="separates turns of a context, and references, within a line (default: a tab)",
-    )
+    add_options(joining, LineFiles)
     joining.add_argument("--json", action="store_true", help="print the counts as JSON")
     add_output(joining, "JSONL, also .gz .xz .zst; - for a pipe")
 
@@ -132,7 +127,7 @@ def _list(args: argparse.Namespace) -> int:
 def _import(args: argparse.Namespace) -> int:
     from interloq.data.sets.imports import import_dataset, import_names
 
-    names = import_names(args.dataset, args.user_key, keep=args.keep_user_ids)
+    names = import_names(args.dataset, make_options(UserIdOptions, args))
     facts = import_dataset(args.dataset, args.output, path=args.path, subset=args.subset, names=names)
     _show(facts, args, f"of {facts['dataset']} {args.subset}".strip())
     return 0
@@ -192,11 +187,7 @@ def _merge(args: argparse.Namespace) -> int:
 
 
 def _lines(args: argparse.Namespace) -> int:
-    from interloq.data.records.line_files import lines_file
-
-    facts = lines_file(
-        args.responses, args.output, contexts=args.contexts, references=args.references, separator=args.separator
-    )
+    facts = lines_file(args.responses, args.output, make_options(LineFiles, args))
     _show(facts, args, f"of {count(len(args.responses), 'file')}")
     return 0
 

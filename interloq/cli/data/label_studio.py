@@ -6,11 +6,14 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from interloq.cli.shared.arguments import add_list, add_map, add_output, add_user_ids
+from interloq.cli.shared.arguments import add_map, add_output
+from interloq.cli.shared.options import add_options, make_options
 from interloq.cli.shared.output import mark_incomplete
 from interloq.cli.shared.paths import InputPath
+from interloq.data.pseudonyms import UserIdOptions
 from interloq.errors import count
 from interloq.terminal.console import print_json, print_line, print_stderr
+from interloq.web.exchange.label_studio_tasks import LabelStudioOptions, label_studio_file
 
 
 def add_arguments(actions: Any) -> None:
@@ -18,12 +21,7 @@ def add_arguments(actions: Any) -> None:
     writing = actions.add_parser("to-label-studio", help="write samples or dialogues as tasks for Label Studio")
     writing.add_argument("file", type=InputPath, metavar="FILE", help="samples or dialogues")
     add_output(writing, "tasks (.json); a configuration (.xml) and a key file (.key.json) are written next to it")
-    writing.add_argument(
-        "--compare", action="store_true", help="compare two systems per task instead of rating one reply"
-    )
-    add_list(writing, "--aspect", metavar="NAME", help="what is rated or compared (default overall)")
-    writing.add_argument("--max-rating", type=int, default=5, metavar="N", help="highest rating (default 5)")
-    writing.add_argument("--seed", type=int, default=0, metavar="N", help="seed of keys, order and sides (default 0)")
+    add_options(writing, LabelStudioOptions)
     reading = actions.add_parser("from-label-studio", help="read annotations that Label Studio exported as JSON")
     reading.add_argument("file", type=InputPath, metavar="FILE", help="JSON export of Label Studio")
     add_output(reading, "JSONL, also .gz .xz .zst; - for a pipe")
@@ -31,23 +29,14 @@ def add_arguments(actions: Any) -> None:
         "--key", type=InputPath, metavar="FILE", help="the tasks' key file, if Interloq wrote the tasks"
     )
     add_map(reading)
-    add_user_ids(reading)
+    add_options(reading, UserIdOptions)
     for action in (writing, reading):
         action.add_argument("--json", action="store_true", help="print JSON instead of a line")
 
 
 def write_tasks(args: argparse.Namespace) -> int:
     """Write tasks."""
-    from interloq.web.exchange.label_studio_tasks import label_studio_file
-
-    facts = label_studio_file(
-        args.file,
-        args.output,
-        aspects=args.aspect or ["overall"],
-        compare=args.compare,
-        max_rating=args.max_rating,
-        seed=args.seed,
-    )
+    facts = label_studio_file(args.file, args.output, make_options(LabelStudioOptions, args))
     if args.json:
         print_json(facts)
     else:
@@ -58,10 +47,9 @@ def write_tasks(args: argparse.Namespace) -> int:
 
 def read_annotations(args: argparse.Namespace) -> int:
     """Read annotations."""
-    from interloq.data.pseudonyms import pseudonyms
     from interloq.web.exchange.label_studio_answers import label_studio_answers
 
-    names = pseudonyms(args.user_key, keep=args.keep_user_ids)
+    names = make_options(UserIdOptions, args).pseudonyms()
     facts = label_studio_answers(args.file, args.output, key=args.key, names=names, columns=args.columns)
     for type, n in facts["skipped"].items():
         print_stderr(f"interloq: {count(n, 'result')} of type {type!r} not imported")

@@ -31,8 +31,8 @@ from interloq.data.corpus.outputs import (
     sum_counts,
     write_range,
 )
-from interloq.data.corpus.settings import CorpusSettings
-from interloq.data.corpus.shards import BLOCK, Logs, Shard
+from interloq.data.corpus.settings import DEFAULT_OPTIONS, DEFAULT_SETTINGS, BuildOptions, CorpusSettings
+from interloq.data.corpus.shards import Logs, Shard
 from interloq.data.corpus.split import PARTS, format_borders
 from interloq.data.corpus.threads import Tables
 from interloq.data.corpus.workers import cores, work
@@ -46,7 +46,6 @@ from interloq.signature import fingerprint
 from interloq.version import __version__
 
 Progress = Callable[[str, float], None]  # the current stage, and the share of it that is done
-MEMORY = "2GB"
 LARGEST_BLOCK = 2**30
 BAD_LINES = "posts.rejected.jsonl"
 
@@ -54,27 +53,19 @@ BAD_LINES = "posts.rejected.jsonl"
 def build(
     inputs: Sequence[str | Path],
     output: str | Path,
-    settings: CorpusSettings | None = None,
+    settings: CorpusSettings = DEFAULT_SETTINGS,
+    options: BuildOptions = DEFAULT_OPTIONS,
     *,
-    workers: int = 0,
-    memory: str = MEMORY,
-    block: int = BLOCK,
-    fresh: bool = False,
-    strict: bool = False,
-    progress: Progress | None = None,
+    progress: Progress = lambda _, __: None,
 ) -> dict[str, Any]:
-    """Build a corpus in a folder, or resume it, and return the content of `corpus.json`.
-
-    `workers` is the number of processes (0: one per core), `memory` the limit of the joins, `block` the bytes of a log
-    that a worker processes at a time. `fresh` removes an earlier build in the folder.
-    """
-    threads.check_memory(memory)
-    if not 0 < block <= LARGEST_BLOCK:
-        raise InputError(f"a block cannot have {count(block, 'byte')}", hint=f"give at most {LARGEST_BLOCK >> 20} MiB")
+    """Build a corpus in a folder, or resume it, and return the content of `corpus.json`."""
+    threads.check_memory(options.memory)
+    if not 0 < options.block <= LARGEST_BLOCK:
+        what = f"a block cannot have {count(options.block, 'byte')}"
+        raise InputError(what, hint=f"give at most {LARGEST_BLOCK >> 20} MiB")
     threads.duckdb_version()
-    job = _Job(inputs, Path(output), (settings or CorpusSettings()).check(), workers or cores(), memory, block, strict)
-    job.progress = progress or (lambda _, __: None)
-    if fresh:
+    job = _Job(inputs, Path(output), settings.check(), options, progress)
+    if options.fresh:
         job.clear()
     built = job.finished()
     if built is not None:
@@ -90,20 +81,16 @@ def build(
 class _Job:
     """One build."""
 
-    progress: Progress
-
     def __init__(
         self,
         inputs: Sequence[str | Path],
         output: Path,
         settings: CorpusSettings,
-        workers: int,
-        memory: str,
-        block: int,
-        strict: bool,
+        options: BuildOptions,
+        progress: Progress,
     ) -> None:
-        self.inputs, self.output, self.settings = list(inputs), output, settings
-        self.workers, self.memory, self.block, self.strict = workers, memory, block, strict
+        self.inputs, self.output, self.settings, self.options = list(inputs), output, settings, options
+        self.workers, self.progress = options.workers or cores(), progress
         self.work = inside(output, ".work")
         for part in PARTS:
             inside(output, part)
@@ -111,7 +98,7 @@ class _Job:
         self.logs = self._logs()
 
     def _logs(self) -> Logs:
-        return Logs(self.inputs, self.settings.format, dict(self.settings.fields), self.block)
+        return Logs(self.inputs, self.settings.format, dict(self.settings.fields), self.options.block)
 
     # ---- start and end
 
@@ -151,7 +138,7 @@ class _Job:
         plan = {
             "settings": self.settings.plain(),
             "inputs": list(map(str, self.inputs)),
-            "block": self.block,
+            "block": self.options.block,
             "version": __version__,
             "duckdb": threads.duckdb_version(),
         }
@@ -191,7 +178,7 @@ class _Job:
 
     def run(self) -> dict[str, Any]:
         cleaned = self._clean()
-        tables = Tables(self.work / "posts", self.work / "tables", memory=self.memory, threads=self.workers)
+        tables = Tables(self.work / "posts", self.work / "tables", memory=self.options.memory, threads=self.workers)
         tables.progress = lambda share: self.progress("joining threads", share)
         with contextlib.closing(tables), _explaining_limits():
             at = self._join(tables)
@@ -217,13 +204,13 @@ class _Job:
                 numbers.append(shard.number)
                 known = read_counts(folder, shard.number)
                 if known is None:
-                    yield shard, self.settings.cleaning, folder, self.settings.examples, self.strict
+                    yield shard, self.settings.cleaning, folder, self.settings.examples, self.options.strict
                 elif known["digest"] != shard.digest:
                     raise _logs_changed(", ".join(sorted({piece.name for piece in shard.pieces})))
 
         workers = self.workers
         if self.size:  # unknown for a pipe
-            workers = min(workers, -(-self.size // self.block))
+            workers = min(workers, -(-self.size // self.options.block))
         for read in work(clean_shard, tasks(), workers):
             self.progress("cleaning posts", min(1.0, read / self.size) if self.size else 0.0)
         self._check_whole(len(numbers))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The settings of a build: everything that the content of a corpus depends on.
+"""The settings of a build: everything that the content of a corpus depends on, and options that do not change it.
 
-They can be read from a TOML file, whose keys are the documented fields of `CorpusSettings` and of its groups.
+Settings can be read from a TOML file, whose keys are the documented fields of `CorpusSettings` and of its groups.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from interloq.data.corpus.threads import BotFilter, Joining
 from interloq.data.files.opening import read_small
 from interloq.describe import help_of
 from interloq.errors import InputError, nearest, short_repr
+from interloq.options import option
 from interloq.registry import expected, fits
 from interloq.version import __version__
 
@@ -75,6 +76,31 @@ class CorpusSettings:
             for name in cleaning.detectors:
                 detector(name, cleaning.lang)
         return replace(self, cleaning=replace(cleaning, need_time=self.split.by_time))
+
+
+def _mebibytes(text: str) -> int:
+    """Read a number of MiB as bytes."""
+    return max(1, int(text)) * 2**20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildOptions:
+    """How a build runs; the same settings give the same corpus with any of them."""
+
+    workers: int = option(0, "processes", shown="one per core")
+    memory: str = option("2GB", "memory limit of the joins", metavar="SIZE")
+    block: int = option(
+        4 * 2**20,
+        "size of the blocks given to workers, in MiB",
+        metavar="MIB",
+        parse=_mebibytes,
+        shown="4",
+    )  # in bytes
+    fresh: bool = option(False, "start over instead of resuming")
+    strict: bool = False  # a bad line is an error
+
+
+DEFAULT_SETTINGS, DEFAULT_OPTIONS = CorpusSettings(), BuildOptions()
 
 
 # ---- as a TOML file --------------------------------------------------------------------------------------------------
@@ -139,12 +165,12 @@ def read_settings(path: str | Path) -> CorpusSettings:
     if values.get("split.dev_from"):
         values["split.shares"] = ()  # dates replace shares
     try:
-        return replaced(replace(CorpusSettings(), fields=names), values)
+        return with_values(replace(CorpusSettings(), fields=names), values)
     except InputError as error:
         raise InputError(error.what, hint=error.hint, where=where) from error
 
 
-def replaced(settings: CorpusSettings, values: Mapping[str, Any]) -> CorpusSettings:
+def with_values(settings: CorpusSettings, values: Mapping[str, Any]) -> CorpusSettings:
     """Return the settings with other values for some keys."""
     groups: dict[str, dict[str, Any]] = {}
     for name, value in values.items():

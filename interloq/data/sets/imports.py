@@ -11,7 +11,7 @@ from typing import Any
 
 from interloq.data.corpus.dialogues import group_of, pairs_of_dialogue
 from interloq.data.corpus.outputs import SUFFIXES
-from interloq.data.pseudonyms import HASHED, KEPT, Pseudonyms, pseudonyms
+from interloq.data.pseudonyms import HASHED, KEPT, Pseudonyms, UserIdOptions
 from interloq.data.records.convert_file import RecordSummary
 from interloq.data.records.jsonl import write
 from interloq.data.records.profiles import NAME, write_profiles
@@ -40,9 +40,11 @@ def import_dataset(
     return counts | _users(chosen, names)
 
 
-def import_names(name: str, key: str | Path | None = None, *, keep: bool = False) -> Pseudonyms | None:
+def import_names(name: str, options: UserIdOptions) -> Pseudonyms | None:
     """Return pseudonyms for an import; None, without making a key, if ids are kept or it has no ids of people."""
-    return pseudonyms(key, keep=keep or not registry.dataset(name).people)
+    if not registry.dataset(name).people:
+        return None
+    return options.pseudonyms()
 
 
 def _with_pseudonyms(records: Iterable[Any], names: Pseudonyms | None) -> Iterator[Any]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
@@ -19,6 +20,7 @@ from interloq.data.files.overwriting import refuse_overwriting
 from interloq.data.records.convert_file import kind_held
 from interloq.data.records.jsonl import read
 from interloq.errors import InputError
+from interloq.options import option
 from interloq.signature import fingerprint
 from interloq.web.studies.items import StudyItem, compare_items, rate_items
 
@@ -27,20 +29,23 @@ SIDES = ("left", "right")
 TIE = "tie"
 
 
-def label_studio_file(
-    path: str | Path,
-    output: str | Path,
-    *,
-    aspects: Sequence[str] = ("overall",),
-    compare: bool = False,
-    max_rating: int = 5,
-    seed: int = 0,
-) -> dict[str, Any]:
-    """Write the tasks to `output` (.json), with a configuration (.xml) and a key file (.key.json) next to it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelStudioOptions:
+    """What annotators are asked; keys, order and sides of the tasks follow from `seed`."""
 
-    Each task shows one reply or dialogue to rate, or with `compare` those of two systems. Their order is
-    random; another `seed` gives another order.
-    """
+    compare: bool = option(False, "compare two systems per task instead of rating one reply")
+    aspects: Sequence[str] = option((), "what is rated or compared (default overall)", flag="--aspect", metavar="NAME")
+    max_rating: int = option(5, "highest rating")
+    seed: int = option(0, "seed of keys, order and sides")
+
+
+RATE_OVERALL = LabelStudioOptions()
+
+
+def label_studio_file(
+    path: str | Path, output: str | Path, options: LabelStudioOptions = RATE_OVERALL
+) -> dict[str, Any]:
+    """Write the tasks to `output` (.json), with a configuration (.xml) and a key file (.key.json) next to it."""
     target = Path(output)
     if target.suffix != ".json":
         raise InputError(
@@ -52,11 +57,11 @@ def label_studio_file(
     if kind not in ("samples", "dialogues"):
         raise InputError(f"{path} contains {kind}", hint="give samples or dialogues")
     records = read(path, kind=kind, strict=True)
-    items = compare_items(records) if compare else rate_items(records, together=False)
-    tasks, hidden = _tasks(items, secret=fingerprint(str(seed), *map(repr, items)))
+    items = compare_items(records) if options.compare else rate_items(records, together=False)
+    tasks, hidden = _tasks(items, secret=fingerprint(str(options.seed), *map(repr, items)))
     # first, because tasks without it cannot be read back
-    write_json(key, {"kind": "preferences" if compare else kind, "tasks": hidden})
-    write_text(config, labeling_config(kind, aspects, compare=compare, max_rating=max_rating))
+    write_json(key, {"kind": "preferences" if options.compare else kind, "tasks": hidden})
+    write_text(config, labeling_config(kind, options))
     write_json(target, [{"data": data} for data in tasks])
     return {"tasks": len(tasks), "output": str(target), "config": str(config), "key": str(key)}
 
@@ -90,10 +95,12 @@ def _turns(turns: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
     return [{"author": turn["speaker"], "text": turn["text"]} for turn in turns]
 
 
-def labeling_config(kind: str, aspects: Sequence[str], *, compare: bool, max_rating: int = 5) -> str:
-    """The labeling configuration for the tasks: one rating per aspect, or one choice per aspect and a reason."""
+def labeling_config(kind: str, options: LabelStudioOptions) -> str:
+    """Return the labeling configuration: one rating per aspect, or one choice per aspect and a reason."""
+    compare = options.compare
     names = SIDES if compare else ("reply",)
-    _check(aspects, max_rating)
+    aspects = options.aspects or ("overall",)
+    _check(aspects, options.max_rating)
     is_samples = kind == "samples"
     tags = []
     if is_samples:
@@ -106,7 +113,7 @@ def labeling_config(kind: str, aspects: Sequence[str], *, compare: bool, max_rat
         else:
             tags.append(_paragraphs(name))
     for aspect in aspects:
-        tags += _question(aspect, names[0], compare=compare, max_rating=max_rating)
+        tags += _question(aspect, names[0], compare=compare, max_rating=options.max_rating)
     if compare:
         tags += ['<Header value="reason"/>', f'<TextArea name="reason" toName="shown_{names[0]}"/>']
     return "\n".join(["<View>", *(f"  {tag}" for tag in tags), "</View>", ""])

@@ -19,7 +19,7 @@ from interloq.data.corpus import build as building
 from interloq.data.corpus.build import build
 from interloq.data.corpus.clean import Cleaning
 from interloq.data.corpus.dialogues import DialogueShape
-from interloq.data.corpus.settings import CorpusSettings
+from interloq.data.corpus.settings import BuildOptions, CorpusSettings
 from interloq.data.corpus.shards import Logs
 from interloq.data.corpus.split import Split
 from interloq.data.corpus.threads import Joining
@@ -39,7 +39,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 @pytest.fixture(scope="module")
 def expected(log: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     output = tmp_path_factory.mktemp("expected") / "corpus"
-    build([log], output, LOOSE, workers=1)
+    build([log], output, LOOSE, BuildOptions(workers=1))
     return contents(output)
 
 
@@ -90,7 +90,7 @@ def test_examples_of_what_each_filter_drops(tmp_path: Path) -> None:
     posts += [{"id": f"j{i}", "user": "ann", "text": f"これは日本語{i}です", "time": 1_500_000_000} for i in range(9)]
     log = write_posts(tmp_path / "posts.jsonl", posts)
     settings = CorpusSettings(Cleaning(scripts=("Latin",)), examples=3)
-    dropped = build([log], tmp_path / "corpus", settings, workers=1)["posts"]["dropped"]
+    dropped = build([log], tmp_path / "corpus", settings, BuildOptions(workers=1))["posts"]["dropped"]
     assert (dropped["empty"]["count"], dropped["short"]["count"], dropped["script"]["count"]) == (1, 2, 9)
     assert [example["id"] for example in dropped["script"]["examples"]] == ["j0", "j1", "j2"]
     assert dropped["short"]["examples"][0] == {"id": "s1", "user": "ann", "text": "hm"}
@@ -100,7 +100,7 @@ def test_examples_of_what_each_filter_drops(tmp_path: Path) -> None:
 def test_workers_and_cuts_change_no_byte(
     log: Path, expected: dict[str, bytes], tmp_path: Path, workers: int, block: int
 ) -> None:
-    build([log], tmp_path / "corpus", LOOSE, workers=workers, block=block)
+    build([log], tmp_path / "corpus", LOOSE, BuildOptions(workers=workers, block=block))
     assert contents(tmp_path / "corpus") == expected
 
 
@@ -109,7 +109,7 @@ def test_the_order_of_posts_and_files_changes_no_record(log: Path, expected: dic
     (tmp_path / "one.jsonl").write_bytes(b"".join(reversed(lines[3000:])))
     with gzip.open(tmp_path / "two.jsonl.gz", "wb") as file:
         file.write(b"".join(lines[:3000]))
-    build([tmp_path / "two.jsonl.gz", tmp_path / "one.jsonl"], tmp_path / "corpus", LOOSE, workers=1)
+    build([tmp_path / "two.jsonl.gz", tmp_path / "one.jsonl"], tmp_path / "corpus", LOOSE, BuildOptions(workers=1))
     found = contents(tmp_path / "corpus")
     for name in expected:
         if name.endswith(".zst"):
@@ -132,7 +132,7 @@ def start(log: Path, output: Path, *, workers: int = 2) -> subprocess.Popen[byte
         "import sys; from interloq.data.corpus.build import build; from interloq.data.corpus.settings import *\n"
         "if __name__ == '__main__':\n"
         " settings = CorpusSettings(joining=Joining(orphans=True), shape=DialogueShape(pairs='all'))\n"
-        f" build([sys.argv[1]], sys.argv[2], settings, workers={workers}, block=2**16)\n"
+        f" build([sys.argv[1]], sys.argv[2], settings, BuildOptions(workers={workers}, block=2**16))\n"
     )
     script = output.parent / "run.py"
     script.write_text(program)
@@ -225,7 +225,7 @@ def stopped(monkeypatch: pytest.MonkeyPatch, log: Path, output: Path) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(building._Job, "_join", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
-            build([log], output, LOOSE, workers=1, block=2**17)
+            build([log], output, LOOSE, BuildOptions(workers=1, block=2**17))
 
 
 def test_a_changed_log_is_refused_with_the_cure(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -234,8 +234,8 @@ def test_a_changed_log_is_refused_with_the_cure(log: Path, tmp_path: Path, monke
     stopped(monkeypatch, copy, tmp_path / "corpus")
     copy.write_bytes(log.read_bytes().replace(b"rain", b"snow", 1))
     with pytest.raises(InputError, match=r"the logs have changed since this build started; restore the logs.* --fresh"):
-        build([copy], tmp_path / "corpus", LOOSE, workers=1, block=2**17)
-    facts = build([copy], tmp_path / "corpus", LOOSE, workers=1, block=2**17, fresh=True)
+        build([copy], tmp_path / "corpus", LOOSE, BuildOptions(workers=1, block=2**17))
+    facts = build([copy], tmp_path / "corpus", LOOSE, BuildOptions(workers=1, block=2**17, fresh=True))
     assert facts["posts"]["read"] == 8_000
 
 
@@ -250,30 +250,30 @@ def test_a_log_that_was_cut_or_went_on_at_a_cut_is_refused(
     for data in (parts, parts[:-2]):
         copy.write_bytes(b"".join(data))
         with pytest.raises(InputError, match="the logs have changed since this build started"):
-            build([copy], tmp_path / "corpus", LOOSE, workers=1, block=2**17)
+            build([copy], tmp_path / "corpus", LOOSE, BuildOptions(workers=1, block=2**17))
 
 
 def test_an_output_among_the_logs_is_refused(log: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is in a folder of logs; choose a folder outside the logs"):
-        build([log.parent], log.parent / "corpus", LOOSE, workers=1)
+        build([log.parent], log.parent / "corpus", LOOSE, BuildOptions(workers=1))
     assert [path.name for path in log.parent.iterdir()] == ["posts.jsonl"]
 
 
 def test_other_options_are_refused_with_the_cure(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stopped(monkeypatch, log, tmp_path / "corpus")
     with pytest.raises(InputError, match=r"an unfinished build with other logs or other options; .*--fresh"):
-        build([log], tmp_path / "corpus", CorpusSettings(), workers=1, block=2**17)
+        build([log], tmp_path / "corpus", CorpusSettings(), BuildOptions(workers=1, block=2**17))
 
 
 def test_a_finished_corpus_is_left_alone(log: Path, expected: dict[str, bytes], tmp_path: Path) -> None:
-    build([log], tmp_path / "corpus", LOOSE, workers=1)
+    build([log], tmp_path / "corpus", LOOSE, BuildOptions(workers=1))
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "corpus").rglob("*")}
-    facts = build([log], tmp_path / "corpus", LOOSE, workers=2)
+    facts = build([log], tmp_path / "corpus", LOOSE, BuildOptions(workers=2))
     assert facts == json.loads(expected["corpus.json"])
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "corpus").rglob("*")} == before
     with pytest.raises(InputError, match="the folder has a corpus of other logs or with other options"):
-        build([log], tmp_path / "corpus", CorpusSettings(), workers=1)
-    build([log], tmp_path / "corpus", CorpusSettings(split=Split(())), workers=1, fresh=True)
+        build([log], tmp_path / "corpus", CorpusSettings(), BuildOptions(workers=1))
+    build([log], tmp_path / "corpus", CorpusSettings(split=Split(())), BuildOptions(workers=1, fresh=True))
     left = {str(path.relative_to(tmp_path / "corpus")) for path in (tmp_path / "corpus").rglob("*")}
     assert left == {f"{k}.jsonl.zst" for k in ("dialogues", "pairs", "groups")} | {
         "corpus.json",
@@ -286,7 +286,7 @@ def test_a_folder_of_something_else_is_left_alone(log: Path, tmp_path: Path) -> 
     (tmp_path / "corpus" / "thesis.txt").write_text("all of it")
     for fresh in (False, True):
         with pytest.raises(InputError, match="the folder is not empty and is not a corpus folder; choose"):
-            build([log], tmp_path / "corpus", LOOSE, workers=1, fresh=fresh)
+            build([log], tmp_path / "corpus", LOOSE, BuildOptions(workers=1, fresh=fresh))
     assert (tmp_path / "corpus" / "thesis.txt").read_text() == "all of it"
 
 
@@ -296,13 +296,13 @@ def test_two_builds_in_one_folder(log: Path, tmp_path: Path) -> None:
     with (tmp_path / "corpus/.work/lock").open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         with pytest.raises(InputError, match="another process is writing here"):
-            build([log], tmp_path / "corpus", LOOSE, workers=1)
+            build([log], tmp_path / "corpus", LOOSE, BuildOptions(workers=1))
 
 
 def test_nothing_left_says_why(tmp_path: Path) -> None:
     log = write_posts(tmp_path / "posts.jsonl", [{"id": "1", "user": "ann", "text": "hm", "time": 5}])
     with pytest.raises(InputError, match="no post is left after cleaning; dropped: 1 short"):
-        build([log], tmp_path / "corpus", workers=1)
+        build([log], tmp_path / "corpus", options=BuildOptions(workers=1))
 
 
 def test_shards_of_which_nothing_is_left(tmp_path: Path) -> None:
@@ -310,13 +310,13 @@ def test_shards_of_which_nothing_is_left(tmp_path: Path) -> None:
     for post in posts[:200]:
         post["text"] = "hm"
     log = write_posts(tmp_path / "posts.jsonl", posts)
-    facts = build([log], tmp_path / "corpus", LOOSE, workers=1, block=4000)
+    facts = build([log], tmp_path / "corpus", LOOSE, BuildOptions(workers=1, block=4000))
     assert (facts["posts"]["dropped"]["short"]["count"], facts["posts"]["kept"]) == (200, 100)
 
 
 def test_posts_that_nobody_answers(tmp_path: Path) -> None:
     log = write_posts(tmp_path / "posts.jsonl", [post | {"reply_to": ""} for post in made_posts(50)])
-    facts = build([log], tmp_path / "corpus", workers=1)
+    facts = build([log], tmp_path / "corpus", options=BuildOptions(workers=1))
     assert facts["threads"]["kept"] == 0
     assert facts["parts"]["test"]["turns_per_dialogue"] is None
     assert facts["parts"]["train"]["pairs"] == 0
@@ -324,13 +324,13 @@ def test_posts_that_nobody_answers(tmp_path: Path) -> None:
 
 def test_strict_stops_at_the_first_bad_line(log: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"posts\.jsonl:18: not valid JSON"):
-        build([log], tmp_path / "corpus", LOOSE, workers=1, strict=True)
+        build([log], tmp_path / "corpus", LOOSE, BuildOptions(workers=1, strict=True))
 
 
 @pytest.mark.parametrize("memory", ["much", "-3"])
 def test_a_limit_that_is_none(log: Path, tmp_path: Path, memory: str) -> None:
     with pytest.raises(InputError, match="as a memory limit"):
-        build([log], tmp_path / "corpus", LOOSE, workers=1, memory=memory)
+        build([log], tmp_path / "corpus", LOOSE, BuildOptions(workers=1, memory=memory))
 
 
 @pytest.mark.skipif(not hasattr(os, "wait4"), reason="peak memory of a process cannot be read here")
@@ -361,10 +361,10 @@ def test_a_build_that_failed_before_it_kept_a_post_is_nobodys(log: Path, tmp_pat
     for text in ("hm", "oh"):
         other = write_posts(tmp_path / f"{text}.jsonl", [{"id": "1", "user": "ann", "text": text, "time": 5}])
         with pytest.raises(InputError, match="no post is left after cleaning"):
-            build([other], tmp_path / "corpus", workers=1)
+            build([other], tmp_path / "corpus", options=BuildOptions(workers=1))
     (tmp_path / "corpus" / ".DS_Store").write_text("stray")
     (tmp_path / "corpus" / ".work" / "posts" / "._000000.json").write_text("stray")
-    assert build([log], tmp_path / "corpus", LOOSE, workers=1)
+    assert build([log], tmp_path / "corpus", LOOSE, BuildOptions(workers=1))
     assert not (tmp_path / "corpus" / ".work").exists()
 
 
@@ -377,5 +377,5 @@ def test_a_link_in_the_folder_leads_nowhere(log: Path, tmp_path: Path) -> None:
         folder.mkdir()
         (folder / name).symlink_to(outside)
         with pytest.raises(InputError, match="is a link that leads outside"):
-            build([log], folder, LOOSE, workers=1, fresh=True)
+            build([log], folder, LOOSE, BuildOptions(workers=1, fresh=True))
         assert [path.name for path in outside.iterdir()] == ["pairs.jsonl.zst"]

@@ -12,7 +12,7 @@ import pytest
 
 from interloq.data.corpus.build import build
 from interloq.data.corpus.dialogues import DialogueShape
-from interloq.data.corpus.settings import CorpusSettings
+from interloq.data.corpus.settings import BuildOptions, CorpusSettings
 from interloq.data.corpus.shards import read_posts
 from interloq.data.corpus.split import Split
 from interloq.data.corpus.threads import BotFilter, Joining
@@ -41,7 +41,7 @@ def test_reddit_links_equal_a_dictionary(tmp_path: Path) -> None:
         shape=DialogueShape(pairs="all"),
         split=Split(()),
     )
-    facts = build([log], tmp_path / "corpus", settings, workers=1)
+    facts = build([log], tmp_path / "corpus", settings, BuildOptions(workers=1))
     short = {
         name: found["count"]
         for name, found in facts["posts"]["dropped"].items()

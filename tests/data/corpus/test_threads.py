@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from interloq.data.corpus.build import build
 from interloq.data.corpus.clean import Cleaning, clean_text, letters_and_digits
 from interloq.data.corpus.dialogues import DialogueShape
-from interloq.data.corpus.settings import CorpusSettings
+from interloq.data.corpus.settings import BuildOptions, CorpusSettings
 from interloq.data.corpus.split import Split
 from interloq.data.corpus.threads import BotFilter, Joining
 from interloq.data.records.jsonl import load
@@ -32,7 +32,7 @@ def built(tmp_path: Path, posts: Posts, **options: Any) -> dict[str, Any]:
         "compression": "none",
     } | options
     log = write_posts(tmp_path / "posts.jsonl", posts)
-    return build([log], tmp_path / "corpus", CorpusSettings(**chosen), workers=1, fresh=True)
+    return build([log], tmp_path / "corpus", CorpusSettings(**chosen), BuildOptions(workers=1, fresh=True))
 
 
 def pairs(tmp_path: Path, part: str = "") -> set[tuple[str, str, str]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from interloq import InputError, Reference, Sample, load
-from interloq.data.records.line_files import line_samples, lines_file
+from interloq.data.records.line_files import LineFiles, line_samples, lines_file
 
 
 @pytest.fixture
@@ -23,7 +23,9 @@ def files(folder: Path) -> Path:
 
 def test_systems_share_contexts_and_references(files: Path) -> None:
     found = list(
-        line_samples(["old.txt", "new.v2.txt.gz"], contexts="contexts.txt", references=["gold.txt", "more.txt"])
+        line_samples(
+            ["old.txt", "new.v2.txt.gz"], LineFiles(contexts="contexts.txt", references=["gold.txt", "more.txt"])
+        )
     )
     assert found[0] == Sample("1", ["hi", "how are you ?"], "fine .", ["good .", "so so ."], "old")
     assert found[1] == Sample("2", ["really ?"], "", ["no , never", "not at all"], "old")
@@ -38,7 +40,7 @@ def test_systems_share_contexts_and_references(files: Path) -> None:
 
 def test_names_and_separators_can_be_given(files: Path) -> None:
     Path("contexts.txt").write_text("a ||| b\nc\nd\n")
-    found = list(line_samples(["mine=old.txt"], contexts="contexts.txt", separator="|||"))
+    found = list(line_samples(["mine=old.txt"], LineFiles(contexts="contexts.txt", separator="|||")))
     assert [turn.text for turn in found[0].context] == ["a", "b"]
     assert {sample.system for sample in found} == {"mine"}
     Path("x=y.txt").write_text("a\n")
@@ -46,9 +48,9 @@ def test_names_and_separators_can_be_given(files: Path) -> None:
 
 
 def test_a_file_of_samples_is_written(files: Path) -> None:
-    facts = lines_file(["old.txt"], "samples.jsonl", references=["gold.txt"])
+    facts = lines_file(["old.txt"], "samples.jsonl", LineFiles(references=["gold.txt"]))
     assert (facts["kind"], facts["records"]) == ("samples", 3)
-    assert load("samples.jsonl") == list(line_samples(["old.txt"], references=["gold.txt"]))
+    assert load("samples.jsonl") == list(line_samples(["old.txt"], LineFiles(references=["gold.txt"])))
     with pytest.raises(InputError, match="is also an input"):
         lines_file(["mine=old.txt"], "old.txt")
 
@@ -75,5 +77,5 @@ def test_files_that_do_not_belong_together(
     Path("empty.txt").touch()
     Path("bad.txt").write_bytes(b"good\n\xff\n")
     with pytest.raises(InputError, match=why):
-        lines_file(responses, "samples.jsonl", **options)  # type: ignore[arg-type]
+        lines_file(responses, "samples.jsonl", LineFiles(**options))  # type: ignore[arg-type]
     assert not Path("samples.jsonl").exists()

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from interloq import Dialogue, InputError, Turn
+from interloq.data.pseudonyms import UserIdOptions
 from interloq.data.records.jsonl import header, load
 from interloq.data.records.profiles import read_profiles
 from interloq.data.sets.imports import import_corpus, import_dataset, import_names, pairs
@@ -35,14 +36,14 @@ def test_a_corpus_is_written_with_pairs_and_groups(tmp_path: Path, compress: str
 
 
 def test_people_get_pseudonyms(tmp_path: Path) -> None:
-    names = import_names("hazumi", tmp_path / "key")
+    names = import_names("hazumi", UserIdOptions(user_key=str(tmp_path / "key")))
     facts = import_dataset("hazumi", tmp_path / "a.jsonl", path=write_hazumi(tmp_path / "hazumi"), names=names)
     key = (tmp_path / "key").read_text().strip()
     written = (tmp_path / "a.jsonl").read_text()
     assert "1902F2001" not in written
     assert key not in written
     assert facts["users"] == header(tmp_path / "a.jsonl")["users"] == "hashed"
-    again = import_names("hazumi", tmp_path / "key")
+    again = import_names("hazumi", UserIdOptions(user_key=str(tmp_path / "key")))
     assert again
     assert load(tmp_path / "a.jsonl")[0].id == f"hazumi/{again('1902F2001')}#0"
     import_dataset("hazumi", tmp_path / "b.jsonl", path=tmp_path / "hazumi")
@@ -51,7 +52,7 @@ def test_people_get_pseudonyms(tmp_path: Path) -> None:
 
 
 def test_no_key_is_made_for_sets_without_people(tmp_path: Path) -> None:
-    assert import_names("usr", tmp_path / "key") is None
+    assert import_names("usr", UserIdOptions(user_key=str(tmp_path / "key"))) is None
     assert not (tmp_path / "key").exists()
 
 
@@ -60,7 +61,7 @@ def test_profiles_are_written_with_a_corpus(tmp_path: Path) -> None:
     said = [{"interlocutor_id": who, "text": "やあ", "timestamp": "2022-08-06"} for who in ("AA", "AB")]
     write_json(folder / "dialogues" / "00001.json", {"utterances": said, "evaluations": []})
     write_json(folder / "interlocutors.json", {"AA": {"persona": ["猫が好き。"]}})
-    names = import_names("real_persona_chat", tmp_path / "key")
+    names = import_names("real_persona_chat", UserIdOptions(user_key=str(tmp_path / "key")))
     assert names
     facts = import_corpus("real_persona_chat", tmp_path / "out", path=folder, compress="none", names=names)
     assert (facts["profiles"], facts["users"]) == (1, "hashed")

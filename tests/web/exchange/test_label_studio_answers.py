@@ -13,7 +13,7 @@ from interloq import Dialogue, InputError, Rating, Sample
 from interloq.data.pseudonyms import Pseudonyms
 from interloq.data.records.jsonl import load, write
 from interloq.web.exchange.label_studio_answers import label_studio_answers
-from interloq.web.exchange.label_studio_tasks import label_studio_file
+from interloq.web.exchange.label_studio_tasks import LabelStudioOptions, label_studio_file
 
 GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "label_studio.json").read_text("utf-8"))
 
@@ -89,7 +89,7 @@ def test_preferences_entered_in_label_studio_itself(folder: Path) -> None:
 def test_comparisons_become_preferences_with_ties_and_reasons(folder: Path) -> None:
     samples = [Sample("1", ["hi"], name, system=f"bot-{name}") for name in ("good", "bad")]
     write("samples.jsonl", samples, kind="samples")
-    label_studio_file("samples.jsonl", "tasks.json", compare=True)
+    label_studio_file("samples.jsonl", "tasks.json", LabelStudioOptions(compare=True))
     (task,) = json.loads(Path("tasks.json").read_text())
     side = next(side for side in ("left", "right") if task["data"][side] == "good")
     task["annotations"] = [

@@ -10,14 +10,16 @@ import pytest
 
 from interloq import Dialogue, InputError, Sample, Turn
 from interloq.data.records.jsonl import write
-from interloq.web.exchange.label_studio_tasks import label_studio_file, labeling_config
+from interloq.web.exchange.label_studio_tasks import LabelStudioOptions, label_studio_file, labeling_config
 
 
 @pytest.mark.parametrize("compare", [False, True])
 def test_tasks_show_all_that_the_configuration_names_but_no_system(folder: Path, compare: bool) -> None:
     samples = [Sample(f"id-{i}", ["hi"], f"reply {i}", system=name) for i in (1, 2) for name in ("GoodBot", "BadBot")]
     write("samples.jsonl", samples, kind="samples")
-    facts = label_studio_file("samples.jsonl", "tasks.json", aspects=["overall", 'a "b" <c>'], compare=compare)
+    facts = label_studio_file(
+        "samples.jsonl", "tasks.json", LabelStudioOptions(aspects=["overall", 'a "b" <c>'], compare=compare)
+    )
     text = Path("tasks.json").read_text()
     assert "Bot" not in text
     assert "id-" not in text
@@ -35,7 +37,7 @@ def test_the_same_records_give_the_same_tasks_and_others_give_others(folder: Pat
     def written(*, seed: int = 0, ids: str = "id") -> list[str]:
         samples = [Sample(f"{ids}{i}", ["hi"], f"reply {i} {name}", system=name) for i in range(8) for name in "ab"]
         write("samples.jsonl", samples, kind="samples")
-        label_studio_file("samples.jsonl", "tasks.json", compare=True, seed=seed)
+        label_studio_file("samples.jsonl", "tasks.json", LabelStudioOptions(compare=True, seed=seed))
         return [Path(name).read_text() for name in ("tasks.json", "tasks.key.json")]
 
     first = written()
@@ -63,6 +65,6 @@ def test_bad_settings_are_refused(folder: Path) -> None:
         label_studio_file("samples.jsonl", "tasks.jsonl")
     for aspects in (["reason"], [""], ["a", "a"]):
         with pytest.raises(InputError, match="an aspect cannot be named"):
-            labeling_config("samples", aspects, compare=False)
+            labeling_config("samples", LabelStudioOptions(aspects=aspects))
     with pytest.raises(InputError, match="at least 2, got 1"):
-        labeling_config("samples", ["a"], compare=False, max_rating=1)
+        labeling_config("samples", LabelStudioOptions(aspects=["a"], max_rating=1))
