@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 
+from interloq.cli.shared.arguments import add_json
 from interloq.cli.shared.paths import InputPath
 from interloq.terminal.console import print_json, print_line
 
@@ -22,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SCORES|SPEC",
         help="score files written by `interloq score`, or metrics",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON instead of BibTeX")
+    add_json(parser, "BibTeX")
 
 
 def run(args: argparse.Namespace) -> int:

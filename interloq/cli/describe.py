@@ -8,6 +8,7 @@ from dataclasses import asdict
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from interloq.cli.shared.arguments import add_json
 from interloq.terminal.console import print_json, print_line
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ EXAMPLES = """\
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", metavar="NAME", help="name of a component (default: list all)")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
+    add_json(parser, "text")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -29,20 +30,20 @@ def run(args: argparse.Namespace) -> int:
 
     if args.name:
         description = describe(args.name)
-        print_json(asdict(description)) if args.json else _print(description)
+        print_json(asdict(description)) if args.json else _print_description(description)
         return 0
-    every = describe_all()
+    descriptions = describe_all()
     if args.json:
-        print_json([asdict(description) for description in every])
+        print_json([asdict(description) for description in descriptions])
         return 0
-    for kind, group in groupby(every, key=lambda description: description.kind):
+    for kind, group in groupby(descriptions, key=lambda description: description.kind):
         print_line(f"{kind}s:")
         _print_columns([["  " + description.name, description.summary] for description in group])
     print_line("See `interloq describe NAME` for details.")
     return 0
 
 
-def _print(description: Description) -> None:
+def _print_description(description: Description) -> None:
     print_line(f"{description.name} ({description.kind}): {description.summary}\n")
     if description.text:
         print_line(f"{description.text.strip()}\n")

@@ -18,6 +18,7 @@ from importlib.metadata import PackageNotFoundError, distributions, requires, ve
 from pathlib import Path
 from typing import Any
 
+from interloq.cli.shared.arguments import add_json
 from interloq.cli.shared.output import mark_incomplete
 from interloq.data.files.cache import cache_folder
 from interloq.data.pseudonyms import key_file
@@ -134,7 +135,7 @@ class Installation:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
+    add_json(parser, "text")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -153,14 +154,17 @@ def print_installation(installed: Installation) -> None:
     for extra in (installed.core, *installed.extras):
         state = "ok" if extra.is_complete else extra.command
         unmet = "; ".join(str(package) for package in extra.packages if not package.is_met)
-        print_line(f"  {extra.name or 'required':<{width}}  {state}{f'  ({unmet})' if unmet else ''}")
+        if unmet:
+            state += f"  ({unmet})"
+        print_line(f"  {extra.name or 'required':<{width}}  {state}")
     print_line("\nmodels that need no network:")
     for model in installed.models:
         print_line(f"  {model.name}: {model.where or f'not installed; {model.command}'}")
     _print_metrics(installed)
     print_line("\nfolders:")
     for folder in installed.folders:
-        print_line(f"  {folder.purpose}: {folder.path}{'' if folder.is_usable else '  CANNOT BE USED'}")
+        state = "" if folder.is_usable else "  CANNOT BE USED"
+        print_line(f"  {folder.purpose}: {folder.path}{state}")
     if installed.is_sound:
         print_line("\nEverything that is installed works.")
     else:

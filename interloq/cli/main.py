@@ -73,7 +73,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _bug_report(error: Exception) -> str:
-    """One line for an unexpected error; the traceback goes to a file that the user can attach to a report."""
+    """Return one line for an unexpected error; the traceback goes to a file that the user can attach to a report."""
     if isinstance(error, MemoryError):
         return "not enough memory; use smaller files or models, or a machine with more memory"
     from interloq.metrics.function import failed_line  # imports numpy
@@ -149,7 +149,7 @@ def _run(verb: str, arguments: Sequence[str]) -> int:
 
 
 def verb_parser(verb: str, part: str = "") -> argparse.ArgumentParser:
-    """The parser of a verb's arguments; if a part of `train` is given, only of this part."""
+    """Return the parser of a verb's arguments; if a part of `train` is given, only of this part."""
     module = importlib.import_module(f"interloq.cli.{verb}")
     parser = argparse.ArgumentParser(
         prog=f"interloq {verb}",
@@ -170,8 +170,9 @@ def _add_examples(parser: argparse.ArgumentParser, examples: Sequence[str]) -> N
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for name, actor in action.choices.items():
-                own = [line for line in examples if line.startswith(f"  {parser.prog} {name} ")]
-                actor.epilog = "\n".join(("examples:", *own)) if own else None
+                of_action = [line for line in examples if line.startswith(f"  {parser.prog} {name} ")]
+                if of_action:
+                    actor.epilog = "\n".join(("examples:", *of_action))
                 actor.formatter_class = argparse.RawDescriptionHelpFormatter
 
 

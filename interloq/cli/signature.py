@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from interloq.cli.shared.arguments import add_json
 from interloq.cli.shared.paths import InputPath
 from interloq.terminal.console import MISSING, print_json, print_line
 
@@ -30,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SCORES2",
         help="another one to compare with: exit code 1 if they differ",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -38,17 +39,17 @@ def run(args: argparse.Namespace) -> int:
 
     first = read_signatures(args.scores)
     if not args.other:
-        _explain(first, json=args.json)
+        _print_signatures(first, json=args.json)
         return 0
-    found = list(differences(first, read_signatures(args.other)))
+    changes = list(differences(first, read_signatures(args.other)))
     if args.json:
-        print_json({"same": not found, "differences": [asdict(difference) for difference in found]})
+        print_json({"same": not changes, "differences": [asdict(change) for change in changes]})
     else:
-        _compare(args.scores, args.other, found)
-    return int(bool(found))
+        _print_differences(args.scores, args.other, changes)
+    return int(bool(changes))
 
 
-def _explain(signatures: dict[str, Signature], *, json: bool) -> None:
+def _print_signatures(signatures: dict[str, Signature], *, json: bool) -> None:
     from interloq.score.signatures import explained
 
     if json:
@@ -57,16 +58,17 @@ def _explain(signatures: dict[str, Signature], *, json: bool) -> None:
     for metric, signature in signatures.items():
         print_line(f"{metric}: {signature.short}")
         for part in explained(signature):
-            print_line(f"  {part.name}{f' ({part.meaning})' if part.meaning else ''}: {part.value}")
+            meaning = f" ({part.meaning})" if part.meaning else ""
+            print_line(f"  {part.name}{meaning}: {part.value}")
         print_line()
 
 
-def _compare(first: str, second: str, found: Sequence[SignatureDifference]) -> None:
+def _print_differences(first: str, second: str, changes: Sequence[SignatureDifference]) -> None:
     """Print differences one below the other, because values are too long for columns."""
-    if not found:
+    if not changes:
         print_line(f"{first} and {second} have the same signatures")
     width = max(len(first), len(second))
-    for difference in found:
-        print_line(f"{difference.metric}: {difference.part}")
-        for path, value in ((first, difference.first), (second, difference.second)):
+    for change in changes:
+        print_line(f"{change.metric}: {change.part}")
+        for path, value in ((first, change.first), (second, change.second)):
             print_line(f"  {path:<{width}}  {MISSING if value is None else value}")

@@ -70,9 +70,19 @@ def add_map(parser: argparse.ArgumentParser, *, of: str = "samples") -> None:
     add_flag(parser, flag, help=help)
 
 
+def add_json(parser: argparse.ArgumentParser, instead_of: str = "a table") -> None:
+    """Add the option `--json`."""
+    parser.add_argument("--json", action="store_true", help=f"print JSON instead of {instead_of}")
+
+
+def add_quiet(parser: argparse.ArgumentParser) -> None:
+    """Add the option `--quiet`."""
+    parser.add_argument("--quiet", action="store_true", help="do not show progress on standard error")
+
+
 def add_common(parser: argparse.ArgumentParser) -> None:
     """Add the options of every verb that prints results."""
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    add_json(parser)
     parser.add_argument(
         "--table-format",
         choices=("text", "markdown", "latex"),
@@ -80,7 +90,7 @@ def add_common(parser: argparse.ArgumentParser) -> None:
         help="format of tables (default text); latex needs the package booktabs",
     )
     add_options(parser, ReadOptions, only=("strict",))
-    parser.add_argument("--quiet", action="store_true", help="do not show progress on standard error")
+    add_quiet(parser)
 
 
 def add_user_key(parser: argparse.ArgumentParser, help: str = "key that user ids were hashed with") -> None:
