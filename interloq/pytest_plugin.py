@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from interloq.compare.compare_options import GateOptions
     from interloq.compare.gate.gate import Gate
     from interloq.compare.gate.margins import Margins
+    from interloq.data.records.read_options import ReadOptions
 
 
 class Quality:
@@ -33,6 +34,7 @@ class Quality:
         baseline: str | Path | None = None,
         metrics: Sequence[str] = (),
         rated: str | Path | None = None,
+        reading: ReadOptions | None = None,
     ) -> Gate:
         """Fail the test unless the new version passes; see `interloq.compare.gate.gate_file.gate_file`.
 
@@ -40,12 +42,14 @@ class Quality:
         """
         from interloq.compare.compare_options import GATE_DEFAULTS
         from interloq.compare.gate.gate_file import gate_file
+        from interloq.data.records.read_options import READ_DEFAULTS
         from interloq.errors import InterloqError
 
         options = options or GATE_DEFAULTS
         chosen = replace(options, metrics=metrics or options.metrics, rated=rated or options.rated)
         try:
-            return self.check(gate_file(new, chosen, margin=margin, old=old, baseline=baseline))
+            gate = gate_file(new, chosen, margin=margin, old=old, baseline=baseline, reading=reading or READ_DEFAULTS)
+            return self.check(gate)
         except InterloqError as error:
             refused = str(error)
         pytest.fail(f"gate: refused: {refused}", pytrace=False)  # outside, so that the message is printed once

@@ -41,8 +41,9 @@ from textwrap import fill
 from interloq.data.files.opening import write_text
 from interloq.metrics.metric_names import direction
 from interloq.registry import read_catalogue
-from interloq.score.perturb import PERTURBATIONS, Language
+from interloq.score.perturb import PERTURBATIONS
 from interloq.score.probe import Probe, probe
+from interloq.score.score_options import Language
 from interloq.tabular import markdown
 from interloq.terminal.console import print_line
 from interloq.terminal.result_tables import probe_table

@@ -39,7 +39,7 @@ def test_python_and_the_command_line_draw_the_same_number_of_resamples() -> None
     parser = argparse.ArgumentParser()
     score.add_arguments(parser)
     for function in (interloq.evaluate, interloq.evaluate_all):
-        assert inspect.signature(function).parameters["n_bootstrap"].default == parser.get_default("bootstrap")
+        assert inspect.signature(function).parameters["n_bootstrap"].default == parser.get_default("n_bootstrap")
 
 
 def test_result_fields() -> None:

@@ -6,12 +6,13 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from interloq.cli.rank import add_direction
-from interloq.cli.shared.arguments import add_common, add_list, add_map, add_normalise, add_trust, filled
+from interloq.cli.shared.arguments import add_common, add_map
 from interloq.cli.shared.limits import add_limits, limited
-from interloq.cli.shared.output import BadLineReporter, mark_incomplete
+from interloq.cli.shared.options import add_options, make_options
+from interloq.cli.shared.output import mark_incomplete, reading
 from interloq.cli.shared.paths import InputPath, OutputFile
 from interloq.cli.shared.progress import stage_progress
+from interloq.compare.compare_options import CompareOptions
 from interloq.errors import count
 from interloq.terminal.console import print_json, print_line, print_signatures, print_stderr, print_table
 
@@ -31,65 +32,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     kinds = "samples, dialogues or scores"
     parser.add_argument("old", type=InputPath, metavar="OLD", help=f"{kinds} of the old version")
     parser.add_argument("new", type=InputPath, metavar="NEW", help=f"{kinds} of the new version")
-    add_compare_options(parser)
+    add_options(parser, CompareOptions)
+    add_limits(parser)
+    add_outputs(parser)
+    add_map(parser)
     add_common(parser)
 
 
-def add_compare_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that become `CompareOptions`, which `gate` has too, --output and --markdown."""
-    add_list(
-        parser,
-        "-m",
-        "--metric",
-        dest="metrics",
-        metavar="[LABEL=]SPEC",
-        help="a metric to score samples or dialogues with, or to choose from score files",
-    )
-    parser.add_argument(
-        "--judge", default="", metavar="SPEC", help="llm_judge(…) that compares paired replies, in both orders"
-    )
-    add_trust(parser)
-    add_limits(parser)
-    add_list(
-        parser,
-        "--samples",
-        type=InputPath,
-        metavar="FILE",
-        help="with score files: the scored samples, for ratings, slices and texts; one file, or one per version",
-    )
-    for side in ("old", "new"):
-        parser.add_argument(f"--{side}-system", default="", metavar="NAME", help=f"system of the {side} file")
-    parser.add_argument(
-        "--shared-references",
-        action="store_true",
-        help="score samples with the references that both versions have, if these differ",
-    )
-    parser.add_argument("--aspect", default="", metavar="NAME", help="rated quality (default overall)")
-    parser.add_argument("--role", default="", metavar="NAME", help="only ratings by people in this role")
-    add_normalise(parser)
-    parser.add_argument(
-        "--slice",
-        dest="slice_by",
-        action="append",
-        metavar="FIELD",
-        help="field to slice by; repeatable (default: topic, language, partner and length, as far as known)",
-    )
-    parser.add_argument("--no-slices", dest="slice_by", action="store_const", const=[], help="compare only whole sets")
-    add_direction(parser)
-    parser.add_argument(
-        "--permutations",
-        dest="n_permutations",
-        type=int,
-        metavar="N",
-        help="permutations per test (default 1000, or 100 per test if that is more)",
-    )
-    parser.add_argument("--seed", type=int, default=0, help="seed of the permutations (default 0)")
-    parser.add_argument("--worst", type=int, default=5, metavar="N", help="units that got worse to print (default 5)")
-    _add_outputs(parser)
-    add_map(parser)
-
-
-def _add_outputs(parser: argparse.ArgumentParser) -> None:
+def add_outputs(parser: argparse.ArgumentParser) -> None:
+    """Add --output and --markdown, which `gate` has too."""
     parser.add_argument(
         "-o",
         "--output",
@@ -102,21 +53,14 @@ def _add_outputs(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from interloq.compare.compare_file import compare_file
-    from interloq.compare.compare_options import CompareOptions
     from interloq.data.files.opening import write_json, write_text
     from interloq.terminal.result_tables import comparison_markdown
 
-    options, bad = filled(CompareOptions, args), BadLineReporter()
-    with limited(args):
+    options = make_options(CompareOptions, args)
+    with reading(args) as read_options, limited(args):
         comparison = compare_file(
-            args.old,
-            args.new,
-            options,
-            strict=args.strict,
-            on_reject=bad,
-            progress=stage_progress(quiet=args.quiet),
+            args.old, args.new, options, reading=read_options, progress=stage_progress(quiet=args.quiet)
         )
-    bad.close()
     for side, n in comparison.unpaired.items():
         if n:
             mark_incomplete()

@@ -7,9 +7,11 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from interloq.cli.shared.arguments import add_common, add_map, add_samples
-from interloq.cli.shared.output import BadLineReporter
+from interloq.cli.shared.options import add_options, make_options
+from interloq.cli.shared.output import reading
 from interloq.errors import count
-from interloq.score.explain import METRIC, Explained, explain_file, largest_fall
+from interloq.score.explain import Explained, explain_file, largest_fall
+from interloq.score.score_options import ExplainOptions
 from interloq.terminal.console import number, print_json, print_line, print_table
 
 if TYPE_CHECKING:
@@ -29,26 +31,14 @@ SCORE_ONLY = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", metavar="SAMPLE_ID", help="the sample's id")
     add_samples(parser)
-    parser.add_argument(
-        "--system", metavar="NAME", help="the sample's system, if several systems have a sample with this id"
-    )
-    parser.add_argument("-m", "--metric", default=METRIC, metavar="SPEC", help=f"the metric (default {METRIC})")
+    add_options(parser, ExplainOptions)
     add_map(parser)
     add_common(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    bad = BadLineReporter()
-    explained = explain_file(
-        args.id,
-        args.samples,
-        metric=args.metric,
-        system=args.system,
-        strict=args.strict,
-        on_reject=bad,
-        columns=args.columns,
-    )
-    bad.close()
+    with reading(args) as read_options:
+        explained = explain_file(args.id, args.samples, make_options(ExplainOptions, args), reading=read_options)
     if args.json:
         print_json(explained.facts())
     else:

@@ -10,11 +10,14 @@ import argparse
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from interloq.cli.compare import add_compare_options, print_comparison
-from interloq.cli.shared.arguments import add_list, filled
-from interloq.cli.shared.limits import limited
+from interloq.cli.compare import add_outputs, print_comparison
+from interloq.cli.shared.arguments import add_list, add_map
+from interloq.cli.shared.limits import add_limits, limited
+from interloq.cli.shared.options import add_options, make_options
 from interloq.cli.shared.paths import InputPath, OutputFile
 from interloq.cli.shared.progress import stage_progress
+from interloq.compare.compare_options import CompareOptions, GateOptions
+from interloq.data.records.read_options import ReadOptions
 from interloq.errors import InputError, count
 from interloq.terminal.console import print_json, print_line, print_table
 
@@ -50,58 +53,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--baseline", type=InputPath, metavar="FILE", help="blessed version to compare with; only --bless writes it"
     )
     parser.add_argument("--bless", action="store_true", help="accept NEW: write it to --baseline")
-    _add_ratings(parser)
-    add_list(
-        parser,
-        "--repeat",
-        type=InputPath,
-        metavar="FILE",
-        help="another run of NEW on the same prompts: scores are averaged, noise is split between bot and judge",
-    )
-    parser.add_argument(
-        "--slices",
-        choices=("shown", "no-regression", "pass"),
-        default="shown",
-        help="gate slices too: none may be a regression, or all must pass (default shown: not gated)",
-    )
-    parser.add_argument(
-        "--allow-constant",
-        action="store_true",
-        help="let a metric pass that gives all replies the same score, such as a safety check",
-    )
-    parser.add_argument(
-        "--allow-unpaired",
-        action="store_true",
-        help="gate test sets that differ, without the samples or dialogues that only one version has",
-    )
     parser.add_argument("--junit", type=OutputFile, metavar="FILE", help="also write JUnit XML")
-    add_compare_options(parser)
+    add_options(parser, GateOptions)
+    add_limits(parser)
+    add_outputs(parser)
+    add_map(parser)
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     parser.add_argument("--quiet", action="store_true", help="do not show progress on standard error")
-
-
-def _add_ratings(parser: argparse.ArgumentParser) -> None:
-    """Add the options for margins in human ratings."""
-    parser.add_argument(
-        "--rated",
-        type=InputPath,
-        metavar="FILE",
-        help="rated samples; the margin is in their ratings, converted by the slope of scores on ratings",
-    )
-    parser.add_argument(
-        "--rated-scores", type=InputPath, metavar="FILE", help="scores of the rated samples (default: scored here)"
-    )
-    parser.add_argument(
-        "--meta",
-        type=InputPath,
-        metavar="FILE",
-        help="stored JSON of interloq meta instead: its slope of scores on ratings converts the margin",
-    )
-    parser.add_argument(
-        "--by-ratings",
-        action="store_true",
-        help="gate on the mean human rating, estimated from the ratings in both files and the metric's scores",
-    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -126,7 +84,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _gate(args: argparse.Namespace) -> Gate:
-    from interloq.compare.compare_options import GateOptions
     from interloq.compare.gate.gate_file import gate_file
     from interloq.compare.gate.margins import read_margins
 
@@ -137,22 +94,23 @@ def _gate(args: argparse.Namespace) -> Gate:
     with limited(args, may_be_incomplete=False):
         return gate_file(
             args.files[-1],
-            filled(GateOptions, args),
+            make_options(GateOptions, args),
             old=args.files[0] if len(args.files) == 2 else None,
             baseline=args.baseline,
             margin=read_margins(args.margin),
+            reading=make_options(ReadOptions, args),
             progress=stage_progress(quiet=args.quiet),
         )
 
 
 def _bless(args: argparse.Namespace) -> int:
-    from interloq.compare.compare_options import CompareOptions
     from interloq.compare.gate.gate_file import bless_file
 
     if len(args.files) != 1 or not args.baseline:
         raise InputError("--bless takes one file and --baseline", hint="interloq gate NEW --bless --baseline FILE")
-    options, progress = filled(CompareOptions, args), stage_progress(quiet=args.quiet)
-    version = bless_file(args.files[0], args.baseline, options, progress=progress)
+    options, read_options = make_options(CompareOptions, args), make_options(ReadOptions, args)
+    progress = stage_progress(quiet=args.quiet)
+    version = bless_file(args.files[0], args.baseline, options, reading=read_options, progress=progress)
     scored = f"{count(len(version.units), version.unit)} scored by {', '.join(version.metrics)}"
     print_line(f"{args.baseline}: {version.name}, {scored}")
     return 0

@@ -6,12 +6,14 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from interloq.cli.shared.arguments import add_common, add_map, add_trust
+from interloq.cli.shared.arguments import add_common, add_map
 from interloq.cli.shared.limits import add_limits, limited
-from interloq.cli.shared.output import BadLineReporter, mark_incomplete
+from interloq.cli.shared.options import add_options, make_options
+from interloq.cli.shared.output import mark_incomplete, reading
 from interloq.cli.shared.paths import InputPath
 from interloq.cli.shared.progress import stage_progress
 from interloq.errors import count
+from interloq.score.score_options import ProbeOptions
 from interloq.terminal.console import print_json, print_line, print_notes, print_signatures, print_table
 
 if TYPE_CHECKING:
@@ -32,14 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SAMPLES",
         help="good replies to change: JSONL, CSV or TSV; - for a pipe (default: replies that come with the package)",
     )
-    parser.add_argument("--language", choices=("en", "ja", "zh"), help="language of the embedded replies (default en)")
-    parser.add_argument("--system", metavar="NAME", help="use only the replies of this system in SAMPLES")
-    parser.add_argument(
-        "--bootstrap", type=int, default=1000, metavar="N", help="resamples for intervals (default 1000)"
-    )
-    parser.add_argument("--seed", type=int, default=0, help="seed of the changes and resamples (default 0)")
+    add_options(parser, ProbeOptions)
     add_limits(parser)
-    add_trust(parser)
     add_map(parser)
     add_common(parser)
 
@@ -47,22 +43,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from interloq.score.probe import probe_file
 
-    bad = BadLineReporter()
-    with limited(args):
+    options = make_options(ProbeOptions, args)
+    with reading(args) as read_options, limited(args):
         probed = probe_file(
-            args.metric,
-            args.samples,
-            language=args.language,
-            system=args.system,
-            n_bootstrap=args.bootstrap,
-            seed=args.seed,
-            trust=args.trust,
-            strict=args.strict,
-            on_reject=bad,
-            columns=args.columns,
-            progress=stage_progress(quiet=args.quiet),
+            args.metric, args.samples, options, reading=read_options, progress=stage_progress(quiet=args.quiet)
         )
-    bad.close()
     mark_incomplete(not any(row.n for row in probed.rows))
     print_json(probed.facts()) if args.json else print_probe(probed)
     return 0

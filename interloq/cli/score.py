@@ -7,13 +7,16 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from interloq.cli.shared.arguments import add_common, add_drop_own_replies, add_map, add_trust, add_without_system
+from interloq.cli.shared.arguments import add_common, add_map
 from interloq.cli.shared.limits import add_limits, announcer
-from interloq.cli.shared.output import BadLineReporter, mark_incomplete
+from interloq.cli.shared.options import add_options, make_options
+from interloq.cli.shared.output import mark_incomplete, reading
 from interloq.cli.shared.paths import InputPath, OutputFile
 from interloq.cli.shared.progress import stage_progress
 from interloq.errors import InputError, count
 from interloq.records import Result
+from interloq.score.score_options import ScoreOptions
+from interloq.servers.spending import SpendingLimits
 from interloq.terminal.console import (
     interval,
     number,
@@ -66,25 +69,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="file for the scores, one per sample and metric; - for a pipe",
     )
     parser.add_argument(
-        "--bootstrap", type=int, default=1000, metavar="N", help="resamples for intervals (default 1000)"
-    )
-    parser.add_argument("--seed", type=int, default=0, help="seed of the resamples (default 0)")
-    parser.add_argument(
         "--list", action="store_true", help="list the metrics with their requirements, and the tokenizers"
     )
-    parser.add_argument(
-        "--min-reliability",
-        type=float,
-        metavar="X",
-        help="leave samples unscored if the predicted reliability of their references is below X",
-    )
-    parser.add_argument(
-        "--reliability", type=InputPath, metavar="FOLDER", help="the model that predicts it, trained for the metric"
-    )
+    add_options(parser, ScoreOptions)
     add_limits(parser)
-    add_drop_own_replies(parser)
-    add_without_system(parser)
-    add_trust(parser)
     add_map(parser)
     add_common(parser)
 
@@ -96,28 +84,17 @@ def run(args: argparse.Namespace) -> int:
 
     if not args.samples:
         raise InputError("no file of samples given", hint="try: interloq score samples.jsonl")
-    bad = BadLineReporter()
-    scored = score_file(
-        args.samples,
-        args.metric,
-        args.output,
-        n_bootstrap=args.bootstrap,
-        seed=args.seed,
-        drop_own_replies=args.drop_own_replies,
-        without=args.without_system,
-        reliability=args.reliability,
-        min_reliability=args.min_reliability,
-        trust=args.trust,
-        strict=args.strict,
-        on_reject=bad,
-        columns=args.columns,
-        progress=stage_progress(quiet=args.quiet),
-        max_calls=args.max_calls,
-        max_cost=args.max_cost,
-        announce=announcer(args),
-        call_log=args.call_log,
-    )
-    bad.close()
+    with reading(args) as read_options:
+        scored = score_file(
+            args.samples,
+            args.metric,
+            args.output,
+            make_options(ScoreOptions, args),
+            limits=make_options(SpendingLimits, args),
+            announce=announcer(args),
+            reading=read_options,
+            progress=stage_progress(quiet=args.quiet),
+        )
     for note in scored.repeated:
         print_stderr(f"interloq: {note}")
     mark_incomplete(scored.failed or any(not by_system[""].n for by_system in scored.results))

@@ -8,7 +8,7 @@ the share of pairs it wins, ties counting half, and its difference, interval and
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from interloq.compare.comparison import Comparison
 from interloq.compare.version_files import VersionReading, read_versions
 from interloq.compare.versions import Unit, Version, match_units
 from interloq.data.progress import Progress, silent
-from interloq.data.records.jsonl import Rejected
+from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.errors import InputError, SpecError
 from interloq.metrics.llm_judge.judge_pairs import judge_pairs
 from interloq.metrics.llm_judge.llm_judge import LlmJudge
@@ -34,19 +34,18 @@ def compare_file(
     new: str | Path,
     options: CompareOptions = COMPARE_DEFAULTS,
     *,
-    strict: bool = False,
-    on_reject: Callable[[Rejected], None] | None = None,
+    reading: ReadOptions = READ_DEFAULTS,
     progress: Progress = silent,
 ) -> Comparison:
-    """Compare the versions of a system in two files; bad lines are handled as in `interloq.read`."""
-    found = read_versions({"old": old, "new": new}, VersionReading(options, strict, on_reject, progress))
-    judged = judge_versions(found.versions["old"], found.versions["new"], options.judge)
-    return compare_judged(judged, options, notes=found.notes)
+    """Compare the versions of a system in two files."""
+    read = read_versions({"old": old, "new": new}, VersionReading(options, reading, progress))
+    judged = judge_versions(read.versions["old"], read.versions["new"], options.judge)
+    return compare_judged(judged, options, notes=read.notes)
 
 
 def compare_judged(judged: JudgedVersions, options: CompareOptions, *, notes: Sequence[str] = ()) -> Comparison:
     """Compare two versions; `notes` are added to those on the comparison and the judge."""
-    found = compare(
+    comparison = compare(
         judged.old,
         judged.new,
         slice_by=options.slice_by,
@@ -56,8 +55,8 @@ def compare_judged(judged: JudgedVersions, options: CompareOptions, *, notes: Se
         seed=options.seed,
         worst=options.worst,
     )
-    signature = found.signature.with_parts({"normalise": options.normalise, **judged.facts})
-    return replace(found, notes=(*found.notes, *notes, *judged.notes), signature=signature)
+    signature = comparison.signature.with_parts({"normalise": options.normalise, **judged.facts})
+    return replace(comparison, notes=(*comparison.notes, *notes, *judged.notes), signature=signature)
 
 
 # ---- preferences of a judge ------------------------------------------------------------------------------------------

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from interloq.compare.version_units import Ratings
 from interloq.data.records.raters import Normalise
 from interloq.errors import InputError
+from interloq.options import direction_option, normalise_option, option, trust_option
 from interloq.trust import Trust
 
 BESIDE = ("length",)  # compared beside a judge's preferences if no metric is named: judges favour long replies
@@ -18,26 +18,55 @@ WORST = 5
 Slices = Literal["shown", "no-regression", "pass"]
 
 
+@dataclass(frozen=True, slots=True)
+class Ratings:
+    """Whose ratings of what are averaged."""
+
+    aspect: str = ""  # empty: `overall`, if there are ratings of it
+    role: str = ""
+    normalise: Normalise = ""  # put each rater's ratings on a common scale
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompareOptions:
     """Options that `compare_file` and `gate_file` share."""
 
-    metrics: Sequence[str] = ()  # to score samples and dialogues with, or to choose from score files
-    trust: Trust = None  # allow metrics FILE.py:NAME, and those in files that do more than compute; see `choose`
-    judge: str = ""  # spec of an LLM judge, whose preferences between paired replies are added as a metric
-    samples: Sequence[str | Path] = ()  # with score files: the scored samples, in one file or one per version
-    old_system: str = ""  # system to choose from the old file
-    new_system: str = ""
-    aspect: str = ""  # rated quality; empty: `overall`, if there are ratings of it
-    role: str = ""  # use only ratings by people in this role
-    normalise: Normalise = ""  # put each rater's ratings on a common scale: their z-scores or ranks
-    shared_references: bool = False  # score paired samples with the references that both versions have
-    slice_by: Sequence[str] | None = None  # fields to slice by; None: all that are known; empty: no slices
-    lower_is_better: bool | None = None  # of metrics that do not define it themselves
-    n_permutations: int | None = None  # per test; None: 1000, or 100 per test if that is more
-    seed: int = 0
-    worst: int = WORST  # how many units that got worse to list
-    columns: Mapping[str, str] | None = None  # names of fields, as in `interloq.read`
+    metrics: Sequence[str] = option(
+        (),
+        "a metric to score samples or dialogues with, or to choose from score files",
+        short="-m",
+        flag="--metric",
+        metavar="[LABEL=]SPEC",
+    )
+    judge: str = option("", "llm_judge(…) that compares paired replies, in both orders", metavar="SPEC")
+    trust: Trust = trust_option()
+    samples: Sequence[str | Path] = option(
+        (),
+        "with score files: the scored samples, for ratings, slices and texts; one file, or one per version",
+        path=True,
+        metavar="FILE",
+    )
+    old_system: str = option("", "system of the old file", metavar="NAME")
+    new_system: str = option("", "system of the new file", metavar="NAME")
+    shared_references: bool = option(
+        False, "score samples with the references that both versions have, if these differ"
+    )
+    aspect: str = option("", "rated quality (default overall)", metavar="NAME")
+    role: str = option("", "only ratings by people in this role", metavar="NAME")
+    normalise: Normalise = normalise_option()
+    slice_by: Sequence[str] | None = option(
+        None,
+        "field to slice by; repeatable (default: topic, language, partner and length, as far as known)",
+        flag="--slice",
+        metavar="FIELD",
+        instead={"--no-slices": ((), "compare only whole sets")},
+    )
+    lower_is_better: bool | None = direction_option()
+    n_permutations: int | None = option(
+        None, "permutations per test (default 1000, or 100 per test if that is more)", flag="--permutations"
+    )
+    seed: int = option(0, "seed of the permutations")
+    worst: int = option(WORST, "units that got worse to print")
 
     def __post_init__(self) -> None:
         if self.judge and self.lower_is_better is not None:
@@ -45,21 +74,23 @@ class CompareOptions:
 
     @property
     def ratings(self) -> Ratings:
-        """The ratings to use."""
+        """Return which ratings to use."""
         return Ratings(self.aspect, self.role, self.normalise)
 
     @property
     def scoring_metrics(self) -> Sequence[str]:
-        """Metrics to score samples and dialogues with."""
-        return self.metrics or (BESIDE if self.judge else ())
+        """Return the metrics to score samples and dialogues with."""
+        if self.judge and not self.metrics:
+            return BESIDE
+        return self.metrics
 
     @property
     def slices_planned(self) -> bool:
-        """Whether the slices were chosen in advance; otherwise what they show is exploratory."""
+        """Return whether the slices were chosen in advance; otherwise what they show is exploratory."""
         return self.slice_by is not None
 
     def system(self, side: str) -> str:
-        """System to choose from the file of the old or the new version; empty: its only one."""
+        """Return the system to choose from the file of the old or the new version; empty: its only one."""
         return self.old_system if side == "old" else self.new_system
 
 
@@ -67,18 +98,45 @@ class CompareOptions:
 class GateOptions(CompareOptions):
     """Options of `gate_file`."""
 
-    rated: str | Path | None = None  # rated samples: the margin is in their ratings
-    rated_scores: str | Path | None = None  # scores of the rated samples; None: they are scored by the gate
-    meta: str | Path | None = None  # stored JSON of `interloq meta`: the margin is in the ratings it is about
-    by_ratings: bool = False  # gate on the mean human rating, estimated from the ratings in both files
-    repeat: Sequence[str | Path] = ()  # further runs of the new version on the same prompts
-    slices: Slices = "shown"  # whether slices are gated: "no-regression" allows none to regress, "pass" requires passes
-    allow_constant: bool = False  # let a metric pass that gives all units the same score
-    allow_unpaired: bool = False  # gate test sets that differ; units without a partner are not used
+    rated: str | Path | None = option(
+        None,
+        "rated samples; the margin is in their ratings, converted by the slope of scores on ratings",
+        path=True,
+        metavar="FILE",
+    )
+    rated_scores: str | Path | None = option(
+        None, "scores of the rated samples (default: scored here)", path=True, metavar="FILE"
+    )
+    meta: str | Path | None = option(
+        None,
+        "stored JSON of interloq meta instead: its slope of scores on ratings converts the margin",
+        path=True,
+        metavar="FILE",
+    )
+    by_ratings: bool = option(
+        False, "gate on the mean human rating, estimated from the ratings in both files and the metric's scores"
+    )
+    repeat: Sequence[str | Path] = option(
+        (),
+        "another run of NEW on the same prompts: scores are averaged, noise is split between bot and judge",
+        path=True,
+        metavar="FILE",
+    )
+    slices: Slices = option(
+        "shown",
+        "gate slices too: none may be a regression, or all must pass (default shown: not gated)",
+        shown="",
+    )
+    allow_constant: bool = option(
+        False, "let a metric pass that gives all replies the same score, such as a safety check"
+    )
+    allow_unpaired: bool = option(
+        False, "gate test sets that differ, without the samples or dialogues that only one version has"
+    )
 
     @property
     def slices_planned(self) -> bool:
-        """Whether the slices were chosen in advance: by name, or by gating them."""
+        """Return whether the slices were chosen in advance: by name, or by gating them."""
         return self.slice_by is not None or self.slices != "shown"
 
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,8 @@ from interloq.compare.version_units import common_scale, dialogue_units, sample_
 from interloq.compare.versions import Unit, Version
 from interloq.data.progress import Progress, silent
 from interloq.data.records.convert_file import kind_held
-from interloq.data.records.jsonl import Rejected, header, read
+from interloq.data.records.jsonl import header
+from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.errors import InputError
 from interloq.metrics.metric import Metric
 from interloq.metrics.metric_names import find
@@ -38,8 +39,7 @@ class VersionReading:
     """How files of versions are read and scored."""
 
     options: CompareOptions = COMPARE_DEFAULTS
-    strict: bool = False
-    on_reject: Callable[[Rejected], None] | None = None
+    reading: ReadOptions = READ_DEFAULTS
     progress: Progress = silent
     _known: dict[str, list[Any]] = field(default_factory=dict, init=False, repr=False)
 
@@ -47,9 +47,10 @@ class VersionReading:
         """Return all records of a file; one that has both versions is read, and its bad lines reported, once."""
         name = str(path)
         if name not in self._known:
-            columns = None if kind == "scores" else self.options.columns
-            records = read(path, kind=kind, strict=self.strict, on_reject=self.on_reject, columns=columns)
-            self._known[name] = list(records)
+            if kind == "scores":
+                self._known[name] = list(self.reading.read_beside([path], kind=kind))
+            else:
+                self._known[name] = list(self.reading.read(path, kind=kind))
         return self._known[name]
 
 

@@ -12,25 +12,16 @@ from typing import Any
 from interloq.agree.dialogue_scores import DialogueScore, dialogue_scores, metrics_of
 from interloq.agree.judgments import collect
 from interloq.agree.score_columns import equal
+from interloq.compare.compare_options import Ratings
 from interloq.compare.comparison import Pairing
 from interloq.compare.versions import Unit
 from interloq.data.records.dialogue_names import name_dialogues
-from interloq.data.records.raters import Normalise, normalise, rater_notes, selected_ratings
+from interloq.data.records.raters import normalise, rater_notes, selected_ratings
 from interloq.data.records.sample_fingerprint import SamplePrint
 from interloq.errors import InputError
 from interloq.metrics.metric_names import about_dialogues
 from interloq.records import Dialogue, Sample, SampleKeys, Score, format_key
 from interloq.signature import fingerprint
-
-
-@dataclass(frozen=True, slots=True)
-class Ratings:
-    """Whose ratings of what are averaged."""
-
-    aspect: str = ""  # empty: `overall`, if there are ratings of it
-    role: str = ""
-    normalise: Normalise = ""  # put each rater's ratings on a common scale
-
 
 ALL = Ratings()
 

@@ -33,6 +33,7 @@ from interloq.retrieve.index import index_files
 from interloq.retrieve.training_log import TrainingLog
 from interloq.score.explain import explain_file
 from interloq.score.score_file import score_file
+from interloq.score.score_options import ExplainOptions
 from interloq.terminal.console import print_stderr
 
 NEEDED = ("faiss", "numba", "safetensors", "sentencepiece", "torch")  # modules that υBLEU with a trained rater needs
@@ -268,7 +269,7 @@ def _explain(part: LogPart) -> DemoStep:
     return DemoStep(
         "Why did a reply get its score, and which references were trusted?",
         ["explain", id, samples, "-m", metric],
-        lambda _: explain_file(id, samples, metric=metric),
+        lambda _: explain_file(id, samples, ExplainOptions(metric=metric)),
     )
 
 

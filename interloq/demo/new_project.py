@@ -11,7 +11,7 @@ from interloq.data.files.durable import atomic_folder
 from interloq.data.records.jsonl import load, read, write
 from interloq.errors import InputError
 from interloq.records import Sample
-from interloq.score.perturb import Language
+from interloq.score.score_options import Language
 
 TEMPLATES = Path(__file__).with_name("project")
 FILES = {  # file → template; under their own names some would be checked as code, or make git ignore files

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,23 +13,22 @@ from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.records import Note, Rating, Sample
 from interloq.score.checks import Checks
 from interloq.score.parse_metrics import choose
-from interloq.trust import Trust
+from interloq.score.score_options import CHECK_DEFAULTS, CheckOptions
 
 
 def check_file(
     path: str | Path,
+    options: CheckOptions = CHECK_DEFAULTS,
     *,
-    metrics: Sequence[str] = (),
     kind: str | None = None,
-    trust: Trust = None,
     reading: ReadOptions = READ_DEFAULTS,
     progress: Progress = silent,
 ) -> tuple[dict[str, Any], list[Note]]:
-    """Return kind and counts of a file's records, and notes on its samples and on what these metrics cannot score.
+    """Return kind and counts of a file's records, and notes on its samples and on what metrics cannot score.
 
-    `kind` is found in the file unless it is given. `trust` allows what `choose` does.
+    `kind` is found in the file unless it is given.
     """
-    chosen, _ = choose(metrics, trust=trust)
+    chosen, _ = choose(options.metrics, trust=options.trust)
     kind, summary, raters = kind or kind_held(path), RecordSummary(), RaterRanges()
     checks = Checks([choice.metric for choice in chosen])
     with progress("reading", None) as step:

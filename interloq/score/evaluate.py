@@ -53,7 +53,8 @@ def evaluate_all(
     Samples without a system are `(none)` if others have one. `unscorable` gives further reasons to leave samples
     unscored, "" for the others.
     """
-    check_bootstrap(n_bootstrap)
+    if n_bootstrap < 0:
+        raise InputError(f"n_bootstrap must not be negative, got {n_bootstrap}")
     built = [as_metric(metric) for metric in metrics]
     samples = as_samples(samples)
     if find_pipelines(built):
@@ -68,12 +69,6 @@ def evaluate_all(
         progress=progress,
         unscorable=unscorable,
     )
-
-
-def check_bootstrap(n_bootstrap: int) -> None:
-    """Refuse a negative number of resamples; called before any long work."""
-    if n_bootstrap < 0:
-        raise InputError(f"n_bootstrap must not be negative, got {n_bootstrap}")
 
 
 def score_samples(

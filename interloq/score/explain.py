@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from interloq.data.records.jsonl import Rejected, read
+from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.errors import InputError
 from interloq.metrics.metric import FollowingMetric, PipelineMetric, TurnScore, as_metric
 from interloq.metrics.overlap.bleu import Bleu
@@ -24,10 +24,10 @@ from interloq.metrics.overlap.ngrams import ngrams
 from interloq.records import NO_SYSTEM, Sample, SampleKeys
 from interloq.registry import title
 from interloq.score.evaluate import evaluate
+from interloq.score.score_options import EXPLAIN_DEFAULTS, ExplainOptions
 from interloq.spec_text import split_label
 
 Grams = Counter[tuple[Any, ...]]
-METRIC = "delta_bleu(order=2)"
 COMPARED = 20_000  # ids that an unknown id is compared with
 
 
@@ -233,34 +233,31 @@ class Explained:
 def explain_file(
     id: str,
     samples: str | Path,
+    options: ExplainOptions = EXPLAIN_DEFAULTS,
     *,
-    metric: str = METRIC,
-    system: str | None = None,
-    strict: bool = False,
-    on_reject: Callable[[Rejected], None] | None = None,
-    columns: Mapping[str, str] | None = None,
+    reading: ReadOptions = READ_DEFAULTS,
 ) -> Explained:
-    """Explain the score of the sample with this id, and of this `system` if several systems have it.
+    """Explain the score of the sample with this id.
 
     Only bleu and delta_bleu can be broken down, alone or within a pipeline such as vbleu. Metrics with a `course`, such
     as dcp, also give the scores of the dialogue's earlier replies; for others only the score is given. `-` is standard
-    input. Bad lines and `columns` are handled as in `interloq.read`.
+    input.
     """
     if Path(id).is_file() and str(samples) != "-" and not Path(samples).exists():
         raise InputError(
             f"{id!r} is a file, and {str(samples)!r} is not", hint="give the sample's id first, then the file"
         )
-    label, written = split_label(metric)
+    label, written = split_label(options.metric)
     made = as_metric(written)
     inner = made.metric() if isinstance(made, PipelineMetric) else made  # in vbleu, the metric after rating
     taken_apart = is_explained(inner) or isinstance(made, FollowingMetric)
-    records = read(samples, strict=strict, on_reject=on_reject, columns=columns)
+    records = reading.read(samples)
     if taken_apart:
-        sample = _find_sample(records, id, system, str(samples))
+        sample = _find_sample(records, id, options.system, str(samples))
         scored_metric = inner
     else:  # a metric that cannot be broken down may depend on the whole file
         listed = list(records)
-        sample = _find_sample(listed, id, system, str(samples))
+        sample = _find_sample(listed, id, options.system, str(samples))
         scored_metric = made
     if isinstance(made, PipelineMetric):  # the sample with the weights from the pipeline is scored
         (sample,) = made.rated([sample])

@@ -19,10 +19,10 @@ import numpy as np
 from interloq.data.embedded import embedded_paraphrases
 from interloq.data.text.language import supported_language
 from interloq.records import Sample
+from interloq.score.score_options import Language
 from interloq.signature import fingerprint
 
 Expected = Literal["worse", "same", "better"]
-Language = Literal["en", "ja", "zh"]
 Rules = Sequence[tuple[str, str]]  # patterns and replacements; the first that matches is applied once
 TRIES = 20  # candidates until one differs
 

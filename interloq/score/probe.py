@@ -12,7 +12,7 @@ the harmless change that costs most.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 from interloq.data.embedded import embedded_path
 from interloq.data.progress import Progress, Step, silent
 from interloq.data.records.columns import Rows, as_samples
-from interloq.data.records.jsonl import Rejected, load, read
+from interloq.data.records.jsonl import load
+from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.errors import InputError
 from interloq.metrics.metric import Array, Direction, Metric, MetricLike, SetMetric, as_metric
 from interloq.records import NO_SYSTEM, Note, Result, Sample
@@ -32,11 +33,11 @@ from interloq.registry import title
 from interloq.score.checks import Checks
 from interloq.score.evaluate import evaluate_all
 from interloq.score.parse_metrics import choose
-from interloq.score.perturb import PERTURBATIONS, Expected, Language, Perturbation, perturbed
+from interloq.score.perturb import PERTURBATIONS, Expected, Perturbation, perturbed
+from interloq.score.score_options import PROBE_DEFAULTS, Language, ProbeOptions
 from interloq.signature import Signature
 from interloq.statistics.resampling import cluster_counts, half_counts, half_interval, percentile_interval
 from interloq.tabular import Row, Tabular, bounds
-from interloq.trust import Trust
 
 ORIGINAL = "original"
 GOOD_SYSTEM = "attentive"  # the embedded system whose replies all fit
@@ -157,36 +158,30 @@ def probe(
 def probe_file(
     metric: str,
     samples: str | Path | None = None,
+    options: ProbeOptions = PROBE_DEFAULTS,
     *,
-    language: Language | None = None,
-    system: str | None = None,
-    n_bootstrap: int = 1000,
-    seed: int = 0,
-    trust: Trust = None,
-    strict: bool = False,
-    on_reject: Callable[[Rejected], None] | None = None,
-    columns: Mapping[str, str] | None = None,
+    reading: ReadOptions = READ_DEFAULTS,
     progress: Progress = silent,
 ) -> Probe:
-    """Probe a metric on the replies of a file, or of one system in it; without a file, on embedded English replies.
-
-    `trust` allows what `choose` does. `-` is standard input. Bad lines
-    and `columns` are handled as in `interloq.read`.
-    """
-    chosen, _ = choose([metric], trust=trust)
+    """Probe a metric on the replies of a file; without a file, on embedded English replies. `-` is standard input."""
+    chosen, _ = choose([metric], trust=options.trust)
     if len(chosen) != 1:
         raise InputError(f"{len(chosen)} metrics are given", hint="probe one at a time")
-    if samples is None and system is not None:
+    if samples is None and options.system is not None:
         raise InputError("a system is given, but no file of samples", hint="give the file, or omit the system")
-    if samples is not None and language is not None:
+    if samples is not None and options.language is not None:
         raise InputError("a language chooses embedded replies, but a file is given", hint="omit one of them")
     replies = None
     if samples is not None:
-        records = read(samples, strict=strict, on_reject=on_reject, columns=columns)
-        replies = _select_system(records, system, str(samples))
+        replies = _select_system(reading.read(samples), options.system, str(samples))
     with progress("scoring changed replies", None) as step:
         probed = probe(
-            chosen[0].metric, replies, language=language or "en", n_bootstrap=n_bootstrap, seed=seed, step=step
+            chosen[0].metric,
+            replies,
+            language=options.language or "en",
+            n_bootstrap=options.n_bootstrap,
+            seed=options.seed,
+            step=step,
         )
     return replace(probed, metric=chosen[0].name)
 

@@ -22,7 +22,8 @@ from typing import Any
 from interloq.data.files.overwriting import refuse_overwriting
 from interloq.data.progress import Progress, silent
 from interloq.data.records.convert_file import kind_held
-from interloq.data.records.jsonl import Rejected, header, read, to_json, write
+from interloq.data.records.jsonl import header, to_json, write
+from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.errors import InputError
 from interloq.metrics.metric import Metric, MetricLike
 from interloq.metrics.metric_names import about_sets
@@ -30,12 +31,12 @@ from interloq.play.samples import carried, whole_dialogues
 from interloq.play.samples import samples as utterances
 from interloq.records import Dialogue, Note, Result, Sample, Score
 from interloq.score.default_metrics import default_metrics, next_steps
-from interloq.score.evaluate import check_bootstrap, evaluate_by_unit, score_samples
+from interloq.score.evaluate import evaluate_by_unit, score_samples
 from interloq.score.parse_metrics import Chosen, choose, spec_files
+from interloq.score.score_options import SCORE_DEFAULTS, ScoreOptions
 from interloq.score.selection import SampleFilter
 from interloq.score.stages import extend_samples, find_pipelines, rate_samples, with_rated
-from interloq.servers.spending import spending
-from interloq.trust import Trust
+from interloq.servers.spending import NO_LIMITS, SpendingLimits
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,54 +71,44 @@ def score_file(
     samples: str | Path,
     metrics: Sequence[str | MetricLike] = (),
     output: str | Path | None = None,
+    options: ScoreOptions = SCORE_DEFAULTS,
     *,
-    n_bootstrap: int = 1000,
-    seed: int = 0,
-    drop_own_replies: bool = False,
-    without: Sequence[str] = (),
-    reliability: str | Path | None = None,
-    min_reliability: float | None = None,
-    trust: Trust = None,
-    strict: bool = False,
-    on_reject: Callable[[Rejected], None] | None = None,
-    columns: Mapping[str, str] | None = None,
-    progress: Progress = silent,
-    max_calls: int | None = None,
-    max_cost: float | None = None,
+    limits: SpendingLimits = NO_LIMITS,
     announce: Callable[[str], None] | None = None,
-    call_log: str | Path | None = None,
+    reading: ReadOptions = READ_DEFAULTS,
+    progress: Progress = silent,
 ) -> Scored:
     """Score the samples of a file with metrics or their specs (`LABEL=SPEC` for a label), by default all they allow.
 
     Of a file of dialogues, each utterance of their systems is a sample, as by `interloq play samples`; metrics of whole
-    dialogues score each dialogue. One score per sample and metric is written to `output`, if given. `without` lists
-    systems to exclude; `drop_own_replies` removes the judged reply from its own references. Samples whose references
-    have a reliability below `min_reliability`, predicted by the network in the folder `reliability`, are left unscored.
-    `trust` allows what `choose` does. `-` is standard input or output.
-    Bad lines and `columns` are handled as in `interloq.read`. `max_calls` and `max_cost` limit the requests of LLM
-    judges to servers, `announce` gets an estimate before they are sent, and each is appended to the file `call_log`.
+    dialogues score each dialogue. One score per sample and metric is written to `output`, if given. `-` is standard
+    input or output. `limits` are of the requests of LLM judges to servers; `announce` gets an estimate before they are
+    sent.
     """
-    refuse_overwriting([path for path in (output, call_log) if path], [samples, *spec_files(metrics)])
-    check_bootstrap(n_bootstrap)
+    refuse_overwriting([path for path in (output, limits.call_log) if path], [samples, *spec_files(metrics)])
 
-    selection = SampleFilter(drop_own_replies=drop_own_replies, without=without)
-    replies, dialogues = _read_records(samples, strict=strict, on_reject=on_reject, columns=columns)
+    selection = SampleFilter(drop_own_replies=options.drop_own_replies, without=options.without)
+    replies, dialogues = _read_records(samples, reading)
     replies, metrics, advice = _choose_default(selection.samples(replies), metrics, str(samples))
-    chosen, repeated = choose(metrics, trust=trust)
+    chosen, repeated = choose(metrics, trust=options.trust)
     built = [choice.metric for choice in chosen]
-    weak = _load_reliability(reliability, min_reliability, built)
-    units = _units(replies, dialogues, built, without)
+    weak = _load_reliability(options, built)
+    units = _units(replies, dialogues, built, options.without)
 
-    limits = spending(max_calls=max_calls, max_cost=max_cost, announce=announce, log=call_log)
-    with progress("scoring", None) as step, limits as spent:
+    with progress("scoring", None) as step, limits.apply(announce) as spent:
         extended = extend_samples(built, units[False])
         rated = rate_samples(extended)
 
         def score(some: Sequence[Metric], whole: bool) -> list[dict[str, Result]]:
             return score_samples(
-                some, units[whole], n_bootstrap=n_bootstrap, seed=seed,
-                by_system=True, progress=step, unscorable=weak.reasons,
-            )  # fmt: skip
+                some,
+                units[whole],
+                n_bootstrap=options.n_bootstrap,
+                seed=options.seed,
+                by_system=True,
+                progress=step,
+                unscorable=weak.reasons,
+            )
 
         evaluated = evaluate_by_unit(with_rated(built, rated), score)
 
@@ -132,16 +123,10 @@ def score_file(
     return scored
 
 
-def _read_records(
-    path: str | Path,
-    *,
-    strict: bool,
-    on_reject: Callable[[Rejected], None] | None,
-    columns: Mapping[str, str] | None,
-) -> tuple[Iterable[Sample], list[Dialogue]]:
+def _read_records(path: str | Path, reading: ReadOptions) -> tuple[Iterable[Sample], list[Dialogue]]:
     """Return the samples of a file, and its dialogues if it has any."""
     kind = "dialogues" if kind_held(path) == "dialogues" else "samples"
-    records = read(path, kind=kind, strict=strict, on_reject=on_reject, columns=columns)
+    records = reading.read(path, kind=kind)
     if kind == "samples":
         return records, []
     dialogues = list(records)
@@ -198,11 +183,10 @@ class _WeakReferences:
     notes: Sequence[Note] = ()
 
 
-def _load_reliability(folder: str | Path | None, minimum: float | None, metrics: Sequence[Metric]) -> _WeakReferences:
-    if folder is None and minimum is None:
-        return _WeakReferences()
+def _load_reliability(options: ScoreOptions, metrics: Sequence[Metric]) -> _WeakReferences:
+    folder, minimum = options.reliability, options.min_reliability
     if folder is None or minimum is None:
-        raise InputError("a minimum reliability needs a network, and the other way round", hint="give both")
+        return _WeakReferences()
     from interloq.reliability.model import Reliability
     from interloq.reliability.weak_references import weak_references
 

@@ -169,6 +169,9 @@ class SpendingLimits:
         return spending(max_calls=self.max_calls, max_cost=self.max_cost, announce=announce, log=self.call_log)
 
 
+NO_LIMITS = SpendingLimits()
+
+
 @contextmanager
 def spending(
     *,

@@ -13,6 +13,7 @@ import pytest
 from interloq import Dialogue, InputError, Rating, Sample, Turn, write
 from interloq.choose.choose_file import choose_file
 from interloq.score.score_file import score_file
+from interloq.score.score_options import ScoreOptions
 
 REFERENCE = "we had a very good time there today"
 choose_fast = partial(choose_file, n_bootstrap=0, n_permutations=20)
@@ -41,7 +42,7 @@ def test_the_chosen_metric_can_be_scored(files: Path) -> None:
     assert choice.samples == 30
     assert choice.excluded == {"distinct": "it scores sets of replies, not single ones"}
     assert json.loads((files / "chosen.json").read_text())["metrics"] == [f"chosen={choice.spec}"]
-    scored = score_file("rated.jsonl", ["@chosen.json", "length"], n_bootstrap=0)
+    scored = score_file("rated.jsonl", ["@chosen.json", "length"], options=ScoreOptions(n_bootstrap=0))
     assert [by_system[""].metric for by_system in scored.results] == [f"chosen={choice.spec}", "length"]
 
 

@@ -14,6 +14,7 @@ from interloq.compare.compare_options import CompareOptions, GateOptions
 from interloq.compare.compared_references import references_read, share_references
 from interloq.compare.gate.gate_file import bless_file, gate_file
 from interloq.score.score_file import score_file
+from interloq.score.score_options import ScoreOptions
 
 CHRF = CompareOptions(metrics=["chrf"], slice_by=[])
 DIFFERENT = "have different references in 12 of 12 paired samples, for example '0', so chrf is not comparable"
@@ -29,7 +30,7 @@ def files(folder: Path) -> Path:
     write("old.jsonl", replies("june"), kind="samples")
     write("new.jsonl", replies("july", "reply"), kind="samples")
     for name in ("old", "new"):
-        score_file(f"{name}.jsonl", ["chrf", "length"], f"{name}_scores.jsonl", n_bootstrap=0)
+        score_file(f"{name}.jsonl", ["chrf", "length"], f"{name}_scores.jsonl", ScoreOptions(n_bootstrap=0))
     return folder
 
 

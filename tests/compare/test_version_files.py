@@ -13,6 +13,7 @@ from interloq.compare.version_files import VersionReading, read_versions, score_
 from interloq.compare.versions import match_units
 from interloq.score.parse_metrics import choose
 from interloq.score.score_file import score_file
+from interloq.score.score_options import ScoreOptions
 from tests.made_chat_server import serving
 from tests.made_dialogues import made_dialogues, write_dialogues
 from tests.made_judge_server import JudgeServer
@@ -41,7 +42,7 @@ def test_samples_of_both_versions_are_scored(files: dict[str, str | Path]) -> No
 def test_score_files_are_joined_with_their_samples(files: dict[str, str | Path]) -> None:
     scored: dict[str, str | Path] = {side: f"{side}_scores.jsonl" for side in files}
     for side, path in files.items():
-        score_file(path, ["length", "chrf"], scored[side], n_bootstrap=0)
+        score_file(path, ["length", "chrf"], scored[side], ScoreOptions(n_bootstrap=0))
     found = read_versions(scored, VersionReading(CompareOptions(metrics=["length"], samples=list(files.values()))))
     assert found.versions["new"].metrics == ["length"]
     assert found.versions["new"].units[0].text == "b"
@@ -151,7 +152,7 @@ def test_whole_dialogues_are_judged_and_paired(folder: Path, monkeypatch: pytest
         judge = f"llm_judge(model='m',endpoint='{server.url}',of='dialogue')"
         found = read_versions(files, VersionReading(CompareOptions(metrics=[judge, "length"])))
         for side, path in files.items():
-            score_file(path, [judge], f"{side}_scores.jsonl", n_bootstrap=0)
+            score_file(path, [judge], f"{side}_scores.jsonl", ScoreOptions(n_bootstrap=0))
     (version, other) = found.versions.values()
     assert version.unit == "dialogue"
     assert [list(unit.values.values()) for unit in version.units] == [[1, pytest.approx(4.15)]] * 3

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from interloq import InputError, Rating, Sample, Score
+from interloq.compare.compare_options import Ratings
 from interloq.compare.version_units import (
-    Ratings,
     common_scale,
     dialogue_units,
     mean_ratings,

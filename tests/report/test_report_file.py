@@ -12,6 +12,7 @@ from interloq.reliability.weak_references import metric_name
 from interloq.report.report_file import report_file
 from interloq.report.report_options import ReportOptions
 from interloq.score.score_file import score_file
+from interloq.score.score_options import ScoreOptions
 
 QUICK = ReportOptions(samples="samples.jsonl", n_bootstrap=0)
 
@@ -19,7 +20,7 @@ QUICK = ReportOptions(samples="samples.jsonl", n_bootstrap=0)
 @pytest.fixture
 def scored(folder: Path, samples: list[Sample]) -> Path:
     write("samples.jsonl", samples, kind="samples")
-    score_file("samples.jsonl", ["length"], "scores.jsonl", n_bootstrap=0)
+    score_file("samples.jsonl", ["length"], "scores.jsonl", ScoreOptions(n_bootstrap=0))
     return folder
 
 

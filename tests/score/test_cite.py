@@ -11,13 +11,14 @@ import pytest
 from interloq import InputError, Sample, Signature, metric, write
 from interloq.score.cite import Citations, cite_files
 from interloq.score.score_file import score_file
+from interloq.score.score_options import ScoreOptions
 
 SAMPLES = [Sample(str(i), ["how was it ?"], "it was good", ["it was fine", f"good {i}"]) for i in range(3)]
 
 
 def cited(metrics: Sequence[Any], folder: Path) -> Citations:
     write("samples.jsonl", SAMPLES, kind="samples")
-    score_file("samples.jsonl", metrics, "scores.jsonl", n_bootstrap=0)
+    score_file("samples.jsonl", metrics, "scores.jsonl", ScoreOptions(n_bootstrap=0))
     return cite_files(["scores.jsonl"])
 
 

@@ -13,6 +13,7 @@ from interloq import InputError, Reference, Sample, create, evaluate, write
 from interloq.metrics.metric import TurnScore
 from interloq.metrics.overlap.delta_bleu import DeltaBleu
 from interloq.score.explain import Explanation, explain, explain_file, is_explained, largest_fall
+from interloq.score.score_options import ExplainOptions
 from tests.conftest import by_id
 from tests.made_explained import SAMPLE
 
@@ -91,18 +92,18 @@ def files(folder: Path) -> Path:
 
 
 def test_one_sample_is_explained(files: Path) -> None:
-    explained = explain_file("s2", "samples.jsonl", metric="bleu(level='sentence')")
+    explained = explain_file("s2", "samples.jsonl", ExplainOptions(metric="bleu(level='sentence')"))
     assert explained.explanation is not None
     assert explained.score == pytest.approx(explained.explanation.score)
     assert explained.facts()["response"] == "c was good"
-    assert not explain_file("s2", "samples.jsonl", metric="length").taken_apart
+    assert not explain_file("s2", "samples.jsonl", ExplainOptions(metric="length")).taken_apart
 
 
 def test_the_sample_that_is_meant_must_be_clear(files: Path) -> None:
     for id, system, says in (("s1", None, "other"), ("s9", None, "did you mean"), ("s2", "x", "its systems")):
         with pytest.raises(InputError, match=says):
-            explain_file(id, "samples.jsonl", metric="bleu", system=system)
-    found = explain_file("s1", "samples.jsonl", metric="bleu", system="other")
+            explain_file(id, "samples.jsonl", ExplainOptions(metric="bleu", system=system))
+    found = explain_file("s1", "samples.jsonl", ExplainOptions(metric="bleu", system="other"))
     assert (found.score, found.reason) == (None, "no references")
     assert found.explanation is None
 

@@ -6,8 +6,9 @@ import pytest
 
 from interloq import Sample
 from interloq.data.text.language import languages_of
-from interloq.score.perturb import DULL, PERTURBATIONS, Language, perturbed
+from interloq.score.perturb import DULL, PERTURBATIONS, perturbed
 from interloq.score.probe import embedded_replies
+from interloq.score.score_options import Language
 
 BY_NAME = {p.name: p for p in PERTURBATIONS}
 

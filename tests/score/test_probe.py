@@ -17,6 +17,7 @@ from interloq.metrics.metric import Array, Direction, mean_value, score_rows
 from interloq.registry import Component
 from interloq.score.perturb import PERTURBATIONS
 from interloq.score.probe import Probe, embedded_replies, probe, probe_file
+from interloq.score.score_options import ProbeOptions
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,7 @@ def test_the_same_again_and_another_seed() -> None:
 
 def test_replies_of_a_file(folder: Path) -> None:
     write("samples.jsonl", load(embedded_path("en")), kind="samples")
-    found = probe_file("mine=chrf", "samples.jsonl", system="attentive", n_bootstrap=0)
+    found = probe_file("mine=chrf", "samples.jsonl", ProbeOptions(system="attentive", n_bootstrap=0))
     assert (found.metric, found.n) == ("mine=chrf", 30)
     assert [note.name for note in found.notes] == ["weights"]
     for metric, system, says in (
@@ -124,11 +125,11 @@ def test_replies_of_a_file(folder: Path) -> None:
         ("chrf,bleu", None, "2"),
     ):
         with pytest.raises(InputError, match=says):
-            probe_file(metric, "samples.jsonl", system=system)
+            probe_file(metric, "samples.jsonl", ProbeOptions(system=system))
     with pytest.raises(InputError, match="a system is given, but no file"):
-        probe_file("chrf", system="attentive")
+        probe_file("chrf", options=ProbeOptions(system="attentive"))
     with pytest.raises(InputError, match="a language chooses embedded replies"):
-        probe_file("chrf", "samples.jsonl", language="ja")
+        probe_file("chrf", "samples.jsonl", ProbeOptions(language="ja"))
     with pytest.raises(InputError, match="no replies to change"):
         probe("chrf", [])
 

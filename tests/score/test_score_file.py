@@ -11,7 +11,9 @@ from interloq import Dialogue, InputError, Rating, Sample, Turn, load, write
 from interloq.agree.dialogue_scores import dialogue_scores
 from interloq.cli.main import main
 from interloq.data.records.jsonl import Rejected
+from interloq.data.records.read_options import ReadOptions
 from interloq.score.score_file import score_file
+from interloq.score.score_options import ScoreOptions
 from tests.made_chat_server import serving
 from tests.made_judge_server import JudgeServer
 from tests.reliability.made_predictor import use
@@ -23,11 +25,11 @@ def test_bad_lines_go_to_the_caller_or_stop(files: Path) -> None:
     with Path("samples.jsonl").open("a") as file:
         file.write("{\n")
     rejected: list[Rejected] = []
-    scored = score_file("samples.jsonl", ["length"], on_reject=rejected.append)
+    scored = score_file("samples.jsonl", ["length"], reading=ReadOptions(on_reject=rejected.append))
     assert scored.results[0][""].n == 4
     assert [(bad.path, bad.where) for bad in rejected] == [("samples.jsonl", "samples.jsonl:6")]
     with pytest.raises(InputError, match="not valid JSON"):
-        score_file("samples.jsonl", ["length"], strict=True)
+        score_file("samples.jsonl", ["length"], reading=ReadOptions(strict=True))
 
 
 def test_a_file_of_dialogues(folder: Path) -> None:
@@ -37,7 +39,7 @@ def test_a_file_of_dialogues(folder: Path) -> None:
     write("dialogues.jsonl", [*dialogues, Dialogue("d4", turns[:1], {"u": "other"})], kind="dialogues")
     with serving(JudgeServer()) as server:
         judge = f"J=llm_judge(model='m',endpoint='{server.url}',of='dialogue')"
-        scored = score_file("dialogues.jsonl", [judge, "length"], "scores.jsonl", without=["other"])
+        scored = score_file("dialogues.jsonl", [judge, "length"], "scores.jsonl", ScoreOptions(without=["other"]))
     whole, replies = scored.results
     assert (whole[""].n, replies[""].n) == (3, 5)
     assert sorted(id for id, _ in replies[""].by_sample) == ["d0#1", "d0#3", "d1#1", "d1#3", "d2#1"]
@@ -70,7 +72,9 @@ def test_samples_with_weak_references_are_left_unscored(folder: Path, monkeypatc
     use(monkeypatch)
     given = [Sample(f"s{i}", ["tea ?"], "a cup of tea", references) for i, references in enumerate(SETS)]
     write("samples.jsonl", given, kind="samples")
-    scored = score_file("samples.jsonl", ["bleu_star"], "scores.jsonl", reliability="model", min_reliability=0.15)
+    scored = score_file(
+        "samples.jsonl", ["bleu_star"], "scores.jsonl", ScoreOptions(reliability="model", min_reliability=0.15)
+    )
     (result,) = (by_system[""] for by_system in scored.results)
     assert (result.n, result.unscored) == (1, 2)
     assert result.reasons == {
@@ -91,12 +95,12 @@ def test_samples_with_weak_references_are_left_unscored(folder: Path, monkeypatc
 @pytest.mark.parametrize("given", [{"reliability": "model"}, {"min_reliability": 0.1}])
 def test_a_minimum_reliability_needs_a_network(files: Path, given: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="a minimum reliability needs a network"):
-        score_file("samples.jsonl", ["bleu_star"], **given)
+        ScoreOptions(**given)
 
 
 def test_scores_name_the_dialogue_of_their_sample(tmp_path: Path) -> None:
     talk = [Sample("b", ["hi", "yes", "so ?"], "no"), Sample("a", ["hi"], "yes"), Sample("c", ["x"], "y", dialogue="d")]
     write(tmp_path / "samples.jsonl", talk, kind="samples")
-    score_file(tmp_path / "samples.jsonl", ["length"], tmp_path / "scores.jsonl", n_bootstrap=0)
+    score_file(tmp_path / "samples.jsonl", ["length"], tmp_path / "scores.jsonl", ScoreOptions(n_bootstrap=0))
     found = load(tmp_path / "scores.jsonl", kind="scores")
     assert [(score.id, score.dialogue) for score in found] == [("a", "a"), ("b", "a"), ("c", "d")]

@@ -16,6 +16,7 @@ from interloq.rank.rank_file import rank_file
 from interloq.report.report_file import report_file
 from interloq.report.report_options import ReportOptions
 from interloq.score.score_file import score_file
+from interloq.score.score_options import ScoreOptions
 from interloq.score.scored_samples import ScoredSamples
 
 OTHER = "its scores are of other samples"
@@ -31,7 +32,7 @@ def rated(word: str = "yes", n: int = 12) -> list[Sample]:
 @pytest.fixture
 def scores(folder: Path) -> str:
     write("samples.jsonl", rated(), kind="samples")
-    score_file("samples.jsonl", ["chrf", "length"], "scores.jsonl", n_bootstrap=0)
+    score_file("samples.jsonl", ["chrf", "length"], "scores.jsonl", ScoreOptions(n_bootstrap=0))
     return "scores.jsonl"
 
 
@@ -82,7 +83,7 @@ def test_other_dialogues_with_the_same_ids_are_refused(folder: Path) -> None:
 
     write("dialogues.jsonl", [talk("a", "yes"), talk("b", "no")], kind="dialogues")
     write("other.jsonl", [talk("a", "yes"), talk("b", "well")], kind="dialogues")
-    score_file("dialogues.jsonl", ["length"], "scores.jsonl", n_bootstrap=0)
+    score_file("dialogues.jsonl", ["length"], "scores.jsonl", ScoreOptions(n_bootstrap=0))
     assert rank_file(["scores.jsonl"], ["dialogues.jsonl"], lower_is_better=False, n_bootstrap=10).rankings
     assert meta_file(["scores.jsonl"], dialogues=["dialogues.jsonl"], n_bootstrap=0)
     with pytest.raises(InputError, match=rf"{OTHER}: the reply of 'b#1' of 'b'"):

@@ -19,6 +19,7 @@ from interloq.report.report_options import ReportOptions
 from interloq.retrieve.extend import extend_file
 from interloq.retrieve.index import index_files
 from interloq.score.score_file import score_file
+from interloq.score.score_options import ScoreOptions
 
 RATER = "human(ratings='ratings.jsonl')"
 
@@ -27,7 +28,7 @@ def test_functions_and_verbs_write_the_same_files(files: Path) -> None:
     index_files(["pairs.jsonl"], "index", retriever="bm25")
     extend_file("samples.jsonl", "extended.jsonl", index="index", k=2)
     rate_file("extended.jsonl", "rated.jsonl", rater=RATER)
-    scored = score_file("rated.jsonl", ["bleu", create("chrf")], "scores.jsonl", n_bootstrap=10)
+    scored = score_file("rated.jsonl", ["bleu", create("chrf")], "scores.jsonl", ScoreOptions(n_bootstrap=10))
     table = meta_file(["scores.jsonl"], "samples.jsonl", n_bootstrap=10, n_permutations=10)["overall"]
     report_file(["scores.jsonl"], "report.html", ReportOptions(samples="rated.jsonl", n_bootstrap=10))
     (files / "verbs").mkdir()

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from interloq.cli.data import label_studio as data_label_studio
-from interloq.cli.shared.arguments import add_common, add_list, add_map, add_output, add_trust
+from interloq.cli.shared.arguments import add_common, add_map, add_output
 from interloq.cli.shared.options import add_options, make_options
 from interloq.cli.shared.output import BadLineReporter, mark_incomplete, reading
 from interloq.cli.shared.paths import InputPath
@@ -19,6 +19,7 @@ from interloq.data.records.line_files import LineFiles, lines_file
 from interloq.data.records.read_options import ReadOptions
 from interloq.errors import count
 from interloq.records import format_key
+from interloq.score.score_options import CheckOptions
 from interloq.terminal.console import print_json, print_line, print_notes, print_stderr, print_table
 
 EXAMPLES = """\
@@ -53,8 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(importing, UserIdOptions)
 
     checking = actions.add_parser("check", help="read a file and report its bad lines, counts and notes")
-    add_list(checking, "-m", "--metric", metavar="SPEC", help="also note what this metric cannot handle")
-    add_trust(checking)
+    add_options(checking, CheckOptions)
     converting = actions.add_parser("convert", help="convert CSV, TSV or compressed records to JSONL")
     add_output(converting, "JSONL, also .gz .xz .zst; - for a pipe")
     for action in (checking, converting):
@@ -139,9 +139,8 @@ def _check(args: argparse.Namespace) -> int:
     bad = BadLineReporter()
     counts, notes = check_file(
         args.file,
-        metrics=args.metric,
+        make_options(CheckOptions, args),
         kind=args.kind,
-        trust=args.trust,
         reading=make_options(ReadOptions, args, on_reject=bad),
         progress=stage_progress(quiet=args.quiet),
     )

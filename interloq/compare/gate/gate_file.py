@@ -31,6 +31,7 @@ from interloq.data.progress import Progress, silent
 from interloq.data.records.convert_file import kind_held
 from interloq.data.records.jsonl import SCHEMA, header, write
 from interloq.data.records.parsers import parse_number
+from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.errors import InputError, RejectedWarning, count
 from interloq.metrics.metric_names import downwards
 from interloq.play.dialogue_origin import common_origin, origin
@@ -51,9 +52,10 @@ def gate_file(
     margin: Margins,
     old: str | Path | None = None,
     baseline: str | Path | None = None,
+    reading: ReadOptions = READ_DEFAULTS,
     progress: Progress = silent,
 ) -> Gate:
-    """Verdict on a new version, compared with the file of an old one or with a baseline; see `gate`.
+    """Return the verdict on a new version, compared with the file of an old one or with a baseline; see `gate`.
 
     Bad lines, units without a score or a partner, and files from different metrics, judges or partner sets raise an
     InputError.
@@ -63,21 +65,23 @@ def gate_file(
             "a gate needs either an old version or a baseline", hint="give OLD NEW, or NEW --baseline FILE"
         )
     _check(options, baseline)
-    reading = VersionReading(options, strict=True, progress=progress)
-    repeats = _numbered(options.repeat)
-    found = _read({**({OLD: old} if old else {}), NEW: new, **repeats}, baseline, reading)
-    gated = gated_metrics(found, options)
-    second, noise = _with_repeats(found, [new, *options.repeat], gated)
-    refuse_gaps(found.versions[OLD], second, gated, allow_unpaired=options.allow_unpaired)
-    judged = judge_versions(found.versions[OLD], second, options.judge)
+    version_reading = VersionReading(options, replace(reading, strict=True), progress)
+    files: dict[str, str | Path] = {NEW: new, **_number_repeats(options.repeat)}
+    if old:
+        files = {OLD: old, **files}
+    read = _read(files, baseline, version_reading)
+    gated = gated_metrics(read, options)
+    averaged, noise = _average_repeats(read, [new, *options.repeat], gated)
+    refuse_gaps(read.versions[OLD], averaged, gated, allow_unpaired=options.allow_unpaired)
+    judged = judge_versions(read.versions[OLD], averaged, options.judge)
     if judged.preference:
         gated = [judged.preference, *gated]
         refuse_unscored(judged.new, judged.preference, NEW, allowed=UNPAIRED if options.allow_unpaired else "")
     if options.rated and not options.rated_scores and kind_held(new) == "scores":
         choose(gated, trust=options.trust, where=str(new))
     with nothing_rejected():
-        slopes = margin_slopes(gated, options, found.judges, reading)
-    comparison = compare_judged(judged, options, notes=[*slopes.notes, *found.notes])
+        slopes = margin_slopes(gated, options, read.judges, version_reading)
+    comparison = compare_judged(judged, options, notes=[*slopes.notes, *read.notes])
     return gate(
         comparison,
         margin,
@@ -114,6 +118,7 @@ def bless_file(
     baseline: str | Path,
     options: CompareOptions = COMPARE_DEFAULTS,
     *,
+    reading: ReadOptions = READ_DEFAULTS,
     progress: Progress = silent,
 ) -> Version:
     """Write a version as the baseline of later gates, replacing an earlier one."""
@@ -121,57 +126,65 @@ def bless_file(
     for option, given in {"--judge": options.judge, "--shared-references": options.shared_references}.items():
         if given:
             raise InputError(f"{option} is about two versions, and a baseline is one", hint=f"bless without {option}")
-    found = _read({NEW: new}, None, VersionReading(options, strict=True, progress=progress))
-    version = found.versions[NEW]
-    for metric in gated_metrics(found, options):
+    read = _read({NEW: new}, None, VersionReading(options, replace(reading, strict=True), progress))
+    version = read.versions[NEW]
+    for metric in gated_metrics(read, options):
         refuse_unscored(version, metric, NEW)
-    write_baseline(baseline, version, found)
+    write_baseline(baseline, version, read)
     return version
 
 
-def _numbered(repeat: Sequence[str | Path]) -> dict[str, str | Path]:
+def _number_repeats(repeat: Sequence[str | Path]) -> dict[str, str | Path]:
     return {f"repeat {i}": path for i, path in enumerate(repeat, 1)}
 
 
 def _read(files: Mapping[str, str | Path], baseline: str | Path | None, reading: VersionReading) -> Versions:
-    """The versions in files, and the baseline as the old one; refused if it was scored or played differently."""
-    known = read_baseline(baseline) if baseline else None
+    """Return the versions in files, and the baseline as the old one; refuse it if scored or played differently."""
     options = reading.options
-    if known and not options.metrics and kind_held(files[NEW]) != "scores":
-        metrics = known.versions[OLD].metrics
+    if not baseline:
+        with nothing_rejected():
+            return read_versions(files, reading)
+    blessed = read_baseline(baseline)
+    if not options.metrics and kind_held(files[NEW]) != "scores":
+        metrics = blessed.versions[OLD].metrics
         choose(metrics, trust=options.trust, where=str(baseline))
         options = replace(options, metrics=metrics)
     with nothing_rejected():
-        found = read_versions(files, replace(reading, options=options))
-    if known is None:
-        return found
-    old, new = known.versions[OLD], found.versions[NEW]
+        read = read_versions(files, replace(reading, options=options))
+    old, new = blessed.versions[OLD], read.versions[NEW]
     if old.unit != new.unit:
         what = f"{baseline} has {old.unit}s, {files[NEW]} has {new.unit}s"
         raise InputError(what, hint="give the same kind of file as was blessed")
-    origin = common_origin({str(baseline): _as_header(known), str(files[NEW]): _as_header(found)})
+    origin = common_origin({str(baseline): _as_header(blessed), str(files[NEW]): _as_header(read)})
     if options.metrics:
-        old = replace(old, units=tuple(replace(u, values=_only(u.values, new.metrics)) for u in old.units))
+        old = _keep_metrics(old, new.metrics)
     reads = references_read({metric: metric for metric in new.metrics})
     notes = check_references(old, new, reads, hint=BLESS, names=f"{baseline} and {files[NEW]}")
-    return Versions({OLD: old, **found.versions}, found.judges, origin, (*found.notes, *notes))
+    return Versions({OLD: old, **read.versions}, read.judges, origin, (*read.notes, *notes))
 
 
-def _only(values: Mapping[str, float], metrics: Sequence[str]) -> dict[str, float]:
-    return {metric: value for metric, value in values.items() if metric in metrics}
+def _keep_metrics(version: Version, metrics: Sequence[str]) -> Version:
+    units = []
+    for unit in version.units:
+        values = {metric: value for metric, value in unit.values.items() if metric in metrics}
+        units.append(replace(unit, values=values))
+    return replace(version, units=tuple(units))
 
 
-def _as_header(found: Versions) -> dict[str, Any]:
-    kind = "dialogues" if any(v.unit == "dialogue" for v in found.versions.values()) else "samples"
-    results = [{"metric": name, "signature": asdict(judge)} for name, judge in found.judges.items()]
-    return {"kind": kind, **found.origin, "results": results}
+def _as_header(read: Versions) -> dict[str, Any]:
+    kinds = {version.unit for version in read.versions.values()}
+    return {"kind": "dialogues" if "dialogue" in kinds else "samples", **read.origin, "results": _sign_metrics(read)}
 
 
-def _with_repeats(
-    found: Versions, paths: Sequence[str | Path], metrics: Sequence[str]
+def _sign_metrics(read: Versions) -> list[dict[str, Any]]:
+    return [{"metric": name, "signature": asdict(judge)} for name, judge in read.judges.items()]
+
+
+def _average_repeats(
+    read: Versions, paths: Sequence[str | Path], metrics: Sequence[str]
 ) -> tuple[Version, Sequence[Noise]]:
-    """The new version averaged over its runs; `paths` are the files of all runs."""
-    new, *repeats = (found.versions[name] for name in [NEW, *_numbered(paths[1:])])
+    """Return the new version averaged over its runs; `paths` are the files of all runs."""
+    new, *repeats = (read.versions[name] for name in [NEW, *_number_repeats(paths[1:])])
     if not repeats:
         return new, ()
     for version in (new, *repeats):
@@ -186,16 +199,15 @@ def _with_repeats(
 # ---- baseline files --------------------------------------------------------------------------------------------------
 
 
-def write_baseline(path: str | Path, version: Version, found: Versions) -> None:
+def write_baseline(path: str | Path, version: Version, read: Versions) -> None:
     """Write a version as the baseline."""
-    results = [{"metric": name, "signature": asdict(judge)} for name, judge in found.judges.items()]
-    facts: dict[str, Any] = {**found.origin, "name": version.name, "unit": version.unit, "results": results}
-    facts[NAMED] = True
+    facts: dict[str, Any] = {**read.origin, "name": version.name, "unit": version.unit}
+    facts |= {"results": _sign_metrics(read), NAMED: True}
     write(path, [replace(unit, turns=()) for unit in version.units], kind=KIND, **facts)
 
 
 def read_baseline(path: str | Path) -> Versions:
-    """The version in a baseline file as `old`, with signatures and origin."""
+    """Return the version in a baseline file as `old`, with signatures and origin."""
     facts = header(path)
     if facts.get("kind") != KIND or facts.get("schema") != SCHEMA:
         raise InputError("not a baseline file", hint=AGAIN, where=str(path))
@@ -225,7 +237,7 @@ def _unit(value: Any, named: bool) -> Unit:
 
 def _number(value: Any, name: str) -> float:
     number = parse_number(value, name)
-    return math.nan if number is None else number
+    return math.nan if number is None else number  # null is an unscored or unrated unit
 
 
 # ---- refusals --------------------------------------------------------------------------------------------------------
@@ -242,13 +254,13 @@ def nothing_rejected() -> Iterator[None]:
             raise InputError(f"not all of the input can be used: {warning}") from warning
 
 
-def gated_metrics(found: Versions, options: CompareOptions) -> list[str]:
-    """Metrics of the verdict; one that did not score all versions, or has no direction or signature, is refused.
+def gated_metrics(read: Versions, options: CompareOptions) -> list[str]:
+    """Return the metrics of the verdict; refuse one that did not score all versions, or has no direction or signature.
 
     Metrics that are only shown beside a judge's preferences are not among them.
     """
-    metrics = found.versions[NEW].metrics
-    for side, version in found.versions.items():
+    metrics = read.versions[NEW].metrics
+    for side, version in read.versions.items():
         if missing := sorted(set(version.metrics) ^ set(metrics)):
             what = f"{missing[0]} did not score all versions: {side} and new differ"
             raise InputError(what, hint="score all versions with the same metrics, or choose some with -m")
@@ -256,7 +268,7 @@ def gated_metrics(found: Versions, options: CompareOptions) -> list[str]:
         metrics = [metric for metric in metrics if metric not in BESIDE]
     for metric in metrics:
         downwards(metric, options.lower_is_better, verb="gate")
-        if metric not in found.judges:
+        if metric not in read.judges:
             what = f"the scores of {metric} have no signature, so it is unknown whether the same judge gave them"
             raise InputError(what, hint="score both versions with `interloq score`")
     return metrics
@@ -280,7 +292,9 @@ def refuse_gaps(old: Version, new: Version, metrics: Sequence[str], *, allow_unp
 
 def refuse_unscored(version: Version, metric: str, side: str, *, allowed: str = "") -> None:
     """Refuse a version with units that the metric did not score, unless for the allowed reason."""
-    missing = [unit for unit in list_unscored(version, metric) if not allowed or unit.reasons.get(metric) != allowed]
+    missing = list_unscored(version, metric)
+    if allowed:
+        missing = [unit for unit in missing if unit.reasons.get(metric) != allowed]
     if missing:
         first = missing[0]
         why = f" ({first.reasons[metric]})" if metric in first.reasons else ""

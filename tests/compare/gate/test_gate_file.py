@@ -14,6 +14,7 @@ from interloq.compare.compare_options import CompareOptions, GateOptions
 from interloq.compare.gate.gate_file import NAMED, bless_file, gate_file, read_baseline, write_baseline
 from interloq.compare.version_files import Versions
 from interloq.score.score_file import score_file
+from interloq.score.score_options import ScoreOptions
 from interloq.signature import Signature
 from tests.made_dialogues import made_dialogues, write_dialogues
 from tests.made_replies import CHRF, METRIC, replies, write_replies
@@ -59,7 +60,7 @@ def test_repeats_are_averaged_and_noise_told_apart(files: Path) -> None:
     assert noise.bot
     assert noise.judge in (0, 0.0)
     for name in ("old", "same", "again"):
-        score_file(f"{name}.jsonl", [METRIC], f"{name}_scores.jsonl", n_bootstrap=0)
+        score_file(f"{name}.jsonl", [METRIC], f"{name}_scores.jsonl", ScoreOptions(n_bootstrap=0))
     options = GateOptions(repeat=["again_scores.jsonl", "same_scores.jsonl"])
     scored = gate_file("same_scores.jsonl", options, old="old_scores.jsonl", margin=0.5)
     assert scored.noise[0].judge == 0.0
@@ -88,7 +89,7 @@ def test_dialogues_of_different_partner_sets_are_refused(folder: Path) -> None:
 
 
 def test_a_version_against_itself_decides_nothing(files: Path) -> None:
-    score_file("old.jsonl", [METRIC], "scores.jsonl", n_bootstrap=0)
+    score_file("old.jsonl", [METRIC], "scores.jsonl", ScoreOptions(n_bootstrap=0))
     bless_file("old.jsonl", "baseline.jsonl", CHRF)
     for found in (
         gate_file("old.jsonl", CHRF, old="old.jsonl", margin=0.5),
@@ -98,7 +99,7 @@ def test_a_version_against_itself_decides_nothing(files: Path) -> None:
         assert found.exit_code == 4
         assert "the same replies" in found.verdicts[0].reason
     write("other.jsonl", replies(0.9, 5), kind="samples")
-    score_file("other.jsonl", [METRIC], "other_scores.jsonl", n_bootstrap=0)
+    score_file("other.jsonl", [METRIC], "other_scores.jsonl", ScoreOptions(n_bootstrap=0))
     assert not gate_file("other_scores.jsonl", old="scores.jsonl", margin=0.5).comparison.same_replies
 
 
@@ -168,7 +169,7 @@ def test_what_is_doubtful_is_refused(files: Path) -> None:
     write("bare.jsonl", bare, kind="samples")
     write("short.jsonl", replies(0.9)[:20], kind="samples")
     write("unsigned.jsonl", [Score(str(i), METRIC, 1.0) for i in range(30)], kind="scores")
-    score_file("old.jsonl", [METRIC], "old_scores.jsonl", n_bootstrap=0)
+    score_file("old.jsonl", [METRIC], "old_scores.jsonl", ScoreOptions(n_bootstrap=0))
     (files / "broken.jsonl").write_bytes((files / "same.jsonl").read_bytes() + b'{"broken\n')
     for new, old, metrics, message in (
         (

@@ -17,6 +17,7 @@ from interloq.compare.gate.gate_file import gate_file
 from interloq.compare.gate.margins import Margins, metric_margins, read_margins
 from interloq.data.records.jsonl import to_json
 from interloq.score.score_file import score_file
+from interloq.score.score_options import ScoreOptions
 from tests.made_replies import CHRF, METRIC, replies, write_replies
 
 METRICS = ["chrf", "short=bleu(order=2)"]
@@ -69,7 +70,7 @@ def test_margins_in_ratings(files: Path) -> None:
     (verdict,) = found.verdicts
     assert (found.outcome, verdict.scale) == ("regression", "rating")
     assert verdict.gain == pytest.approx(-2.5, abs=0.7)
-    score_file("old.jsonl", [METRIC], "rated_scores.jsonl", n_bootstrap=0)
+    score_file("old.jsonl", [METRIC], "rated_scores.jsonl", ScoreOptions(n_bootstrap=0))
     options = replace(CHRF, rated="old.jsonl", rated_scores="rated_scores.jsonl")
     again = gate_file("bad.jsonl", options, old="old.jsonl", margin=0.5)
     assert again.verdicts == found.verdicts
@@ -100,7 +101,7 @@ def test_rated_samples_without_a_score_are_counted_and_too_many_refused(options:
     def gated(bare: int) -> Gate:
         rated = [replace(s, references=()) if int(s.id) < bare else s for s in replies(0.5)]
         write("rated.jsonl", rated, kind="samples")
-        score_file("rated.jsonl", [METRIC], "scores.jsonl", n_bootstrap=0)
+        score_file("rated.jsonl", [METRIC], "scores.jsonl", ScoreOptions(n_bootstrap=0))
         write_table(meta_file(["scores.jsonl"], "rated.jsonl", n_bootstrap=0)["overall"])
         return gate_file("bad.jsonl", options, old="old.jsonl", margin=0.5)
 
@@ -113,7 +114,7 @@ def test_rated_samples_without_a_score_are_counted_and_too_many_refused(options:
 
 
 def test_the_stored_table_of_meta_converts_the_margin(files: Path) -> None:
-    score_file("old.jsonl", [METRIC], "scores.jsonl", n_bootstrap=0)
+    score_file("old.jsonl", [METRIC], "scores.jsonl", ScoreOptions(n_bootstrap=0))
     found = meta_file(["scores.jsonl"], "old.jsonl", n_bootstrap=0)
     write_table(found["overall"])
     stored = gate_file("bad.jsonl", replace(CHRF, meta="meta.json"), old="old.jsonl", margin=0.5)
@@ -127,7 +128,7 @@ def test_the_stored_table_of_meta_converts_the_margin(files: Path) -> None:
 
 
 def test_other_tables_of_meta_are_refused(files: Path) -> None:
-    score_file("old.jsonl", [METRIC], "scores.jsonl", n_bootstrap=0)
+    score_file("old.jsonl", [METRIC], "scores.jsonl", ScoreOptions(n_bootstrap=0))
     table = to_json(asdict(meta_file(["scores.jsonl"], "old.jsonl", n_bootstrap=0)["overall"]))
     (row,) = table["rows"]
     judge = {"name": "chrf(order=6)", "parts": {"model": "another"}}

@@ -22,6 +22,7 @@ from interloq.report.report_file import report_file
 from interloq.report.report_options import ReportOptions
 from interloq.report.sections.curves import continuity_plot, survival_plot
 from interloq.score.score_file import score_file
+from interloq.score.score_options import ScoreOptions
 from interloq.statistics.estimate import Estimate
 from tests.made_continuity import informed, part
 from tests.made_dialogues import made_dialogues, write_dialogues
@@ -75,7 +76,7 @@ def test_undefined_points_are_not_drawn_and_one_arm_is_enough() -> None:
 
 def test_the_report_draws_curves(folder: Path) -> None:
     write("samples.jsonl", rated_samples(8, references=4), kind="samples")
-    score_file("samples.jsonl", ["length"], "scores.jsonl", n_bootstrap=0)
+    score_file("samples.jsonl", ["length"], "scores.jsonl", ScoreOptions(n_bootstrap=0))
     curve_file("samples.jsonl", ["bleu_star", "rouge_l"], "curves.jsonl", sizes=[1, 2, 4], own=2, n_bootstrap=5)
     options = ReportOptions(samples="samples.jsonl", curves=["curves.jsonl"], n_bootstrap=0)
     made = report_file(["scores.jsonl"], "report.html", options)

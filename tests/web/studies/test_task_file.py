@@ -14,6 +14,7 @@ from interloq.data.records.jsonl import write
 from interloq.errors import InputError
 from interloq.records import Dialogue, Score
 from interloq.score.score_file import score_file
+from interloq.score.score_options import ScoreOptions
 from interloq.web.database import open_database
 from interloq.web.schema import item
 from interloq.web.studies.task_file import add_to_study, default_name, read_settings
@@ -133,7 +134,7 @@ def test_scores_of_other_samples_with_the_same_ids_are_refused(tmp_path: Path) -
     paths = [tmp_path / name for name in ("scored.jsonl", "samples.jsonl", "scores.jsonl")]
     write(paths[1], replies(3, ["one"]), kind="samples")
     write(paths[0], [replace(sample, response="something else") for sample in replies(3, ["one"])], kind="samples")
-    score_file(paths[0], ["length"], paths[2], n_bootstrap=0)
+    score_file(paths[0], ["length"], paths[2], ScoreOptions(n_bootstrap=0))
     with pytest.raises(InputError, match="its scores are of other samples"):
         add_to_study(
             tmp_path / "study.db",
