@@ -38,7 +38,6 @@ SUITES = {  # tests of several modules at once
     "data/corpus/test_build_real.py": "real logs",
     "data/sets/test_loaders_real.py": "real data sets",
     "data/test_datasets.py": "real datasets of Hugging Face",
-    "data/test_hostile_files.py": "malformed input in every reader of logs",
     "decisions/test_decisions.py": "simulated decisions whose truth is known",
     "fuzz/test_fuzz.py": "random input for every reader",
     "scorers/interlocutor/test_samples_real.py": "real dialogues and ratings",

@@ -33,14 +33,11 @@ def test_settings_are_plain_json() -> None:
     assert plain["fields"] == [["user", "nick"]]
 
 
-def test_unknown_formats_and_detectors_are_refused_before_the_work() -> None:
+def test_settings_are_checked_before_the_work() -> None:
     with pytest.raises(InputError, match="twiter"):
         CorpusSettings(format="twiter").check()
-
-
-def test_times_are_needed_where_parts_are_cut_by_time() -> None:
-    assert not CorpusSettings(split=Split()).check().cleaning.need_time or Split().by_time
-    assert CorpusSettings().check().cleaning.need_time == Split().by_time
+    assert CorpusSettings().check().cleaning.need_time
+    assert not CorpusSettings(split=Split(())).check().cleaning.need_time
 
 
 OTHER = """\

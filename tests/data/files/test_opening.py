@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import zstandard
 
-from interloq.data.files.opening import read_json, read_small, write_text
+from interloq.data.files.opening import read_json, read_small, reading_saved, write_text
 from interloq.data.records.system_scores import read_system_scores
 from interloq.errors import InputError, short_repr
 
@@ -49,3 +49,16 @@ def test_deep_nesting_is_an_error_like_any_other(tmp_path: Path) -> None:
 def test_texts_are_written_whatever_they_contain(tmp_path: Path) -> None:
     write_text(tmp_path / "text.md", "naïve \ud800")
     assert (tmp_path / "text.md").read_text(encoding="utf-8") == "naïve ?"
+
+
+@pytest.mark.parametrize(
+    ("error", "what"),
+    [
+        (KeyError("sizes"), "^folder: the saved files are damaged: 'sizes' is missing; copy"),
+        (RuntimeError("first\nsecond"), "^folder: the saved files are damaged: first second; copy"),
+        (InputError("as it is"), "^as it is$"),
+    ],
+)
+def test_what_saved_files_lack_is_said_in_one_line(error: Exception, what: str) -> None:
+    with pytest.raises(InputError, match=what), reading_saved("folder"):
+        raise error

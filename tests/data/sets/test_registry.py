@@ -83,7 +83,7 @@ def test_archives_are_not_unpacked_and_links_not_followed(tmp_path: Path) -> Non
 
 def test_a_dataset_is_found_in_the_folder_of_datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("INTERLOQ_DATA", raising=False)
-    with pytest.raises(InputError, match="INTERLOQ_DATA"):
+    with pytest.raises(InputError, match="for fed; name its folder, archive or file, or set INTERLOQ_DATA"):
         list(read_dataset("fed"))
     monkeypatch.setenv("INTERLOQ_DATA", str(tmp_path))
     with pytest.raises(InputError, match="no fed in"):
@@ -94,6 +94,10 @@ def test_a_dataset_is_found_in_the_folder_of_datasets(tmp_path: Path, monkeypatc
     assert next(read_dataset("fed")).id == "fed/turn/0/Meena"
     assert next(read_dataset("fed", subset="dialogue")).id == "fed/dialogue/1/Mitsuku"
     assert next(read_dataset("predictive_engagement", subset="scores")).metric == "stored:Ruber_Unref_Score"
+    (tmp_path / "fed").mkdir()
+    assert locate("fed") == tmp_path / "fed"
+    monkeypatch.setattr(chatterbot, "installed", lambda: tmp_path / "package")
+    assert locate("chatterbot") == tmp_path / "package"
 
 
 def test_aliases_and_unknown_names() -> None:
@@ -117,21 +121,6 @@ def test_damaged_archives_and_files(tmp_path: Path) -> None:
         list(fed.samples(tmp_path / "fed_data.json"))
     with pytest.raises(InputError, match="no file or folder"):
         list(fed.samples(tmp_path / "nowhere"))
-
-
-def test_where_corpora_are_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("INTERLOQ_DATA", raising=False)
-    with pytest.raises(InputError, match="for kdconv; name its folder, archive or file, or set INTERLOQ_DATA"):
-        locate("kdconv")
-    monkeypatch.setenv("INTERLOQ_DATA", str(tmp_path))
-    with pytest.raises(InputError, match="no kdconv in"):
-        locate("kdconv")
-    (tmp_path / "kdconv.tar.xz").write_bytes(b"")
-    assert locate("kdconv") == tmp_path / "kdconv.tar.xz"
-    (tmp_path / "kdconv").mkdir()
-    assert locate("kdconv") == tmp_path / "kdconv"
-    monkeypatch.setattr(chatterbot, "installed", lambda: tmp_path / "package")
-    assert locate("chatterbot") == tmp_path / "package"
 
 
 def test_mistakes_are_named(tmp_path: Path) -> None:
