@@ -18,7 +18,7 @@ from retrieval import K, clean, cleaned, drawn
 from interloq import InputError, Reference, Sample, load, write
 from interloq.data.files.archives import read_files, text
 from interloq.data.records.jsonl import read
-from interloq.metrics.combined.stage_cache import cached
+from interloq.metrics.combined.rated_references import cached
 from interloq.records import Pair
 from interloq.registry import create
 from interloq.retrieve.extend import extend

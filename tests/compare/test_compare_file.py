@@ -140,7 +140,7 @@ def test_gates_by_preferences(server: JudgeServer) -> None:
 
 
 def test_a_gate_refuses_pairs_without_a_judgment(server: JudgeServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("interloq.metrics.llm_judge.judge_answers.LEAST", 1.1)
+    monkeypatch.setattr("interloq.metrics.llm_judge.rubrics.LEAST", 1.1)
     options = GateOptions(judge=judge(server), slice_by=[], allow_unpaired=True)
     with pytest.raises(InputError, match=r"left 12 samples of the new version unscored, for example '0'"):
         gate_file("new.jsonl", options, old="old.jsonl", margin=0.1)

@@ -1,18 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """References from logs with a rater's weights: `interloq extend`, then `interloq rate`, in one call.
 
-`extend` and `rate` are called by the stages of a run (score/stages.py). Extended and rated samples are cached (see
-stage_cache.py), so another metric on them needs no second search.
+`extend` and `rate` are called by the stages of a run (score/stages.py). Their results are cached: the same samples
+through the same stage are read from disk the second time. Files are in the cache folder (see
+data/files/cache_folder.py). A file's name depends on the samples and the stage's signature. Files are written
+completely or not at all, and may be deleted at any time.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
 
-from interloq.metrics.combined.stage_cache import cached
+from interloq.data.files.cache import cache_folder
+from interloq.data.records.jsonl import header, read, write
+from interloq.errors import InputError
 from interloq.metrics.metric import Array, FittedMetric, Metric
 from interloq.rate.rater import BATCH, Rater, check_best, select
 from interloq.rate.summary import summary
@@ -20,7 +26,7 @@ from interloq.records import Sample
 from interloq.retrieve.extend import extend, extend_signature, searched_in
 from interloq.retrieve.index import Index, open_index
 from interloq.retrieve.store_address import key_variable, names_server
-from interloq.signature import LIBRARIES, VERSION, Signature
+from interloq.signature import LIBRARIES, VERSION, Signature, fingerprint
 
 Best = Annotated[int | None, "references to keep besides gold replies, those with the largest weights; `None`: all"]
 Weigh = Annotated[bool, "whether weights count; if not, they only decide which references are kept"]
@@ -166,3 +172,45 @@ class StagedSamples:
 
     by_sample: dict[Sample, Sample]
     signatures: tuple[Signature, ...]
+
+
+Stage = Callable[[Sequence[Sample]], list[Sample]]
+
+
+def cached(samples: Sequence[Sample], stage: Stage, *, signature: str) -> list[Sample]:
+    """Result of `stage` on the samples, which may only change their references."""
+    folder = cache_folder()
+    if folder is None:
+        return stage(samples)
+    name = fingerprint(signature, *map(_whole, samples))
+    path = folder / f"{name}.jsonl.zst"
+    result = _read(path, samples, signature)
+    if result is None:
+        result = stage(samples)
+        # a full disk, or text that is not UTF-8, must not lose the result
+        with contextlib.suppress(OSError, InputError, TypeError):
+            write(path, result, kind="samples", signature=signature)
+    return result
+
+
+def _whole(sample: Sample) -> str:
+    """Everything that a stage may read; ratings are not."""
+    references = [f"{r.text}\1{r.weight!r}\1{r.source}" for r in sample.references]
+    return "\0".join([*sample.key, *(turn.text for turn in sample.context), "\2", sample.response, "\2", *references])
+
+
+def _read(path: Path, samples: Sequence[Sample], signature: str) -> list[Sample] | None:
+    """The samples with cached references; None if there are none that can be used."""
+    try:
+        stored = list(read(path, strict=True)) if path.exists() else []
+        fits = bool(stored) and header(path).get("signature") == signature
+    except (InputError, OSError):
+        return None
+    if not fits or len(stored) != len(samples):
+        return None
+    result = []
+    for sample, cached_sample in zip(samples, stored, strict=True):
+        if sample.key != cached_sample.key:
+            return None
+        result.append(replace(sample, references=cached_sample.references))
+    return result

@@ -88,7 +88,7 @@ class BertScore(Metric, name="bertscore"):
         if not self.idf:
             return self
         encoder = self._encoder()
-        from interloq.metrics.contextual.bertscore_idf import Idf
+        from interloq.metrics.contextual.token_matching import Idf
 
         fitted = dataclasses.replace(self)
         object.__setattr__(fitted, "_idf", Idf.of(reference_texts(samples), encoder))

@@ -44,7 +44,7 @@ def make_baseline(
     progress: Progress = silent,
 ) -> dict[str, Any]:
     """Content of a baseline: mean P, R and F of unrelated texts, for the encoder's layer or all layers up to it."""
-    from interloq.metrics.contextual.bertscore_idf import Idf
+    from interloq.metrics.contextual.token_matching import Idf
 
     drawn = draw(texts, 2 * pairs, seed)
     if len(drawn) < 2:

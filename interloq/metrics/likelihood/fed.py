@@ -1,19 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""FED (Mehri and Eskenazi, 2020): what would people say next? Praise speaks for the reply, complaints against it.
-
-conditional   s(f) = log p(f | dialogue) / tokens of f
-whole         s(f) = log p(dialogue, f) / tokens of both
-
-score = mean over positive f of s(f) − mean over negative f of s(f)
-
-The dialogue is the context with the reply. `over='sum'` sums follow-ups instead (Sato et al., 2022, eq. 1). `sets` can
-exclude one side; a dimension without positive follow-ups has 0 in their place. Higher is better in every mode. `prior`
-subtracts from each s(f) its value before: `empty`, without any dialogue, which is a constant for each dimension;
-`context`, after the dialogue without the reply, so that the reply is judged and not the dialogue it is in.
-
-`whole` is what the authors' code does: the mean is over the whole text, so the dialogue's own likelihood and length are
-part of the score if the two sides differ in number. `conditional` uses the follow-ups alone.
-"""
+"""FED and FULL: what would people say next?"""
 
 from __future__ import annotations
 
@@ -49,7 +35,22 @@ SCORER = "interloq.models.lm.dialogue_scorer:DialogueScorer"
 
 @dataclass(frozen=True)
 class Fed(Metric, name="fed"):
-    """How likely praise and complaints are as the next turn."""
+    """FED (Mehri and Eskenazi, 2020): what would people say next? Praise speaks for the reply, complaints against it.
+
+    conditional   s(f) = log p(f | dialogue) / tokens of f
+    whole         s(f) = log p(dialogue, f) / tokens of both
+
+    score = mean over positive f of s(f) − mean over negative f of s(f)
+
+    The dialogue is the context with the reply. `over='sum'` sums follow-ups instead (Sato et al., 2022, eq. 1). `sets`
+    can exclude one side; a dimension without positive follow-ups has 0 in their place. Higher is better in every mode.
+    `prior` subtracts from each s(f) its value before: `empty`, without any dialogue, which is a constant for each
+    dimension; `context`, after the dialogue without the reply, so that the reply is judged and not the dialogue it is
+    in.
+
+    `whole` is what the authors' code does: the mean is over the whole text, so the dialogue's own likelihood and length
+    are part of the score if the two sides differ in number. `conditional` uses the follow-ups alone.
+    """
 
     papers = ("mehri-eskenazi-2020-unsupervised",)
     needs = Needs(fields={"model": LANGUAGE_MODEL}, extra="encoder")
@@ -123,3 +124,48 @@ def turns(sample: Sample) -> tuple[str, ...]:
 def context(sample: Sample) -> tuple[str, ...]:
     """Turns of the context that have text."""
     return tuple(turn.text for turn in sample.context if turn.text.strip())
+
+
+@dataclass(frozen=True)
+class Full(Metric, name="full"):
+    """FULL (De Bruyn et al., 2022): how unlikely is it that people complain after this dialogue?
+
+    likelihood   score = − Σ over five follow-ups f of log p(f | dialogue)
+    perplexity   score = mean over five follow-ups of exp( − log p(f | dialogue) / tokens of f )
+
+    The dialogue is the context with the reply. All five follow-ups are complaints, so higher is better. `likelihood` is
+    the paper's sum of log-likelihoods, negated; `perplexity` is what the authors' code averages, with two differences:
+    there a missing comma joins two follow-ups into one, and the end token is also predicted.
+    """
+
+    papers = ("de-bruyn-etal-2022-open",)
+    needs = Needs(fields={"model": LANGUAGE_MODEL}, extra="encoder")
+    places = ("model", "follow_ups")
+    libraries = NETWORK
+    model: LanguageModel
+    mode: Annotated[
+        Literal["likelihood", "perplexity"],
+        "mean likelihood of follow-ups, or their perplexity as averaged by the authors' code",
+    ] = "likelihood"
+    follow_ups: Annotated[str, '`en`, `ja`, `zh`, or your own JSON file with `{"full": [...]}`'] = "en"
+    layout: Layout = "eos"
+    longest: Longest = 1024
+
+    def built_with(self) -> str:
+        return f"{dialogue_scorer(self).signature()},follow-ups-{fingerprint(*self._follow_ups())}"
+
+    def unscorable(self, sample: Sample) -> str | None:
+        return needs_reply(sample)
+
+    def stats(self, samples: Sequence[Sample]) -> Array:
+        dialogues = list(map(turns, samples))
+        scored = dialogue_scorer(self).follow_up_scores(dialogues, self._follow_ups(), layout=self.layout)
+        if self.mode == "likelihood":
+            return score_rows(-scored.sums.sum(axis=1))
+        return score_rows(np.exp(-scored.sums / scored.counts).mean(axis=1))
+
+    def _follow_ups(self) -> tuple[str, ...]:
+        file = read_follow_ups(self.follow_ups)
+        if not file.full:
+            raise InputError("the file has no 'full'", hint='write "full": ["…", …]', where=file.where)
+        return file.full

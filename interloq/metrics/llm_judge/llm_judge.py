@@ -12,7 +12,7 @@ the same in every run, and answers of a server are cached. If a model does not a
 left out; the signature and a note say so. With `rubric='auto'`, the language of the context decides about the prompt,
 so all replies to a context are judged by the same one. An answer outside the schema is asked for again with another
 seed, three times in all; then the sample is unscored, with the reason. An empty reply has the lowest score and is not
-sent. With `of='dialogue'` each sample is a whole dialogue (see judged_dialogue.py).
+sent. With `of='dialogue'` each sample is a whole dialogue (see rubrics).
 """
 
 from __future__ import annotations
@@ -30,10 +30,22 @@ import numpy as np
 from interloq.data.text.language import supported_language
 from interloq.errors import MissingDependencyError, SpecError, count
 from interloq.metrics.likelihood.fed import SCORER, context
-from interloq.metrics.llm_judge.judge_answers import Schema, read_choice, read_object, response_format
 from interloq.metrics.llm_judge.judge_moments import COLUMNS, figures, format_figures, moments, rating_of
-from interloq.metrics.llm_judge.judged_dialogue import judged_text, transcript, unjudgable
-from interloq.metrics.llm_judge.rubrics import LANGUAGES, Excerpt, Rubric, Unit, dialogue_json, read_rubric
+from interloq.metrics.llm_judge.rubrics import (
+    LANGUAGES,
+    Excerpt,
+    Rubric,
+    Schema,
+    Unit,
+    dialogue_json,
+    judged_text,
+    read_choice,
+    read_object,
+    read_rubric,
+    response_format,
+    transcript,
+    unjudgable,
+)
 from interloq.metrics.metric import Array, Metric
 from interloq.models.loaded import loaded
 from interloq.needs import LANGUAGE_MODEL, Needs

@@ -1,15 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""BLEU (Papineni, Roukos, Ward and Zhu, 2002).
-
-BLEU = BP · exp(1/N Σ_n log p_n),  p_n = Σ_i Σ_g min(#_g(h_i), max_j #_g(r_ij)) / Σ_i Σ_g #_g(h_i)
-BP = 1 if η > ρ, else exp(1 − ρ/η); η is the length of the replies, ρ the length of the references.
-
-A sample's score is sentence BLEU. The set's score is corpus BLEU (sums first, then the formula), or with
-`level='sentence'` the mean of sentence scores. Scores are from 0 to 1.
-
-Smoothing methods are named after the code they match: `none`, `floor`, `add-k` and `exp` are sacrebleu's, `method1` is
-NLTK's, and `tiny` is the 1e-15/1e-9 of the COCO caption code, common in dialogue work.
-"""
+"""BLEU, and BLEU*: the best BLEU with a single reference."""
 
 from __future__ import annotations
 
@@ -22,7 +12,7 @@ from numpy.typing import NDArray
 
 from interloq.data.text.tokenize import TokenizerChoice
 from interloq.errors import SpecError
-from interloq.metrics.metric import Array, Metric, mean_parts, mean_value, score_rows
+from interloq.metrics.metric import Array, Metric, best_reference, mean_parts, mean_value, score_rows
 from interloq.metrics.overlap import ngrams
 from interloq.needs import Needs
 from interloq.records import Sample
@@ -35,7 +25,17 @@ DEFAULT_K = {"floor": 0.1, "add-k": 1.0, "method1": 0.1}
 
 @dataclass(frozen=True)
 class Bleu(Metric, name="bleu"):
-    """BLEU of replies against all their references."""
+    """BLEU (Papineni, Roukos, Ward and Zhu, 2002).
+
+    BLEU = BP · exp(1/N Σ_n log p_n),  p_n = Σ_i Σ_g min(#_g(h_i), max_j #_g(r_ij)) / Σ_i Σ_g #_g(h_i)
+    BP = 1 if η > ρ, else exp(1 − ρ/η); η is the length of the replies, ρ the length of the references.
+
+    A sample's score is sentence BLEU. The set's score is corpus BLEU (sums first, then the formula), or with
+    `level='sentence'` the mean of sentence scores. Scores are from 0 to 1.
+
+    Smoothing methods are named after the code they match: `none`, `floor`, `add-k` and `exp` are sacrebleu's, `method1`
+    is NLTK's, and `tiny` is the 1e-15/1e-9 of the COCO caption code, common in dialogue work.
+    """
 
     papers = ("papineni-etal-2002-bleu",)
     needs = Needs(references=True)
@@ -179,3 +179,45 @@ def brevity_penalty(length: NDArray[np.float64], reference: NDArray[np.float64])
     """1 for replies as long as the references, less for shorter ones."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(length < reference, np.exp(1 - reference / length), 1.0)
+
+
+@dataclass(frozen=True)
+class BleuStar(Metric, name="bleu_star"):
+    """BLEU* (maximum single-reference BLEU; Gupta et al., 2019).
+
+    BLEU*(h, R) = max_{r ∈ R} BLEU(h, {r}), averaged over samples.
+    Published multi-reference work smooths with NLTK's `method1`.
+    """
+
+    papers = ("papineni-etal-2002-bleu", "gupta-etal-2019-investigating")
+    needs = Needs(references=True)
+    over_references = "max"
+    order: Annotated[int, "longest n-gram, 1 to 9"] = 4
+    smoothing: Annotated[Smoothing, "smoothing for orders without a match, as in `bleu`"] = "method1"
+    tokenizer: TokenizerChoice = component("tokenizer", "13a")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_order(self.order)
+
+    def tokens_needed(self) -> int:
+        """Fewest tokens of a reply for a score above 0."""
+        return tokens_needed(self.order, self.smoothing)
+
+    def stats(self, samples: Sequence[Sample]) -> Array:
+        return score_rows(best_reference(self.by_reference(samples), samples))
+
+    def by_reference(self, samples: Sequence[Sample]) -> Array:
+        """BLEU of each reply against each of its references."""
+        numbered = ngrams.number(samples, self.tokenizer)
+        rows = np.zeros((len(numbered.references.lengths), 2 * self.order + 2))
+        owner = np.repeat(np.arange(len(samples)), numbered.n_references)
+        for block in ngrams.count(numbered, self.order):
+            present = ~np.isnan(block.weights)  # [j, b]
+            which = (numbered.first_reference[block.samples] + np.arange(len(present))[:, None])[present]
+            for n, (own, other) in enumerate(zip(block.response, block.references, strict=True)):
+                rows[which, n] = np.minimum(own[:, None], other).sum(axis=0, dtype=np.int64)[present]
+        lengths = numbered.responses.lengths[owner]
+        rows[:, self.order : 2 * self.order] = np.maximum(lengths[:, None] - np.arange(self.order), 0)
+        rows[:, -2], rows[:, -1] = lengths, numbered.references.lengths
+        return bleu_value(rows, self.order, self.smoothing, DEFAULT_K.get(self.smoothing, 0.0))

@@ -1,11 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Relevance: P(the reply fits the context), from a cross-encoder that reads the context and the reply together.
-
-`model` is a folder written by `interloq train relevance`, or `ready`, the scorer that comes with this package (extra
-`interloq[ready]`; write `./ready` for a folder of that name). `turns` is the number of turns of the context that are
-read, None as many as in training. An empty reply scores 0. See `interloq.scorers.relevance.task` for the network's
-training.
-"""
+"""Relevance and validity: does the reply fit the context, and is it well formed?"""
 
 from __future__ import annotations
 
@@ -24,7 +18,13 @@ from interloq.records import Sample
 
 @dataclass(frozen=True)
 class Relevance(ContextReply, name="relevance"):
-    """Whether the reply fits the context, by a trained cross-encoder."""
+    """Relevance: P(the reply fits the context), from a cross-encoder that reads the context and the reply together.
+
+    `model` is a folder written by `interloq train relevance`, or `ready`, the scorer that comes with this package
+    (extra `interloq[ready]`; write `./ready` for a folder of that name). `turns` is the number of turns of the context
+    that are read, None as many as in training. An empty reply scores 0. See `interloq.scorers.relevance.task` for the
+    network's training.
+    """
 
     needs = Needs(
         context=True,
@@ -64,3 +64,26 @@ class Relevance(ContextReply, name="relevance"):
     def unscorable(self, sample: Sample) -> str | None:
         """Reason why a sample is unscored: no turn of its context has text."""
         return needs_turns(sample)
+
+
+@dataclass(frozen=True)
+class Valid(ContextReply, name="valid"):
+    """Valid: P(the reply is a well-formed utterance), regardless of the context; the VUP of Phy et al. (2020).
+
+    `model` is a folder written by `interloq train valid`. The encoder reads the reply alone; it is trained to tell
+    replies of logs from the same replies with words shuffled, dropped or repeated. An empty reply scores 0.
+    """
+
+    papers = ("phy-etal-2020-deconstruct",)
+    needs = Needs(fields={"model": "a trained scorer; make one: interloq train valid PAIRS -o FOLDER"}, extra="encoder")
+
+    def network(self) -> Any:
+        return loaded("metric 'valid'", "interloq.scorers.relevance.model:ValidScorer.load", self.model)
+
+    def network_scores(self, samples: Sequence[Sample]) -> Array:
+        scores: Array = self.network().of(replies(samples))
+        return scores
+
+    def unscorable(self, sample: Sample) -> str | None:  # noqa: ARG002
+        """None: every reply can be scored, without a context."""
+        return None

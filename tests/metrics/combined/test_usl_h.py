@@ -16,8 +16,7 @@ from interloq.errors import SpecError
 from interloq.metrics.combined.usl_h import UslH
 from interloq.metrics.likelihood.mlm import Mlm
 from interloq.metrics.metric import Array, Metric, score_rows
-from interloq.metrics.trained.relevance import Relevance
-from interloq.metrics.trained.valid import Valid
+from interloq.metrics.trained.relevance import Relevance, Valid
 from interloq.models.mlm import BOUNDS
 from interloq.scorers.relevance.settings import VALID
 from tests.conftest import by_id

@@ -9,8 +9,7 @@ import pytest
 
 from interloq import InputError
 from interloq.metrics.contextual.bertscore_baseline import draw, load_baseline, make_baseline, save_baseline
-from interloq.metrics.contextual.bertscore_idf import Idf
-from interloq.metrics.contextual.token_matching import f_measure, match
+from interloq.metrics.contextual.token_matching import Idf, f_measure, match
 from interloq.models.encoder import Encoder
 from tests.made_encoder import small_bert
 

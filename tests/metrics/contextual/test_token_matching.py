@@ -17,7 +17,7 @@ from interloq import InputError, Sample
 from interloq.metrics.contextual import bertscore
 from interloq.metrics.contextual import token_matching as matching
 from interloq.metrics.contextual.bertscore import BertScore
-from interloq.metrics.contextual.token_matching import f_measure, match, match_layers, spans
+from interloq.metrics.contextual.token_matching import Idf, f_measure, match, match_layers, spans
 from interloq.models.encoder import Encoder
 from tests.made_encoder import small_bert
 from tests.metrics.made_matching import looped
@@ -143,3 +143,18 @@ def test_a_text_longer_than_the_model_is_cut(tmp_path: Path) -> None:
     assert longest.longest == 512
     same = match(longest, ["word " * 600, "word " * 700], np.array([[0, 1]]))
     assert same == pytest.approx(np.ones((1, 2)), abs=1e-5)
+
+
+def test_idf_counts_references_that_hold_a_token(encoder: Encoder) -> None:
+    references = ["yes no", "yes", "yes", "no no maybe"]
+    idf = Idf.of(references, encoder)
+    ids = [set(encoder.numbered([text]).tokens.tolist()) for text in references]
+
+    def weight(id: int) -> float:
+        return float(np.log(5 / (1 + sum(id in held for held in ids))))
+
+    texts = ["yes", "no maybe", "tea yes no"]
+    pairs = np.array([(i, j) for i in range(3) for j in range(3)])
+    for row, (i, j) in zip(match(encoder, texts, pairs, idf=idf, lowest=True), pairs, strict=True):
+        assert row == pytest.approx(looped(encoder, texts[i], texts[j], weight), abs=1e-5)
+    assert idf.source == Idf.of(references[::-1], encoder).source != Idf.of(references[1:], encoder).source

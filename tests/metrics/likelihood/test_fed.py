@@ -14,8 +14,7 @@ import pytest
 from interloq import Sample, create, evaluate, spec
 from interloq.data.follow_ups import read_follow_ups
 from interloq.errors import InputError, SpecError
-from interloq.metrics.likelihood.fed import Fed
-from interloq.metrics.likelihood.full import Full
+from interloq.metrics.likelihood.fed import Fed, Full
 from interloq.metrics.likelihood.perplexity import Perplexity
 from tests.conftest import by_id
 from tests.made_lm import tiny_lm
@@ -154,3 +153,20 @@ def test_the_signature_names_weights_and_follow_ups(lm: Path, tmp_path: Path) ->
     fields = {"sets": "negative_only", "over": "sum", "prior": "context", "layout": "lines", "longest": 64}
     metric = Fed(str(lm), "fluent", "whole", **fields)  # type: ignore[arg-type]
     assert create(spec(metric)) == metric
+
+
+def test_full_by_hand(words: str) -> None:
+    # aa: −4 of one word; b bbb: −(1 + 2) − (3 + 2) of two
+    assert scores(Full("x", follow_ups=words), [TWO]) == [4 + 8]
+    found = scores(Full("x", "perplexity", words), [TWO])
+    assert found == pytest.approx([(math.exp(4) + math.exp(8 / 2)) / 2])
+
+
+def test_full_sums_over_five_complaints(lm: Path) -> None:
+    literal, five = OneByOne(lm), read_follow_ups("en").full
+    counts = [len(literal.tokenizer(text)["input_ids"]) for text in five]
+    sample = chat()[0]
+    losses = [literal.conditional([sample.response], text) for text in five]
+    expected = sum(loss * count for loss, count in zip(losses, counts, strict=True))
+    assert scores(Full(str(lm)), [sample]) == pytest.approx([expected], rel=1e-5)
+    assert scores(Full(str(lm), "perplexity"), [sample]) == pytest.approx([np.mean(np.exp(losses))], rel=1e-5)

@@ -86,7 +86,7 @@ def test_the_order_of_pairs_does_not_matter(server: JudgeServer) -> None:
 
 
 def test_a_pair_that_cannot_be_judged_is_counted(server: JudgeServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("interloq.metrics.llm_judge.judge_answers.LEAST", 1.1)
+    monkeypatch.setattr("interloq.metrics.llm_judge.rubrics.LEAST", 1.1)
     found = judged(server, ("longer", "short"))
     assert found.pairs[0].value is None
     assert "of the probability" in found.pairs[0].failure

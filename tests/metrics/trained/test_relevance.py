@@ -1,22 +1,28 @@
+"""Relevance and validity."""
+
 from __future__ import annotations
 
 import math
 import random
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from interloq import Sample
-from interloq.errors import InputError, MissingDependencyError, SpecError
+from interloq import InputError, Sample, evaluate
+from interloq.errors import MissingDependencyError, SpecError
 from interloq.learn import ready
-from interloq.metrics.trained.relevance import Relevance
+from interloq.metrics.metric import Metric
+from interloq.metrics.trained.relevance import Relevance, Valid
 from interloq.models import row_outputs
 from interloq.models.token_rows import TokenRows
-from interloq.scorers.relevance.model import RelevanceScorer
+from interloq.scorers.relevance.model import RelevanceScorer, ValidScorer
+from interloq.scorers.relevance.settings import VALID
 from tests.made_relevance import TOPICS, said, small_scorer
+from tests.metrics.made_usl_h import REPLIES, chat
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +38,7 @@ def replies(n: int) -> list[Sample]:
     ]
 
 
-def scores(metric: Relevance, samples: list[Sample]) -> list[float]:
+def scores(metric: Metric, samples: list[Sample]) -> list[float]:
     return list(metric.value(metric.stats(samples)).tolist())
 
 
@@ -158,3 +164,37 @@ def test_without_ready_weights_a_folder_is_asked_for(tmp_path: Path, monkeypatch
     monkeypatch.setattr(ready, "READY_FOLDER", tmp_path)
     with pytest.raises(InputError, match="comes without ready weights"):
         Relevance("ready").network()
+
+
+@pytest.fixture(scope="module")
+def form(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(small_scorer(tmp_path_factory.mktemp("form"), settings=replace(VALID, batch=32, reply=12)))
+
+
+@pytest.fixture(scope="module")
+def follows(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(small_scorer(tmp_path_factory.mktemp("follows")))
+
+
+def test_valid_reads_the_reply_alone(form: str) -> None:
+    alone = [Sample(sample.id, (), sample.response) for sample in chat()]
+    found = scores(Valid(form), chat())
+    assert found == pytest.approx(ValidScorer.load(form, device="cpu").of(REPLIES), abs=1e-6)
+    assert found == scores(Valid(form), alone)
+    assert all(0 < score < 1 for score in found)
+    assert found[1] == found[4]
+    assert evaluate(Valid(form), chat()).signature.parts["built-with"].startswith("valid-")
+
+
+def test_an_empty_reply_is_not_valid(form: str) -> None:
+    result = evaluate(Valid(form), chat(["", " \u3000", "ξψ", "day " * 500]))
+    assert list(result.by_sample.values())[:2] == [0, 0]
+    assert all(0 < score < 1 for score in list(result.by_sample.values())[2:])
+    assert not any(result.reasons.values())
+
+
+def test_valid_needs_its_own_kind_of_folder(follows: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="contains a 'relevance', not a 'valid'"):
+        evaluate(Valid(follows), chat())
+    with pytest.raises(InputError, match="no model in the folder"):
+        evaluate(Valid(str(tmp_path)), chat())

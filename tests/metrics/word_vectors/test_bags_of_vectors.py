@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from interloq import Reference, Sample, create, evaluate, spec
 from interloq.errors import InputError, SpecError
 from interloq.metrics.word_vectors import bags_of_vectors as word_vectors
-from interloq.metrics.word_vectors import greedy_matching
+from interloq.metrics.word_vectors import word_vector_metrics
 from interloq.registry import full_spec
 from interloq.vectors.word_vectors import WordVectors, open_vectors
 from tests.conftest import by_id
@@ -120,7 +120,7 @@ def test_scores_are_those_of_a_literal_loop(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(word_vectors, "TEXTS", 4)
         patch.setattr(word_vectors, "POOLED", 3)
-        patch.setattr(greedy_matching, "NUMBERS", 150)
+        patch.setattr(word_vector_metrics, "NUMBERS", 150)
         rows = made.stats(samples)
     assert rows.shape == (len(samples), 2)
     for sample, (score, _) in zip(samples, rows, strict=True):

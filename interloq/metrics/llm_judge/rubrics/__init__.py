@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rubrics: what a language model is asked when it judges replies or whole dialogues.
+"""Rubrics: what a language model is asked when it judges replies or whole dialogues, and how its answers are read.
 
 Files in English, Japanese and Chinese come with Interloq, `en`, `ja` and `zh` for replies and `dialogue_en` … for
 dialogues; your own is a JSON file of the same format:
@@ -18,6 +18,7 @@ inserted as a JSON object, so that no text in it can pass for a part of the prom
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,9 +27,12 @@ from typing import Any, Literal
 
 from interloq.data.files.opening import read_json
 from interloq.errors import InputError, nearest, short_repr
+from interloq.play.samples import JUDGED
+from interloq.records import Sample
 from interloq.signature import fingerprint
 
 LANGUAGES = ("en", "ja", "zh")
+Schema = Mapping[str, Sequence[Any]]  # values allowed for each key, all of one type
 Unit = Literal["reply", "dialogue"]  # what is judged
 PROMPTS = {  # what each prompt must contain
     "single": ("definition", "dialogue", "lowest", "highest"),
@@ -37,7 +41,11 @@ PROMPTS = {  # what each prompt must contain
 }
 FORM = 'write {"scale": [1, 5], "dimensions": {"overall": "…"}, "single": "… {dialogue} …"}'
 SHORTEST = 40  # bytes of a turn that are worth keeping
+NOT_WHOLE = "a single reply, not a dialogue: score a file of dialogues, or write of='reply'"
+SILENT = "the judged system says nothing"
+LEAST = 0.5  # probability that possible answers must have together: below, the model wants to say something else
 _SLOT = re.compile(r"\{(\w+)\}")
+_FENCE = re.compile(r"\s*```(?:json)?\s*(.*?)\s*```\s*", re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -197,3 +205,59 @@ def _texts(value: Any, name: str, where: str) -> dict[str, str]:
         if not isinstance(text, str) or not text.strip():
             raise InputError(f"{key!r} must be a text, got {short_repr(text)}", hint=FORM, where=where)
     return value
+
+
+def judged_text(sample: Sample) -> str:
+    """All that the judged system says in a dialogue."""
+    return " ".join(turn.text for turn in sample.context if turn.speaker == JUDGED and turn.text.strip())
+
+
+def transcript(sample: Sample) -> str:
+    """The dialogue as a judge reads it; turns without text are skipped."""
+    return transcript_json([(turn.speaker, turn.text) for turn in sample.context if turn.text.strip()])
+
+
+def unjudgable(sample: Sample, longest: int) -> str | None:
+    """Why a sample cannot be judged as a dialogue; None if it can. No turn is dropped to make it shorter."""
+    if sample.response:
+        return NOT_WHOLE
+    if not judged_text(sample):
+        return SILENT
+    size = len(transcript(sample).encode())
+    if size > longest:
+        return f"the dialogue has {size:,} bytes, more than longest={longest}"
+    return None
+
+
+def response_format(schema: Schema) -> dict[str, Any]:
+    """The schema as chat servers take it."""
+    properties = {name: {"enum": list(allowed)} for name, allowed in schema.items()}
+    shape = {"type": "object", "properties": properties, "required": list(schema), "additionalProperties": False}
+    return {"type": "json_schema", "json_schema": {"name": "judgment", "strict": True, "schema": shape}}
+
+
+def read_object(text: str, schema: Schema) -> tuple[Any, ...] | str:
+    """Values of a JSON object that fits the schema exactly, or what is wrong with it; a code fence is removed."""
+    fenced = _FENCE.fullmatch(text)
+    try:
+        value = json.loads(fenced[1] if fenced else text)
+    except (ValueError, RecursionError):
+        return "the judgment is not JSON"
+    if not isinstance(value, dict) or value.keys() != schema.keys():
+        return "the judgment does not have the keys of the schema"
+    for name, allowed in schema.items():
+        if type(value[name]) is not type(allowed[0]) or value[name] not in allowed:
+            return "the judgment has a value outside the schema"
+    return tuple(value[name] for name in schema)
+
+
+def read_choice(candidates: Sequence[tuple[str, float]], choices: Sequence[str]) -> tuple[float, ...] | str:
+    """Probability of each choice as the first token, with or without spaces around it, or why it is not used."""
+    probabilities = dict.fromkeys(choices, 0.0)
+    for token, log_probability in candidates:
+        if token.strip() in probabilities:
+            probabilities[token.strip()] += math.exp(min(log_probability, 0.0))
+    values = tuple(probabilities[choice] for choice in choices)
+    if sum(values) >= LEAST:
+        return values
+    return f"possible answers have less than {LEAST} of the probability"  # also if one is NaN

@@ -1,4 +1,4 @@
-"""The metric dcp."""
+"""What the interlocutor would do."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from interloq import InputError, Sample, create, evaluate, spec, write
 from interloq.cli.main import main
 from interloq.metrics.context_reply import NO_CONTEXT
-from interloq.metrics.trained.dcp import Dcp
+from interloq.metrics.trained.interlocutor import Dcp, InterlocutorScore
 from interloq.signature import signature
 from tests.scorers.interlocutor.made_models import judged
 
@@ -83,3 +83,16 @@ def test_explain_names_the_turn_where_it_fell_most(
     facts = json.loads(capsys.readouterr().out)
     assert [each["turn"] for each in facts["course"]] == [1, 3]
     assert facts["course"][1]["score"] == pytest.approx(facts["score"], abs=1e-6)
+
+
+def test_it_is_a_rating_on_the_scale_of_the_training(score_model: Path) -> None:
+    metric = InterlocutorScore(str(score_model))
+    assert not metric.is_probability
+    assert 3 < evaluate(metric, judged(10), n_bootstrap=0).value < 6
+
+
+def test_nobody_rates_an_empty_reply(score_model: Path) -> None:
+    samples = [Sample("a", ["tea ?"], ""), Sample("b", (), "tea"), Sample("c", ["tea ?"], "rain")]
+    result = evaluate(InterlocutorScore(str(score_model)), samples, n_bootstrap=0)
+    assert result.reasons == {("a", ""): "empty reply", ("b", ""): "no context"}
+    assert result.n == 1

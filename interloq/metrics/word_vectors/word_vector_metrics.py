@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Greedy Matching (Rus and Lintean, 2012; Liu et al., 2016): each word with its nearest word on the other side.
+"""Metrics that compare the word vectors of reply and reference.
 
-The mean over a text's words of the largest cosine with a word of the other text; then the mean of both directions. Of
-several references the one with the best score is used. A set's score is the mean over samples.
+Of several references the nearest is used. A set's score is the mean over samples.
 """
 
 from __future__ import annotations
@@ -14,7 +13,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interloq.metrics.metric import Array
-from interloq.metrics.word_vectors.bags_of_vectors import Bags, Ints, WordVectorMetric
+from interloq.metrics.word_vectors.bags_of_vectors import Bags, Floats, Ints, PooledMetric, WordVectorMetric, extremes
+
+
+@dataclass(frozen=True)
+class EmbeddingAverage(PooledMetric, name="embedding_average"):
+    """Embedding Average: the cosine of the mean word vectors of reply and reference (Liu et al., 2016).
+
+    Word vectors are not normalised, so long ones weigh more. Of several references the nearest is used. A set's score
+    is the mean over samples.
+    """
+
+    papers = ("liu-etal-2016-evaluate",)
+
+    def pooled(self, bags: Bags) -> Floats:
+        """Sums of word vectors; their cosine equals that of the means."""
+        from scipy.sparse import csr_array
+
+        shape = (len(bags.ends) - 1, len(bags.table))
+        counts = csr_array((bags.counts.astype(np.float64), bags.words, bags.ends), shape=shape)
+        return np.asarray(counts @ bags.table.astype(np.float64))
+
 
 STEP = 4  # texts are padded to a multiple of this many words, so that many pairs have the same shape
 NUMBERS = 2**18  # of the vectors and cosines in memory at a time
@@ -22,7 +41,11 @@ NUMBERS = 2**18  # of the vectors and cosines in memory at a time
 
 @dataclass(frozen=True)
 class GreedyMatching(WordVectorMetric, name="greedy_matching"):
-    """Similarity of each word to the nearest word of the other text, in both directions."""
+    """Greedy Matching (Rus and Lintean, 2012; Liu et al., 2016): each word with its nearest word on the other side.
+
+    The mean over a text's words of the largest cosine with a word of the other text; then the mean of both directions.
+    Of several references the one with the best score is used. A set's score is the mean over samples.
+    """
 
     papers = ("rus-lintean-2012-comparison", "liu-etal-2016-evaluate")
 
@@ -71,3 +94,32 @@ def _fill_rows(bags: Bags, texts: Ints, width: int) -> tuple[NDArray[np.int32], 
     places = starts + np.where(inside, columns, 0)
     counts = np.where(inside, bags.counts[places], 0)
     return bags.words[places], counts / counts.sum(axis=1, keepdims=True)
+
+
+@dataclass(frozen=True)
+class RuberReferenced(PooledMetric, name="ruber_referenced"):
+    """RUBER's referenced half (Tao et al., 2018): the cosine of [max; min] pooled word vectors.
+
+    A text's vector has the largest value of each dimension among its words, followed by the smallest. Of several
+    references the nearest is used. A set's score is the mean over samples; scores are not normalised here.
+    """
+
+    papers = ("tao-etal-2018-ruber",)
+
+    def pooled(self, bags: Bags) -> Floats:
+        return np.concatenate(extremes(bags), axis=1)
+
+
+@dataclass(frozen=True)
+class VectorExtrema(PooledMetric, name="vector_extrema"):
+    """Vector Extrema (Forgues et al., 2014; Liu et al., 2016): the cosine of the most extreme values of each dimension.
+
+    A text's value in a dimension is the smallest among its words if its magnitude exceeds the largest (|min| > max),
+    else the largest. Of several references the nearest is used. A set's score is the mean over samples.
+    """
+
+    papers = ("forgues-etal-2014-bootstrapping", "liu-etal-2016-evaluate")
+
+    def pooled(self, bags: Bags) -> Floats:
+        high, low = extremes(bags)
+        return np.where(np.abs(low) > high, low, high)

@@ -1,10 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dialogue continuity prediction (Tsuta et al., 2024): P(the interlocutor answers the reply).
-
-`model` is a folder written by `interloq train dcp`. The judge is the person who would speak next: `user`, or by
-default the one named in the sample (see `samples.judge_of`). A judge that the model does not know is read as anyone. An
-empty reply scores 0. See `interloq.scorers.interlocutor.task` for the training.
-"""
+"""What the interlocutor would do: answer the reply, or rate it (Tsuta et al., 2024)."""
 
 from __future__ import annotations
 
@@ -14,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
 
 from interloq.metrics.context_reply import ContextReply, needs_turns
-from interloq.metrics.metric import Array, TurnScore
+from interloq.metrics.metric import Array, TurnScore, needs_reply
 from interloq.models.loaded import loaded
 from interloq.needs import Needs
 from interloq.records import Sample, Turn
@@ -24,7 +19,12 @@ from interloq.scorers.interlocutor.samples import judges_turns
 
 @dataclass(frozen=True)
 class Dcp(ContextReply, name="dcp"):
-    """Whether the interlocutor would answer the reply, by a network trained on logged dialogues."""
+    """Dialogue continuity prediction (Tsuta et al., 2024): P(the interlocutor answers the reply).
+
+    `model` is a folder written by `interloq train dcp`. The judge is the person who would speak next: `user`, or by
+    default the one named in the sample (see `samples.judge_of`). A judge that the model does not know is read as
+    anyone. An empty reply scores 0. See `interloq.scorers.interlocutor.task` for the training.
+    """
 
     papers = ("tsuta-etal-2024-rethinking",)
     needs = Needs(
@@ -70,3 +70,28 @@ class Dcp(ContextReply, name="dcp"):
     def unscorable(self, sample: Sample) -> str | None:
         """Reason why a sample is unscored: no turn of its context has text."""
         return needs_turns(sample)
+
+
+@dataclass(frozen=True)
+class InterlocutorScore(Dcp, name="interlocutor_score"):
+    """Interlocutor score (Tsuta et al., 2024): the rating that the interlocutor would give the reply.
+
+    `model` is a folder written by `interloq train interlocutor`. Scores are on the scale of the ratings in training.
+    The judge is found as for `dcp`. An empty reply is unscored: nobody rated one.
+    """
+
+    papers = ("tsuta-etal-2024-rethinking",)
+    needs = Needs(
+        context=True,
+        fields={
+            "model": "a trained model; make one: interloq corpus ratings RATED -o SAMPLES, "
+            "interloq train interlocutor SAMPLES -o FOLDER"
+        },
+        extra="encoder",
+    )
+    kind = "interlocutor"
+    is_probability = False
+
+    def unscorable(self, sample: Sample) -> str | None:
+        """Reason why a sample is unscored: no turn of its context has text, or the reply has none."""
+        return super().unscorable(sample) or needs_reply(sample)
