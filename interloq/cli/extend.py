@@ -6,11 +6,12 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from interloq.cli.shared.arguments import add_common, add_drop_own_replies, add_map, add_output, add_samples
-from interloq.cli.shared.output import BadLineReporter
-from interloq.cli.shared.paths import InputPath
+from interloq.cli.shared.arguments import add_common, add_map, add_output, add_samples
+from interloq.cli.shared.options import add_options, make_options
+from interloq.cli.shared.output import reading
 from interloq.cli.shared.progress import stage_progress
 from interloq.errors import count
+from interloq.retrieve.retrieve_options import ExtendOptions
 from interloq.terminal.console import print_json, print_line, print_table
 
 EXAMPLES = """\
@@ -31,29 +32,7 @@ REASONS = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_samples(parser)
     add_output(parser, "the extended samples; - for a pipe")
-    parser.add_argument(
-        "--index", required=True, type=InputPath, metavar="INDEX", help="the index to search (see: interloq index)"
-    )
-    parser.add_argument("-k", type=int, default=15, metavar="N", help="replies to retrieve (default 15)")
-    parser.add_argument(
-        "--turns", type=int, default=1, metavar="N", help="last turns of the context to search for (default 1)"
-    )
-    parser.add_argument("--no-parrot", action="store_true", help="do not add the utterance itself")
-    parser.add_argument("--no-gold", action="store_true", help="drop the references that came with the samples")
-    parser.add_argument(
-        "--diversity",
-        type=float,
-        default=0.0,
-        metavar="D",
-        help="0 (default): the nearest replies; up to 1: more diverse ones",
-    )
-    parser.add_argument(
-        "--near-duplicates", type=float, default=0.0, metavar="J", help="drop replies this similar to a gold reply"
-    )
-    parser.add_argument(
-        "--exclude", type=InputPath, metavar="FILE", help="ids of pairs, posts or threads to exclude, one per line"
-    )
-    add_drop_own_replies(parser)
+    add_options(parser, ExtendOptions)
     add_map(parser)
     add_common(parser)
 
@@ -61,31 +40,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from interloq.retrieve.extend import extend_file
 
-    bad = BadLineReporter()
-    facts = extend_file(
-        args.samples,
-        args.output,
-        index=args.index,
-        k=args.k,
-        parrot=not args.no_parrot,
-        gold=not args.no_gold,
-        turns=args.turns,
-        diversity=args.diversity,
-        near=args.near_duplicates,
-        own=not args.drop_own_replies,
-        exclude=args.exclude,
-        strict=args.strict,
-        on_reject=bad,
-        columns=args.columns,
-        progress=stage_progress(quiet=args.quiet),
-    )
-    bad.close()
+    options, progress = make_options(ExtendOptions, args), stage_progress(quiet=args.quiet)
+    with reading(args) as read_options:
+        facts = extend_file(args.samples, args.output, options, reading=read_options, progress=progress)
     if args.output == "-":
         return 0
     if args.json:
         print_json({"output": args.output, **facts})
     else:
-        print_extended(args.output, facts, args.k)
+        print_extended(args.output, facts, options.k)
     return 0
 
 

@@ -9,11 +9,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from interloq.cli.shared.arguments import add_common, add_list, add_output
+from interloq.cli.shared.arguments import add_common, add_output
+from interloq.cli.shared.options import add_options, make_options
 from interloq.cli.shared.output import BadLineReporter
 from interloq.cli.shared.paths import InputPath
 from interloq.cli.shared.progress import stage_progress
+from interloq.data.records.read_options import ReadOptions
 from interloq.errors import count
+from interloq.retrieve.retrieve_options import AddPairsOptions, IndexOptions
 from interloq.terminal.console import number, print_json, print_line, print_table
 from interloq.unicode_form import normalise
 
@@ -32,40 +35,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     building = actions.add_parser("build", help="build an index of pairs, or resume an interrupted build")
     adding = actions.add_parser("add", help="add pairs to an index")
-    _add_build(building)
+    add_output(building, "the folder to write, or a server's address", metavar="INDEX")
     adding.add_argument("index", type=InputPath, metavar="INDEX", help="the index's folder, or a server's address")
-    for action in (building, adding):
-        _add_pairs(action)
+    for action, options in ((building, IndexOptions), (adding, AddPairsOptions)):
+        action.add_argument(
+            "pairs", nargs="+", type=InputPath, metavar="PAIRS", help="JSONL of pairs, also .gz .xz .zst"
+        )
+        add_options(action, options)
+        add_common(action)
     _add_reading(
         actions.add_parser("info", help="show the contents of an index"),
         actions.add_parser("search", help="find the pairs nearest to a text"),
     )
-
-
-def _add_build(building: argparse.ArgumentParser) -> None:
-    add_output(building, "the folder to write, or a server's address", metavar="INDEX")
-    building.add_argument("--retriever", required=True, metavar="SPEC", help="bm25, dense(vectors='FOLDER'), …")
-    building.add_argument(
-        "--expected", type=int, default=0, metavar="N", help="number of pairs the index will finally have"
-    )
-    building.add_argument(
-        "--exact-up-to",
-        type=int,
-        metavar="N",
-        help="search is exact up to this number of pairs (default for a folder: 200000)",
-    )
-    building.add_argument(
-        "--recall", type=float, default=0.95, metavar="R", help="target recall@15 of approximate search (default 0.95)"
-    )
-
-
-def _add_pairs(action: argparse.ArgumentParser) -> None:
-    action.add_argument("pairs", nargs="+", type=InputPath, metavar="PAIRS", help="JSONL of pairs, also .gz .xz .zst")
-    action.add_argument(
-        "--segment", type=int, metavar="N", help="pairs stored at a time; an interruption loses at most these"
-    )
-    add_list(action, "--without", metavar="SAMPLES", help="exclude pairs that overlap these samples", type=InputPath)
-    add_common(action)
 
 
 def _add_reading(info: argparse.ArgumentParser, searching: argparse.ArgumentParser) -> None:
@@ -80,51 +61,28 @@ def _add_reading(info: argparse.ArgumentParser, searching: argparse.ArgumentPars
 
 
 def run(args: argparse.Namespace) -> int:
-    actions = {"build": _build, "add": _add, "info": _info, "search": _search}
+    actions = {"build": _add_pairs, "add": _add_pairs, "info": _info, "search": _search}
     return actions[args.action](args)
 
 
 # ---- building --------------------------------------------------------------------------------------------------------
 
 
-def _build(args: argparse.Namespace) -> int:
-    from interloq.retrieve.index import index_files
+def _add_pairs(args: argparse.Namespace) -> int:
+    """Build an index, or add to one."""
+    from interloq.retrieve.index import add_files, index_files, open_index
 
-    bad = BadLineReporter()
-    index, added = index_files(
-        args.pairs,
-        args.output,
-        retriever=args.retriever,
-        expected=args.expected,
-        exact_up_to=args.exact_up_to,
-        recall=args.recall,
-        **_adding(args, bad),
-    )
-    return _show(args, index, added, bad)
-
-
-def _add(args: argparse.Namespace) -> int:
-    from interloq.retrieve.index import add_files, open_index
-
-    bad, index = BadLineReporter(), open_index(args.index)
-    return _show(args, index, add_files(index, args.pairs, **_adding(args, bad)), bad)
-
-
-def _adding(args: argparse.Namespace, bad: BadLineReporter) -> dict[str, Any]:
-    """Arguments that `build` and `add` share."""
-    return {
-        "segment": args.segment,
-        "without": args.without,
-        "strict": args.strict,
-        "on_reject": bad,
-        "progress": stage_progress(quiet=args.quiet),
-    }
-
-
-def _show(args: argparse.Namespace, index: Index, added: Sequence[AddedFile], bad: BadLineReporter) -> int:
-    bad.close()
+    bad_lines, progress = BadLineReporter(), stage_progress(quiet=args.quiet)
+    read_options = ReadOptions(strict=args.strict, on_reject=bad_lines)
+    if args.action == "build":
+        options = make_options(IndexOptions, args)
+        index, added = index_files(args.pairs, args.output, options, reading=read_options, progress=progress)
+    else:
+        index, pair_options = open_index(args.index), make_options(AddPairsOptions, args)
+        added = add_files(index, args.pairs, pair_options, reading=read_options, progress=progress)
+    bad_lines.close()
     if args.json:
-        files = [{**asdict(facts), "bad_lines": bad.files[facts.file]} for facts in added]
+        files = [{**asdict(facts), "bad_lines": bad_lines.files[facts.file]} for facts in added]
         print_json({"index": index.store.where, "pairs": len(index.store), "files": files})
     else:
         print_added(index, added)

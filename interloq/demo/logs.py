@@ -30,6 +30,7 @@ from interloq.report.report_file import report_file
 from interloq.report.report_options import ReportOptions
 from interloq.retrieve.extend import extend_file
 from interloq.retrieve.index import index_files
+from interloq.retrieve.retrieve_options import ExtendOptions, IndexOptions
 from interloq.retrieve.training_log import TrainingLog
 from interloq.score.explain import explain_file
 from interloq.score.score_file import score_file
@@ -150,10 +151,11 @@ def reading_steps(part: LogPart) -> list[DemoStep]:
 
 def _index(part: LogPart) -> DemoStep:
     log, index, retriever = part.path("log.jsonl"), part.path("index"), RETRIEVERS[part.language]
+    options = IndexOptions(retriever=retriever, without=(part.samples,))
     return DemoStep(
         "Index the log, except pairs that overlap the samples.",
         ["index", "build", log, "-o", index, "--retriever", retriever, "--without", part.samples],
-        lambda progress: index_files([log], index, retriever=retriever, without=[part.samples], progress=progress),
+        lambda progress: index_files([log], index, options, progress=progress),
     )
 
 
@@ -169,14 +171,14 @@ def _train(part: LogPart) -> DemoStep:
 
 def _extend(part: LogPart) -> DemoStep:
     extended, index = part.path("extended.jsonl"), part.path("index")
+    options = ExtendOptions(index=index, k=K, parrot=part.real)
+    added = "but not the utterance itself (the parrot)"
     if part.real:
-        added, parrot_option = "and, as in the paper, the utterance itself", []
-    else:
-        added, parrot_option = "but not the utterance itself (the parrot)", ["--no-parrot"]
+        added = "and, as in the paper, the utterance itself"
     return DemoStep(
         f"Each sample has one reference. Add replies from the log, {added}.",
-        ["extend", part.samples, "--index", index, "-k", str(K), *parrot_option, "-o", extended],
-        lambda progress: extend_file(part.samples, extended, index=index, k=K, parrot=part.real, progress=progress),
+        ["extend", part.samples, *command_words(options, with_defaults=False), "-o", extended],
+        lambda progress: extend_file(part.samples, extended, options, progress=progress),
         extended,
     )
 

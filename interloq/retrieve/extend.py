@@ -18,12 +18,14 @@ from interloq.data.batched import batched
 from interloq.data.files.opening import lines
 from interloq.data.files.overwriting import refuse_overwriting
 from interloq.data.progress import Progress, silent
-from interloq.data.records.jsonl import Rejected, header, header_after, read, write_then_head
+from interloq.data.records.jsonl import header, header_after, write_then_head
+from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.errors import InputError
 from interloq.records import Reference, Sample
 from interloq.retrieve.diversity import diversified
 from interloq.retrieve.index import open_index
 from interloq.retrieve.leaks import Guard, guard, is_original, normalised, originals, reads_like, without_own
+from interloq.retrieve.retrieve_options import ExtendOptions
 from interloq.retrieve.retriever import Encoded, Hit, Query
 from interloq.signature import Signature, file_fingerprint, fingerprint, signature
 
@@ -317,49 +319,36 @@ def _usable(hits: Sequence[Hit], guard: Guard, seen: frozenset[str], wanted: int
 def extend_file(
     samples: str | Path,
     output: str | Path,
+    options: ExtendOptions,
     *,
-    index: str | Path,
-    k: int = 15,
-    parrot: bool = True,
-    gold: bool = True,
-    turns: int = 1,
-    diversity: float = 0.0,
-    near: float = 0.0,
-    own: bool = True,
-    exclude: str | Path | None = None,
-    strict: bool = False,
-    on_reject: Callable[[Rejected], None] | None = None,
-    columns: Mapping[str, str] | None = None,
+    reading: ReadOptions = READ_DEFAULTS,
     progress: Progress = silent,
 ) -> dict[str, Any]:
-    """Write the samples with up to `k` replies from an index added; return the signature and the counts.
+    """Write the samples with replies from an index added; return the signature and the counts.
 
-    Both are also in the header of the output, after those of earlier extensions. `exclude` is a file with ids of pairs,
-    posts or threads that must not be used, one per line; for the other options see `retrieve.extend.extend`. `-` is
-    standard input or output. Bad lines and `columns` are handled as in `interloq.read`.
+    Both are also in the header of the output, after the ones of earlier extensions. `-` is standard input or output.
     """
-    refuse_overwriting([output], [samples, index, *([exclude] if exclude else [])])
-    options: dict[str, Any] = {
-        "k": k, "parrot": parrot, "gold": gold, "turns": turns, "diversity": diversity,
-        "near": near, "own": own,
-    }  # fmt: skip
-    found, tally, excluded = open_index(str(index)), SearchTally(), read_ids(exclude)
+    refuse_overwriting([output], [samples, options.index, options.exclude or samples])
+    index, tally, excluded = open_index(str(options.index)), SearchTally(), read_ids(options.exclude)
+    chosen = {name: getattr(options, name) for name in ("k", "parrot", "gold", "turns", "diversity", "near", "own")}
+    signed: dict[str, Any] = dict(chosen)
+    if options.exclude:
+        signed["exclude"] = file_fingerprint(Path(options.exclude))
     before = {} if str(samples) == "-" else header(samples)
-    signed = options | ({"exclude": file_fingerprint(Path(exclude))} if exclude else {})
-    facts: dict[str, Any] = {"signature": extend_signature(found.retriever, searched_in(found), signed)}
+    facts: dict[str, Any] = {"signature": extend_signature(index.retriever, searched_in(index), signed)}
 
     def head() -> dict[str, Any]:
         facts["counts"] = tally.facts()
         return header_after(before, "extended", facts)
 
     with progress("extending", None) as step:
-        given = read(samples, strict=strict, on_reject=on_reject, columns=columns)
-        extended = extend(given, found, **options, excluded=excluded, tally=tally, progress=step)
+        extended = extend(reading.read(samples), index, **chosen, excluded=excluded, tally=tally, progress=step)
         write_then_head(output, extended, head, kind="samples")
     return facts
 
 
 def read_ids(path: str | Path | None) -> frozenset[str]:
-    """The ids in a file, one per line; none without a file."""
-    ids = (line.decode("utf-8", "replace").strip() for _, line in lines(path)) if path else ()
-    return frozenset(id for id in ids if id)
+    """Return the ids in a file, one per line; none without a file."""
+    if path is None:
+        return frozenset()
+    return frozenset(line.decode("utf-8", "replace").strip() for _, line in lines(path)) - {""}

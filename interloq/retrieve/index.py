@@ -19,11 +19,13 @@ import orjson
 from interloq.data.batched import batched
 from interloq.data.files.opening import lines
 from interloq.data.progress import Progress, lines_ahead, silent
-from interloq.data.records.jsonl import Rejected, read, read_all
+from interloq.data.records.jsonl import read_all
+from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.errors import InputError, count
 from interloq.records import Pair
 from interloq.registry import create
 from interloq.retrieve.leaks import guarded
+from interloq.retrieve.retrieve_options import AddPairsOptions, IndexOptions
 from interloq.retrieve.retriever import (
     NOTHING,
     Encoded,
@@ -174,64 +176,49 @@ class AddedFile:
 def index_files(
     pairs: Sequence[str | Path],
     output: str | Path,
+    options: IndexOptions,
     *,
-    retriever: Retriever | str,
-    expected: int = 0,
-    exact_up_to: int | None = None,
-    recall: float = 0.95,
-    segment: int | None = None,
-    without: Sequence[str | Path] = (),
-    strict: bool = False,
-    on_reject: Callable[[Rejected], None] | None = None,
+    reading: ReadOptions = READ_DEFAULTS,
     progress: Progress = silent,
 ) -> tuple[Index, list[AddedFile]]:
-    """Build an index from files of pairs, in a folder or at a server's address, or resume an interrupted build.
-
-    `expected`, `exact_up_to` and `recall` are those of `create_index`, the other options those of `add_files`.
-    """
-    _check([*pairs, *without], segment)  # before anything is made
-    index = create_index(output, retriever, expected=expected, exact_up_to=exact_up_to, recall=recall)
-    added = add_files(
-        index, pairs, segment=segment, without=without, strict=strict, on_reject=on_reject, progress=progress
+    """Build an index from files of pairs, in a folder or at a server's address, or resume an interrupted build."""
+    _check_files([*pairs, *options.without])  # before anything is made
+    index = create_index(
+        output, options.retriever, expected=options.expected, exact_up_to=options.exact_up_to, recall=options.recall
     )
-    return index, added
+    return index, add_files(index, pairs, options, reading=reading, progress=progress)
 
 
 def add_files(
     index: Index,
     pairs: Sequence[str | Path],
+    options: AddPairsOptions | None = None,
     *,
-    segment: int | None = None,
-    without: Sequence[str | Path] = (),
-    strict: bool = False,
-    on_reject: Callable[[Rejected], None] | None = None,
+    reading: ReadOptions = READ_DEFAULTS,
     progress: Progress = silent,
 ) -> list[AddedFile]:
-    """Add the pairs of files to an index; pairs that are already in it are skipped.
-
-    `without` are files of samples: pairs that overlap them are excluded. `segment` pairs are stored at a time; at most
-    these are lost by an interruption, and the same call resumes. Bad lines are handled as in `interloq.read`.
-    """
-    _check([*pairs, *without], segment)
-    exclusion, added = Exclusion(without, strict=strict), []
-    size = segment or (ENCODER_SEGMENT if getattr(index.retriever, "encoder", "") else SEGMENT)
+    """Add the pairs of files to an index; skip pairs that are already in it. The same call resumes."""
+    options = options or AddPairsOptions()
+    _check_files([*pairs, *options.without])
+    exclusion, added = Exclusion(options.without, strict=reading.strict), []
+    size = SEGMENT
+    if getattr(index.retriever, "encoder", ""):
+        size = ENCODER_SEGMENT
     for path in pairs:
         source = exclusion.source(path, index.store.sources())
         before = index.store.sources().get(source, 0)
         with progress(f"indexing {Path(path).name}", lines_ahead(path, progress)) as step:
-            kept = exclusion.kept(read_pairs(path, strict=strict, on_reject=on_reject))
-            count = index.add(kept, source=source, segment=size, progress=step)
+            kept = exclusion.kept(read_pairs(path, reading))
+            count = index.add(kept, source=source, segment=options.segment or size, progress=step)
         added.append(AddedFile(str(path), before, count, dict(exclusion.dropped)))
     return added
 
 
-def _check(paths: Iterable[str | Path], segment: int | None) -> None:
+def _check_files(paths: Iterable[str | Path]) -> None:
     """Refuse pipes, which cannot be read again to resume a build, and missing files."""
     for path in map(str, paths):
         if path == "-" or not Path(path).is_file():
             raise InputError(f"no file {path!r}", hint="name files: a pipe cannot be read again after an interruption")
-    if segment is not None and segment < 1:
-        raise InputError(f"segment must be at least 1, got {segment}")
 
 
 class Exclusion:
@@ -259,11 +246,9 @@ class Exclusion:
         return guarded(pairs, self.samples, dropped=self.dropped) if self.samples else pairs
 
 
-def read_pairs(
-    path: str | Path, *, strict: bool = False, on_reject: Callable[[Rejected], None] | None = None
-) -> Iterator[Pair]:
-    """The pairs of a file; pairs without ids are named by file and line."""
-    pairs: Iterator[Pair] = read(path, kind="pairs", strict=strict, on_reject=on_reject)
+def read_pairs(path: str | Path, reading: ReadOptions = READ_DEFAULTS) -> Iterator[Pair]:
+    """Return the pairs of a file; pairs without ids are named by file and line."""
+    pairs: Iterator[Pair] = reading.read_beside([path], kind="pairs")
     if _has_ids(path):
         return pairs
     stem = Path(path).name.split(".")[0]

@@ -15,6 +15,7 @@ from interloq.rate.settings import TRAINABLE
 from interloq.rate.summary import WEAK, folder_warning, summary, warning, warnings_of
 from interloq.records import Pair
 from interloq.retrieve.index import index_files
+from interloq.retrieve.retrieve_options import IndexOptions
 from tests.made_rater import small_rater
 
 GOLD, FOUND, BAD = Reference("a", 0.5), Reference("b", 1.0, "retrieved:1"), Reference("c", -1.0, "retrieved:2")
@@ -90,7 +91,7 @@ def test_no_figures_no_warning_and_damaged_ones_are_refused(folder: Path) -> Non
 
 def test_train_rate_and_score_print_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     small_rater(folder, utterances=20)
-    index_files([_log()], "index", retriever="bm25")
+    index_files([_log()], "index", IndexOptions(retriever="bm25"))
     write("samples.jsonl", [Sample("1", ["i like tea"], "me too", ["the tea"], "a")], kind="samples")
     figure = json.loads(Path("rater/calibration.json").read_text())["nll"]
     rate = ["rate", "samples.jsonl", "-r", GRU, "-o", "rated.jsonl", "--quiet"]

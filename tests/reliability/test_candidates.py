@@ -13,6 +13,7 @@ from interloq.retrieve.extend import SearchTally
 from interloq.retrieve.index import index_files
 from interloq.retrieve.leaks import jaccard as similarity
 from interloq.retrieve.leaks import words
+from interloq.retrieve.retrieve_options import IndexOptions
 from interloq.retrieve.retriever import Query
 
 PAIRS = [Pair(f"p{i}", f"do you like tea or milk {i}", f"reply {i}") for i in range(30)]
@@ -30,7 +31,7 @@ def found(source: CandidateOptions) -> tuple[list[str], str]:
 
 def test_candidates_from_a_log_or_an_index(folder: Path) -> None:
     write("pairs.jsonl", PAIRS, kind="pairs")
-    index_files(["pairs.jsonl"], "index", retriever="bm25")
+    index_files(["pairs.jsonl"], "index", IndexOptions(retriever="bm25"))
     from_log, jaccard = found(CandidateOptions(log=["pairs.jsonl"], k=5))
     from_index, retriever = found(CandidateOptions(index="index", k=5))
     assert from_log == [f"retrieved:p{i}" for i in range(5)]

@@ -18,6 +18,7 @@ from interloq.records import Pair
 from interloq.retrieve import extend as extending
 from interloq.retrieve.extend import SearchTally, candidates, extend, extend_file, query
 from interloq.retrieve.index import Index, create_index, index_files
+from interloq.retrieve.retrieve_options import ExtendOptions, IndexOptions
 from interloq.retrieve.retriever import Hit, Query
 
 WORDS = ["we", "saw", "a", "dog", "film", "again", "very", "good", "bad", "day", "rain", "sun", "now", "then"]
@@ -322,13 +323,13 @@ def test_candidates_are_what_extend_adds_by_batch() -> None:
 
 @pytest.fixture
 def made_index(files: Path) -> str:
-    index_files(["pairs.jsonl"], "index", retriever="bm25")
+    index_files(["pairs.jsonl"], "index", IndexOptions(retriever="bm25"))
     return "index"
 
 
 def test_references_are_added_and_earlier_extensions_remembered(made_index: str) -> None:
-    first = extend_file("samples.jsonl", "one.jsonl", index=made_index, k=1, parrot=False)
-    second = extend_file("one.jsonl", "two.jsonl", index=made_index, k=2)
+    first = extend_file("samples.jsonl", "one.jsonl", ExtendOptions(index=made_index, k=1, parrot=False))
+    second = extend_file("one.jsonl", "two.jsonl", ExtendOptions(index=made_index, k=2))
     assert [len(sample.references) for sample in load("one.jsonl")] == [2] * 4
     assert first["signature"] != second["signature"]
     told = header("two.jsonl")
@@ -339,14 +340,17 @@ def test_references_are_added_and_earlier_extensions_remembered(made_index: str)
 
 def test_excluded_ids_do_not_come_back(made_index: str, files: Path) -> None:
     (files / "ids.txt").write_text("p0\n\np1\n")
-    facts = extend_file("samples.jsonl", "out.jsonl", index=made_index, k=9, exclude="ids.txt")
+    facts = extend_file("samples.jsonl", "out.jsonl", ExtendOptions(index=made_index, k=9, exclude="ids.txt"))
     sources = {reference.source for sample in load("out.jsonl") for reference in sample.references}
     assert "retrieved:p2" in sources
     assert not {"retrieved:p0", "retrieved:p1"} & sources
-    assert facts["signature"] != extend_file("samples.jsonl", "all.jsonl", index=made_index, k=9)["signature"]
+    assert (
+        facts["signature"]
+        != extend_file("samples.jsonl", "all.jsonl", ExtendOptions(index=made_index, k=9))["signature"]
+    )
 
 
 def test_without_an_index_nothing_is_written(files: Path) -> None:
     with pytest.raises(InputError):
-        extend_file("samples.jsonl", "out.jsonl", index="absent")
+        extend_file("samples.jsonl", "out.jsonl", ExtendOptions(index="absent"))
     assert not (files / "out.jsonl").exists()

@@ -9,6 +9,7 @@ import pytest
 from interloq import InputError, Sample, SpecError, write
 from interloq.records import Pair
 from interloq.retrieve.index import add_files, create_index, index_files, open_index, read_pairs
+from interloq.retrieve.retrieve_options import AddPairsOptions, IndexOptions
 from interloq.retrieve.retriever import Query
 
 PAIRS = [Pair(str(i), f"how is the {word}", f"the {word} is fine") for i, word in enumerate(["cat", "dog", "sea"])]
@@ -60,9 +61,9 @@ def files(folder: Path) -> Path:
 
 
 def test_an_index_contains_a_file_once(files: Path) -> None:
-    index, (first,) = index_files(["pairs.jsonl"], "index", retriever="bm25", without=["samples.jsonl"])
+    index, (first,) = index_files(["pairs.jsonl"], "index", IndexOptions(retriever="bm25", without=["samples.jsonl"]))
     assert (first.before, first.added, first.excluded) == (0, 4, {"utterance": 4})
-    (again,) = add_files(index, ["pairs.jsonl"], without=["samples.jsonl"])
+    (again,) = add_files(index, ["pairs.jsonl"], AddPairsOptions(without=["samples.jsonl"]))
     assert (again.before, again.added) == (4, 0)
     with pytest.raises(InputError, match="already in the index, with other samples"):
         add_files(index, ["pairs.jsonl"])
@@ -71,7 +72,7 @@ def test_an_index_contains_a_file_once(files: Path) -> None:
 def test_nothing_is_made_of_what_cannot_be_read_again(files: Path) -> None:
     for pairs, segment in (("-", None), ("absent.jsonl", None), ("pairs.jsonl", 0)):
         with pytest.raises(InputError):
-            index_files([pairs], "index", retriever="bm25", segment=segment)
+            index_files([pairs], "index", IndexOptions(retriever="bm25", segment=segment))
     assert not (files / "index").exists()
 
 

@@ -23,6 +23,7 @@ from interloq.rate.rate_file import rate_file
 from interloq.records import Pair
 from interloq.registry import full_spec
 from interloq.retrieve.index import index_files
+from interloq.retrieve.retrieve_options import IndexOptions
 from interloq.score.by import PAIRS, By, calibrate, scores_of
 from tests.made_rater import said, topic_log
 from tests.made_relevance import small_scorer, talks
@@ -54,7 +55,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(small_scorer(folder / "work", epochs=3), folder / "rel")
     pairs = [Pair(f"p{i}", a, b) for i, (a, b, *_) in enumerate(talks(120, seed=5))]
     write(folder / "pairs.jsonl", pairs, kind="pairs")
-    index_files([str(folder / "pairs.jsonl")], str(folder / "index"), retriever="bm25")
+    index_files([str(folder / "pairs.jsonl")], str(folder / "index"), IndexOptions(retriever="bm25"))
     spoken = [Sample(f"s{i}", turns[:2], turns[2], turns[3:]) for i, turns in enumerate(talks(20, seed=9))]
     odd = [Sample("no context", (), "tea", ["tea ."]), Sample("no gold", ["we like tea ?"], "tea ."), Sample("bare")]
     write(folder / "samples.jsonl", [*spoken, *odd], kind="samples")

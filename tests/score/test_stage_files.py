@@ -18,6 +18,7 @@ from interloq.report.report_file import report_file
 from interloq.report.report_options import ReportOptions
 from interloq.retrieve.extend import extend_file
 from interloq.retrieve.index import index_files
+from interloq.retrieve.retrieve_options import ExtendOptions, IndexOptions
 from interloq.score.score_file import score_file
 from interloq.score.score_options import ScoreOptions
 
@@ -25,8 +26,8 @@ RATER = "human(ratings='ratings.jsonl')"
 
 
 def test_functions_and_verbs_write_the_same_files(files: Path) -> None:
-    index_files(["pairs.jsonl"], "index", retriever="bm25")
-    extend_file("samples.jsonl", "extended.jsonl", index="index", k=2)
+    index_files(["pairs.jsonl"], "index", IndexOptions(retriever="bm25"))
+    extend_file("samples.jsonl", "extended.jsonl", ExtendOptions(index="index", k=2))
     rate_file("extended.jsonl", "rated.jsonl", rater=RATER)
     scored = score_file("rated.jsonl", ["bleu", create("chrf")], "scores.jsonl", ScoreOptions(n_bootstrap=10))
     table = meta_file(["scores.jsonl"], "samples.jsonl", n_bootstrap=10, n_permutations=10)["overall"]
@@ -51,7 +52,7 @@ def test_no_function_replaces_its_input(folder: Path, samples: list[Sample]) -> 
     before = Path("in.jsonl").read_bytes()
     for call in (
         lambda: score_file("in.jsonl", ["bleu"], "soft.jsonl"),
-        lambda: extend_file("in.jsonl", "in.jsonl", index="index"),
+        lambda: extend_file("in.jsonl", "in.jsonl", ExtendOptions(index="index")),
         lambda: rate_file("in.jsonl", "in.jsonl", rater="human(ratings='r.jsonl')"),
         lambda: convert_file("in.jsonl", "in.jsonl"),
         lambda: samples_file("in.jsonl", "in.jsonl"),
