@@ -29,11 +29,10 @@ from interloq.data.text.token_texts import Texts
 from interloq.learn.start import Start
 from interloq.models.subwords import Subwords
 from interloq.scorers.interlocutor.examples import InterlocutorExamples
-from interloq.scorers.interlocutor.network import SpeakerEncoder
 from interloq.scorers.interlocutor.reader import REPLIER, USERS
 from interloq.scorers.interlocutor.samples import CONTINUED
 from interloq.scorers.interlocutor.settings import Target
-from interloq.scorers.interlocutor.task import InterlocutorTask
+from interloq.scorers.interlocutor.task import InterlocutorTask, SpeakerEncoder
 
 PEOPLE, TURNS, TOKENS = 40, 20, 512
 

@@ -29,7 +29,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_sequence
 
 from interloq.data.text.tokenize import train_sentencepiece
 from interloq.learn.fit import Part, fit
-from interloq.learn.pieces import Pieces
+from interloq.learn.gru import Pieces
 from interloq.learn.settings import Training
 from interloq.rate.examples import Examples
 from interloq.rate.gru_model import RaterModel, RaterNetwork, RaterTask

@@ -23,13 +23,13 @@ from metric_costs import made_samples
 
 from interloq import Sample, create, evaluate
 from interloq.data.text.tokenize import train_sentencepiece
+from interloq.learn.gru import Pieces
 from interloq.learn.pair_tokens import write_pair_tokens
-from interloq.learn.pieces import Pieces
 from interloq.learn.store import save_model
 from interloq.records import Pair
+from interloq.scorers.ruber.job import RuberTask, start
 from interloq.scorers.ruber.model import KIND, PIECES
 from interloq.scorers.ruber.settings import Unreferenced
-from interloq.scorers.ruber.task import RuberTask, start
 from interloq.signature import file_fingerprint
 
 SETTINGS = Unreferenced()

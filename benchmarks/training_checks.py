@@ -26,7 +26,7 @@ import transformers
 from interloq.learn import fit as loop
 from interloq.learn.adapt.settings import Adaptation
 from interloq.learn.adapt.task import AdaptTask
-from interloq.learn.cuda_graphs import Learner
+from interloq.learn.devices import Learner
 from interloq.learn.pair_tokens import PairTokens
 from interloq.learn.settings import Training
 from interloq.learn.start import Start
@@ -34,8 +34,8 @@ from interloq.models.cross_encoder import CrossEncoder
 from interloq.models.subwords import Subwords
 from interloq.models.token_predictor import SpecialTokens, TokenPredictor
 from interloq.scorers.relevance.examples import NONE, Exchanges
+from interloq.scorers.relevance.job import RelevanceTask
 from interloq.scorers.relevance.settings import TRAINING, RelevanceSettings
-from interloq.scorers.relevance.task import RelevanceTask
 
 MINILM = {"hidden_size": 384, "num_hidden_layers": 6, "num_attention_heads": 12, "intermediate_size": 1536}
 SMALL = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 128}

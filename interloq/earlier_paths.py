@@ -25,7 +25,7 @@ MOVED = {
     "interloq.data.merge_file": "interloq.data.records.merge_file",
     "interloq.data.tokenize": "interloq.data.text.tokenize",
     "interloq.interlocutor.baselines": "interloq.scorers.interlocutor.baselines",
-    "interloq.interlocutor.forget": "interloq.scorers.interlocutor.forget",
+    "interloq.interlocutor.forget": "interloq.scorers.interlocutor.model_users",
     "interloq.interlocutor.forget_file": "interloq.scorers.interlocutor.forget_file",
     "interloq.interlocutor.samples": "interloq.scorers.interlocutor.samples",
     "interloq.interlocutor.samples_file": "interloq.scorers.interlocutor.samples_file",

@@ -29,9 +29,8 @@ from interloq import InputError, InterloqError
 from interloq.data.files.durable import atomic_folder
 from interloq.data.files.opening import write_json
 from interloq.learn.adapt.job import AdaptJob, copy_tokenizer
-from interloq.learn.adapt.scratch import write_untrained
+from interloq.learn.adapt.scratch import train_word_pieces, write_untrained
 from interloq.learn.adapt.settings import SCRATCH, Adaptation, SmallEncoder
-from interloq.learn.adapt.tokenizer import train_word_pieces
 from interloq.learn.job import train
 from interloq.learn.settings import LowRank
 from interloq.models.subwords import Subwords

@@ -8,7 +8,7 @@ from typing import Any
 
 import transformers
 
-from interloq.learn.adapt.tokenizer import train_word_pieces
+from interloq.learn.adapt.scratch import train_word_pieces
 from tests.made_network import random_network, save, sizes
 from tests.made_ruber import topic_pairs
 

@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 
 from interloq import write
+from interloq.learn.gru import Pieces, train_pieces
 from interloq.learn.job import train
-from interloq.learn.pieces import Pieces, train_pieces
 from interloq.learn.settings import Training
 from interloq.rate.examples import Examples
 from interloq.rate.gru_model import GruRaterJob, RaterModel

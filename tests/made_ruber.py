@@ -6,12 +6,12 @@ import random
 from pathlib import Path
 
 from interloq.data.text.tokenize import train_sentencepiece
-from interloq.learn.pieces import Pieces
+from interloq.learn.gru import Pieces
 from interloq.learn.store import save_model
 from interloq.records import Pair
+from interloq.scorers.ruber.job import start
 from interloq.scorers.ruber.model import KIND, PIECES
 from interloq.scorers.ruber.settings import Unreferenced
-from interloq.scorers.ruber.task import start
 from interloq.signature import file_fingerprint
 
 TOPICS = ("tea", "rain", "football", "music", "cats", "maths", "bread", "trains")

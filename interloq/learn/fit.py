@@ -27,8 +27,7 @@ from interloq.data.batched import batched
 from interloq.data.progress import Progress, format_duration, silent
 from interloq.errors import InputError, count
 from interloq.learn.checkpoint import Checkpoint, State
-from interloq.learn.cuda_graphs import Learner, mapped
-from interloq.learn.devices import compile_layers, mixed_precision, own_stream, packed_rows
+from interloq.learn.devices import Learner, compile_layers, mapped, mixed_precision, own_stream, packed_rows
 from interloq.learn.settings import Training
 from interloq.models.processes import Processes
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Batches of examples of similar length, so that little padding is needed."""
+"""Batches of examples of similar length, so that little padding is needed, and random draws for each example."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 POOL = 64  # batches' worth of shuffled examples that are sorted by length together
+Numbers = NDArray[np.integer]
 
 
 def bucketed(lengths: Ints, *, size: int, tokens: int, rng: np.random.Generator | None) -> list[Ints]:
@@ -37,3 +38,12 @@ def _cut(examples: Ints, lengths: Ints, size: int, tokens: int) -> list[Ints]:
         batches.append(examples[start : start + n])
         start += n
     return batches
+
+
+def mixed(numbers: Numbers, seed: int, draw: int) -> NDArray[np.uint64]:
+    """64 random bits per number: a counter, scrambled as in SplitMix64 (Steele et al., 2014)."""
+    start = np.random.SeedSequence([seed, draw]).generate_state(1, np.uint64)
+    bits = start + numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(bits ^ (bits >> np.uint64(31)))

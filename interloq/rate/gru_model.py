@@ -23,9 +23,8 @@ from interloq.data.files.durable import write_atomically
 from interloq.data.files.opening import reading_saved
 from interloq.learn.calibrate import probabilities
 from interloq.learn.fit import Part
-from interloq.learn.gru import SentenceGru
+from interloq.learn.gru import Pieces, SentenceGru, train_pieces
 from interloq.learn.job import Curve, Job, Run
-from interloq.learn.pieces import Pieces, train_pieces
 from interloq.learn.settings import Training
 from interloq.learn.store import check_counts, check_temperature, foreign, load_model, restored
 from interloq.learn.trainable import PairLog

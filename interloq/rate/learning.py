@@ -17,8 +17,7 @@ from interloq.learn.calibrate import calibration
 from interloq.learn.fit import Part, Task, dev_outputs
 from interloq.learn.job import Run
 from interloq.rate.examples import Examples
-from interloq.rate.pairs import RaterPairs, write_examples
-from interloq.rate.stream import TextNumbering
+from interloq.rate.pairs import RaterPairs, TextNumbering, write_examples
 from interloq.records import Pair
 from interloq.version import __version__
 

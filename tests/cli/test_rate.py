@@ -19,7 +19,7 @@ from interloq import Rating, Reference, Sample, load, write
 from interloq.cli.main import main
 from interloq.data.records.jsonl import header
 from interloq.rate.human import Human
-from interloq.rate.spool import Spool, rate_into
+from interloq.rate.rate_file import Spool, rate_into
 from interloq.signature import Signature
 
 Captured = pytest.CaptureFixture[str]

@@ -16,8 +16,8 @@ import pytest
 from interloq import Sample, write
 from interloq.cli.main import main
 from interloq.data.records.jsonl import header
+from interloq.learn.gru import Pieces, train_pieces
 from interloq.learn.learning_curve import read_curve
-from interloq.learn.pieces import Pieces, train_pieces
 from interloq.learn.settings import Training
 from interloq.rate.examples import Examples
 from interloq.rate.gru_model import PIECES, RaterModel
@@ -36,9 +36,9 @@ KILLED = """
 import os, signal, sys
 from interloq.cli.main import main
 from interloq.data.records.jsonl import header
-from interloq.rate import stream
+from interloq.rate import pairs as rater_pairs
 from {module} import {owner}
-stream.BATCH = 50
+rater_pairs.BATCH = 50
 method, calls = {owner}.{method}, []
 def dying(self, *arguments):
     calls.append(arguments)
@@ -48,7 +48,7 @@ def dying(self, *arguments):
 {owner}.{method} = dying
 sys.exit(main(sys.argv[1:]))
 """
-READING = {"module": "interloq.rate.stream", "owner": "Stream", "method": "_texts", "after": 2}
+READING = {"module": "interloq.rate.pairs", "owner": "Stream", "method": "_texts", "after": 2}
 
 
 @pytest.fixture

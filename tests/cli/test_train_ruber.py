@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from interloq.cli.main import main
-from interloq.learn.pieces import Pieces
+from interloq.learn.gru import Pieces
 from interloq.scorers.ruber.settings import TRAINING, Unreferenced
 from tests.made_ruber import topic_pairs, topic_pieces
 

@@ -34,7 +34,7 @@ from interloq.play.journal import Journal
 from interloq.play.openings import read_openings
 from interloq.play.partners import load_partners, partner_set, save_partners
 from interloq.rate.human import Human
-from interloq.rate.spool import Spool
+from interloq.rate.rate_file import Spool
 from interloq.records import Dialogue, Pair, Sample
 from interloq.report.build import Evidence, build
 from interloq.report.render import render

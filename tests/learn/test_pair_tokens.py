@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from interloq.errors import InputError
+from interloq.learn.gru import Pieces
 from interloq.learn.pair_tokens import PairTokens, split, write_pair_tokens
-from interloq.learn.pieces import Pieces
 from interloq.records import Pair
 from tests.made_ruber import topic_pairs, topic_pieces
 

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interloq.models.batches import POOL, bucketed
+from interloq.models.batches import POOL, bucketed, mixed
 
 LENGTHS = st.lists(st.integers(1, 40), max_size=300).map(lambda values: np.array(values, dtype=np.int64))
 
@@ -55,3 +55,10 @@ def test_random_batches_are_in_random_order_and_of_like_length() -> None:
     assert spread < 5  # of ten at random it would be about 80
     means = [lengths[batch].mean() for batch in one]
     assert np.abs(np.corrcoef(means[1:], means[:-1])[0, 1]) < 0.3
+
+
+def test_mixing_has_no_collisions_and_even_bits() -> None:
+    bits = mixed(np.arange(100_000), 0, 0)
+    assert len(np.unique(bits)) == 100_000
+    ones = [float(((bits >> np.uint64(i)) & np.uint64(1)).mean()) for i in range(64)]
+    assert all(abs(share - 0.5) < 0.01 for share in ones)

@@ -18,9 +18,9 @@ from interloq.data.text.token_texts import Texts
 from interloq.errors import InputError, SpecError
 from interloq.learn.calibrate import CALIBRATION
 from interloq.learn.fit import Part
+from interloq.learn.gru import Pieces, train_pieces
 from interloq.learn.job import train
 from interloq.learn.learning_curve import read_curve
-from interloq.learn.pieces import Pieces, train_pieces
 from interloq.learn.settings import Training
 from interloq.rate.gru_model import PIECES, RaterModel, RaterNetwork, RaterTask
 from interloq.rate.pairs import RaterPairs

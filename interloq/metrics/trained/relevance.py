@@ -22,7 +22,7 @@ class Relevance(ContextReply, name="relevance"):
 
     `model` is a folder written by `interloq train relevance`, or `ready`, the scorer that comes with this package
     (extra `interloq[ready]`; write `./ready` for a folder of that name). `turns` is the number of turns of the context
-    that are read, None as many as in training. An empty reply scores 0. See `interloq.scorers.relevance.task` for the
+    that are read, None as many as in training. An empty reply scores 0. See `interloq.scorers.relevance.job` for the
     network's training.
     """
 

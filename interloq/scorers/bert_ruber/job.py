@@ -1,28 +1,144 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Training of BERT-RUBER's scorer: encode all texts, then train. Encoding resumes after the last row written."""
+"""Training of BERT-RUBER's scorer: encode all texts, then learn to tell a true reply from a random one.
+
+J = −log s(q, r) − log( 1 − s(q, r⁻) ), with r⁻ the reply to another utterance, redrawn in every epoch
+
+Each distinct text is encoded once. Vectors are float16 rows in the order of the input, written as they are computed: an
+interrupted run resumes after the last complete row. Texts are numbered in the order of their hashes and pairs are
+sorted by these numbers, so that nothing else depends on the order of the log. Train and dev never share an utterance.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.nn.functional import softplus
+
+from interloq.data.files.appended import Appended
+from interloq.data.files.opening import read_json, reading_saved, write_json
 from interloq.learn.job import Curve, Job, Run
+from interloq.learn.pair_tokens import FACTS, PAIRS, NumberedPairs, Numbers, Part, SplitPairs, split
 from interloq.learn.settings import Training
 from interloq.learn.trainable import PairLog
-from interloq.models.encoder import Encoder
+from interloq.models.encoder import Encoder, Pooling
 from interloq.models.pretrained import model_folder, weights_fingerprint
 from interloq.records import Pair
-from interloq.scorers.bert_ruber.features import PairVectors, started, write_pair_vectors
-from interloq.scorers.bert_ruber.model import KIND
+from interloq.scorers.bert_ruber.model import KIND, BertRuberNetwork, pooled_vectors
 from interloq.scorers.bert_ruber.settings import BertRuberEncoder, BertRuberSettings
-from interloq.scorers.bert_ruber.task import BertRuberTask, start, wins
+from interloq.scorers.ruber.job import random_replies, wins
 
 LEARNED = 0.99 * 2 * math.log(2)  # just below the loss of a network that cannot tell replies apart
 NOTHING = "the network learned nothing: its dev loss is that of chance; try another learning rate, more pairs or epochs"
 VECTORS = "vectors"
+VECTOR_FILE, ROWS = "vectors.f16", "rows.npy"
+BATCH = 2048  # pairs encoded at a time: the most work that a kill loses
+BertRuberBatch = tuple[torch.Tensor, torch.Tensor, torch.Tensor]  # vectors of utterances, true replies and random ones
+
+
+@dataclass(frozen=True, slots=True)
+class PairVectors(SplitPairs):
+    """Pairs with the vectors of their texts."""
+
+    vectors: NDArray[np.float16]
+    places: NDArray[np.int64]  # row of each text's vector
+    pairs: NDArray[np.int32]
+    dev: int
+    blank: int  # pairs omitted because one side has no text
+
+    @classmethod
+    def load(cls, folder: Path) -> PairVectors:
+        """Load the vectors in a folder."""
+        with reading_saved(folder):
+            facts = read_json(folder / FACTS)
+            dimensions = facts.pop("dimensions")
+            vectors = np.asarray(np.memmap(folder / VECTOR_FILE, dtype=np.float16, mode="r")).reshape(-1, dimensions)
+            places, pairs = (np.load(folder / name, allow_pickle=False) for name in (ROWS, PAIRS))
+            return cls(vectors, places, pairs, **facts)
+
+    def of(self, texts: NDArray[np.integer]) -> NDArray[np.float32]:
+        """Vectors of texts, given by number."""
+        return np.asarray(self.vectors[self.places[texts]], dtype=np.float32)
+
+
+def write_pair_vectors(
+    pairs: Iterable[Pair],
+    folder: Path,
+    encoder: Encoder,
+    pooling: Pooling,
+    *,
+    dev: int,
+    step: Callable[[int], None] = lambda _: None,
+) -> PairVectors:
+    """Encode the texts of a stream of pairs; texts that an earlier run has encoded are skipped."""
+    folder.mkdir(parents=True, exist_ok=True)
+    read, limit = NumberedPairs(), np.finfo(np.float16).max
+    with contextlib.closing(Appended(folder / VECTOR_FILE)) as file:
+        done = _whole_rows(file, encoder.dimensions)
+        for new in read.new_texts(pairs, BATCH, step):
+            missing = new[min(done, len(new)) :]
+            done -= len(new) - len(missing)
+            if missing:
+                vectors = pooled_vectors(encoder, missing, pooling)
+                file.add(np.clip(vectors, -limit, limit).astype(np.float16).tobytes())
+    rows, numbered = read.numbered()
+    facts = {"dev": split(numbered, dev), "blank": read.blank, "dimensions": encoder.dimensions}
+    np.save(folder / ROWS, rows, allow_pickle=False)
+    np.save(folder / PAIRS, numbered, allow_pickle=False)
+    write_json(folder / FACTS, facts)  # last: it marks the folder complete
+    return PairVectors.load(folder)
+
+
+def _whole_rows(file: Appended, dimensions: int) -> int:
+    """Number of complete rows from an earlier run; an incomplete last row is cut off."""
+    size = dimensions * np.dtype(np.float16).itemsize
+    rows = file.size() // size
+    file.cut(rows * size)
+    return rows
+
+
+class BertRuberTask:
+    """Pairs with their random replies. Example e · n + i is pair i of n with the random reply of epoch e."""
+
+    def __init__(self, network: BertRuberNetwork, pairs: PairVectors, settings: BertRuberSettings) -> None:
+        self.network, self.pairs, self.settings = network, pairs, settings
+
+    def batches(self, part: Part, epoch: int) -> Sequence[Numbers]:
+        count, size = len(self.pairs.rows(part)), self.settings.batch
+        order = np.arange(count)
+        if part == "train":
+            order = np.random.default_rng([self.settings.seed, epoch]).permutation(count) + epoch * count
+        return [order[i : i + size] for i in range(0, count, size)]
+
+    def prepare(self, part: Part, examples: Numbers) -> BertRuberBatch:
+        rows = self.pairs.rows(part)
+        chosen = rows[examples % len(rows)]
+        others = random_replies(rows, examples, self.settings.seed)
+        queries, true, random = (torch.from_numpy(self.pairs.of(t)) for t in (chosen[:, 0], chosen[:, 1], others))
+        return queries, true, random
+
+    def scores(self, prepared: BertRuberBatch) -> tuple[torch.Tensor, torch.Tensor]:
+        """Logits of the true replies and of the random ones."""
+        queries, true, random = (part.to(self.network.matrix.device, non_blocking=True) for part in prepared)
+        return self.network(queries, true), self.network(queries, random)
+
+    def loss(self, prepared: BertRuberBatch) -> torch.Tensor:
+        true, random = self.scores(prepared)
+        return (softplus(-true) + softplus(random)).sum()
+
+
+def start(dimensions: int, seed: int) -> BertRuberNetwork:
+    """The untrained network; the same for the same seed."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return BertRuberNetwork(dimensions)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +156,8 @@ class BertRuberJob(Job[BertRuberTask]):
         return [weights_fingerprint(model_folder(self.encoder))]
 
     def started(self, work: Path) -> bool:
-        return started(work / VECTORS)
+        path = work / VECTORS / VECTOR_FILE
+        return path.exists() and path.stat().st_size > 0
 
     def prepare(self, run: Run) -> None:
         encoder, settings = self._encoder(run), self.settings

@@ -23,11 +23,10 @@ from interloq.learn.learning_curve import CURVE, TIMES, write_curve
 from interloq.learn.settings import Training
 from interloq.learn.store import FACTS, WEIGHTS, load_model, read_facts, save_model
 from interloq.retrieve.training_log import TrainingLog
-from interloq.scorers.interlocutor.card import CARD, warning, write_card
-from interloq.scorers.interlocutor.examples import InterlocutorExamples, write_examples
+from interloq.scorers.interlocutor.examples import InterlocutorExamples, LabelledSamples, write_examples
 from interloq.scorers.interlocutor.job import beside, counts, error_of, report_examples, select_profiles, source_of
-from interloq.scorers.interlocutor.labelled import LabelledSamples
 from interloq.scorers.interlocutor.model import load_network, load_reader, scale_of
+from interloq.scorers.interlocutor.model_users import CARD, warning, write_card
 from interloq.scorers.interlocutor.reader import number_users
 from interloq.scorers.interlocutor.settings import Added, InterlocutorSources, Target
 from interloq.scorers.interlocutor.task import InterlocutorTask

@@ -1,12 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tokenised samples on disk, from which a model learns; the order of the files does not matter."""
+"""Samples to learn from: each with its judge, the value to predict, and its part; and their tokens on disk.
+
+The dev part is another file, or else a tenth of the dialogues, chosen by the hash of their ids; samples of one dialogue
+stay together. The order of the files does not matter.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Callable, Container, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from statistics import fmean
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,14 +22,160 @@ from interloq.data.batched import batched
 from interloq.data.files.durable import atomic_path
 from interloq.data.files.opening import read_json, reading_saved, write_json
 from interloq.data.text.token_texts import Texts
+from interloq.errors import InputError, count
 from interloq.learn.fit import Part
-from interloq.scorers.interlocutor.labelled import LabelledSample
+from interloq.records import Sample
+from interloq.retrieve.training_log import TrainingLog
 from interloq.scorers.interlocutor.reader import SampleReader
+from interloq.scorers.interlocutor.samples import judge_of
+from interloq.scorers.interlocutor.settings import DCP, Target
 from interloq.signature import fingerprint
 
+SHARE = 10  # one of so many dialogues is held out without a dev file
 Ints = NDArray[np.int64]
 BATCH = 1024  # samples tokenised at a time
 TOKENS, ARRAYS, FACTS = "tokens.i32", "examples.npz", "examples.json"
+
+
+class LabelledSample(NamedTuple):
+    """A sample, the user who judges it (empty if unknown), the value to predict, and whether it is of the dev part."""
+
+    sample: Sample
+    judge: str
+    value: float
+    dev: bool
+
+
+@dataclass
+class Survey:
+    """Counts over all samples."""
+
+    samples: Counter[bool] = field(default_factory=Counter)  # by part: True is dev
+    values: dict[bool, set[float]] = field(default_factory=lambda: defaultdict(set))
+    judges: set[str] = field(default_factory=set)  # users of both parts
+    users: Counter[str] = field(default_factory=Counter)  # training samples of each user
+    by_user: dict[str, set[float]] = field(default_factory=lambda: defaultdict(set))
+    omitted: Counter[str] = field(default_factory=Counter)
+    aspects: set[str] = field(default_factory=set)
+
+    def with_tokens(self, least: int, known: Container[str] = ()) -> dict[str, int]:
+        """New users with at least so many training samples, sorted by name → their training samples."""
+        with_enough, most = {}, 0
+        for user, n in sorted(self.users.items()):
+            if user not in known:
+                most = max(most, n)
+                if n >= least:
+                    with_enough[user] = n
+        if not with_enough:
+            who = "new user" if known else "user"
+            hint = f"no sample names a {who} as its judge; --personal none needs no users"
+            if most:
+                hint = f"the most active one has {most:,}; lower --user-samples"
+            raise InputError(f"no {who} has {count(least, 'training sample')}", hint=hint)
+        return with_enough
+
+
+@dataclass(frozen=True)
+class LabelledSamples:
+    """The samples of a log's files, and of a dev file, that have ratings of the target.
+
+    With `split`, there must be a dev part, and different values in both parts.
+    """
+
+    log: TrainingLog
+    dev: str | None
+    target: Target
+    split: bool = True
+
+    def __iter__(self) -> Iterator[LabelledSample]:
+        for sample, dev in self._all():
+            value = value_of(sample, self.target)
+            if value is not None and sample.response.strip():
+                yield LabelledSample(sample, judge_of(sample), value, dev)
+
+    @cached_property
+    def survey(self) -> Survey:
+        """Counts over all samples; samples that cannot be learned from are refused."""
+        survey = Survey()
+        for sample, dev in self._all():
+            value = value_of(sample, self.target)
+            survey.aspects.update(rating.aspect for rating in sample.ratings)
+            if value is None:
+                survey.omitted["without a rating"] += 1
+                continue
+            if not sample.response.strip():
+                survey.omitted["without a reply"] += 1
+                continue
+            survey.samples[dev] += 1
+            survey.values[dev].add(value)
+            if judge := judge_of(sample):
+                survey.judges.add(judge)
+            if judge and not dev:
+                survey.users[judge] += 1
+                survey.by_user[judge].add(value)
+        self._check(survey)
+        return survey
+
+    def _check(self, survey: Survey) -> None:
+        """Refuse samples that cannot be learned from."""
+        target = self.target
+        if not survey.samples:
+            hint = _MADE[target.kind]
+            if survey.aspects:
+                hint = f"the samples have ratings of {', '.join(sorted(survey.aspects))}"
+            raise InputError(f"no sample has a rating of {target.aspect!r} by the {target.role}", hint=hint)
+        if self.split:
+            self._check_values(survey.values[False], "training")
+        if self.split and target.kind == DCP:
+            self._check_values(survey.values[True], "dev")
+        if target.kind == DCP and (odd := (survey.values[False] | survey.values[True]) - {0.0, 1.0}):
+            raise InputError(f"continuity labels must be 0 or 1, got {min(odd):g}", hint=_MADE[DCP])
+
+    @staticmethod
+    def _check_values(values: set[float], part: str) -> None:
+        if len(values) < 2:
+            seen = "there is none"
+            if values:
+                seen = f"{min(values):g}"
+            raise InputError(f"all ratings of the {part} part are the same: {seen}", hint="use more samples")
+
+    def _all(self) -> Iterator[tuple[Sample, bool]]:
+        """Every sample, and whether it belongs to the dev part."""
+        held_out = self._held_out
+        for path in self.log.files:
+            for sample in self.log.rated(path):
+                yield sample, dialogue_of(sample) in held_out
+        if self.dev:
+            for sample in self.log.rated(self.dev):
+                yield sample, True
+
+    @cached_property
+    def _held_out(self) -> frozenset[str]:
+        if self.dev or not self.split:
+            return frozenset()
+        every = {dialogue_of(sample) for path in self.log.files for sample in self.log.rated(path)}
+        return frozenset(sorted(every, key=lambda name: (fingerprint(name), name))[: max(1, round(len(every) / SHARE))])
+
+
+_MADE = {
+    DCP: "make continuity samples of dialogues: interloq corpus continuity DIALOGUES -o FOLDER",
+    "interlocutor": "make rated samples: interloq corpus ratings FILE -o FOLDER",
+}
+
+
+def value_of(sample: Sample, target: Target) -> float | None:
+    """Mean of the ratings of the aspect by people in the role; None if there are none."""
+    values = [
+        rating.value
+        for rating in sample.ratings
+        if rating.aspect == target.aspect and rating.role == target.role and rating.value is not None
+    ]
+    return fmean(values) if values else None
+
+
+def dialogue_of(sample: Sample) -> str:
+    """Name of a sample's dialogue; of one that names none, its id."""
+    return sample.dialogue or sample.id
 
 
 @dataclass(frozen=True)

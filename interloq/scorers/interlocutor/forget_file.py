@@ -30,9 +30,8 @@ from interloq.data.records.jsonl import REJECTED, header, is_header, rejected_pa
 from interloq.data.records.profiles import MAX_BYTES, NAME
 from interloq.errors import InputError
 from interloq.records import INTERLOCUTOR, Dialogue, Rating
-from interloq.scorers.interlocutor.figures import figures
 from interloq.scorers.interlocutor.samples import JudgedTurn
-from interloq.scorers.interlocutor.samples_file import FACTS
+from interloq.scorers.interlocutor.samples_file import FACTS, figures
 
 CORPUS = "corpus.json"
 UNFINISHED = ".work"  # of a corpus that is being built
@@ -84,7 +83,7 @@ class Forgetting:
 
 def forget_in_models(users: Collection[str], folders: Sequence[str | Path]) -> list[bool]:
     """Remove a user, known by any of these ids, from trained models; returns whether each model knew them."""
-    from interloq.scorers.interlocutor.forget import forget_user  # imports torch
+    from interloq.scorers.interlocutor.model_users import forget_user  # imports torch
 
     knew_them = []
     for folder in folders:

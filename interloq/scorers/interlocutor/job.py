@@ -23,13 +23,11 @@ from interloq.learn.job import Curve, Run
 from interloq.learn.settings import LowRank, Training
 from interloq.registry import full_spec
 from interloq.retrieve.training_log import TrainingLog
-from interloq.scorers.interlocutor.card import warning, write_card
-from interloq.scorers.interlocutor.examples import InterlocutorExamples, write_examples
-from interloq.scorers.interlocutor.labelled import LabelledSamples, Survey
-from interloq.scorers.interlocutor.network import SpeakerEncoder
+from interloq.scorers.interlocutor.examples import InterlocutorExamples, LabelledSamples, Survey, write_examples
+from interloq.scorers.interlocutor.model_users import warning, write_card
 from interloq.scorers.interlocutor.reader import SampleReader, number_users
 from interloq.scorers.interlocutor.settings import DCP, InterlocutorReading, InterlocutorSources, Target
-from interloq.scorers.interlocutor.task import Floats, InterlocutorTask
+from interloq.scorers.interlocutor.task import Floats, InterlocutorTask, SpeakerEncoder
 from interloq.signature import file_fingerprint, fingerprint
 from interloq.statistics.correlation import pearson_rows
 

@@ -24,11 +24,10 @@ from interloq.models.processes import pick_device
 from interloq.models.row_outputs import TOKENS, row_outputs
 from interloq.models.subwords import Subwords
 from interloq.records import Sample
-from interloq.scorers.interlocutor.network import SpeakerEncoder
 from interloq.scorers.interlocutor.reader import SampleReader, number_users
 from interloq.scorers.interlocutor.samples import judge_of
 from interloq.scorers.interlocutor.settings import DCP
-from interloq.scorers.interlocutor.task import Floats, OutputScale
+from interloq.scorers.interlocutor.task import Floats, OutputScale, SpeakerEncoder
 from interloq.signature import fingerprint
 
 CHUNK = 1024  # samples in memory as tokens

@@ -11,16 +11,20 @@ label of its last turn there: without a value, a limit of turns ended it, and th
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
+from itertools import combinations, pairwise
 from typing import Literal
 
+from interloq.data.corpus.clean import NO_TIME
+from interloq.data.corpus.dialogues import merge_turns
+from interloq.data.corpus.times import microseconds
 from interloq.errors import InputError
 from interloq.options import option
-from interloq.records import INTERLOCUTOR, Dialogue, Rating, Sample
-from interloq.scorers.interlocutor.two_person import alternating, fades, unusable
+from interloq.records import INTERLOCUTOR, Dialogue, Rating, Sample, Turn
 
 CONTINUED = "continued"  # the aspect of continuity labels
 LEAST = {"min_conversations": 0, "max_conversations": 0, "min_turns": 1, "context": 0, "seed": 0}
@@ -28,6 +32,15 @@ MIN_DIALOGUES = 20  # of a number of turns that the collector chose, see `cut_en
 MIN_SHARE = 0.05
 MIN_ENDING = 0.5
 MIN_RATIO = 3.0
+UNUSABLE = {  # reason → meaning
+    "no_speaker": "a turn has no speaker",
+    "one_speaker": "only one person speaks, so the interlocutor is unknown",
+    "several_speakers": "more than two people speak",
+    "renamed_speaker": "two speakers have names such as ann and ann_, probably of one person",
+    "bad_time": "a time cannot be read",
+    "backwards": "a turn is dated before the turn that precedes it",
+}
+_AWAY = re.compile(r"[|\[{(].*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,3 +248,66 @@ def judges_turns(sample: Sample) -> list[bool]:
     if judge:
         return [name == judge for name in speakers]
     return [(len(speakers) - i) % 2 == 1 for i in range(len(speakers))]
+
+
+def unusable(dialogue: Dialogue) -> str:
+    """Why nothing can be learned from how this dialogue ended; empty if something can. See UNUSABLE."""
+    speakers = {turn.speaker for turn in dialogue.turns}
+    if not speakers or "" in speakers:
+        return "no_speaker"
+    if len({_plain(name) for name in speakers}) < len(speakers):
+        return "renamed_speaker"
+    if len(speakers) != 2:
+        return "one_speaker" if len(speakers) == 1 else "several_speakers"
+    if has_bad_time(dialogue):
+        return "bad_time"
+    for earlier, later in pairwise(times(dialogue.turns)):
+        if later < earlier:
+            return "backwards"
+    return ""
+
+
+def has_bad_time(dialogue: Dialogue) -> bool:
+    """Whether the time of a turn cannot be read."""
+    try:
+        list(times(dialogue.turns))
+    except InputError:
+        return True
+    return False
+
+
+def times(turns: Iterable[Turn]) -> Iterator[int]:
+    """The times of turns that have one, in microseconds."""
+    for turn in turns:
+        time = microseconds(turn.time)
+        if time != NO_TIME:
+            yield time
+
+
+def start(dialogue: Dialogue) -> int:
+    """The first known time of a dialogue; NO_TIME without any."""
+    return next(times(dialogue.turns), NO_TIME)
+
+
+def end(dialogue: Dialogue) -> int:
+    """The last known time of a dialogue; NO_TIME without any."""
+    return next(times(reversed(dialogue.turns)), NO_TIME)
+
+
+def alternating(dialogue: Dialogue) -> Dialogue:
+    """The dialogue with consecutive turns of one speaker joined, so that every turn answers the one before it."""
+    return replace(dialogue, turns=tuple(merge_turns(dialogue.turns)), given=0)
+
+
+def fades(dialogue: Dialogue) -> bool:
+    """Whether the rate of replies falls: the pauses between turns tend to grow (Kendall's tau above 0)."""
+    pauses = [later - earlier for earlier, later in pairwise(times(dialogue.turns))]
+    growing = 0
+    for earlier, later in combinations(pauses, 2):
+        growing += (later > earlier) - (later < earlier)
+    return growing > 0
+
+
+def _plain(name: str) -> str:
+    """A nick without what people add to it while they are away or connect again: `Ann_` and `ann|away` → `ann`."""
+    return _AWAY.sub("", name).rstrip("_`^").casefold() or name

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of dialogues or rated replies → a folder with the samples of train, dev and test."""
+"""Files of dialogues or rated replies → a folder with the samples of train, dev and test, and their statistics."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -23,14 +23,13 @@ from interloq.data.records.profiles import NAME, read_profiles, write_profiles
 from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.errors import InputError, count
 from interloq.records import INTERLOCUTOR, Dialogue, Rating, Sample
-from interloq.scorers.interlocutor.figures import figures
 from interloq.scorers.interlocutor.parts import along, conversations_by_user, limited, split
-from interloq.scorers.interlocutor.samples import JudgedTurn, LabelledTurns, SampleSelection, continuity
-from interloq.scorers.interlocutor.two_person import has_bad_time
+from interloq.scorers.interlocutor.samples import JudgedTurn, LabelledTurns, SampleSelection, continuity, has_bad_time
 from interloq.signature import file_fingerprint
 
 FACTS = "samples.json"
 CONTINUITY, RATINGS = "continuity", "interlocutor ratings"
+Figures = dict[str, float | None]
 
 
 @dataclass(frozen=True)
@@ -245,3 +244,45 @@ def _is_ours(folder: Path) -> bool:
     for part, suffix in product(PARTS, SUFFIXES.values()):
         known.add(f"{part}{suffix}")
     return FACTS in names <= known
+
+
+def figures(judged: Sequence[JudgedTurn], profiles: Mapping[str, str], *, labels: bool = True) -> Figures:
+    """Dialogues, users, lengths, profiles and (with `labels`) continuity labels of one part."""
+    dialogues = {each.dialogue.id: each.dialogue for each in judged}.values()
+    users = {each.user for each in judged} - {""}
+    texts = [profiles[user] for user in users if user in profiles]
+    turns = characters = 0
+    for dialogue in dialogues:
+        for turn in dialogue.turns:
+            turns += 1
+            characters += len(turn.text)
+    counted = {
+        "samples": len(judged),
+        "dialogues": len(dialogues),
+        "users": len(users),
+        "turns_per_dialogue": _mean(turns, len(dialogues)),
+        "characters_per_turn": _mean(characters, turns),
+        "characters_per_dialogue": _mean(characters, len(dialogues)),
+    }
+    if labels:
+        counted |= _labels(judged)
+    counted["profiles"] = len(texts)
+    counted["characters_per_profile"] = _mean(sum(map(len, texts)), len(texts))
+    return counted
+
+
+def _labels(judged: Sequence[JudgedTurn]) -> Figures:
+    """Counts of both labels, and of users with one of them only."""
+    by_user = defaultdict[str, set[bool]](set)
+    counts = Counter[bool | None]()
+    for each in judged:
+        label = each.replied
+        counts[label] += 1
+        if label is not None and each.user:
+            by_user[each.user].add(label)
+    one_class = list(map(len, by_user.values())).count(1)
+    return {"replied": counts[True], "not_replied": counts[False], "users_with_one_class": one_class}
+
+
+def _mean(total: int, n: int) -> float | None:
+    return total / n if n else None

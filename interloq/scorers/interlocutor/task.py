@@ -1,10 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Training task of the models that judge replies as the interlocutor: one logit z per sample.
+"""Network and training task of the models that judge replies as the interlocutor: one logit z per sample.
 
 dcp           J = −w_y · log P(y),  P(1) = σ(z)        y: whether the reply was answered
 interlocutor  J = (z − (y − m) / s)²                   y: the rating; m, s: mean and deviation of the training part
 
 With balanced classes, w_y = n / (2 n_y); z then lacks log(n_1 / n_0), which is added when scoring.
+
+The network is a cross-encoder with tokens for speakers: the side that is judged, the judge, and users that it knows.
+
+    e(user) = e(judge) + own vector of the user
+
+So every sample trains the judge's token, and a user without a vector is read as the judge in general: as anyone. Own
+vectors start at random, as far apart as words, so that users differ from the first step on.
 """
 
 from __future__ import annotations
@@ -12,24 +19,54 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from interloq.learn.cross_encoder_job import PairRows
-from interloq.learn.draws import mixed
 from interloq.learn.fit import Part
-from interloq.models.batches import bucketed
+from interloq.models.batches import bucketed, mixed
+from interloq.models.cross_encoder import CrossEncoder
 from interloq.models.subwords import Subwords
 from interloq.models.token_rows import Packed, TokenRows
 from interloq.scorers.interlocutor.examples import InterlocutorExamples, Ints
-from interloq.scorers.interlocutor.network import SpeakerEncoder
 from interloq.scorers.interlocutor.reader import JUDGE, USERS
 from interloq.scorers.interlocutor.settings import DCP, Target
 
 Floats = NDArray[np.float64]
 TOKENS = 2**16  # per batch, padding included
+
+
+class SpeakerEncoder(CrossEncoder):
+    """Token ids from `vocabulary` on belong to speakers, in the order of `reader`; the head has one output."""
+
+    def __init__(self, base: CrossEncoder, users: int, *, added: int = 0) -> None:
+        super().__init__(base.encoder, 1)
+        self.head = base.head
+        words = self.encoder.get_input_embeddings().weight.detach().float()
+        centre, size = words.mean(dim=0), words.shape[1]
+        self.sides = torch.nn.Parameter(centre + words.std() * torch.randn(2, size))
+        own = torch.nn.Parameter(words.std() * torch.randn(users, size)) if users else None
+        self.register_parameter("users", own)
+        new = torch.nn.Parameter(torch.zeros(added, size)) if added else None
+        self.register_parameter("added", new)
+
+    def _inputs(self, rows: TokenRows | Packed) -> dict[str, Any]:
+        given = super()._inputs(rows)
+        ids = given.pop("input_ids")
+        return {**given, "inputs_embeds": self._embed(ids)}
+
+    def _embed(self, ids: torch.Tensor) -> torch.Tensor:
+        words = self.encoder.get_input_embeddings()(ids.clamp(max=self.vocabulary - 1))
+        speakers = torch.nn.functional.embedding((ids - self.vocabulary).clamp(min=0), self._speakers())
+        return torch.where((ids < self.vocabulary)[..., None], words, speakers.to(words.dtype))
+
+    def _speakers(self) -> torch.Tensor:
+        """Embeddings of all speakers' tokens."""
+        own = [self.sides[JUDGE] + part for part in (self.users, self.added) if part is not None]
+        return torch.cat([self.sides, *own])
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Training of the scorers `relevance` and `valid`: tokenise exchanges, train, calibrate.
+"""Training of the scorers `relevance` and `valid`: tell true replies from wrong ones to the same context.
 
-Exchanges are tokenised once, to `<folder>/work` or to a separate folder that other jobs can use.
+[CLS] turn [SEP] … turn [SEP] reply [SEP] → logit z        relevance
+[CLS] reply [SEP] → logit z                                valid, which reads no context
+
+binary    J = ½ · −log σ(z⁺) + ½ · mean over the wrong replies of −log(1 − σ(z⁻))
+listwise  J = −log( e^z⁺ / (e^z⁺ + Σ e^z⁻) )
+
+With the binary loss, σ(z) is P(the reply is true) if half of all replies are true. Exchanges are tokenised once, to
+`<folder>/work` or to a separate folder that other jobs can use.
 """
 
 from __future__ import annotations
@@ -12,25 +19,183 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
+from interloq.data.text.token_texts import Texts
 from interloq.errors import InputError, count
 from interloq.learn.calibrate import calibration
 from interloq.learn.cross_encoder_job import CrossEncoderJob
 from interloq.learn.fit import dev_outputs
 from interloq.learn.job import Curve, Run
 from interloq.learn.settings import LowRank, Training
+from interloq.models.batches import bucketed
+from interloq.models.cross_encoder import CrossEncoder, joined_rows
+from interloq.models.subwords import Subwords
+from interloq.models.token_rows import Packed, TokenRows
 from interloq.registry import full_spec
 from interloq.retrieve.training_log import TrainingLog
-from interloq.scorers.relevance.examples import Exchange, Exchanges, described, stored_source, write_exchanges
+from interloq.scorers.relevance.examples import (
+    NONE,
+    Exchange,
+    Exchanges,
+    Ints,
+    Part,
+    described,
+    spans,
+    stored_source,
+    write_exchanges,
+)
 from interloq.scorers.relevance.log import ExchangeLog
-from interloq.scorers.relevance.settings import KINDS, RelevanceReading, RelevanceSettings, RelevanceSources
-from interloq.scorers.relevance.task import RelevanceTask
+from interloq.scorers.relevance.negatives import WrongReplies, draw, spoil, token_kinds
+from interloq.scorers.relevance.settings import EDITS, KINDS, RelevanceReading, RelevanceSettings, RelevanceSources
 from interloq.signature import fingerprint
 from interloq.signature import signature as signed
 
 EXAMPLES = "examples"
 Floats = NDArray[np.float64]
+REPEATED = EDITS.index("repeated")
+TOKENS = 2**16  # per batch, padding included
+
+
+@dataclass(frozen=True, slots=True)
+class RelevanceBatch:
+    """Rows of a batch: for each exchange the true reply, then its wrong ones."""
+
+    rows: TokenRows | Packed
+    exchanges: int
+
+
+class RelevanceTask:
+    """Learns from exchanges. Example e · n + i is exchange i of n with the wrong replies of epoch e."""
+
+    def __init__(
+        self, network: CrossEncoder, exchanges: Exchanges, settings: RelevanceSettings, subwords: Subwords
+    ) -> None:
+        self.network, self.exchanges, self.settings, self.subwords = network, exchanges, settings, subwords
+        self.kinds = token_kinds(subwords)
+        self.choices = 1 + len(settings.slots)  # replies per exchange
+        self._drawn: dict[tuple[Part, int], WrongReplies] = {}
+
+    def batches(self, part: Part, epoch: int) -> Sequence[Ints]:
+        rng = None
+        if part == "train":
+            rng = np.random.default_rng([self.settings.seed, epoch])
+        else:
+            epoch = 0
+        self._drawn = {key: replies for key, replies in self._drawn.items() if key[0] != part}
+        drawn = self._drawn[part, epoch] = draw(self.exchanges, part, epoch, self.settings)
+        longest = self._lengths(part, drawn)
+        most = TOKENS // self.choices
+        batches = bucketed(longest, size=self.settings.batch, tokens=most, rng=rng)
+        return [batch + epoch * len(longest) for batch in batches]
+
+    def prepare(self, part: Part, examples: Ints) -> RelevanceBatch:
+        own = self.exchanges.range(part)
+        epoch, places = np.divmod(examples, own.stop - own.start)
+        drawn = self._drawn[part, int(epoch[0])]
+        replies = self._replies(own.start + places, drawn.texts[places], drawn.spoiled[places], examples)
+        contexts = None
+        if self.settings.context:
+            contexts = _contexts(self.exchanges, own.start + places, self.subwords.end, self.settings.context)
+        return RelevanceBatch(self.network.packing.arranged(_rows(replies, self.subwords, contexts)), len(examples))
+
+    def logits(self, prepared: RelevanceBatch) -> torch.Tensor:
+        """Logits [exchanges, 1 + wrong replies]; the true reply is first."""
+        logits: torch.Tensor = self.network(prepared.rows)
+        return logits.float().view(prepared.exchanges, -1)
+
+    def loss(self, prepared: RelevanceBatch) -> torch.Tensor:
+        logits = self.logits(prepared)
+        if self.settings.loss == "listwise":
+            return -torch.log_softmax(logits, dim=1)[:, 0].sum()
+        true, wrong = -torch.nn.functional.logsigmoid(logits[:, 0]), -torch.nn.functional.logsigmoid(-logits[:, 1:])
+        return (true + wrong.mean(dim=1)).sum() / 2
+
+    def _lengths(self, part: Part, drawn: WrongReplies) -> Ints:
+        """Tokens in the longest row of each exchange; tokens added by spoiling are not counted."""
+        stored, own = self.exchanges, self.exchanges.range(part)
+        context = _context_lengths(stored, stored.contexts[own])
+        texts = np.column_stack([stored.replies[own], drawn.texts])
+        reply = stored.lengths[texts].max(axis=1).astype(np.int64)
+        lengths: Ints = np.minimum(context, self.settings.context) + np.minimum(reply, self.settings.reply) + 3
+        return lengths
+
+    def _replies(
+        self, exchanges: Ints, wrong: NDArray[np.int32], spoiled: NDArray[np.int8], examples: Ints
+    ) -> Stretches:
+        """True and wrong replies, exchange by exchange, truncated at the end."""
+        texts = np.column_stack([self.exchanges.replies[exchanges], wrong]).ravel()
+        how = np.column_stack([np.zeros(len(exchanges), dtype=np.int8), spoiled]).ravel()
+        lengths = np.minimum(self.exchanges.lengths[texts], self.settings.reply).astype(np.int64)
+        plain = Stretches(self.exchanges.tokens[spans(self.exchanges.texts.ends[texts], lengths)], lengths)
+        spoiled_replies = {}
+        for i in np.flatnonzero(how).tolist():
+            spoiled_replies[i] = self._spoil(plain, i, int(how[i]), examples)
+        return plain.replaced(spoiled_replies)
+
+    def _spoil(self, replies: Stretches, i: int, how: int, examples: Ints) -> NDArray[Any]:
+        rng = np.random.default_rng([self.settings.seed, int(examples[i // self.choices]), i % self.choices])
+        made = spoil(replies[i], how, self.kinds, rng)[: self.settings.reply]
+        if not self.settings.context and np.array_equal(made, replies[i]):  # a single word, or "no no no" shuffled
+            made = spoil(replies[i], REPEATED, self.kinds, rng)[: self.settings.reply]
+        return made
+
+
+class Stretches:
+    """Concatenated token ids of texts, and the texts' lengths."""
+
+    def __init__(self, tokens: NDArray[Any], lengths: Ints) -> None:
+        self.tokens, self.lengths = tokens, lengths
+        self.starts = np.cumsum(lengths) - lengths
+
+    def __getitem__(self, i: int) -> NDArray[Any]:
+        return self.tokens[self.starts[i] : self.starts[i] + self.lengths[i]]
+
+    def replaced(self, others: dict[int, NDArray[Any]]) -> Stretches:
+        """A copy with some texts replaced."""
+        if not others:
+            return self
+        lengths = self.lengths.copy()
+        lengths[list(others)] = [len(other) for other in others.values()]
+        made = Stretches(np.zeros(lengths.sum(), dtype=self.tokens.dtype), lengths)
+        same = np.ones(len(lengths), dtype=bool)
+        same[list(others)] = False
+        made.tokens[spans(made.starts[same], lengths[same])] = self.tokens[spans(self.starts[same], lengths[same])]
+        for i, other in others.items():
+            made.tokens[made.starts[i] : made.starts[i] + len(other)] = other
+        return made
+
+
+def _contexts(stored: Exchanges, exchanges: Ints, end: int, most: int) -> Stretches:
+    """Turns before each reply with `end` between them, truncated at the front."""
+    turns = stored.contexts[exchanges]
+    which = turns[turns != NONE]
+    lengths = stored.lengths[which].astype(np.int64)
+    tokens = np.full(int((lengths + 1).sum()), end, dtype=np.int64)
+    places = spans(np.cumsum(lengths + 1) - lengths - 1, lengths)
+    tokens[places] = stored.tokens[spans(stored.texts.ends[which], lengths)]
+    whole = _context_lengths(stored, turns)
+    kept = np.minimum(whole, most)
+    return Stretches(tokens[spans(np.cumsum(whole + 1) - 1 - kept, kept)], kept)
+
+
+def _context_lengths(stored: Exchanges, turns: NDArray[np.int32]) -> Ints:
+    """Tokens of the turns, with one separator between two turns."""
+    return np.asarray(np.where(turns == NONE, 0, stored.lengths[turns].astype(np.int64) + 1).sum(axis=1) - 1)
+
+
+def _rows(replies: Stretches, subwords: Subwords, contexts: Stretches | None = None) -> TokenRows:
+    """Each context with each of its replies (the same number for all), or replies alone."""
+    parts = [contexts, replies] if contexts else [replies]
+    lengths = np.concatenate([part.lengths for part in parts])
+    tokens = np.concatenate([part.tokens for part in parts]).astype(np.int32)
+    numbers = np.arange(len(replies.lengths))
+    indices = numbers[:, None]
+    if contexts:
+        owners = numbers * len(contexts.lengths) // len(numbers)
+        indices = np.column_stack([owners, len(contexts.lengths) + numbers])
+    return joined_rows(Texts(tokens, np.concatenate([[0], np.cumsum(lengths)])), indices, subwords)
 
 
 @dataclass(frozen=True, kw_only=True)

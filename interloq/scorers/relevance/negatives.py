@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interloq.errors import InputError
-from interloq.learn.draws import mixed
+from interloq.models.batches import mixed
 from interloq.models.pretrained import load_tokenizer
 from interloq.models.subwords import Subwords
 from interloq.scorers.relevance.examples import NONE, Exchanges, Ints, Part, groups

@@ -24,8 +24,7 @@ from numpy.typing import NDArray
 
 from interloq.data.files.opening import reading_saved
 from interloq.data.text.token_texts import Texts
-from interloq.learn.gru import SentenceGru
-from interloq.learn.pieces import Pieces
+from interloq.learn.gru import Pieces, SentenceGru
 from interloq.learn.store import check_counts, foreign, load_model, restored
 from interloq.models.batches import bucketed
 from interloq.models.processes import pick_device

@@ -67,7 +67,7 @@ def test_models(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
         asked.append((folder, user))
         return True
 
-    monkeypatch.setattr("interloq.scorers.interlocutor.forget.forget_user", forget_user)
+    monkeypatch.setattr("interloq.scorers.interlocutor.model_users.forget_user", forget_user)
     arguments = ["corpus", "forget", "zoe", "log.jsonl", "--model", "a", "--model", "b"]
     monkeypatch.setattr("sys.stdin", io.StringIO())
     assert main(arguments) == 2

@@ -8,8 +8,7 @@ from typing import Any
 from interloq.cli.main import main
 from interloq.learn.settings import Training
 from interloq.models.encoder import Encoder
-from interloq.scorers.bert_ruber.features import PairVectors, write_pair_vectors
-from interloq.scorers.bert_ruber.job import BertRuberJob
+from interloq.scorers.bert_ruber.job import BertRuberJob, PairVectors, write_pair_vectors
 from interloq.scorers.bert_ruber.settings import BertRuberSettings
 from tests.made_ruber import topic_pairs
 

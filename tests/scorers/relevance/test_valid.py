@@ -16,10 +16,10 @@ from interloq.learn.start import Start
 from interloq.models.subwords import Subwords
 from interloq.models.token_rows import TokenRows
 from interloq.scorers.relevance.examples import Exchange, Exchanges
+from interloq.scorers.relevance.job import RelevanceTask
 from interloq.scorers.relevance.model import RelevanceScorer, ValidScorer
 from interloq.scorers.relevance.negatives import SHORTEST, draw
 from interloq.scorers.relevance.settings import EDITS, VALID, RelevanceSettings
-from interloq.scorers.relevance.task import RelevanceTask
 from tests.made_relevance import exchanges, scorer_job, small_scorer, stored, talks
 
 SMALL = replace(VALID, batch=32, reply=12)

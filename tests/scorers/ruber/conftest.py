@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from interloq.learn.gru import Pieces
 from interloq.learn.pair_tokens import PairTokens, write_pair_tokens
-from interloq.learn.pieces import Pieces
 from tests.made_ruber import topic_pairs, topic_pieces
 from tests.scorers.ruber.made_pairs import trained
 
