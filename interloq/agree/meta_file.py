@@ -3,18 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from interloq.agree.agreement import meta_evaluate
 from interloq.agree.judgments import aspects as rated_aspects
+from interloq.agree.meta_options import MetaOptions
 from interloq.agree.rated_dialogues import rated_dialogues
-from interloq.agree.table import By, MetaTable, SystemScore, UnitKind
+from interloq.agree.table import MetaTable, UnitKind
 from interloq.data.progress import Progress, counted, silent
-from interloq.data.records.jsonl import Rejected, read_all
-from interloq.data.records.raters import Normalise
+from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.errors import InputError
 from interloq.play.dialogue_origin import same_judge
 from interloq.records import Sample, Score
@@ -22,86 +22,86 @@ from interloq.score.scored_samples import ScoredSamples
 from interloq.score.selection import SampleFilter
 from interloq.score.signatures import known_signatures
 from interloq.signature import Signature
-from interloq.statistics.correlation import Coefficients, Correlation
 from interloq.statistics.estimate import COEFFICIENTS
-from interloq.statistics.significance import Adjust
 
 ALL = "all"
 
 
 def meta_file(
     scores: Sequence[str | Path],
-    samples: str | Path | None = None,
+    options: MetaOptions,
     *,
-    dialogues: Sequence[str | Path] = (),
-    aspects: Sequence[str] = ("overall",),
-    role: str = "",
-    by: By = "none",
-    coefficients: Coefficients | Iterable[str | Correlation] = COEFFICIENTS,
-    n_bootstrap: int = 1000,
-    seed: int = 0,
-    compare: bool = True,
-    n_permutations: int | None = None,
-    adjust: Adjust = "holm",
-    system_score: SystemScore = "value",
-    lower_is_better: bool | None = None,
-    normalise: Normalise = "",
-    drop_own_replies: bool = False,
-    without: Sequence[str] = (),
-    strict: bool = False,
-    on_reject: Callable[[Rejected], None] | None = None,
-    columns: Mapping[str, str] | None = None,
+    reading: ReadOptions = READ_DEFAULTS,
     progress: Progress = silent,
 ) -> dict[str, MetaTable]:
-    """How well the metrics of score files agree with people, for each of these `aspects`; see `meta_evaluate`.
+    """Return how well the metrics of score files agree with people, for each of the aspects; see `meta_evaluate`.
 
-    People rated the samples, or else the `dialogues` that the samples were made from. `all` stands for all rated
-    aspects. `without` names systems to exclude; `drop_own_replies` drops references identical to the reply being
-    judged. `-` is a pipe. Bad lines, and `columns` for the samples, are handled as in `interloq.read`.
+    `all` stands for all rated aspects, and `-` is a pipe.
     """
-    if (samples is None) == (not dialogues):
+    if (options.samples is None) == (not options.dialogues):
         raise InputError("rated samples or rated dialogues are needed, not both", hint="give --samples or --dialogues")
-    read = partial(read_all, strict=strict, on_reject=on_reject)
     with progress("meta-evaluating", None) as step:
-        talks = list(counted(read(dialogues, kind="dialogues"), step))
-        checked = ScoredSamples(dialogues=talks)
-        scored: Iterable[Score] = counted(checked.check_all(scores, partial(read, kind="scores")), step)
-        rated: Iterable[Sample] = checked.watch(counted(read([samples] if samples else [], columns=columns), step))
-        if dialogues:
-            scored, rated = rated_dialogues(scored, talks)
+        dialogues = list(counted(reading.read_beside(options.dialogues, kind="dialogues"), step))
+        checked = ScoredSamples(dialogues=dialogues)
+        read_scores = partial(reading.read_beside, kind="scores")
+        scored: Iterable[Score] = counted(checked.check_all(scores, read_scores), step)
+        rated: Iterable[Sample] = ()
+        if options.samples is not None:
+            rated = checked.watch(counted(reading.read(options.samples), step))
+        else:
+            scored, rated = rated_dialogues(scored, dialogues)
+        aspects = options.aspects or ["overall"]
         if len(aspects) > 1 or ALL in aspects:
             rated, scored = list(rated), list(scored)  # samples first, so that scores can be checked
-            aspects = _asked(aspects, rated)
-        evaluate = partial(meta_evaluate, role=role, by=by, coefficients=coefficients, n_bootstrap=n_bootstrap)
-        evaluate = partial(evaluate, seed=seed, compare=compare, n_permutations=n_permutations, adjust=adjust)
-        evaluate = partial(evaluate, system_score="mean" if dialogues else system_score)
-        evaluate = partial(evaluate, lower_is_better=lower_is_better, normalise=normalise)
-        select = partial(SampleFilter, drop_own_replies=drop_own_replies, without=without)
-        tables = {aspect: evaluate(scored, rated, aspect=aspect, selection=select()) for aspect in aspects}
-    judges = _judges(scores)
-    unit: UnitKind = "dialogue" if dialogues else "sample"
-    notes = checked.notes()
-    return {
-        aspect: replace(table, judges=judges, unit=unit, notes=(*table.notes, *notes))
-        for aspect, table in tables.items()
-    }
+            aspects = _select_aspects(aspects, rated)
+        tables = {}
+        for aspect in aspects:
+            tables[aspect] = _evaluate(scored, rated, aspect, options)
+    judges, notes = _judges(scores), checked.notes()
+    unit: UnitKind = "dialogue" if options.dialogues else "sample"
+    for aspect, table in tables.items():
+        tables[aspect] = replace(table, judges=judges, unit=unit, notes=(*table.notes, *notes))
+    return tables
+
+
+def _evaluate(scores: Iterable[Score], rated: Iterable[Sample], aspect: str, options: MetaOptions) -> MetaTable:
+    return meta_evaluate(
+        scores,
+        rated,
+        aspect=aspect,
+        role=options.role,
+        by=options.by,
+        coefficients=COEFFICIENTS if options.coefficients is None else options.coefficients,
+        n_bootstrap=options.n_bootstrap,
+        seed=options.seed,
+        compare=options.compare,
+        n_permutations=options.n_permutations,
+        adjust=options.adjust,
+        system_score="mean" if options.dialogues else options.system_score,
+        lower_is_better=options.lower_is_better,
+        normalise=options.normalise,
+        selection=SampleFilter(drop_own_replies=options.drop_own_replies, without=options.without),
+    )
 
 
 def _judges(paths: Sequence[str | Path]) -> dict[str, Signature]:
-    """Signatures of the metrics; those that files scored by different versions are left out."""
-    found: dict[str, Signature] = {}
+    """Return the signatures of the metrics; metrics that different versions scored are left out."""
+    judges: dict[str, Signature] = {}
     differing = set()
     for path in paths:
         for metric, judge in known_signatures(path).items():
-            if not same_judge(found.setdefault(metric, judge), judge):
+            if not same_judge(judges.setdefault(metric, judge), judge):
                 differing.add(metric)
-    return {metric: judge for metric, judge in found.items() if metric not in differing}
+    for metric in differing:
+        del judges[metric]
+    return judges
 
 
-def _asked(aspects: Sequence[str], samples: Iterable[Sample]) -> list[str]:
-    """The named aspects once each; for `all`, those with judgments."""
+def _select_aspects(aspects: Sequence[str], samples: Iterable[Sample]) -> list[str]:
+    """Return the named aspects once each; for `all`, the aspects with judgments."""
     rated = [name for name, (_, judgments, _) in rated_aspects(samples).items() if judgments]
     if not rated:
         raise InputError("no sample or dialogue has ratings", hint='give them "ratings": [{"value": 4, …}]')
-    every = ALL in aspects and ALL not in rated
-    return list(dict.fromkeys(rated if every else aspects))
+    if ALL in aspects and ALL not in rated:
+        return rated
+    return list(dict.fromkeys(aspects))

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,12 +12,12 @@ from interloq.agree.rated_dialogues import rated_dialogues
 from interloq.agree.score_columns import score_columns
 from interloq.choose.choice import Choice
 from interloq.choose.choose import Column, choose
+from interloq.choose.choose_options import CHOOSE_DEFAULTS, ChooseOptions
 from interloq.data.files.opening import write_json
 from interloq.data.files.overwriting import refuse_overwriting
 from interloq.data.progress import Progress, silent
 from interloq.data.records.convert_file import kind_held
-from interloq.data.records.jsonl import Rejected, read
-from interloq.data.records.raters import Normalise
+from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.errors import InputError
 from interloq.metrics import metric_names
 from interloq.metrics.metric import Array, Metric, SetMetric
@@ -34,54 +34,41 @@ ABOUT_SETS = "it scores sets of replies, not single ones"
 
 def choose_file(
     path: str | Path,
-    metrics: Sequence[str] = (),
     output: str | Path | None = None,
+    options: ChooseOptions = CHOOSE_DEFAULTS,
     *,
-    aspect: str = "",
-    role: str = "",
-    blend: bool = True,
-    n_bootstrap: int = 1000,
-    n_permutations: int | None = None,
-    seed: int = 0,
-    normalise: Normalise = "",
-    drop_own_replies: bool = False,
-    without: Sequence[str] = (),
-    strict: bool = False,
-    on_reject: Callable[[Rejected], None] | None = None,
-    columns: Mapping[str, str] | None = None,
+    reading: ReadOptions = READ_DEFAULTS,
     progress: Progress = silent,
 ) -> Choice:
     """Choose the metric that agrees best with the people who rated the samples or dialogues of a file; see `choose`.
 
-    Without `metrics`, those that the samples allow are compared. Without `aspect`, it is the only one that is rated, or
-    else `overall`. The length of replies, and for dialogues the number of turns, are baselines: they are compared with,
-    but never chosen or blended. The chosen metric is written to `output`,
-    which `interloq score -m @FILE` reads. `normalise` puts each rater's ratings on a common scale (see `collect`). Of
-    samples, `without` names systems to exclude, and `drop_own_replies` drops references identical to the reply being
-    judged. Bad lines and `columns` are handled as in `interloq.read`.
+    Without metrics in the options, those that the samples allow are compared. Without an aspect, it is the only one
+    that is rated, or else `overall`. The length of replies, and for dialogues the number of turns, are baselines: they
+    are compared with, but never chosen or blended. The chosen metric is written to `output`, which
+    `interloq score -m @FILE` reads.
     """
     refuse_overwriting([output] if output else [], [path])
-    refuse_functions(metrics)
+    refuse_functions(options.metrics)
     kind = "dialogues" if str(path) != "-" and kind_held(path) == "dialogues" else "samples"
-    selection = SampleFilter(drop_own_replies=drop_own_replies, without=without)
+    selection = SampleFilter(drop_own_replies=options.drop_own_replies, without=options.without)
     if selection.facts() and kind == "dialogues":
         raise InputError("systems and references can be excluded for samples only", hint="give rated samples")
-    records = read(path, kind=kind, strict=strict, on_reject=on_reject, columns=columns)
+    records = reading.read(path, kind=kind)
     rated = list(records if kind == "dialogues" else selection.samples(records))
-    aspect = aspect or default_aspect(aspects(rated))
-    scored = _scored(rated, metrics, aspect, role, progress)
-    judgments = collect(scored.items, aspect=aspect, role=role, normalise=normalise)
+    aspect = options.aspect or default_aspect(aspects(rated))
+    scored = _scored(rated, options.metrics, aspect, options.role, progress)
+    judgments = collect(scored.items, aspect=aspect, role=options.role, normalise=options.normalise)
     choice = choose(
         _columns(scored, judgments),
         judgments,
-        blend=blend,
-        n_bootstrap=n_bootstrap,
-        n_permutations=n_permutations,
-        seed=seed,
+        blend=options.blend,
+        n_bootstrap=options.n_bootstrap,
+        n_permutations=options.n_permutations,
+        seed=options.seed,
         unit=kind.removesuffix("s"),
     )
     notes = (*choice.notes, *(note.text for note in selection.notes()), *scored.notes)
-    signature = choice.signature.with_parts({"normalise": normalise, **selection.facts()})
+    signature = choice.signature.with_parts({"normalise": options.normalise, **selection.facts()})
     choice = replace(choice, excluded={**choice.excluded, **scored.excluded}, notes=notes, signature=signature)
     if output:
         write_json(output, choice.to_file())

@@ -6,16 +6,11 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from interloq.cli.shared.arguments import (
-    add_common,
-    add_drop_own_replies,
-    add_list,
-    add_map,
-    add_normalise,
-    add_without_system,
-)
+from interloq.choose.choose_options import ChooseOptions
+from interloq.cli.shared.arguments import add_common, add_map
 from interloq.cli.shared.limits import add_limits, limited
-from interloq.cli.shared.output import BadLineReporter, mark_incomplete
+from interloq.cli.shared.options import add_options, make_options
+from interloq.cli.shared.output import mark_incomplete, reading
 from interloq.cli.shared.paths import InputPath, OutputFile
 from interloq.cli.shared.progress import stage_progress
 from interloq.errors import count
@@ -35,30 +30,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "rated", type=InputPath, metavar="RATED", help="rated samples or dialogues: JSONL, CSV or TSV; - for a pipe"
     )
-    add_list(
-        parser, "-m", "--metric", metavar="[LABEL=]SPEC", help="a metric to choose from (default: all the data allow)"
-    )
     parser.add_argument(
         "-o", "--output", type=OutputFile, metavar="FILE", help="file for the chosen metric: interloq score -m @FILE"
     )
-    parser.add_argument(
-        "--aspect", default="", metavar="NAME", help="the rated aspect (default overall, or the only one that is rated)"
-    )
-    parser.add_argument("--role", default="", help="use only ratings by people in this role, e.g. interlocutor")
-    add_normalise(parser)
-    parser.add_argument("--no-blend", action="store_true", help="choose from single metrics only")
-    parser.add_argument(
-        "--bootstrap", type=int, default=1000, metavar="N", help="resamples for intervals (default 1000)"
-    )
-    parser.add_argument(
-        "--permutations",
-        type=int,
-        metavar="N",
-        help="permutations per test (default 1000, or 100 per pair of metrics if that is more)",
-    )
-    parser.add_argument("--seed", type=int, default=0, help="seed of folds, resamples and permutations (default 0)")
-    add_drop_own_replies(parser)
-    add_without_system(parser)
+    add_options(parser, ChooseOptions)
     add_limits(parser)
     add_map(parser)
     add_common(parser)
@@ -67,30 +42,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from interloq.score.parse_metrics import refuse_functions
 
-    refuse_functions(args.metric)  # before scipy is imported, which takes seconds from a cold disk
+    options = make_options(ChooseOptions, args)
+    refuse_functions(options.metrics)  # before scipy is imported, which takes seconds from a cold disk
     from interloq.choose.choose_file import choose_file
 
-    bad = BadLineReporter()
-    with limited(args):
+    with limited(args), reading(args) as read_options:
         choice = choose_file(
-            args.rated,
-            args.metric,
-            args.output,
-            aspect=args.aspect,
-            role=args.role,
-            blend=not args.no_blend,
-            n_bootstrap=args.bootstrap,
-            n_permutations=args.permutations,
-            seed=args.seed,
-            normalise=args.normalise,
-            drop_own_replies=args.drop_own_replies,
-            without=args.without_system,
-            strict=args.strict,
-            on_reject=bad,
-            columns=args.columns,
-            progress=stage_progress(quiet=args.quiet),
+            args.rated, args.output, options, reading=read_options, progress=stage_progress(quiet=args.quiet)
         )
-    bad.close()
     mark_incomplete(choice.excluded)
     if args.json:
         from dataclasses import asdict

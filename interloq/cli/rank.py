@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from interloq.cli.shared import preferences
 from interloq.cli.shared.arguments import add_common
-from interloq.cli.shared.output import BadLineReporter
+from interloq.cli.shared.options import add_options, make_options
+from interloq.cli.shared.output import reading
 from interloq.cli.shared.paths import InputPath
 from interloq.cli.shared.progress import stage_progress
-from interloq.errors import InputError, count
+from interloq.errors import count
+from interloq.rank.rank_options import RankOptions
 from interloq.terminal.console import interval, number, p_value, print_json, print_line, print_signatures, print_table
 
 if TYPE_CHECKING:
@@ -29,21 +31,16 @@ EXAMPLES = """\
   interloq rank replies.jsonl --dialogues dialogues.jsonl --survival
   interloq rank rated-replies.jsonl --dialogues dialogues.jsonl --aspect continued --survival
   interloq rank preferences.jsonl --method bradley-terry"""
+SCORES_HELP = "score files of samples from `interloq play samples`"
 
 
-def add_score_files(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
+def add_score_files(parser: argparse.ArgumentParser) -> None:
     """Add the arguments for the files that `interloq.rank.rank_file` reads."""
-    parser.add_argument(
-        "scores",
-        nargs="+",
-        type=InputPath,
-        metavar="SCORES",
-        help="score files of samples from `interloq play samples`",
-    )
+    parser.add_argument("scores", nargs="+", type=InputPath, metavar="SCORES", help=SCORES_HELP)
     parser.add_argument(
         "--dialogues",
         action="append",
-        required=required,
+        required=True,
         type=InputPath,
         metavar="FILE",
         help="the dialogues that were scored; repeatable",
@@ -64,97 +61,19 @@ def add_direction(parser: argparse.ArgumentParser) -> None:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_score_files(parser, required=False)
-    parser.add_argument(
-        "-m",
-        "--metric",
-        default="",
-        metavar="SPEC",
-        help="rank only by this metric or label (default: by each metric for which higher or lower is better)",
-    )
-    parser.add_argument(
-        "--method",
-        choices=("mean", "bradley-terry"),
-        default="mean",
-        help="mean over dialogues, or strength from wins on shared occasions (default mean)",
-    )
-    parser.add_argument(
-        "--by",
-        choices=("dialogue", "partner"),
-        default="dialogue",
-        help="unit of resampling: dialogues, or partners with all their dialogues (default dialogue)",
-    )
-    parser.add_argument(
-        "--pair-by",
-        choices=("occasion", "opening", "none"),
-        help="how dialogues of two systems are paired: by occasion, by their given turns, or not at all "
-        "(default: the first that is possible)",
-    )
-    add_direction(parser)
-    parser.add_argument(
-        "--human",
-        type=InputPath,
-        metavar="FILE",
-        help="JSON or CSV with people's score per system, to measure agreement with",
-    )
-    parser.add_argument(
-        "--survival",
-        action="store_true",
-        help="scores are probabilities of a reply (e.g. dcp): also print how long people would stay with each system",
-    )
-    parser.add_argument(
-        "--aspect",
-        metavar="NAME",
-        help="SCORES are samples or dialogues: rank by people's mean rating of this aspect, e.g. overall or continued",
-    )
-    parser.add_argument(
-        "--role", default="", metavar="NAME", help="with --aspect: only ratings by this role (default: all roles)"
-    )
-    _add_resampling(parser)
+    parser.add_argument("scores", nargs="+", type=InputPath, metavar="SCORES", help=SCORES_HELP)
+    add_options(parser, RankOptions)
     add_common(parser)
 
 
-def _add_resampling(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--bootstrap", type=int, default=1000, metavar="N", help="resamples for intervals and ranges (default 1000)"
-    )
-    parser.add_argument(
-        "--permutations",
-        type=int,
-        metavar="N",
-        help="permutations per test (default 1000, or 100 per pair of systems if that is more)",
-    )
-    parser.add_argument("--seed", type=int, default=0, help="seed of resamples and permutations (default 0)")
-
-
 def run(args: argparse.Namespace) -> int:
+    options = make_options(RankOptions, args)
     if preferences.are_preferences(args):
-        return preferences.rank(args)
-    if not args.dialogues:
-        raise InputError("no dialogues given", hint="add --dialogues FILE, or rank a file of preferences")
+        return preferences.rank(args, options)
     from interloq.rank.rank_file import rank_file
 
-    bad = BadLineReporter()
-    ranked = rank_file(
-        args.scores,
-        args.dialogues,
-        metric=args.metric,
-        method=args.method,
-        by=args.by,
-        pair_by=args.pair_by,
-        lower_is_better=args.lower_is_better,
-        human=args.human,
-        n_bootstrap=args.bootstrap,
-        n_permutations=args.permutations,
-        seed=args.seed,
-        survival=args.survival,
-        aspect=args.aspect,
-        role=args.role,
-        strict=args.strict,
-        on_reject=bad,
-        progress=stage_progress(quiet=args.quiet),
-    )
-    bad.close()
+    with reading(args) as read_options:
+        ranked = rank_file(args.scores, options, reading=read_options, progress=stage_progress(quiet=args.quiet))
     if args.json:
         print_json(asdict(ranked))
     else:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from interloq.agree.meta_file import meta_file
+from interloq.agree.meta_options import MetaOptions
 from interloq.compare.compare_file import compare_file
 from interloq.compare.compare_options import CompareOptions
 from interloq.compare.comparison import Comparison
@@ -231,10 +232,11 @@ def _meta(part: LogPart) -> DemoStep:
         aspect = ["--aspect", part.aspect]
         scores.append(part.path("unrated.jsonl"))
         why = "Which metric distinguishes replies that people gave from others?"
+    options = MetaOptions(samples=part.samples, aspects=[part.aspect])
     return DemoStep(
         why,
         ["meta", *scores, "--samples", part.samples, *aspect],
-        lambda progress: meta_file(scores, part.samples, aspects=[part.aspect], progress=progress)[part.aspect],
+        lambda progress: meta_file(scores, options, progress=progress)[part.aspect],
     )
 
 

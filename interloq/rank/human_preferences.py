@@ -8,17 +8,18 @@ judge one item.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
-from interloq.data.records.jsonl import Rejected, read_all
+from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.errors import InputError, count
 from interloq.metrics.metric import Array
 from interloq.metrics.metric_names import UNKNOWN_DIRECTION, direction, unknown_directions
+from interloq.rank.rank_options import RANK_DEFAULTS, RankOptions
 from interloq.records import Key, Preference, Score
 from interloq.statistics.bradley_terry import PairOutcome, connected, strengths, wins
 from interloq.statistics.clustered import cluster_mean
@@ -187,17 +188,15 @@ def _agreement(metric: str, values: dict[Key, float], aspect: str, some: Sequenc
 
 
 def rank_preference_files(
-    paths: Sequence[str | Path],
-    *,
-    n_bootstrap: int = 1000,
-    n_permutations: int | None = None,
-    seed: int = 0,
-    strict: bool = False,
-    on_reject: Callable[[Rejected], None] | None = None,
+    paths: Sequence[str | Path], options: RankOptions = RANK_DEFAULTS, *, reading: ReadOptions = READ_DEFAULTS
 ) -> list[PreferenceRanking]:
-    """Rank systems by the preferences in these files; see `rank_preferences`."""
-    preferences = read_all(paths, kind="preferences", strict=strict, on_reject=on_reject)
-    return rank_preferences(preferences, n_bootstrap=n_bootstrap, n_permutations=n_permutations, seed=seed)
+    """Rank systems by the preferences in these files, with the resamples of the options; see `rank_preferences`."""
+    return rank_preferences(
+        reading.read_beside(paths, kind="preferences"),
+        n_bootstrap=options.n_bootstrap,
+        n_permutations=options.n_permutations,
+        seed=options.seed,
+    )
 
 
 def preference_agreement_files(
@@ -205,10 +204,8 @@ def preference_agreement_files(
     preferences: Sequence[str | Path],
     *,
     lower_is_better: bool | None = None,
-    strict: bool = False,
-    on_reject: Callable[[Rejected], None] | None = None,
+    reading: ReadOptions = READ_DEFAULTS,
 ) -> list[PreferenceAgreement]:
     """Return how metrics in score files agree with the preferences in these files; see `preference_agreement`."""
-    people = list(read_all(preferences, kind="preferences", strict=strict, on_reject=on_reject))
-    scored = read_all(scores, kind="scores", strict=strict, on_reject=on_reject)
-    return preference_agreement(people, scored, lower_is_better=lower_is_better)
+    people = list(reading.read_beside(preferences, kind="preferences"))
+    return preference_agreement(people, reading.read_beside(scores, kind="scores"), lower_is_better=lower_is_better)

@@ -3,24 +3,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-from interloq.agree.dialogue_scores import Pairing, dialogue_scores, metrics_of, rankable
+from interloq.agree.dialogue_scores import dialogue_scores, metrics_of, rankable
 from interloq.agree.rating_scores import rating_scores
 from interloq.agree.system_agreement import rated_systems
 from interloq.data.progress import Progress, silent
-from interloq.data.records.jsonl import Rejected, header, read_all
+from interloq.data.records.jsonl import header
+from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.data.records.system_scores import read_system_scores
 from interloq.data.text.texts import kind_of
 from interloq.errors import InputError
 from interloq.metrics.metric_names import find
 from interloq.play.dialogue_origin import common_origin
 from interloq.rank.rank import rank
-from interloq.rank.ranking import Method, Ranking, Unit
+from interloq.rank.rank_options import RankOptions
+from interloq.rank.ranking import Ranking
 from interloq.records import Dialogue, Score
 from interloq.score.scored_samples import ScoredSamples
 
@@ -46,52 +47,43 @@ class Rankings:
 
 def rank_file(
     scores: Sequence[str | Path],
-    dialogues: Sequence[str | Path],
+    options: RankOptions,
     *,
-    metric: str = "",
-    method: Method = "mean",
-    by: Unit = "dialogue",
-    pair_by: Pairing | None = None,
-    lower_is_better: bool | None = None,
-    human: str | Path | None = None,
-    n_bootstrap: int = 1000,
-    n_permutations: int | None = None,
-    seed: int = 0,
-    survival: bool = False,
-    aspect: str | None = None,
-    role: str = "",
-    strict: bool = False,
-    on_reject: Callable[[Rejected], None] | None = None,
+    reading: ReadOptions = READ_DEFAULTS,
     progress: Progress = silent,
 ) -> Rankings:
     """Rank systems by one metric of the score files, or by each for which higher or lower is better; see `rank`.
 
-    `human` is a file with people's score of each system; by default it is their mean rating in the dialogues, if these
-    have ratings. `aspect` and `role` select the ratings of samples or dialogues that are given instead of scores. Bad
-    lines are handled as in `interloq.read`.
+    `options.human` is a file with people's score of each system; by default it is their mean rating in the dialogues,
+    if these have ratings. `aspect` and `role` select the ratings of samples or dialogues that are given instead of
+    scores.
     """
-    scored = read_scored(scores, dialogues, aspect=aspect, role=role, strict=strict, on_reject=on_reject)
+    if not options.dialogues:
+        raise InputError("no dialogues given", hint="add --dialogues FILE, or rank a file of preferences")
+    scored = read_scored(scores, options.dialogues, aspect=options.aspect, role=options.role, reading=reading)
     people: Mapping[str, float] = {}
-    if human:
-        people = read_system_scores(human)
-    elif aspect is None:  # otherwise the ratings are what systems are ranked by
+    if options.human:
+        people = read_system_scores(options.human)
+    elif options.aspect is None:  # otherwise the ratings are what systems are ranked by
         people = rated_systems(scored.dialogues)
-    known = metrics_of(scored.scores)
-    metrics, unranked = rankable([find(metric, known)] if metric else known, lower_is_better)
+    metrics = metrics_of(scored.scores)
+    if options.metric:
+        metrics = [find(options.metric, metrics)]
+    metrics, unranked = rankable(metrics, options.lower_is_better)
     rankings = Rankings([], unranked)
     with progress("ranking", None) as step:
         for name in metrics:
             ranking = rank(
-                dialogue_scores(scored.scores, scored.dialogues, metric=name, pair_by=pair_by),
-                method=method,
-                by=by,
-                lower_is_better=lower_is_better,
-                n_bootstrap=n_bootstrap,
-                n_permutations=n_permutations,
-                seed=seed,
+                dialogue_scores(scored.scores, scored.dialogues, metric=name, pair_by=options.pair_by),
+                method=options.method,
+                by=options.by,
+                lower_is_better=options.lower_is_better,
+                n_bootstrap=options.n_bootstrap,
+                n_permutations=options.n_permutations,
+                seed=options.seed,
                 human=people,
                 partner_set=scored.partner_set,
-                survival=survival,
+                survival=options.survival,
             )
             rankings.rankings.append(ranking)
             step(1)
@@ -104,8 +96,7 @@ def read_scored(
     *,
     aspect: str | None = None,
     role: str = "",
-    strict: bool = False,
-    on_reject: Callable[[Rejected], None] | None = None,
+    reading: ReadOptions = READ_DEFAULTS,
 ) -> ScoredDialogues:
     """Read scores and their dialogues; files that cannot be compared are refused.
 
@@ -119,17 +110,12 @@ def read_scored(
             if paths.count(path) > 1:
                 raise InputError(f"{path} is named twice", hint="name each file once")
     origin = common_origin({path: header(path) for path in files})
-    read = partial(read_all, strict=strict, on_reject=on_reject)
-    talks = list(read(dialogues, kind="dialogues"))
-    return ScoredDialogues(_scores(scores, talks, aspect, role, read), talks, origin.get("partners", ""))
+    played = list(reading.read_beside(dialogues, kind="dialogues"))
+    return ScoredDialogues(_read_scores(scores, played, aspect, role, reading), played, origin.get("partners", ""))
 
 
-def _scores(
-    paths: Sequence[str | Path],
-    dialogues: Sequence[Dialogue],
-    aspect: str | None,
-    role: str,
-    read: Callable[..., Iterator[Any]],
+def _read_scores(
+    paths: Sequence[str | Path], dialogues: Sequence[Dialogue], aspect: str | None, role: str, reading: ReadOptions
 ) -> list[Score]:
     if aspect is None and role:
         raise InputError(f"role {role!r} without an aspect", hint="name the aspect of the ratings: --aspect overall")
@@ -141,7 +127,8 @@ def _scores(
     if aspect is not None and not rated:
         raise InputError(f"no ratings of {aspect!r}: {paths[0]} has scores", hint="give samples or dialogues")
     scored = [path for path in paths if path not in rated]
-    loaded = list(ScoredSamples(dialogues=dialogues).check_all(scored, partial(read, kind="scores")))
+    read_scores = partial(reading.read_beside, kind="scores")
+    scores = list(ScoredSamples(dialogues=dialogues).check_all(scored, read_scores))
     for path, kind in rated.items():
-        loaded += rating_scores(read([path], kind=kind), aspect=aspect or "", role=role)
-    return loaded
+        scores += rating_scores(reading.read_beside([path], kind=kind), aspect=aspect or "", role=role)
+    return scores

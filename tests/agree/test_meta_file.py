@@ -10,8 +10,12 @@ import pytest
 from interloq import Dialogue, InputError, Rating, Sample, Score, Turn, write
 from interloq.agree.agreement import meta_evaluate
 from interloq.agree.meta_file import meta_file
+from interloq.agree.meta_options import MetaOptions
 from interloq.data.records.jsonl import Rejected
+from interloq.data.records.read_options import ReadOptions
 from interloq.score.selection import SampleFilter
+
+QUICK = MetaOptions(samples="samples.jsonl", n_bootstrap=0)
 
 
 @pytest.fixture
@@ -23,7 +27,7 @@ def scores(folder: Path, samples: list[Sample]) -> list[Score]:
 
 
 def test_files_give_what_records_give(scores: list[Score], samples: list[Sample]) -> None:
-    table = meta_file(["scores.jsonl"], "samples.jsonl", n_bootstrap=20, seed=3)
+    table = meta_file(["scores.jsonl"], replace(QUICK, n_bootstrap=20, seed=3))
     assert table == {"overall": meta_evaluate(scores, samples, n_bootstrap=20, seed=3)}
 
 
@@ -31,9 +35,9 @@ def test_all_aspects_are_evaluated_each_on_its_own(folder: Path, scores: list[Sc
     none = Rating(None, "ann", "unrated")
     twice = [replace(s, ratings=(*s.ratings, Rating(float(i), "ann", "humour"), none)) for i, s in enumerate(samples)]
     write("samples.jsonl", twice, kind="samples")
-    tables = meta_file(["scores.jsonl"], "samples.jsonl", aspects=["all"], n_bootstrap=0)
+    tables = meta_file(["scores.jsonl"], replace(QUICK, aspects=["all"]))
     assert list(tables) == ["humour", "overall"]
-    named = meta_file(["scores.jsonl"], "samples.jsonl", aspects=["overall", "humour", "overall"], n_bootstrap=0)
+    named = meta_file(["scores.jsonl"], replace(QUICK, aspects=["overall", "humour", "overall"]))
     assert named == {"overall": tables["overall"], "humour": tables["humour"]}
     assert tables["humour"] == meta_evaluate(scores, twice, aspect="humour", n_bootstrap=0)
 
@@ -45,15 +49,16 @@ def test_ratings_of_dialogues_instead_of_samples(folder: Path) -> None:
     ]
     write("dialogues.jsonl", dialogues, kind="dialogues")
     write("scores.jsonl", [Score(f"d{i}#1", "mine", -float(i), system="bot") for i in range(4)], kind="scores")
-    (table,) = meta_file(["scores.jsonl"], dialogues=["dialogues.jsonl"], n_bootstrap=0, compare=False).values()
+    of_dialogues = MetaOptions(dialogues=["dialogues.jsonl"], n_bootstrap=0, compare=False)
+    (table,) = meta_file(["scores.jsonl"], of_dialogues).values()
     assert {row.metric: row.with_mean["spearman"].value for row in table.rows} == {"mine": -1.0, "turns": 1.0}
     assert table.unit == "dialogue"
     with pytest.raises(InputError, match="not both"):
-        meta_file(["scores.jsonl"], "samples.jsonl", dialogues=["dialogues.jsonl"])
+        meta_file(["scores.jsonl"], replace(of_dialogues, samples="samples.jsonl"))
 
 
 def test_systems_are_left_out(scores: list[Score], samples: list[Sample]) -> None:
-    table = meta_file(["scores.jsonl"], "samples.jsonl", n_bootstrap=0, without=["bad"])
+    table = meta_file(["scores.jsonl"], replace(QUICK, without=["bad"]))
     assert table["overall"].counted.samples == 3
     assert table["overall"] == meta_evaluate(scores, samples, n_bootstrap=0, selection=SampleFilter(without=["bad"]))
 
@@ -62,7 +67,7 @@ def test_bad_lines_go_to_the_caller_or_stop(scores: list[Score], folder: Path) -
     with (folder / "scores.jsonl").open("a") as file:
         file.write("{broken\n")
     bad: list[Rejected] = []
-    assert meta_file(["scores.jsonl"], "samples.jsonl", n_bootstrap=0, on_reject=bad.append)["overall"].rows
+    assert meta_file(["scores.jsonl"], QUICK, reading=ReadOptions(on_reject=bad.append))["overall"].rows
     assert [each.where for each in bad] == ["scores.jsonl:8"]
     with pytest.raises(InputError, match=r"scores\.jsonl:8"):
-        meta_file(["scores.jsonl"], "samples.jsonl", n_bootstrap=0, strict=True)
+        meta_file(["scores.jsonl"], QUICK, reading=ReadOptions(strict=True))

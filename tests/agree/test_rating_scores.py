@@ -10,6 +10,7 @@ import pytest
 from interloq import Dialogue, InputError, Rating, Sample, Turn, write
 from interloq.agree.rating_scores import rating_scores
 from interloq.rank.rank_file import rank_file
+from interloq.rank.rank_options import RankOptions
 
 LENGTHS = {"owl": [(1, True), (2, True), (3, False), (3, True)], "parrot": [(1, True), (2, True), (2, True)]}
 
@@ -33,7 +34,8 @@ def chats(folder: Path) -> list[str]:
 
 
 def test_observed_survival_is_the_product_limit_estimate(chats: list[str]) -> None:
-    found = rank_file(chats[:1], chats[1:], aspect="continued", survival=True, n_bootstrap=50, n_permutations=10)
+    options = RankOptions(dialogues=chats[1:], aspect="continued", survival=True, n_bootstrap=50, n_permutations=10)
+    found = rank_file(chats[:1], options)
     (ranking,) = found.rankings
     assert ranking.metric == "rating(aspect='continued')"
     assert any(note.startswith("ratings by people: higher ones") for note in ranking.notes)
@@ -44,10 +46,11 @@ def test_observed_survival_is_the_product_limit_estimate(chats: list[str]) -> No
 
 
 def test_systems_are_ranked_by_the_ratings_of_one_role(chats: list[str]) -> None:
-    (ranking,) = rank_file(chats[1:], chats[1:], aspect="overall", role="interlocutor", n_bootstrap=0).rankings
+    options = RankOptions(dialogues=chats[1:], aspect="overall", role="interlocutor", n_bootstrap=0)
+    (ranking,) = rank_file(chats[1:], options).rankings
     assert {one.system: one.score for one in ranking.standings} == {"owl": 3.5, "parrot": 4.0}
     with pytest.raises(InputError, match="without an aspect"):
-        rank_file(chats[1:], chats[1:], role="interlocutor")
+        rank_file(chats[1:], RankOptions(dialogues=chats[1:], role="interlocutor"))
 
 
 def test_what_is_not_rated_is_unscored() -> None:

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from interloq import Dialogue, InputError, Rating, Sample, Turn, write
+from interloq.choose.choice import Choice
 from interloq.choose.choose_file import choose_file
+from interloq.choose.choose_options import ChooseOptions
 from interloq.score.score_file import score_file
 from interloq.score.score_options import ScoreOptions
 
 REFERENCE = "we had a very good time there today"
-choose_fast = partial(choose_file, n_bootstrap=0, n_permutations=20)
+CHRF = ChooseOptions(metrics=["chrf"])
+
+
+def choose_fast(path: str, metrics: Sequence[str], output: str | None = None, **options: Any) -> Choice:
+    return choose_file(path, output, ChooseOptions(metrics=metrics, n_bootstrap=0, n_permutations=20, **options))
 
 
 def rated(n: int = 30) -> Iterator[Sample]:
@@ -82,12 +89,12 @@ def test_dialogues_are_compared_with_their_number_of_turns(folder: Path) -> None
 
 def test_mistakes_are_named(files: Path) -> None:
     with pytest.raises(InputError, match="no ratings of aspect 'fun'; rated aspects: other, overall"):
-        choose_file("rated.jsonl", ["chrf"], aspect="fun")
+        choose_file("rated.jsonl", options=replace(CHRF, aspect="fun"))
     with pytest.raises(InputError, match="by people in role 'outsider'"):
-        choose_file("rated.jsonl", ["chrf"], role="outsider")
+        choose_file("rated.jsonl", options=replace(CHRF, role="outsider"))
     with pytest.raises(InputError, match="all mean judgments are equal"):
-        choose_file("rated.jsonl", ["chrf"], aspect="other")
+        choose_file("rated.jsonl", options=replace(CHRF, aspect="other"))
     with pytest.raises(InputError, match=r"mine\.py:f cannot be chosen.*; score the samples with it"):
-        choose_file("rated.jsonl", ["chrf,mine.py:f"])
+        choose_file("rated.jsonl", options=ChooseOptions(metrics=["chrf,mine.py:f"]))
     with pytest.raises(InputError, match=r"rated\.jsonl"):
-        choose_file("rated.jsonl", ["chrf"], "rated.jsonl")
+        choose_file("rated.jsonl", "rated.jsonl", CHRF)

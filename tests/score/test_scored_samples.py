@@ -10,9 +10,11 @@ import pytest
 
 from interloq import Dialogue, InputError, Rating, Sample, Score, Turn, write
 from interloq.agree.meta_file import meta_file
+from interloq.agree.meta_options import MetaOptions
 from interloq.compare.compare_file import compare_file
 from interloq.compare.compare_options import CompareOptions
 from interloq.rank.rank_file import rank_file
+from interloq.rank.rank_options import RankOptions
 from interloq.report.report_file import report_file
 from interloq.report.report_options import ReportOptions
 from interloq.score.score_file import score_file
@@ -41,7 +43,7 @@ def test_other_samples_with_the_same_ids_are_refused(scores: str) -> None:
     for name, other in (("reply", rated("no")), ("context", other_contexts)):
         write("other.jsonl", other, kind="samples")
         with pytest.raises(InputError, match=rf"scores.jsonl: {OTHER}: the {name} of '0'"):
-            meta_file([scores], "other.jsonl", n_bootstrap=0)
+            meta_file([scores], MetaOptions(samples="other.jsonl", n_bootstrap=0))
         with pytest.raises(InputError, match=OTHER):
             report_file([scores], "report.html", ReportOptions(samples="other.jsonl", n_bootstrap=0))
         with pytest.raises(InputError, match=OTHER):
@@ -57,9 +59,10 @@ def test_samples_of_which_none_was_scored_are_refused(scores: str) -> None:
 def test_samples_may_be_fewer_and_have_gained_references_and_ratings(scores: str) -> None:
     more = [replace(s, references=(*s.references, *Sample("", references="no").references)) for s in rated()[:8]]
     spaced = [replace(s, response=f" {s.response.strip()}\n") for s in more]
+    options = MetaOptions(samples="fewer.jsonl", aspects=["all"], n_bootstrap=0)
     for samples in (more, spaced, [replace(s, context=()) for s in more]):
         write("fewer.jsonl", samples, kind="samples")
-        assert meta_file([scores], "fewer.jsonl", aspects=["all"], n_bootstrap=0)["overall"].counted.rated == 8
+        assert meta_file([scores], options)["overall"].counted.rated == 8
 
 
 def test_files_of_earlier_versions_are_checked_as_a_whole(scores: str, folder: Path) -> None:
@@ -67,9 +70,15 @@ def test_files_of_earlier_versions_are_checked_as_a_whole(scores: str, folder: P
     plain = [{k: v for k, v in orjson.loads(line).items() if k != "sample"} for line in lines]
     (folder / scores).write_bytes(b"\n".join([header, *map(orjson.dumps, plain)]))
     note = "cannot be checked whether its scores are of these samples"
-    assert not [n for n in meta_file([scores], "samples.jsonl", n_bootstrap=0)["overall"].notes if note in n]
+    assert not [
+        n
+        for n in meta_file([scores], MetaOptions(samples="samples.jsonl", n_bootstrap=0))["overall"].notes
+        if note in n
+    ]
     write("other.jsonl", rated("no"), kind="samples")
-    assert [n for n in meta_file([scores], "other.jsonl", n_bootstrap=0)["overall"].notes if note in n]
+    assert [
+        n for n in meta_file([scores], MetaOptions(samples="other.jsonl", n_bootstrap=0))["overall"].notes if note in n
+    ]
     made_by_hand = ScoredSamples(rated("no"))
     write("hand.jsonl", [Score("1", "mine", 1.0)], kind="scores")
     assert list(made_by_hand.check([Score("1", "mine", 1.0)], "hand.jsonl"))
@@ -84,9 +93,10 @@ def test_other_dialogues_with_the_same_ids_are_refused(folder: Path) -> None:
     write("dialogues.jsonl", [talk("a", "yes"), talk("b", "no")], kind="dialogues")
     write("other.jsonl", [talk("a", "yes"), talk("b", "well")], kind="dialogues")
     score_file("dialogues.jsonl", ["length"], "scores.jsonl", ScoreOptions(n_bootstrap=0))
-    assert rank_file(["scores.jsonl"], ["dialogues.jsonl"], lower_is_better=False, n_bootstrap=10).rankings
-    assert meta_file(["scores.jsonl"], dialogues=["dialogues.jsonl"], n_bootstrap=0)
+    options = RankOptions(dialogues=["dialogues.jsonl"], lower_is_better=False, n_bootstrap=10)
+    assert rank_file(["scores.jsonl"], options).rankings
+    assert meta_file(["scores.jsonl"], MetaOptions(dialogues=["dialogues.jsonl"], n_bootstrap=0))
     with pytest.raises(InputError, match=rf"{OTHER}: the reply of 'b#1' of 'b'"):
-        rank_file(["scores.jsonl"], ["other.jsonl"], lower_is_better=False)
+        rank_file(["scores.jsonl"], replace(options, dialogues=["other.jsonl"]))
     with pytest.raises(InputError, match=OTHER):
-        meta_file(["scores.jsonl"], dialogues=["other.jsonl"], n_bootstrap=0)
+        meta_file(["scores.jsonl"], MetaOptions(dialogues=["other.jsonl"], n_bootstrap=0))

@@ -8,6 +8,7 @@ import pytest
 
 from interloq import InputError, Sample, create, write
 from interloq.agree.meta_file import meta_file
+from interloq.agree.meta_options import MetaOptions
 from interloq.cli.main import main
 from interloq.data.corpus.dialogues import pairs_file
 from interloq.data.records.convert_file import convert_file
@@ -30,7 +31,8 @@ def test_functions_and_verbs_write_the_same_files(files: Path) -> None:
     extend_file("samples.jsonl", "extended.jsonl", ExtendOptions(index="index", k=2))
     rate_file("extended.jsonl", "rated.jsonl", rater=RATER)
     scored = score_file("rated.jsonl", ["bleu", create("chrf")], "scores.jsonl", ScoreOptions(n_bootstrap=10))
-    table = meta_file(["scores.jsonl"], "samples.jsonl", n_bootstrap=10, n_permutations=10)["overall"]
+    options = MetaOptions(samples="samples.jsonl", n_bootstrap=10, n_permutations=10)
+    table = meta_file(["scores.jsonl"], options)["overall"]
     report_file(["scores.jsonl"], "report.html", ReportOptions(samples="rated.jsonl", n_bootstrap=10))
     (files / "verbs").mkdir()
     for command in (

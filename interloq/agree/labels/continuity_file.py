@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,46 +14,30 @@ import orjson
 
 from interloq.agree.labels.continuity import evaluate_continuity
 from interloq.agree.labels.continuity_table import MEASURES, ContinuityRow, ContinuityTable, UserGroup
+from interloq.agree.meta_options import LabelOptions
 from interloq.data.files.opening import reading_saved
-from interloq.data.records.jsonl import Rejected, read_all
+from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.score.scored_samples import ScoredSamples
-from interloq.scorers.interlocutor.samples import CONTINUED
 from interloq.signature import Signature
 from interloq.statistics.estimate import Estimate
 
 
 def evaluate_continuity_file(
-    scores: Sequence[str | Path],
-    samples: str | Path,
-    *,
-    train: str | Path | None = None,
-    dev: str | Path | None = None,
-    aspect: str = CONTINUED,
-    groups: int = 3,
-    lower_is_better: bool | None = None,
-    n_bootstrap: int = 1000,
-    seed: int = 0,
-    strict: bool = False,
-    on_reject: Callable[[Rejected], None] | None = None,
-    columns: Mapping[str, str] | None = None,
+    scores: Sequence[str | Path], options: LabelOptions, *, reading: ReadOptions = READ_DEFAULTS
 ) -> ContinuityTable:
-    """Evaluate the metrics of score files as predictors of the samples' labels; see `evaluate_continuity`.
-
-    Bad lines, and `columns` for the samples, are handled as in `interloq.read`.
-    """
-    read = partial(read_all, strict=strict, on_reject=on_reject)
-    labelled = list(read([samples], columns=columns))
+    """Evaluate the metrics of score files as predictors of the samples' labels; see `evaluate_continuity`."""
+    labelled = list(reading.read(options.samples))
     checked = ScoredSamples(labelled)
     table = evaluate_continuity(
-        checked.check_all(scores, partial(read, kind="scores")),
+        checked.check_all(scores, partial(reading.read_beside, kind="scores")),
         labelled,
-        train=read([train], columns=columns) if train else (),
-        dev=read([dev], columns=columns) if dev else (),
-        aspect=aspect,
-        groups=groups,
-        lower_is_better=lower_is_better,
-        n_bootstrap=n_bootstrap,
-        seed=seed,
+        train=reading.read(options.train) if options.train else (),
+        dev=reading.read(options.dev) if options.dev else (),
+        aspect=options.aspect,
+        groups=options.groups,
+        lower_is_better=options.lower_is_better,
+        n_bootstrap=options.n_bootstrap,
+        seed=options.seed,
     )
     return replace(table, notes=(*table.notes, *checked.notes()))
 

@@ -8,19 +8,13 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 
+from interloq.agree.meta_options import MetaOptions
 from interloq.agree.table import HumanRow, MetaTable, MetricComparison, Spread
 from interloq.cli.meta.labels import add_labels, evaluate_labels
-from interloq.cli.rank import add_direction
 from interloq.cli.shared import preferences
-from interloq.cli.shared.arguments import (
-    add_common,
-    add_drop_own_replies,
-    add_list,
-    add_map,
-    add_normalise,
-    add_without_system,
-)
-from interloq.cli.shared.output import BadLineReporter
+from interloq.cli.shared.arguments import add_common, add_list, add_map
+from interloq.cli.shared.options import add_options, make_options
+from interloq.cli.shared.output import reading
 from interloq.cli.shared.paths import InputPath
 from interloq.cli.shared.progress import stage_progress
 from interloq.errors import InputError, count
@@ -46,15 +40,7 @@ LEVELS = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("scores", nargs="*", type=InputPath, metavar="SCORES", help="score files; - for a pipe")
-    parser.add_argument("--samples", type=InputPath, metavar="SAMPLES", help="the rated samples: JSONL, CSV or TSV")
-    add_list(
-        parser,
-        "--dialogues",
-        metavar="FILE",
-        help="rated dialogues instead, whose utterances were scored (interloq play samples)",
-        type=InputPath,
-    )
-    add_list(parser, "--aspect", metavar="NAME", help="a rated aspect, or all of them: all (default overall)")
+    add_options(parser, MetaOptions)
     add_list(
         parser,
         "--preferences",
@@ -62,38 +48,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="people's preferences: print how often each metric prefers the winner",
         type=InputPath,
     )
-    parser.add_argument("--role", default="", help="use only ratings by people in this role, e.g. interlocutor")
-    add_normalise(parser)
-    add_direction(parser)
-    _add_statistics(parser)
-    add_labels(parser)
-    add_drop_own_replies(parser)
-    add_without_system(parser)
-    parser.add_argument(
-        "--list-aspects", action="store_true", help="list the rated aspects and their numbers of ratings"
-    )
-    add_map(parser)
-    add_common(parser)
-
-
-def _add_statistics(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--by",
-        choices=("none", "system", "sample", "user"),
-        default="none",
-        help="correlate over all samples, over systems, or within each context or user (default none)",
-    )
-    parser.add_argument(
-        "--bootstrap", type=int, default=1000, metavar="N", help="resamples for intervals (default 1000)"
-    )
-    parser.add_argument(
-        "--permutations",
-        type=int,
-        metavar="N",
-        help="permutations per test (default 1000, or 100 per pair of metrics if that is more)",
-    )
-    parser.add_argument("--seed", type=int, default=0, help="seed of resamples and permutations (default 0)")
-    parser.add_argument("--no-compare", action="store_true", help="do not test metrics against each other")
     parser.add_argument(
         "--coefficient",
         choices=(*COEFFICIENTS, "all"),
@@ -103,15 +57,12 @@ def _add_statistics(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sort", choices=("agreement", "name"), default="agreement", help="order of the metrics (default agreement)"
     )
+    add_labels(parser)
     parser.add_argument(
-        "--adjust", choices=("holm", "bh"), default="holm", help="how p-values are adjusted (default holm)"
+        "--list-aspects", action="store_true", help="list the rated aspects and their numbers of ratings"
     )
-    parser.add_argument(
-        "--system-score",
-        choices=("value", "mean"),
-        default="value",
-        help="with --by system: the metric's value over a system's samples, or their mean score (default value)",
-    )
+    add_map(parser)
+    add_common(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -130,30 +81,9 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("--train and --dev are only used with --labels", hint="add --labels, or omit them")
     from interloq.agree.meta_file import meta_file
 
-    bad = BadLineReporter()
-    tables = meta_file(
-        args.scores,
-        args.samples,
-        dialogues=args.dialogues,
-        aspects=args.aspect or ["overall"],
-        role=args.role,
-        by=args.by,
-        n_bootstrap=args.bootstrap,
-        seed=args.seed,
-        compare=not args.no_compare,
-        n_permutations=args.permutations,
-        adjust=args.adjust,
-        system_score=args.system_score,
-        lower_is_better=args.lower_is_better,
-        normalise=args.normalise,
-        drop_own_replies=args.drop_own_replies,
-        without=args.without_system,
-        strict=args.strict,
-        on_reject=bad,
-        columns=args.columns,
-        progress=stage_progress(quiet=args.quiet),
-    )
-    bad.close()
+    options = make_options(MetaOptions, args)
+    with reading(args) as read_options:
+        tables = meta_file(args.scores, options, reading=read_options, progress=stage_progress(quiet=args.quiet))
     if args.json:
         from dataclasses import asdict
 
@@ -304,15 +234,13 @@ def _spreads(spreads: Mapping[str, Spread], coefficients: Sequence[str], *, unit
 
 def _list_aspects(args: argparse.Namespace) -> int:
     from interloq.agree.judgments import aspects
-    from interloq.data.records.jsonl import read, read_all
 
-    bad = BadLineReporter()
-    if args.dialogues:
-        records = read_all(args.dialogues, kind="dialogues", strict=args.strict, on_reject=bad)
-    else:
-        records = read(args.samples, strict=args.strict, on_reject=bad, columns=args.columns)
-    counts_by_aspect = aspects(records)
-    bad.close()
+    with reading(args) as read_options:
+        if args.dialogues:
+            records = read_options.read_beside(args.dialogues, kind="dialogues")
+        else:
+            records = read_options.read(args.samples)
+        counts_by_aspect = aspects(records)
     if args.json:
         keys = ("samples", "judgments", "not_applicable")
         print_json(
@@ -328,7 +256,7 @@ def _list_aspects(args: argparse.Namespace) -> int:
 
 def _refuse_beside_preferences(args: argparse.Namespace) -> None:
     """Options about ratings would have no effect on preferences."""
-    for name in ("samples", "dialogues", "aspect", "role", "labels", "list_aspects", "train", "dev"):
+    for name in ("samples", "dialogues", "aspects", "role", "labels", "list_aspects", "train", "dev"):
         if getattr(args, name):
-            option = f"--{name.replace('_', '-')}"
+            option = "--aspect" if name == "aspects" else f"--{name.replace('_', '-')}"
             raise InputError(f"{option} has no effect beside --preferences", hint=f"omit {option} or --preferences")

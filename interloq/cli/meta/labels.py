@@ -4,21 +4,18 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from interloq.agree.labels.continuity_table import BY_GROUP, MEASURES, ContinuityRow, ContinuityTable
-from interloq.cli.shared.output import BadLineReporter
-from interloq.cli.shared.paths import InputPath
+from interloq.agree.meta_options import LabelOptions, MetaOptions
+from interloq.cli.shared.options import add_options, make_options
+from interloq.cli.shared.output import reading
 from interloq.errors import InputError, count
+from interloq.options import flags_of
 from interloq.terminal.console import interval, number, print_json, print_line, print_signatures, print_table
 
-NOT_WITH_LABELS = {
-    "by": "none",
-    "role": "",
-    "dialogues": [],
-    "without_system": [],
-    "drop_own_replies": False,
-}  # option → default
+DEFAULTS = MetaOptions()
+NOT_WITH_LABELS = ("by", "role", "dialogues", "without", "drop_own_replies")  # options that have no effect on labels
 
 
 def add_labels(parser: argparse.ArgumentParser) -> None:
@@ -29,44 +26,30 @@ def add_labels(parser: argparse.ArgumentParser) -> None:
         help="evaluate scores as predictions of 0/1 ratings, e.g. of aspect continued: accuracy, macro-F1, AUC and "
         "calibration instead of correlations",
     )
-    parser.add_argument(
-        "--train",
-        type=InputPath,
-        metavar="SAMPLES",
-        help="with --labels: training samples, for baselines and for groups of users by training size",
-    )
-    parser.add_argument(
-        "--dev",
-        type=InputPath,
-        metavar="SAMPLES",
-        help="with --labels: dev samples; give their scores too, to set thresholds by the reply ratio",
-    )
-    parser.add_argument("--groups", type=int, default=3, metavar="N", help="with --train: groups of users (default 3)")
+    add_options(parser, LabelOptions, only=("train", "dev", "groups"))
 
 
 def evaluate_labels(args: argparse.Namespace) -> int:
     """Print how well scores predict labels."""
-    for name, default in NOT_WITH_LABELS.items():
-        if getattr(args, name) != default:
-            raise InputError(f"--{name.replace('_', '-')} cannot be combined with --labels", hint="omit one of them")
+    for flag in flags_of(make_options(MetaOptions, args)):
+        if flag.name in NOT_WITH_LABELS and flag.default != getattr(DEFAULTS, flag.name):
+            raise InputError(f"{flag.flag} cannot be combined with --labels", hint="omit one of them")
+    if len(args.aspects) > 1:
+        raise InputError(f"--labels takes one aspect, got {len(args.aspects)}", hint="name one")
     from interloq.agree.labels.continuity_file import evaluate_continuity_file
 
-    bad = BadLineReporter()
-    table = evaluate_continuity_file(
-        args.scores,
-        args.samples,
+    options = LabelOptions(
+        samples=args.samples,
         train=args.train,
         dev=args.dev,
-        aspect=_only(args.aspect),
         groups=args.groups,
+        aspect=args.aspects[0] if args.aspects else "overall",
         lower_is_better=args.lower_is_better,
-        n_bootstrap=args.bootstrap,
+        n_bootstrap=args.n_bootstrap,
         seed=args.seed,
-        strict=args.strict,
-        on_reject=bad,
-        columns=args.columns,
     )
-    bad.close()
+    with reading(args) as read_options:
+        table = evaluate_continuity_file(args.scores, options, reading=read_options)
     if args.json:
         from dataclasses import asdict
 
@@ -110,9 +93,3 @@ def _threshold(row: ContinuityRow) -> str:
 def _cells(row: ContinuityRow, measures: Iterable[str]) -> list[str]:
     estimates = (row.measures[name] for name in measures)
     return [f"{number(each.value)} {interval(each.ci)}".rstrip() for each in estimates]
-
-
-def _only(aspects: Sequence[str]) -> str:
-    if len(aspects) > 1:
-        raise InputError(f"--labels takes one aspect, got {len(aspects)}", hint="name one")
-    return aspects[0] if aspects else "overall"

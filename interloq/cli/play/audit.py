@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from interloq.cli.rank import add_direction, add_score_files
 from interloq.cli.shared.arguments import add_common, add_list
-from interloq.cli.shared.output import BadLineReporter
+from interloq.cli.shared.output import reading
 from interloq.errors import count
 from interloq.terminal.console import number, print_json, print_line, print_table
 
@@ -40,9 +40,8 @@ def run(args: argparse.Namespace) -> int:
     from interloq.rank.audit import cheating, influence
     from interloq.rank.rank_file import read_scored
 
-    bad = BadLineReporter()
-    scored = read_scored(args.scores, args.dialogues, strict=args.strict, on_reject=bad)
-    bad.close()
+    with reading(args) as read_options:
+        scored = read_scored(args.scores, args.dialogues, reading=read_options)
     rows = dialogue_scores(scored.scores, scored.dialogues, metric=find(args.metric, metrics_of(scored.scores)))
     lower = args.lower_is_better
     if args.unfavoured or args.alike or args.favoured:

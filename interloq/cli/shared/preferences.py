@@ -6,8 +6,9 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
-from interloq.cli.shared.output import BadLineReporter
+from interloq.cli.shared.output import reading
 from interloq.errors import InputError, count
+from interloq.rank.rank_options import RankOptions
 from interloq.terminal.console import interval, number, print_json, print_line, print_table
 
 
@@ -18,23 +19,15 @@ def are_preferences(args: argparse.Namespace) -> bool:
     return args.scores[0] != "-" and kind_of(args.scores[0]) == "preferences"
 
 
-def rank(args: argparse.Namespace) -> int:
+def rank(args: argparse.Namespace, options: RankOptions) -> int:
     """Rank systems by the preferences in the files."""
     from interloq.rank.human_preferences import rank_preference_files
     from interloq.rank.ranking import format_range
 
-    if args.method != "bradley-terry":
+    if options.method != "bradley-terry":
         raise InputError(f"{args.scores[0]} contains preferences", hint="add --method bradley-terry")
-    bad = BadLineReporter()
-    rankings = rank_preference_files(
-        args.scores,
-        n_bootstrap=args.bootstrap,
-        n_permutations=args.permutations,
-        seed=args.seed,
-        strict=args.strict,
-        on_reject=bad,
-    )
-    bad.close()
+    with reading(args) as read_options:
+        rankings = rank_preference_files(args.scores, options, reading=read_options)
     if args.json:
         print_json([asdict(ranking) for ranking in rankings])
         return 0
@@ -63,11 +56,10 @@ def agree(args: argparse.Namespace) -> int:
     """Print how often metrics prefer the reply that people preferred."""
     from interloq.rank.human_preferences import preference_agreement_files
 
-    bad = BadLineReporter()
-    agreements = preference_agreement_files(
-        args.scores, args.preferences, lower_is_better=args.lower_is_better, strict=args.strict, on_reject=bad
-    )
-    bad.close()
+    with reading(args) as read_options:
+        agreements = preference_agreement_files(
+            args.scores, args.preferences, lower_is_better=args.lower_is_better, reading=read_options
+        )
     if args.json:
         print_json([asdict(agreement) for agreement in agreements])
         return 0

@@ -11,6 +11,7 @@ import pytest
 from interloq import InputError, write
 from interloq.agree.labels.continuity import evaluate_continuity
 from interloq.agree.labels.continuity_file import evaluate_continuity_file, read_continuity
+from interloq.agree.meta_options import LabelOptions
 from interloq.data.records.jsonl import to_json
 from tests.made_continuity import informed, part
 
@@ -21,14 +22,13 @@ def test_files_give_what_records_give(folder: Path) -> None:
         write(folder / f"{name}.jsonl", samples, kind="samples")
     scores = [*informed(parts["test"]), *informed(parts["dev"])]
     write(folder / "scores.jsonl", scores, kind="scores")
-    found = evaluate_continuity_file(
-        ["scores.jsonl"], "test.jsonl", train="train.jsonl", dev="dev.jsonl", groups=2, n_bootstrap=10, seed=3
-    )
+    options = LabelOptions(samples="test.jsonl", train="train.jsonl", dev="dev.jsonl", groups=2, n_bootstrap=10, seed=3)
+    found = evaluate_continuity_file(["scores.jsonl"], options)
     expected = evaluate_continuity(
         scores, parts["test"], train=parts["train"], dev=parts["dev"], groups=2, n_bootstrap=10, seed=3
     )
     assert found == expected
-    alone = evaluate_continuity_file(["scores.jsonl"], "test.jsonl", n_bootstrap=0)
+    alone = evaluate_continuity_file(["scores.jsonl"], LabelOptions(samples="test.jsonl", n_bootstrap=0))
     assert {row.threshold for row in alone.rows} == {"half"}
 
 

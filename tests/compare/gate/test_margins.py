@@ -10,6 +10,7 @@ import pytest
 
 from interloq import InputError, Rating, write
 from interloq.agree.meta_file import meta_file
+from interloq.agree.meta_options import MetaOptions
 from interloq.agree.table import MetaTable
 from interloq.compare.compare_options import GateOptions
 from interloq.compare.gate.gate import Gate
@@ -102,7 +103,7 @@ def test_rated_samples_without_a_score_are_counted_and_too_many_refused(options:
         rated = [replace(s, references=()) if int(s.id) < bare else s for s in replies(0.5)]
         write("rated.jsonl", rated, kind="samples")
         score_file("rated.jsonl", [METRIC], "scores.jsonl", ScoreOptions(n_bootstrap=0))
-        write_table(meta_file(["scores.jsonl"], "rated.jsonl", n_bootstrap=0)["overall"])
+        write_table(meta_file(["scores.jsonl"], MetaOptions(samples="rated.jsonl", n_bootstrap=0))["overall"])
         return gate_file("bad.jsonl", options, old="old.jsonl", margin=0.5)
 
     unscored = "chrf: 6 of 30 rated samples without a score, not used to convert the margin"
@@ -115,7 +116,7 @@ def test_rated_samples_without_a_score_are_counted_and_too_many_refused(options:
 
 def test_the_stored_table_of_meta_converts_the_margin(files: Path) -> None:
     score_file("old.jsonl", [METRIC], "scores.jsonl", ScoreOptions(n_bootstrap=0))
-    found = meta_file(["scores.jsonl"], "old.jsonl", n_bootstrap=0)
+    found = meta_file(["scores.jsonl"], MetaOptions(samples="old.jsonl", n_bootstrap=0))
     write_table(found["overall"])
     stored = gate_file("bad.jsonl", replace(CHRF, meta="meta.json"), old="old.jsonl", margin=0.5)
     rated = gate_file("bad.jsonl", replace(CHRF, rated="old.jsonl"), old="old.jsonl", margin=0.5)
@@ -129,7 +130,7 @@ def test_the_stored_table_of_meta_converts_the_margin(files: Path) -> None:
 
 def test_other_tables_of_meta_are_refused(files: Path) -> None:
     score_file("old.jsonl", [METRIC], "scores.jsonl", ScoreOptions(n_bootstrap=0))
-    table = to_json(asdict(meta_file(["scores.jsonl"], "old.jsonl", n_bootstrap=0)["overall"]))
+    table = to_json(asdict(meta_file(["scores.jsonl"], MetaOptions(samples="old.jsonl", n_bootstrap=0))["overall"]))
     (row,) = table["rows"]
     judge = {"name": "chrf(order=6)", "parts": {"model": "another"}}
     for changed, message in (

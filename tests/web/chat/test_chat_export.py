@@ -13,6 +13,7 @@ from interloq.errors import InputError
 from interloq.play.samples import samples
 from interloq.play.talk import failures, kind_of
 from interloq.rank.rank_file import rank_file
+from interloq.rank.rank_options import RankOptions
 from interloq.rank.survival import Survival
 from interloq.records import INTERLOCUTOR
 from interloq.scorers.interlocutor.samples import SampleSelection, continuity
@@ -121,8 +122,10 @@ def test_curves_of_the_export_are_those_of_the_page(study: Database, tmp_path: P
             rate(study, stored, person, talk(study, stored, person, *replies))
     exported(study, stored, tmp_path / "talks.jsonl")
     exported(study, stored, tmp_path / "replies.jsonl", replies=True)
-    files = [tmp_path / "replies.jsonl"], [tmp_path / "talks.jsonl"]
-    (ranking,) = rank_file(*files, aspect="continued", survival=True, n_bootstrap=0, n_permutations=0).rankings
+    options = RankOptions(
+        dialogues=[tmp_path / "talks.jsonl"], aspect="continued", survival=True, n_bootstrap=0, n_permutations=0
+    )
+    (ranking,) = rank_file([tmp_path / "replies.jsonl"], options).rankings
     with study.reading() as connection:
         seen = observed_curves(chat.all_chats(connection, stored.settings, stored.id))
     assert {one.system for one in seen} == set(bots)
