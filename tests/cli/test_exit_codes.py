@@ -58,6 +58,7 @@ def test_a_line_was_set_aside(verb: str, files: Path, capsys: pytest.CaptureFixt
     path.write_bytes(path.read_bytes() + b'{"broken": \n')
     assert main(GOOD[verb].split()) == 1
     assert f"1 bad line of {path.relative_to(files)} " in capsys.readouterr().err
+    assert main([*GOOD[verb].replace("-o new", "-o again").split(), "--strict"]) == 2
 
 
 @pytest.mark.parametrize("verb", GOOD)

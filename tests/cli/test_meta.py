@@ -169,16 +169,6 @@ def test_scores_of_other_samples(files: Path, capsys: pytest.CaptureFixture[str]
     assert "note: m: scores without a sample, not used: 4, for example 'x0'" in out
 
 
-def test_a_bad_line_is_set_aside_and_named(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with (files / "one.jsonl").open("a") as file:
-        file.write('{"id": "1", "value": 3}\n')
-    code, _, err = run(capsys, "one.jsonl", "--samples", "samples.jsonl")
-    assert code == 1
-    assert "one.jsonl:8: metric is missing" in err
-    code, _, err = run(capsys, "one.jsonl", "--samples", "samples.jsonl", "--strict")
-    assert code == 2
-
-
 def test_the_page_in_docs_runs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "samples.jsonl").write_bytes(embedded_path("en").read_bytes())
     write(folder / "dialogues.jsonl", RATED_DIALOGUES, kind="dialogues")

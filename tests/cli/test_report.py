@@ -130,11 +130,3 @@ def test_mistakes_are_one_line_and_leave_no_file(
     assert said in error
     assert error.count("\n") == 1
     assert not (scored / "r.html").exists()
-
-
-def test_a_bad_line_is_set_aside_and_named(scored: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with (scored / "scores.jsonl").open("a") as file:
-        file.write('{"id": "1"\n')
-    assert _report() == 1
-    assert "bad line: scores.jsonl:8" in capsys.readouterr().err
-    assert _report("--strict") == 2

@@ -14,7 +14,6 @@ import torch
 from safetensors.torch import save_file
 
 from interloq.cli.main import main
-from interloq.learn.adapt.settings import ADAPT, SCRATCH, Adaptation, SmallEncoder
 from interloq.models.encoder import Encoder
 from interloq.scorers.relevance.model import RelevanceScorer
 from tests.conftest import missing
@@ -89,15 +88,6 @@ def test_encoder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (encoder.layers, encoder.dimensions) == (1, 16)
 
 
-def test_pairs_of_test_items_are_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_pairs(folder / "pairs.jsonl")
-    own = topic_pairs(200)[7]
-    sample = {"id": "1", "context": [own.utterance], "response": "no", "references": [own.response]}
-    (folder / "test.jsonl").write_text(json.dumps(sample) + "\n")
-    facts = shown(capsys, "encoder", "pairs.jsonl", "-o", "out", "--without", "test.jsonl", *TINY)
-    assert facts["pairs"]["train"] + facts["pairs"]["dev"] < 200
-
-
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -124,20 +114,3 @@ def test_what_cannot_be_done_is_said(
     assert says in err
     assert "Traceback" not in err
     assert not (folder / "out" / "model.safetensors").exists()
-
-
-@pytest.mark.parametrize(
-    ("part", "values"),
-    [
-        ("adapt", [ADAPT.epochs, ADAPT.learning_rate, Adaptation().mask, Adaptation().tokens]),
-        ("encoder", [SCRATCH.epochs, SCRATCH.learning_rate, SmallEncoder().layers, SmallEncoder().vocabulary]),
-    ],
-)
-def test_the_defaults_in_help_are_those_of_the_settings(
-    part: str, values: list[float], capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit):
-        main(["train", part, "--help"])
-    text = " ".join(capsys.readouterr().out.split())
-    for value in values:
-        assert f"(default {value:g})" in text

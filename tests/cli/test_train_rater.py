@@ -18,10 +18,7 @@ from interloq.cli.main import main
 from interloq.data.records.jsonl import header
 from interloq.learn.gru import Pieces, train_pieces
 from interloq.learn.learning_curve import read_curve
-from interloq.learn.settings import Training
-from interloq.rate.examples import Examples
 from interloq.rate.gru_model import PIECES, RaterModel
-from interloq.rate.settings import Batching, Shape
 from tests.made_rater import topic_log, write_log
 
 Captured = pytest.CaptureFixture[str]
@@ -210,19 +207,3 @@ def test_what_cannot_be_done_is_said(arguments: list[str], says: str, log: Path,
     assert says in error
     assert error.count("\n") == 1
     assert not Path("rater/model.json").exists()
-
-
-def test_the_defaults_in_help_are_those_of_the_settings(capsys: Captured) -> None:
-    with pytest.raises(SystemExit):
-        main(["train", "rater", "--help"])
-    text = " ".join(capsys.readouterr().out.split())
-    for name, value in (
-        ("epochs", Training().epochs),
-        ("learning-rate", Training().learning_rate),
-        ("batch", Batching().batch),
-        ("width", Shape().width),
-        ("most-replies", Examples().most_replies),
-        ("dev-share", Examples().dev_share),
-    ):
-        described = text.split(f" --{name} ")[-1].split(" --")[0]
-        assert f"(default {value:g}" in described

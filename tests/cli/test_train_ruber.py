@@ -10,7 +10,6 @@ import pytest
 
 from interloq.cli.main import main
 from interloq.learn.gru import Pieces
-from interloq.scorers.ruber.settings import TRAINING, Unreferenced
 from tests.made_ruber import topic_pairs, topic_pieces
 
 SMALL = ["--embedding", "16", "--hidden", "16", "--batch", "32", "--learning-rate", ".002", "--device", "cpu"]
@@ -70,28 +69,6 @@ def test_dialogues_become_pairs_of_turns(folder: Path, capsys: pytest.CaptureFix
     assert facts["pairs"]["train"] + facts["pairs"]["dev"] == 20 * 3  # a turn of the same speaker is not a reply
 
 
-def test_pairs_of_test_items_are_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    topic_pieces(folder / "words.model")
-    write_pairs(folder / "pairs.jsonl")
-    own = topic_pairs(200)[7]
-    sample = {"id": "1", "context": [own.utterance], "response": "no", "references": [own.response]}
-    (folder / "test.jsonl").write_text(json.dumps(sample) + "\n")
-    arguments = ["pairs.jsonl", "-o", "ruber", "--epochs", "1", "--tokenizer", "words.model", "--without", "test.jsonl"]
-    assert main(["train", "ruber", *arguments, *SMALL, "--json"]) == 0
-    out, err = capsys.readouterr()
-    facts = json.loads(out)
-    left = 200 - facts["pairs"]["train"] - facts["pairs"]["dev"]
-    assert left >= 1
-    assert f"{left} pairs excluded that overlap test samples" in err
-
-
-def test_bad_lines_are_named_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = write_pairs(folder / "pairs.jsonl", 100)
-    path.write_text(path.read_text() + '{"utterance": "tea ?"}\n')
-    assert main(["train", "ruber", "pairs.jsonl", "-o", "ruber", "--epochs", "1", *SMALL]) == 1
-    assert capsys.readouterr().err.count("bad line: pairs.jsonl:101") == 1
-
-
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -107,11 +84,3 @@ def test_what_cannot_be_done_is_said(
     write_pairs(folder / "pairs.jsonl", 30)
     assert main(["train", "ruber", *arguments]) == 2
     assert says in capsys.readouterr().err
-
-
-def test_the_defaults_in_help_are_those_of_the_settings(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["train", "ruber", "--help"])
-    text = " ".join(capsys.readouterr().out.split())
-    for value in (TRAINING.epochs, TRAINING.learning_rate, Unreferenced().hidden, Unreferenced().margin):
-        assert f"(default {value:g})" in text

@@ -1,0 +1,175 @@
+"""Small verbs as a user runs them: cite, describe, new, probe, signature."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from interloq import Sample, write
+from interloq.cli.main import main
+from interloq.describe import describe_all
+from interloq.registry import names
+from tests.made_scored import score
+
+Captured = pytest.CaptureFixture[str]
+
+
+# ---- cite ------------------------------------------------------------------------------------------------------------
+
+
+def test_bibtex_and_json(folder: Path, samples: list[Sample], capsys: Captured) -> None:
+    write("samples.jsonl", samples, kind="samples")
+    for name in ("bleu", "meteor"):
+        assert main(["score", "samples.jsonl", "-m", name, "-o", f"{name}.jsonl", "--bootstrap", "0"]) == 0
+    capsys.readouterr()
+    assert main(["cite", "bleu.jsonl", "meteor.jsonl"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("% bleu: papineni-etal-2002-bleu")
+    assert "@inproceedings{banerjee-lavie-2005-meteor," in out
+    assert main(["cite", "bleu.jsonl", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["metrics"] == {"bleu": ["papineni-etal-2002-bleu", "post-2018-call"]}
+    assert main(["cite", "samples.jsonl"]) == 2
+    assert "a file of samples, not of scores" in capsys.readouterr().err
+
+
+# ---- describe --------------------------------------------------------------------------------------------------------
+
+
+def test_a_metric_tells_its_paper_formula_needs_and_fields(capsys: Captured) -> None:
+    assert main(["describe", "bertscore"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("bertscore (metric): BERTScore (Zhang et al., 2020)")
+    assert "P = Σ_a s_a · max_b cos(a, b)" in out
+    lines = [line.split(maxsplit=1) for line in out.splitlines() if line]
+    told = {line[0]: line[1] for line in lines if len(line) > 1}
+    assert told["better:"] == "higher"
+    assert told["needs:"] == "references; model: an encoder; interloq[ready or encoder]"
+    assert told["spec:"] == "bertscore(model=…)"
+    assert told["part"].split()[:5] == ["'p',", "'r'", "or", "'f'", "'f'"]
+    assert "required" in told["model"]
+
+
+def test_json_is_the_same_for_machines(capsys: Captured) -> None:
+    assert main(["describe", "BLEU(order=2)", "--json"]) == 0, "a spec, and another spelling, will do"
+    found = json.loads(capsys.readouterr().out)
+    assert (found["kind"], found["name"], found["settings"][0]["default"]) == ("metric", "bleu", "4")
+    assert main(["describe", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)) == len(describe_all())
+
+
+def test_alone_it_lists_everything_by_kind(capsys: Captured) -> None:
+    assert main(["describe"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if not line.startswith(" ")][:-1] == [
+        "bots:", "metrics:", "raters:", "retrievers:", "tokenizers:"
+    ]  # fmt: skip
+    assert {line.split()[0] for line in lines if line.startswith("  ")} >= {*names("metric"), *names("bot")}
+
+
+def test_an_unknown_name_is_refused_with_the_nearest(capsys: Captured) -> None:
+    assert main(["describe", "bertscor"]) == 2
+    assert capsys.readouterr().err == "interloq: unknown component 'bertscor'; did you mean 'bertscore'?\n"
+
+
+# ---- new -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_new_folder(folder: Path, capsys: Captured) -> None:
+    assert main(["new", "mine", "--language", "ja"]) == 0
+    assert "Start with mine/README.md" in capsys.readouterr().out
+    assert "tokenizer='char'" in Path("mine", "Makefile").read_text()
+    assert main(["new", "mine"]) == 2
+    assert capsys.readouterr().err.startswith("interloq: mine already exists")
+
+
+# ---- probe -----------------------------------------------------------------------------------------------------------
+
+
+def test_probe_prints_a_table_with_verdicts(capsys: Captured) -> None:
+    assert main(["probe", "chrf", "--bootstrap", "100"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("chrf: 30 replies, each changed in 14 ways")
+    assert "like a harmless change" in out
+    assert "signature: " in out
+
+
+def test_probe_prints_json(capsys: Captured) -> None:
+    assert main(["probe", "bleu", "--language", "ja", "--json", "--bootstrap", "0"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["metric"], facts["n"], len(facts["perturbations"])) == ("bleu", 8, 14)
+    assert facts["perturbations"][0].keys() >= {"perturbation", "change", "worse", "verdict", "is_expected"}
+    assert [note["name"] for note in facts["notes"]] == ["language", "length"]
+
+
+def test_exit_codes_of_probe(folder: Path, capsys: Captured) -> None:
+    write("bare.jsonl", [Sample("1", ["hi"], "hello there")], kind="samples")
+    assert main(["probe", "bleu", "bare.jsonl"]) == 1
+    assert "unscored: shuffle: 1 reply" in capsys.readouterr().out
+    assert main(["probe", "blue"]) == 2
+    assert capsys.readouterr().err == "interloq: unknown metric 'blue'; did you mean 'bleu'?\n"
+
+
+# ---- signature -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def scored(folder: Path) -> None:
+    samples = [Sample(str(i), ["hi"], "hello there you", ["hello you there"]) for i in range(3)]
+    write("samples.jsonl", samples, kind="samples")
+    score("bleu,length", "first.jsonl")
+
+
+def test_one_file_is_explained_part_by_part(scored: None, capsys: Captured) -> None:
+    capsys.readouterr()
+    assert main(["signature", "first.jsonl"]) == 0
+    shown = capsys.readouterr().out
+    assert "are left blank): bleu(order=4," in shown
+    assert "  references (references per sample): 1\n" in shown
+    assert shown.count("(version of Interloq)") == 2
+    assert main(["signature", "first.jsonl", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["bleu"]["parts"]["seed"] == "0"
+    assert f"bleu: {facts['bleu']['short']}" in shown
+
+
+def test_what_differs_is_named(scored: None, capsys: Captured) -> None:
+    score("bleu,chrf", "second.jsonl", "--seed", "7")
+    capsys.readouterr()
+    assert main(["signature", "first.jsonl", "second.jsonl", "--json"]) == 1
+    facts = json.loads(capsys.readouterr().out)
+    assert not facts["same"]
+    assert facts["differences"][0] == {"metric": "bleu", "part": "seed", "first": "0", "second": "7"}
+    assert [(d["metric"], d["part"], d["first"] is None) for d in facts["differences"][1:]] == [
+        ("length", "whole signature", False),
+        ("chrf", "whole signature", True),
+    ]
+    assert main(["signature", "first.jsonl", "second.jsonl"]) == 1
+    assert capsys.readouterr().out.startswith("bleu: seed\n  first.jsonl   0\n  second.jsonl  7\n")
+
+
+def test_two_files_of_one_metric_each_are_compared_under_any_name(scored: None, capsys: Captured) -> None:
+    score("bleu", "one.jsonl")
+    score("B=bleu", "other.jsonl")
+    capsys.readouterr()
+    assert main(["signature", "one.jsonl", "other.jsonl"]) == 0
+
+
+def test_lines_of_an_earlier_version_are_told_and_compared_whole(scored: None, capsys: Captured) -> None:
+    line = "bleu(order=4)|samples:abc|version:0.1.0"
+    write("old.jsonl", [], kind="scores", results=[{"metric": "bleu", "signature": line}])
+    write("older.jsonl", [], kind="scores", metric="bleu", signature=line)
+    capsys.readouterr()
+    assert main(["signature", "old.jsonl"]) == 0
+    assert f"score again to see its parts): {line}" in capsys.readouterr().out
+    assert main(["signature", "old.jsonl", "older.jsonl"]) == 0
+    score("bleu", "one.jsonl")
+    capsys.readouterr()
+    assert main(["signature", "old.jsonl", "one.jsonl"]) == 1
+    assert capsys.readouterr().out.startswith("bleu: whole signature\n")
+
+
+def test_a_file_without_signatures_is_refused(scored: None, capsys: Captured) -> None:
+    assert main(["signature", "samples.jsonl"]) == 2
+    assert "samples.jsonl: this is a file of samples, not of scores" in capsys.readouterr().err
