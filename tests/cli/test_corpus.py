@@ -30,14 +30,7 @@ QUICK = ["--workers", "1", "--quiet"]
 def test_build_and_show(log: Path, capsys: Captured) -> None:
     Path("c.toml").write_text("[joining]\norphans = true\n")
     shown = run(capsys, "build", "posts.jsonl", "-o", "corpus", "--settings", "c.toml", "--pairs", "all", *QUICK)
-    for words in (
-        "posts read",
-        "800",
-        "threads kept",
-        "turns per dialogue",
-        "dev begins at 2017",
-        "signature: ",
-    ):
+    for words in ("posts read", "800", "threads kept", "turns per dialogue", "dev begins at 2017", "signature: "):
         assert words in shown
     assert run(capsys, "show", "corpus") == shown
     facts = json.loads(run(capsys, "show", "corpus", "--json"))

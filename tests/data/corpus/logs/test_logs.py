@@ -102,14 +102,8 @@ def test_irc_with_dates_in_its_lines(tmp_path: Path) -> None:
 
 
 def test_telegram(tmp_path: Path) -> None:
-    message = {
-        "id": 1,
-        "type": "message",
-        "date": "2018-10-10T12:00:00",
-        "from": "Ann",
-        "from_id": "user5",
-        "text": "hi",
-    }
+    message = {"id": 1, "type": "message", "date": "2018-10-10T12:00:00", "from": "Ann", "from_id": "user5"}
+    message |= {"text": "hi"}
     link = {"reply_to_message_id": 1, "text": ["see ", {"type": "link", "text": "it"}]}
     messages = [
         message,
@@ -145,13 +139,7 @@ def test_slack(tmp_path: Path) -> None:
     folder = tmp_path / "general"
     folder.mkdir()
     first = {"type": "message", "user": "U1", "ts": "1539172800.000100", "text": "hi <@U2> <https://x.org|x>"}
-    answer = {
-        "type": "message",
-        "user": "U2",
-        "ts": "1539172801.000200",
-        "thread_ts": "1539172800.000100",
-        "text": "yes",
-    }
+    answer = {"type": "message", "user": "U2", "ts": "1539172801.000200", "thread_ts": first["ts"], "text": "yes"}
     joined = {"type": "message", "subtype": "channel_join", "user": "U3", "ts": "1539172802.000300", "text": "joined"}
     (folder / "2018-10-10.json").write_text(json.dumps([first, answer, joined], indent=2))
     posts, _ = read(folder / "2018-10-10.json")
