@@ -9,6 +9,7 @@ from typing import Any
 from interloq.cli.corpus import forget as corpus_forget
 from interloq.cli.corpus import samples as corpus_samples
 from interloq.cli.corpus.options import add_build, settings
+from interloq.cli.corpus.samples import print_parts
 from interloq.cli.shared.arguments import add_common, add_map, add_output
 from interloq.cli.shared.options import add_options, make_options
 from interloq.cli.shared.output import BadLineReporter, mark_incomplete
@@ -121,49 +122,39 @@ def _print(facts: dict[str, Any], args: argparse.Namespace) -> None:
         return
     posts = facts["posts"]
     rows = [["posts read", f"{posts['read']:,}", ""], ["bad lines", f"{posts['bad_lines']:,}", ""]]
-    rows += [[f"dropped: {name}", f"{x['count']:,}", x["what"]] for name, x in posts["dropped"].items() if x["count"]]
+    for reason, drops in posts["dropped"].items():
+        if drops["count"]:
+            rows.append([f"dropped: {reason}", f"{drops['count']:,}", drops["what"]])
     rows.append(["posts kept", f"{posts['kept']:,}", f"by {count(posts['users'], 'user')}"])
     rows += _thread_rows(facts)
     print_table("", ["", "count", "meaning"], rows)
-    names = list(next(iter(facts["parts"].values())))
-    shown = [[name.replace("_", " "), *(_cell(part[name]) for part in facts["parts"].values())] for name in names]
-    print_table("", ["", *facts["parts"]], shown)
+    print_parts(facts["parts"], digits=2)
     for name, time_ in facts["split"].items():
         print_line(f"{name.replace('_', ' begins ').replace('from', 'at')} {time_}")
     if getattr(args, "examples", False) is True:
-        _print_examples(posts["dropped"])
+        for reason, drops in posts["dropped"].items():
+            for example in drops["examples"]:
+                print_line(f"{reason}: {example['user']}: {' '.join(example['text'].split())}")
     print_signatures(Signature(facts["signature"]))
 
 
 def _thread_rows(facts: dict[str, Any]) -> list[list[str]]:
     from interloq.data.corpus.threads import BROKEN
 
-    broken, threads = facts["replies"]["broken"], facts["threads"]
+    threads = facts["threads"]
     rows = [["replies", f"{facts['replies']['all']:,}", ""]]
-    rows += [[f"broken: {name}", f"{n:,}", BROKEN[name]] for name, n in broken.items() if n]
+    for reason, n in facts["replies"]["broken"].items():
+        if n:
+            rows.append([f"broken: {reason}", f"{n:,}", BROKEN[reason]])
     reasons = {
         "orphan": "starts with a reply to a missing post",
         "crosses": "crosses the boundary between two parts",
         "too_large": "has more posts than fit in memory",
     }
-    rows += [
-        [f"threads dropped: {name}", f"{threads[name]:,}", what] for name, what in reasons.items() if threads[name]
-    ]
+    for reason, what in reasons.items():
+        if threads[reason]:
+            rows.append([f"threads dropped: {reason}", f"{threads[reason]:,}", what])
     return [*rows, ["threads kept", f"{threads['kept']:,}", f"with {count(facts['thread_posts']['kept'], 'post')}"]]
-
-
-def _cell(value: float | None) -> str:
-    if value is None:
-        return "n/a"
-    if isinstance(value, int):
-        return f"{value:,}"
-    return f"{value:,.2f}"
-
-
-def _print_examples(dropped: dict[str, Any]) -> None:
-    for name, drops in dropped.items():
-        for example in drops["examples"]:
-            print_line(f"{name}: {example['user']}: {' '.join(example['text'].split())}")
 
 
 def _import(args: argparse.Namespace) -> int:
@@ -174,7 +165,9 @@ def _import(args: argparse.Namespace) -> int:
     if args.json:
         print_json(facts)
     else:
-        rows = [[part, *(f"{n:,}" for n in counts.values())] for part, counts in facts["parts"].items()]
+        rows = []
+        for part, counts in facts["parts"].items():
+            rows.append([part, *(f"{n:,}" for n in counts.values())])
         print_table("", [facts["corpus"], "dialogues", "turns", "pairs", "pairs in groups"], rows)
     return 0
 
@@ -185,6 +178,10 @@ def _pairs(args: argparse.Namespace) -> int:
     bad = BadLineReporter()
     pairs = pairs_file(args.dialogues, args.output, reading=make_options(ReadOptions, args, on_reject=bad))
     bad.close()
-    if args.output != "-":
-        print_json({"pairs": pairs, "bad_lines": bad.count}) if args.json else print_line(count(pairs, "pair"))
+    if args.output == "-":
+        return 0
+    if args.json:
+        print_json({"pairs": pairs, "bad_lines": bad.count})
+    else:
+        print_line(count(pairs, "pair"))
     return 0

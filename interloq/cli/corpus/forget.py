@@ -40,7 +40,9 @@ def run(args: argparse.Namespace) -> int:
     users = names_of(args.user, args.user_key)
     user_data = find(users, args.corpus)
     _confirm(user_data.found, args)
-    models = dict(zip(args.model, forget_in_models(users, args.model), strict=True)) if args.model else {}
+    models: dict[str, bool] = {}
+    if args.model:
+        models = dict(zip(args.model, forget_in_models(users, args.model), strict=True))
     user_data.remove()
     if not (user_data.found or any(models.values())):
         mark_incomplete()

@@ -115,15 +115,21 @@ def settings(args: argparse.Namespace) -> Any:
 def _split(given: str | None) -> dict[str, Any]:
     if given is None:
         return {}
-    try:
-        shares = tuple(float(share) for share in given.split(",")) if given != "none" else ()
-    except ValueError:
-        raise InputError(f"cannot read --split {given!r}", hint="write --split 0.8,0.1,0.1 or --split none") from None
+    shares: tuple[float, ...] = ()
+    if given != "none":
+        try:
+            shares = tuple(map(float, given.split(",")))
+        except ValueError:
+            hint = "write --split 0.8,0.1,0.1 or --split none"
+            raise InputError(f"cannot read --split {given!r}", hint=hint) from None
     return {"split.shares": shares, "split.dev_from": "", "split.test_from": ""}
 
 
 def _fields(given: Sequence[str]) -> dict[str, str]:
+    fields = {}
     for text in given:
-        if not text.partition("=")[2]:
+        part, _, name = text.partition("=")
+        if not name:
             raise InputError(f"cannot read --field {text!r}", hint="write --field user=author")
-    return {part: name for part, _, name in (text.partition("=") for text in given)}
+        fields[part] = name
+    return fields

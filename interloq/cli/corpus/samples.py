@@ -65,7 +65,10 @@ def _run(args: argparse.Namespace, selection: SampleSelection, stage: Callable[.
     source = SampleSource(args.file, args.profiles, names, make_options(ReadOptions, args, on_reject=bad))
     facts = stage(source, args.output, given_options(selection, args), compress=args.compress)
     bad.close()
-    print_json(facts | {"bad_lines": bad.count}) if args.json else _print(facts)
+    if args.json:
+        print_json(facts | {"bad_lines": bad.count})
+    else:
+        _print(facts)
     return 0
 
 
@@ -75,17 +78,22 @@ def _print(facts: dict[str, Any]) -> None:
     if facts["dropped"]:
         rows = [[name.replace("_", " "), f"{n:,}"] for name, n in sorted(facts["dropped"].items())]
         print_table("", ["dropped or changed", "count"], rows)
-    parts = facts["parts"]
-    rows = [
-        [name.replace("_", " "), *(_cell(part[name]) for part in parts.values())] for name in next(iter(parts.values()))
-    ]
-    print_table("", ["", *parts], rows)
+    print_parts(facts["parts"], digits=1)
     print_line(f"user ids: {facts['user_ids']}")
 
 
-def _cell(value: float | None) -> str:
+def print_parts(parts: dict[str, dict[str, Any]], *, digits: int) -> None:
+    """Print the numbers of each part of a corpus: one row per number, one column per part."""
+    rows = []
+    for name in next(iter(parts.values())):
+        numbers = [_format_number(part[name], digits) for part in parts.values()]
+        rows.append([name.replace("_", " "), *numbers])
+    print_table("", ["", *parts], rows)
+
+
+def _format_number(value: float | None, digits: int) -> str:
     if value is None:
         return "n/a"
     if isinstance(value, int):
         return f"{value:,}"
-    return f"{value:,.1f}"
+    return f"{value:,.{digits}f}"

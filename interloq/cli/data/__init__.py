@@ -110,17 +110,19 @@ def _list(args: argparse.Namespace) -> int:
     from interloq.data.sets.registry import DATASETS
 
     if args.json:
-        facts = [
-            {"name": d.name, "aliases": d.aliases, "subsets": d.subsets, "holds": d.holds, "paper": d.paper}
-            for d in DATASETS.values()
-        ]
+        facts = []
+        for known in DATASETS.values():
+            entry = {"name": known.name, "aliases": known.aliases, "subsets": known.subsets}
+            facts.append(entry | {"holds": known.holds, "paper": known.paper})
         print_json({"datasets": facts})
         return 0
-    for d in DATASETS.values():
-        print_line(f"{d.name}: {d.holds} ({d.paper})")
-        if d.subsets:
-            print_line(f"    --subset {' | '.join(d.subsets)}")
-    print_line("\nAlso known as: " + ", ".join(f"{alias} = {d.name}" for d in DATASETS.values() for alias in d.aliases))
+    aliases = []
+    for known in DATASETS.values():
+        print_line(f"{known.name}: {known.holds} ({known.paper})")
+        if known.subsets:
+            print_line(f"    --subset {' | '.join(known.subsets)}")
+        aliases += [f"{alias} = {known.name}" for alias in known.aliases]
+    print_line(f"\nAlso known as: {', '.join(aliases)}")
     return 0
 
 
@@ -172,7 +174,7 @@ def _merge(args: argparse.Namespace) -> int:
         facts = merge_file(args.file, args.ratings, args.output, reading=read_options)
     mark_incomplete(facts["unknown"])
     if facts["unknown"]:
-        named = ", ".join(format_key((one["item"], one["system"])) for one in facts["unknown_items"])
+        named = ", ".join(format_key((unknown["item"], unknown["system"])) for unknown in facts["unknown_items"])
         what = f"{count(facts['unknown'], 'rating')} of unknown items or systems not added"
         print_stderr(f"interloq: {what}, such as {named}")
     if args.output == "-":
@@ -203,14 +205,13 @@ def _show(facts: dict[str, Any], args: argparse.Namespace, source: str) -> None:
         if facts.get(name):
             print_line(f"{name}: " + ", ".join(f"{key} {n}" for key, n in facts[name].items()))
     if facts.get("references"):
-        print_line(
-            "references: " + ", ".join(f"{count(n, 'sample')} with {size}" for size, n in facts["references"].items())
-        )
+        sizes = [f"{count(n, 'sample')} with {size}" for size, n in facts["references"].items()]
+        print_line(f"references: {', '.join(sizes)}")
     if facts["ratings"]:
         print_line(f"raters: {facts['raters']} named; ratings without a rater: {facts['ratings_without_rater']}")
-    rows = [
-        [aspect, str(counts["ratings"]), str(counts["not_applicable"])] for aspect, counts in facts["aspects"].items()
-    ]
+    rows = []
+    for aspect, counts in facts["aspects"].items():
+        rows.append([aspect, str(counts["ratings"]), str(counts["not_applicable"])])
     if rows:
         print_table("", ["aspect", "ratings", "not applicable"], rows)
     if facts.get("bad_lines"):
