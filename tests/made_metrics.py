@@ -1,9 +1,9 @@
-"""Specs of every registered metric, with samples and the files that they name; a new metric adds itself to METRICS."""
+"""Specs of every registered metric, from the contracts in their tests, with samples and the files that they name."""
 
 from __future__ import annotations
 
 import dataclasses
-import math
+import importlib
 from pathlib import Path
 from random import Random
 from string import ascii_letters
@@ -17,6 +17,7 @@ from interloq.learn.job import train
 from interloq.learn.settings import Training
 from interloq.models.mlm import BOUNDS
 from interloq.records import Pair
+from interloq.registry import read_catalogue
 from interloq.retrieve.index import create_index
 from interloq.scorers.bert_ruber.job import BertRuberJob
 from interloq.scorers.bert_ruber.settings import BertRuberSettings
@@ -26,141 +27,30 @@ from tests.made_judge import small_judge
 from tests.made_lm import tiny_bert, tiny_lm
 from tests.made_relevance import small_scorer
 from tests.made_ruber import random_scorer, topic_pairs
+from tests.metrics.made_contracts import Contract
 from tests.scorers.interlocutor.made_models import small_model
 
-UNIT, POSITIVE, COSINE = (0.0, 1.0), (0.0, math.inf), (-1.0, 1.0)
-# name → the range of its values, and specs beside the defaults
-METRICS: dict[str, tuple[tuple[float, float], list[str]]] = {
-    "am_fm": (POSITIVE, ["am_fm(am=deep_am(model='bert',mode='referenced'),fm=deep_fm(model='lm',mode='referenced'))"]),
-    "bert_ruber": (UNIT, []),
-    "bertscore": (
-        COSINE,
-        [
-            "bertscore(model='bert',idf=True,layer=1,part='r')",
-            "bertscore(model='bert',weights='outside')",
-            "bertscore(model='bert',weights='inside',part='p')",
-        ],
-    ),
-    "blend": (
-        (-math.inf, math.inf),
-        [
-            "blend(metrics=(bleu(order=2),rouge_l(tokenizer='char')),weights=(1.5,0.5),means=(0.1,0.2),scales=(0.2,0.9))",
-            "blend(metrics=(nist,chrf))",
-        ],
-    ),
-    "bleu": (UNIT, ["bleu(order=2,level='sentence')", "bleu(smoothing='add-k',k=0.5)", "bleu(smoothing='tiny')"]),
-    "bleu_star": (UNIT, ["bleu_star(order=2,smoothing='none')"]),
-    "chrf": (UNIT, ["chrf(word_order=2)", "chrf(char_order=3,beta=1,lowercase=True,whitespace=True)"]),
-    "dcp": (UNIT, ["dcp(model='answers',user='ann')", "dcp(model='answers',user='')"]),
-    "deep_am": (COSINE, ["deep_am(model='bert',layer=1)", "deep_am(model='bert',mode='referenced')"]),
-    "deep_fm": ((-math.inf, 1.0), ["deep_fm(model='lm',mode='referenced')"]),
-    "delta_bleu": (UNIT, ["delta_bleu(mode='corpus',order=4)", "delta_bleu(mode='paper',order=1)"]),
-    "distinct": (UNIT, ["distinct(n=1)", "distinct(n=3,per='token')"]),
-    "embedding_average": (COSINE, ["embedding_average(vectors='letters',unknown='mean')"]),
-    "fed": (
-        (-math.inf, math.inf),
-        [
-            "fed(model='lm',dimension='relevant',mode='whole')",
-            "fed(model='lm',dimension='fluent',sets='negative_only',over='sum',prior='context',layout='lines')",
-        ],
-    ),
-    "full": (POSITIVE, ["full(model='lm',mode='perplexity',follow_ups='ja')"]),
-    "greedy_matching": (COSINE, ["greedy_matching(vectors='letters',unknown='mean')"]),
-    "interlocutor_score": ((-math.inf, math.inf), ["interlocutor_score(model='ratings',user='bob')"]),
-    "judge": (COSINE, ["judge(model='rated',aspect='natural')"]),
-    "length": (POSITIVE, []),
-    "llm_judge": ((1.0, 5.0), []),
-    "meteor": (UNIT, ["meteor(stages=('exact',))", "meteor(level='corpus',alpha=0.5,gamma=1,lowercase=False)"]),
-    "mlm": ((-math.inf, math.inf), ["mlm(model='masked',mode='surprise')"]),
-    "nist": (POSITIVE, ["nist(order=2)"]),
-    "nsp": (UNIT, []),
-    "perplexity": ((1.0, math.inf), ["perplexity(model='lm',context=False,layout='lines',log=True)"]),
-    "pmi": ((-math.inf, math.inf), ["pmi(model='lm',over='sum',turns=1,layout='lines')"]),
-    "relevance": (UNIT, []),
-    "rouge_l": (UNIT, ["rouge_l(beta=1,multiple='best')"]),
-    "ruber": (
-        UNIT,
-        [
-            "ruber(referenced=nist,unreferenced=length(tokenizer='char'),blend='min')",
-            "ruber(referenced=bleu,unreferenced=length,blend='max')",
-        ],
-    ),
-    "ruber_referenced": (COSINE, ["ruber_referenced(vectors='letters',unknown='mean')"]),
-    "ruber_unreferenced": (UNIT, []),
-    "usl_h": (
-        UNIT,
-        ["usl_h(valid=valid(model='form'),next=nsp(model='bert'),mlm=length,weights=(3,2,1),bounds=(0,20))"],
-    ),
-    "valid": (UNIT, []),
-    "vbertscore": (
-        COSINE,
-        [
-            "vbertscore(index='replies',rater=human(ratings='ratings.jsonl'),model='bert',weigh=True,weights='inside',idf=True,k=3)",
-            "vbertscore(index='replies',rater=by(valid(model='form')),model='bert',best=2,weigh=False)",
-        ],
-    ),
-    "vbleu": (
-        UNIT,
-        [
-            "vbleu(index='replies',rater=human(ratings='ratings.jsonl'),mode='paper',k=3)",
-            "vbleu(index='replies',rater=human(ratings='ratings.jsonl'),mode='corpus',order=4,parrot=False,turns=2)",
-            "vbleu(index='replies',rater=by(valid(model='form')),parrot=False,best=3)",
-        ],
-    ),
-    "vector_extrema": (COSINE, ["vector_extrema(vectors='letters',unknown='mean')"]),
-}
-# metrics with a field that has no default
-WITH_VECTORS = ["embedding_average", "greedy_matching", "ruber_referenced", "vector_extrema"]
-REQUIRED = dict.fromkeys(WITH_VECTORS, "vectors='letters'") | {
-    "am_fm": "am=deep_am(model='bert'),fm=deep_fm(model='lm')",
-    "bert_ruber": "model='bert_scorer'",
-    "bertscore": "model='bert'",
-    "blend": "metrics=(chrf,rouge_l)",
-    "dcp": "model='answers'",
-    "deep_am": "model='bert'",
-    "deep_fm": "model='lm'",
-    "fed": "model='lm'",
-    "full": "model='lm'",
-    "interlocutor_score": "model='ratings'",
-    "judge": "model='rated'",
-    "llm_judge": "model='lm',rubric='short.json',layout='lines',longest=200",
-    "mlm": "model='masked'",
-    "nsp": "model='bert'",
-    "perplexity": "model='lm'",
-    "pmi": "model='lm'",
-    "relevance": "model='judge'",
-    "ruber": "referenced=chrf,unreferenced=length",
-    "ruber_unreferenced": "model='scorer'",
-    "usl_h": "valid=valid(model='form'),next=relevance(model='judge'),mlm=mlm(model='masked')",
-    "valid": "model='form'",
-    "vbertscore": "index='replies',rater=human(ratings='ratings.jsonl'),model='bert'",
-    "vbleu": "index='replies',rater=human(ratings='ratings.jsonl')",
-}
-DEFAULTS = {name: f"{name}({REQUIRED[name]})" if name in REQUIRED else name for name in METRICS}
-SPECS = [text for name, (_, variants) in METRICS.items() for text in (DEFAULTS[name], *variants)]
-# these score replies that have none
-FREE = (
-    "am_fm",
-    "bert_ruber",
-    "dcp",
-    "deep_am",
-    "deep_fm",
-    "distinct",
-    "fed",
-    "full",
-    "interlocutor_score",
-    "judge",
-    "length",
-    "llm_judge",
-    "mlm",
-    "nsp",
-    "perplexity",
-    "pmi",
-    "relevance",
-    "ruber_unreferenced",
-    "usl_h",
-    "valid",
-)
+
+def _read_contract(name: str, target: str) -> Contract:
+    """Return the contract in the test file of a metric."""
+    *package, module = target.partition(":")[0].split(".")[1:]
+    tests = importlib.import_module(".".join(["tests", *package, f"test_{module}"]))
+    assert name in tests.CONTRACTS, f"add {name!r} to CONTRACTS of {tests.__file__}"
+    contract: Contract = tests.CONTRACTS[name]
+    return contract
+
+
+KNOWN = read_catalogue()["metric"]
+METRICS = {name: _read_contract(name, known["target"]) for name, known in KNOWN.items()}
+DEFAULTS: dict[str, str] = {}
+SPECS: list[str] = []
+FREE: list[str] = []  # these score replies without references
+for name, contract in METRICS.items():
+    DEFAULTS[name] = f"{name}({contract.required})" if contract.required else name
+    SPECS += [DEFAULTS[name], *contract.variants]
+    if not (KNOWN[name]["needs"]["references"] if contract.referenced is None else contract.referenced):
+        FREE.append(name)
+WITH_VECTORS = [name for name, contract in METRICS.items() if contract.required == "vectors='letters'"]
 
 PLAIN = [Reference("it was a very good day .", 1.0), Reference("we had a fine time there .", 0.5)]
 ODD = [

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from interloq import create, registry, spec
 from interloq.data.text.tokenize import Tokenizer, train_sentencepiece
-from tests.made_metrics import DEFAULTS, FOREIGN, REPLY, REQUIRED, plain_samples
+from tests.made_metrics import DEFAULTS, FOREIGN, METRICS, REPLY, plain_samples
 
 TOKENIZERS = registry.names("tokenizer")
 
@@ -39,7 +39,7 @@ def test_specs_with_tokenizers_round_trip(name: str, lowercase: bool, model: Pat
         if hasattr(metric, "tokenizer"):
             outer = dataclasses.replace(metric, tokenizer=inner)
             assert create(spec(outer)) == outer
-            name_, required = registry.name_of(metric), REQUIRED.get(registry.name_of(metric), "")
+            name_, required = registry.name_of(metric), METRICS[registry.name_of(metric)].required
             assert create(f"{name_}({required}{',' * bool(required)}tokenizer={spec(inner)!r})") == outer
 
 

@@ -22,6 +22,15 @@ from interloq.metrics.metric import Array, Metric, score_rows
 from tests.conftest import by_id
 from tests.made_lm import tiny_bert, tiny_lm
 from tests.metrics.made_am_fm import chat, said, scores
+from tests.metrics.made_contracts import POSITIVE, Contract
+
+CONTRACTS = {
+    "am_fm": Contract(
+        POSITIVE,
+        variants=["am_fm(am=deep_am(model='bert',mode='referenced'),fm=deep_fm(model='lm',mode='referenced'))"],
+        required="am=deep_am(model='bert'),fm=deep_fm(model='lm')",
+    ),
+}
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,19 @@ import pytest
 from interloq import Sample, SpecError, create, evaluate, spec
 from interloq.metrics.combined.blend import Blend
 from interloq.metrics.traits import traits
+from tests.metrics.made_contracts import REAL, Contract
+
+CONTRACTS = {
+    "blend": Contract(
+        REAL,
+        variants=[
+            "blend(metrics=(bleu(order=2),rouge_l(tokenizer='char')),weights=(1.5,0.5),means=(0.1,0.2),scales=(0.2,0.9))",
+            "blend(metrics=(nist,chrf))",
+        ],
+        required="metrics=(chrf,rouge_l)",
+        referenced=True,
+    ),
+}
 
 SAMPLES = [
     Sample("1", "hi", "hello you there", ["hello there"]),

@@ -24,6 +24,19 @@ from interloq.registry import full_spec, title
 from tests.conftest import by_id
 from tests.made_ruber import random_scorer
 from tests.metrics.made_chat import chat
+from tests.metrics.made_contracts import UNIT, Contract
+
+CONTRACTS = {
+    "ruber": Contract(
+        UNIT,
+        variants=[
+            "ruber(referenced=nist,unreferenced=length(tokenizer='char'),blend='min')",
+            "ruber(referenced=bleu,unreferenced=length,blend='max')",
+        ],
+        required="referenced=chrf,unreferenced=length",
+        referenced=True,
+    ),
+}
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,16 @@ from interloq.scorers.relevance.settings import VALID
 from tests.conftest import by_id
 from tests.made_lm import tiny_bert
 from tests.made_relevance import small_scorer
+from tests.metrics.made_contracts import UNIT, Contract
 from tests.metrics.made_usl_h import REPLIES, USUAL, chat, scores
+
+CONTRACTS = {
+    "usl_h": Contract(
+        UNIT,
+        variants=["usl_h(valid=valid(model='form'),next=nsp(model='bert'),mlm=length,weights=(3,2,1),bounds=(0,20))"],
+        required="valid=valid(model='form'),next=relevance(model='judge'),mlm=mlm(model='masked')",
+    ),
+}
 
 
 @pytest.fixture(scope="module")

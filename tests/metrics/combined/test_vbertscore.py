@@ -14,6 +14,19 @@ from interloq.metrics.combined.vbertscore import Vbertscore
 from tests.conftest import by_id
 from tests.made_bert import tiny_bert
 from tests.made_rater import TOPICS, said, write_log
+from tests.metrics.made_contracts import COSINE, Contract
+
+CONTRACTS = {
+    "vbertscore": Contract(
+        COSINE,
+        variants=[
+            "vbertscore(index='replies',rater=human(ratings='ratings.jsonl'),model='bert',weigh=True,weights='inside',idf=True,k=3)",
+            "vbertscore(index='replies',rater=by(valid(model='form')),model='bert',best=2,weigh=False)",
+        ],
+        required="index='replies',rater=human(ratings='ratings.jsonl'),model='bert'",
+        referenced=True,
+    ),
+}
 
 HUMAN = "human(ratings='ratings.jsonl')"
 WHOLE = f"index='index',rater={HUMAN},model='encoder'"

@@ -14,6 +14,20 @@ from interloq.metrics.combined.vbleu import Vbleu
 from interloq.rate.network_rater import Gru
 from interloq.registry import full_spec
 from tests.made_pipeline import GRU, HUMAN
+from tests.metrics.made_contracts import UNIT, Contract
+
+CONTRACTS = {
+    "vbleu": Contract(
+        UNIT,
+        variants=[
+            "vbleu(index='replies',rater=human(ratings='ratings.jsonl'),mode='paper',k=3)",
+            "vbleu(index='replies',rater=human(ratings='ratings.jsonl'),mode='corpus',order=4,parrot=False,turns=2)",
+            "vbleu(index='replies',rater=by(valid(model='form')),parrot=False,best=3)",
+        ],
+        required="index='replies',rater=human(ratings='ratings.jsonl')",
+        referenced=True,
+    ),
+}
 
 
 @pytest.fixture

@@ -22,6 +22,19 @@ from interloq.metrics.metric import NO_REFERENCES
 from interloq.models.encoder import Encoder
 from tests.conftest import by_id, missing
 from tests.made_encoder import NAME, small_bert
+from tests.metrics.made_contracts import COSINE, Contract
+
+CONTRACTS = {
+    "bertscore": Contract(
+        COSINE,
+        variants=[
+            "bertscore(model='bert',idf=True,layer=1,part='r')",
+            "bertscore(model='bert',weights='outside')",
+            "bertscore(model='bert',weights='inside',part='p')",
+        ],
+        required="model='bert'",
+    ),
+}
 
 ODD = [
     "",

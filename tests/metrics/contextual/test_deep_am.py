@@ -17,6 +17,15 @@ from tests.conftest import by_id
 from tests.made_lm import tiny_bert
 from tests.made_network import loaded
 from tests.metrics.made_am_fm import REPLIES, chat, scores
+from tests.metrics.made_contracts import COSINE, Contract
+
+CONTRACTS = {
+    "deep_am": Contract(
+        COSINE,
+        variants=["deep_am(model='bert',layer=1)", "deep_am(model='bert',mode='referenced')"],
+        required="model='bert'",
+    ),
+}
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,11 @@ from tests.conftest import by_id
 from tests.made_lm import tiny_bert, tiny_lm
 from tests.made_network import loaded
 from tests.metrics.made_am_fm import chat, scores
+from tests.metrics.made_contracts import Contract
+
+CONTRACTS = {
+    "deep_fm": Contract((-math.inf, 1.0), variants=["deep_fm(model='lm',mode='referenced')"], required="model='lm'"),
+}
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,20 @@ from interloq.metrics.likelihood.perplexity import Perplexity
 from tests.conftest import by_id
 from tests.made_lm import tiny_lm
 from tests.made_seq2seq import tiny_seq2seq
+from tests.metrics.made_contracts import POSITIVE, REAL, Contract
 from tests.metrics.made_fed import TWO, OneByOne, chat, scores
+
+CONTRACTS = {
+    "fed": Contract(
+        REAL,
+        variants=[
+            "fed(model='lm',dimension='relevant',mode='whole')",
+            "fed(model='lm',dimension='fluent',sets='negative_only',over='sum',prior='context',layout='lines')",
+        ],
+        required="model='lm'",
+    ),
+    "full": Contract(POSITIVE, variants=["full(model='lm',mode='perplexity',follow_ups='ja')"], required="model='lm'"),
+}
 
 
 @pytest.fixture(scope="module")

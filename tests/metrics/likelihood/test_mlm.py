@@ -11,7 +11,12 @@ from interloq import create, evaluate, spec
 from interloq.metrics.likelihood.mlm import Mlm
 from interloq.models.mlm import BOUNDS, MaskedLikelihood
 from tests.made_lm import tiny_bert
+from tests.metrics.made_contracts import REAL, Contract
 from tests.metrics.made_usl_h import REPLIES, USUAL, chat, scores
+
+CONTRACTS = {
+    "mlm": Contract(REAL, variants=["mlm(model='masked',mode='surprise')"], required="model='masked'"),
+}
 
 
 @pytest.fixture(scope="module")

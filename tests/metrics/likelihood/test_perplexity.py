@@ -11,7 +11,16 @@ from interloq import Sample, evaluate
 from interloq.metrics.likelihood.perplexity import Perplexity
 from tests.conftest import by_id
 from tests.made_lm import tiny_lm
+from tests.metrics.made_contracts import Contract
 from tests.metrics.made_fed import OneByOne, chat, scores
+
+CONTRACTS = {
+    "perplexity": Contract(
+        (1.0, math.inf),
+        variants=["perplexity(model='lm',context=False,layout='lines',log=True)"],
+        required="model='lm'",
+    ),
+}
 
 
 @pytest.fixture(scope="module")

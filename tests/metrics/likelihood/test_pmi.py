@@ -13,6 +13,11 @@ from interloq.metrics.likelihood.perplexity import Perplexity
 from interloq.metrics.likelihood.pmi import Pmi
 from tests.conftest import by_id
 from tests.made_lm import tiny_lm
+from tests.metrics.made_contracts import REAL, Contract
+
+CONTRACTS = {
+    "pmi": Contract(REAL, variants=["pmi(model='lm',over='sum',turns=1,layout='lines')"], required="model='lm'"),
+}
 
 CHAT = [
     Sample("a", ["hi .", "how was it ?"], "it was a very good day ."),

@@ -21,6 +21,11 @@ from tests.conftest import by_id
 from tests.made_chat_server import KEY, serving
 from tests.made_judge_server import JudgeServer
 from tests.made_lm import tiny_lm
+from tests.metrics.made_contracts import Contract
+
+CONTRACTS = {
+    "llm_judge": Contract((1.0, 5.0), required="model='lm',rubric='short.json',layout='lines',longest=200"),
+}
 
 pytest.importorskip("httpx")
 

@@ -14,6 +14,14 @@ from sacrebleu.metrics.bleu import BLEU
 
 from interloq import Sample, SpecError, create, evaluate
 from interloq.metrics.overlap.bleu import Bleu, BleuStar, Smoothing
+from tests.metrics.made_contracts import UNIT, Contract
+
+CONTRACTS = {
+    "bleu": Contract(
+        UNIT, variants=["bleu(order=2,level='sentence')", "bleu(smoothing='add-k',k=0.5)", "bleu(smoothing='tiny')"]
+    ),
+    "bleu_star": Contract(UNIT, variants=["bleu_star(order=2,smoothing='none')"]),
+}
 
 TEXT = st.lists(st.sampled_from(["a", "b", "c", "d.", "e,", "1.5", "F!"]), max_size=9).map(" ".join)
 PAIRS = st.lists(st.tuples(TEXT, st.lists(TEXT, min_size=1, max_size=3)), min_size=1, max_size=6)

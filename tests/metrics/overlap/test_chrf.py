@@ -12,6 +12,11 @@ from sacrebleu.metrics.chrf import CHRF
 
 from interloq import Sample, SpecError, evaluate
 from interloq.metrics.overlap.chrf import Chrf
+from tests.metrics.made_contracts import UNIT, Contract
+
+CONTRACTS = {
+    "chrf": Contract(UNIT, variants=["chrf(word_order=2)", "chrf(char_order=3,beta=1,lowercase=True,whitespace=True)"]),
+}
 
 TEXT = st.text(alphabet="abA .,(é日", max_size=12)
 PAIRS = st.lists(st.tuples(TEXT, st.lists(TEXT, min_size=1, max_size=3)), min_size=1, max_size=5)

@@ -18,6 +18,11 @@ from interloq import Reference, Sample, create, evaluate
 from interloq.metrics.overlap.bleu import Bleu
 from interloq.metrics.overlap.delta_bleu import NO_POSITIVE_WEIGHT, DeltaBleu, Mode
 from tests.conftest import by_id
+from tests.metrics.made_contracts import UNIT, Contract
+
+CONTRACTS = {
+    "delta_bleu": Contract(UNIT, variants=["delta_bleu(mode='corpus',order=4)", "delta_bleu(mode='paper',order=1)"]),
+}
 
 GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "delta_bleu.json").read_text("utf-8"))
 WHITESPACE = create("whitespace", kind="tokenizer")

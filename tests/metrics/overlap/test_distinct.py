@@ -13,6 +13,11 @@ from interloq import Sample, SpecError, create, evaluate
 from interloq.metrics.overlap.distinct import Distinct
 from interloq.statistics.resampling import bootstrap_counts
 from tests.conftest import by_id
+from tests.metrics.made_contracts import UNIT, Contract
+
+CONTRACTS = {
+    "distinct": Contract(UNIT, variants=["distinct(n=1)", "distinct(n=3,per='token')"]),
+}
 
 WHITESPACE = create("whitespace", kind="tokenizer")
 TEXTS = st.lists(st.lists(st.sampled_from("abcd"), max_size=7), min_size=1, max_size=8)

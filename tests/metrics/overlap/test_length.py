@@ -9,6 +9,11 @@ from hypothesis import strategies as st
 from interloq import Sample, create, evaluate
 from interloq.unicode_form import normalise
 from tests.conftest import by_id
+from tests.metrics.made_contracts import POSITIVE, Contract
+
+CONTRACTS = {
+    "length": Contract(POSITIVE),
+}
 
 
 @pytest.mark.parametrize("name", ["13a", "whitespace", "char", "intl", "zh"])

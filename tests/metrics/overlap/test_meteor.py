@@ -15,6 +15,13 @@ from interloq import InputError, MissingDependencyError, Sample, SpecError, crea
 from interloq.metrics.overlap import meteor
 from interloq.metrics.overlap.meteor import Meteor
 from interloq.metrics.overlap.word_alignment import align
+from tests.metrics.made_contracts import UNIT, Contract
+
+CONTRACTS = {
+    "meteor": Contract(
+        UNIT, variants=["meteor(stages=('exact',))", "meteor(level='corpus',alpha=0.5,gamma=1,lowercase=False)"]
+    ),
+}
 
 WHITESPACE = create("whitespace", kind="tokenizer")
 VOCABULARY = ["run", "running", "Runs", "the", "cat", "cats", "dog", "Barked", "barking", "."]

@@ -14,6 +14,11 @@ from nltk.translate.nist_score import corpus_nist
 from interloq import InputError, Sample, create, evaluate, spec
 from interloq.metrics.overlap.nist import NO_INFORMATION, Nist, penalty
 from tests.conftest import by_id
+from tests.metrics.made_contracts import POSITIVE, Contract
+
+CONTRACTS = {
+    "nist": Contract(POSITIVE, variants=["nist(order=2)"]),
+}
 
 WHITESPACE = create("whitespace", kind="tokenizer")
 TOKENS = st.lists(st.sampled_from("abcd"), max_size=9)

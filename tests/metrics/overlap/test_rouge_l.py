@@ -12,6 +12,11 @@ from hypothesis import strategies as st
 from interloq import Reference, Sample, SpecError, create, evaluate, spec
 from interloq.metrics.overlap.rouge_l import RougeL
 from tests.conftest import by_id
+from tests.metrics.made_contracts import UNIT, Contract
+
+CONTRACTS = {
+    "rouge_l": Contract(UNIT, variants=["rouge_l(beta=1,multiple='best')"]),
+}
 
 WORDS = st.lists(st.sampled_from(["a", "b", "c", "d"]), max_size=12)
 SOME_REFERENCES = st.lists(WORDS, min_size=1, max_size=4)

@@ -12,7 +12,17 @@ from interloq.cli.main import main
 from interloq.metrics.context_reply import NO_CONTEXT
 from interloq.metrics.trained.interlocutor import Dcp, InterlocutorScore
 from interloq.signature import signature
+from tests.metrics.made_contracts import REAL, UNIT, Contract
 from tests.scorers.interlocutor.made_models import judged
+
+CONTRACTS = {
+    "dcp": Contract(
+        UNIT, variants=["dcp(model='answers',user='ann')", "dcp(model='answers',user='')"], required="model='answers'"
+    ),
+    "interlocutor_score": Contract(
+        REAL, variants=["interlocutor_score(model='ratings',user='bob')"], required="model='ratings'"
+    ),
+}
 
 
 def test_it_is_the_probability_that_the_judge_answers(dcp_model: Path) -> None:

@@ -12,6 +12,11 @@ from interloq.metrics.trained.judge import Judge
 from interloq.score.by import By
 from tests.made_judge import rated, small_judge
 from tests.made_relevance import small_scorer
+from tests.metrics.made_contracts import COSINE, Contract
+
+CONTRACTS = {
+    "judge": Contract(COSINE, variants=["judge(model='rated',aspect='natural')"], required="model='rated'"),
+}
 
 
 @pytest.fixture(scope="module")

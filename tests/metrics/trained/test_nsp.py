@@ -12,6 +12,11 @@ from interloq.models.nsp import NextSentence
 from tests.conftest import by_id
 from tests.made_lm import tiny_bert
 from tests.made_nsp import chat, literal
+from tests.metrics.made_contracts import UNIT, Contract
+
+CONTRACTS = {
+    "nsp": Contract(UNIT, required="model='bert'"),
+}
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,13 @@ from interloq.models.token_rows import TokenRows
 from interloq.scorers.relevance.model import RelevanceScorer, ValidScorer
 from interloq.scorers.relevance.settings import VALID
 from tests.made_relevance import TOPICS, said, small_scorer
+from tests.metrics.made_contracts import UNIT, Contract
 from tests.metrics.made_usl_h import REPLIES, chat
+
+CONTRACTS = {
+    "relevance": Contract(UNIT, required="model='judge'"),
+    "valid": Contract(UNIT, required="model='form'"),
+}
 
 
 @pytest.fixture(scope="module")

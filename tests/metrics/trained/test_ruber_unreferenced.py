@@ -26,6 +26,12 @@ from tests.conftest import by_id
 from tests.made_lm import tiny_bert
 from tests.made_ruber import FILLERS, TOPICS, random_scorer, topic_pairs, topic_pieces
 from tests.metrics.made_chat import chat
+from tests.metrics.made_contracts import UNIT, Contract
+
+CONTRACTS = {
+    "bert_ruber": Contract(UNIT, required="model='bert_scorer'"),
+    "ruber_unreferenced": Contract(UNIT, required="model='scorer'"),
+}
 
 
 @pytest.fixture(scope="module")

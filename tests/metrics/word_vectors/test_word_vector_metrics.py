@@ -14,6 +14,22 @@ from interloq.metrics.word_vectors.word_vector_metrics import (
     RuberReferenced,
     VectorExtrema,
 )
+from tests.metrics.made_contracts import COSINE, Contract
+
+CONTRACTS = {
+    "embedding_average": Contract(
+        COSINE, variants=["embedding_average(vectors='letters',unknown='mean')"], required="vectors='letters'"
+    ),
+    "greedy_matching": Contract(
+        COSINE, variants=["greedy_matching(vectors='letters',unknown='mean')"], required="vectors='letters'"
+    ),
+    "ruber_referenced": Contract(
+        COSINE, variants=["ruber_referenced(vectors='letters',unknown='mean')"], required="vectors='letters'"
+    ),
+    "vector_extrema": Contract(
+        COSINE, variants=["vector_extrema(vectors='letters',unknown='mean')"], required="vectors='letters'"
+    ),
+}
 
 
 @pytest.mark.parametrize(
