@@ -21,9 +21,8 @@ from sqlalchemy import Connection, select
 
 from interloq.web.access import joining, people
 from interloq.web.database import open_database
-from interloq.web.demo import make_study
 from interloq.web.schema import item
-from interloq.web.serve import ServerAddress, invitation_links
+from interloq.web.serve import ServerAddress, invitation_links, make_study
 from interloq.web.studies.tasks import Stored, find_task
 from interloq.web.work.answers import submit
 from interloq.web.work.assign import Assigned, next_item

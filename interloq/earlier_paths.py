@@ -68,10 +68,11 @@ MOVED = {
     "interloq.retrieve.folder.index_files": "interloq.retrieve.index",
     "interloq.retrieve.index_files": "interloq.retrieve.index",
     "interloq.web.backup": "interloq.web.studies.backup",
-    "interloq.web.export": "interloq.web.exchange.export",
+    "interloq.web.demo": "interloq.web.serve",
+    "interloq.web.export": "interloq.web.studies.export",
     "interloq.web.forget": "interloq.web.studies.forget",
-    "interloq.web.label_studio_answers": "interloq.web.exchange.label_studio_answers",
-    "interloq.web.label_studio_tasks": "interloq.web.exchange.label_studio_tasks",
+    "interloq.web.label_studio_answers": "interloq.web.studies.label_studio_answers",
+    "interloq.web.label_studio_tasks": "interloq.web.studies.label_studio_tasks",
     "interloq.web.task_file": "interloq.web.studies.task_file",
 }
 FORMER_PACKAGES = {"interloq.arena", "interloq.interlocutor", "interloq.meta", "interloq.pipelines"}

@@ -5,7 +5,7 @@ The calls of a request, in their order:
 
 1. `access/security.py`: `Protected` limits rate and size, and adds the headers of the response.
 2. `access/visitors.py`: `sessions` finds the person by their cookie; `annotator` or `admin` checks the CSRF token, and
-   the right that `access/roles.py` names for the route.
+   the right that `access/people.py` names for the route.
 3. A route: annotators' pages in `work/work_routes.py`, conversations in `chat/chat_routes.py`, references in
    `references/references_routes.py`, administrators' pages in `admin/admin_routes.py`. It gets the database as
    `StudyDatabase` and opens one transaction: `reading` or `writing`.
@@ -37,12 +37,11 @@ from interloq.web.access.security import NEWCOMERS, Buckets, Protected
 from interloq.web.access.visitors import Study
 from interloq.web.admin import admin_routes
 from interloq.web.chat import chat_routes
-from interloq.web.chat.chat_bots import ChatBots
-from interloq.web.chat.chat_replies import Replies
+from interloq.web.chat.chat_bots import ChatBots, Replies
 from interloq.web.database import UnusableStudyError
 from interloq.web.pages import Pages
 from interloq.web.references import references_routes
-from interloq.web.references.references_model import Predictors
+from interloq.web.references.references_routes import Predictors
 from interloq.web.work import work_routes
 
 RETRY_AFTER = "30"  # seconds

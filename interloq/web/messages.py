@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Texts of the interface: keys with values, rendered in the visitor's language.
+"""Texts of the interface: keys with values, rendered in the visitor's language; and figures that contain them.
 
 The folder `texts/` has one file per language for annotators (`ja.json`) and one for administrators (`admin_ja.json`);
 all languages have the same keys and placeholders. Of administrators' texts, `{pages}` is replaced by a value, and
@@ -8,8 +8,9 @@ all languages have the same keys and placeholders. Of administrators' texts, `{p
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -22,6 +23,8 @@ from markupsafe import Markup
 FOLDER = Path(__file__).parent
 LANGUAGES = ("en", "ja", "zh")
 ADMIN = "admin_"  # start of the names of administrators' files
+NONE = "–"  # an unknown number
+DECIMALS = 2
 _PLACEHOLDER = re.compile(r"\{(\w+)(?::([^|{}]*)\|([^|{}]*))?\}")
 
 
@@ -31,6 +34,9 @@ class Message:
 
     key: str
     values: Mapping[str, Any]
+
+
+Shown = Message | str  # names and numbers are the same in every language
 
 
 def message(key: str, **values: Any) -> Message:
@@ -86,3 +92,32 @@ def preferred(languages: str) -> str:
         if language in LANGUAGES:
             return language
     return LANGUAGES[0]
+
+
+# ---- parts of administrators' pages ---------------------------------------------------------------------------------
+
+
+def headline(id: str, name: Shown, value: Shown, note: Shown) -> dict[str, Shown]:
+    """Return a headline as JSON values."""
+    return {"id": id, "name": name, "value": value, "note": note}
+
+
+def section(
+    id: str, title: Shown, text: Sequence[Shown], columns: Sequence[Shown] = (), rows: Sequence[Sequence[Any]] = ()
+) -> dict[str, Any]:
+    """Return a section as JSON values."""
+    return {"id": id, "title": title, "text": list(text), "columns": list(columns), "rows": [list(row) for row in rows]}
+
+
+def number(value: float, decimals: int = DECIMALS) -> str:
+    """Return a number with a fixed number of decimals; a dash if it is unknown."""
+    if not math.isfinite(value):
+        return NONE
+    return f"{value:z.{decimals}f}".replace("-", "−")
+
+
+def interval(ci: tuple[float, float] | None) -> Shown:
+    """Return an interval; a dash if it is unknown."""
+    if not ci:
+        return NONE
+    return message("range", low=number(ci[0]), high=number(ci[1]))

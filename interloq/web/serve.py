@@ -8,28 +8,31 @@ import logging
 import re
 import socket
 import sys
+import tempfile
 import webbrowser
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import uvicorn
 from sqlalchemy import select
 
+from interloq.data.embedded import embedded_path
 from interloq.data.pseudonyms import read_key
 from interloq.errors import InputError
 from interloq.trust import Trust
-from interloq.web.access.people import MOST_PEOPLE, invitation_path, invite
-from interloq.web.access.roles import Role
+from interloq.web.access.people import MOST_PEOPLE, Role, invitation_path, invite
 from interloq.web.access.visitors import LOOPBACK, Study
 from interloq.web.app import create_app
 from interloq.web.chat.chat_bots import check_bots
 from interloq.web.chat.chat_budget import check_costs
 from interloq.web.chat.chat_task import NO_LIMIT, Limit
 from interloq.web.database import Database, open_database
-from interloq.web.references.references_model import check_models
+from interloq.web.references.references_routes import check_models
 from interloq.web.schema import invitation
+from interloq.web.studies.task_file import add_to_study, read_settings
 from interloq.web.studies.tasks import all_tasks, find_task
 
 PORT = 8765
@@ -39,6 +42,47 @@ SHUTDOWN = 10  # seconds for requests in flight
 IPV6 = "["  # the start of an address in brackets, which is all that the check of host names compares
 _TOKEN = re.compile(r"(/join/|\?)[^\s\"]+")
 _ROOT = re.compile(r"(/[\w~-][\w.~-]*)*/?", re.ASCII)
+CONSENT = "This is a demonstration: what you enter is deleted when the server ends."
+TASKS: dict[str, dict[str, Any]] = {
+    "rate": {
+        "title": "Which replies make sense?",
+        "instructions": "Read the conversation, then rate each reply.",
+        "consent": CONSENT,
+        "questions": [
+            {"aspect": "overall", "text": "How good is this reply?", "labels": ["bad", "good"]},
+            {"aspect": "interesting", "text": "How interesting is it?", "control": "slider", "low": 0, "high": 100},
+        ],
+        "check_every": 3,
+        "checks": [
+            {
+                "context": ["Are you reading carefully?"],
+                "response": "Please choose 5 for how good this reply is.",
+                "correct": {"overall": [5]},
+            }
+        ],
+    },
+    "compare": {
+        "title": "Which reply is better?",
+        "instructions": "Read the conversation, then choose the reply that you would rather get.",
+        "consent": CONSENT,
+        "questions": [
+            {"aspect": "overall", "text": "Which reply is better?", "control": "choice", "reason": True},
+        ],
+    },
+    "chat": {
+        "title": "Talk to a stranger",
+        "instructions": "Talk about anything, then rate the conversation.",
+        "consent": CONSENT,
+        "questions": [{"aspect": "overall", "text": "How good was the conversation?", "labels": ["bad", "good"]}],
+        "turns": 5,
+        "options": {
+            "bots": {"eliza": "eliza", "parrot": "echo"},
+            "replies": [],
+            "guess": True,
+            "which_bot": {"eliza": "It asked about me", "parrot": "It repeated me"},
+        },
+    },
+}
 
 
 @dataclass(frozen=True)
@@ -245,3 +289,23 @@ def without_tokens(record: logging.LogRecord) -> bool:
         record.args = tuple(_TOKEN.sub(r"\1…", one) if isinstance(one, str) else one for one in record.args)
     record.msg = _TOKEN.sub(r"\1…", str(record.msg))
     return True
+
+
+# ---- a study to try the pages with -----------------------------------------------------------------------------------
+
+
+def serve_demo(port: int = PORT, *, say: Callable[[str], None] = print) -> None:
+    """Serve a study with made-up samples on this machine until interrupted, then delete it."""
+    address = ServerAddress(port=port)
+    with tempfile.TemporaryDirectory(prefix="interloq-serve-") as name:
+        secret = str(Path(name) / "demo.key")
+        run(make_study(Path(name)), address, secret=secret, say=say, invited=tuple(TASKS))
+
+
+def make_study(folder: Path) -> Path:
+    """Write a study with the tasks `rate`, `compare` and `chat` to a folder; returns its file."""
+    study = folder / "study.db"
+    for kind, settings in TASKS.items():
+        records = None if kind == "chat" else embedded_path("en")
+        add_to_study(study, records, read_settings(None, kind=kind, name=kind, **settings))
+    return study

@@ -20,7 +20,7 @@ from pathlib import Path
 from signal import SIGKILL
 
 HEAVY = ("torch", "transformers", "faiss", "numba", "duckdb", "rich.console", "rich.table", "rich.progress", "jinja2")
-WEB = ("interloq.web.studies.backup", "interloq.web.studies.damage", "interloq.web.serve")
+WEB = ("interloq.web.studies.backup", "interloq.web.serve")
 CRASHED = 70  # exit code of a traceback
 
 

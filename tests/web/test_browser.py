@@ -12,7 +12,7 @@ import pytest
 from interloq import Sample, read
 from interloq.data.pseudonyms import Pseudonyms
 from interloq.records import Dialogue, Turn
-from interloq.web.exchange.export import export_task
+from interloq.web.studies.export import export_task
 from interloq.web.studies.questions import Question, StudyTask
 from interloq.web.studies.tasks import get_task
 from interloq.web.work import answers

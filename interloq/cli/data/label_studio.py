@@ -13,7 +13,7 @@ from interloq.cli.shared.paths import InputPath
 from interloq.data.pseudonyms import UserIdOptions
 from interloq.errors import count
 from interloq.terminal.console import print_json, print_line, print_stderr
-from interloq.web.exchange.label_studio_tasks import LabelStudioOptions, label_studio_file
+from interloq.web.studies.label_studio_tasks import LabelStudioOptions, label_studio_file
 
 
 def add_arguments(actions: Any) -> None:
@@ -47,7 +47,7 @@ def write_tasks(args: argparse.Namespace) -> int:
 
 def read_annotations(args: argparse.Namespace) -> int:
     """Read annotations."""
-    from interloq.web.exchange.label_studio_answers import label_studio_answers
+    from interloq.web.studies.label_studio_answers import label_studio_answers
 
     names = make_options(UserIdOptions, args).pseudonyms()
     facts = label_studio_answers(args.file, args.output, key=args.key, names=names, columns=args.columns)

@@ -149,7 +149,7 @@ def run(args: argparse.Namespace) -> int:
         return _demo(args)
     if args.demo_port is not None:
         raise InputError(f"--port before {args.action} is the port of the demo", hint=f"put it after {args.action}")
-    from interloq.web.studies.damage import reporting_damage
+    from interloq.web.studies.backup import reporting_damage
 
     actions = {"run": _run, "add": _add, "invite": _invite}
     if args.action == "restore":  # there is no study yet
@@ -166,8 +166,7 @@ def _address(args: argparse.Namespace) -> ServerAddress:
 
 
 def _demo(args: argparse.Namespace) -> int:
-    from interloq.web.demo import serve_demo
-    from interloq.web.serve import PORT
+    from interloq.web.serve import PORT, serve_demo
 
     serve_demo(PORT if args.demo_port is None else args.demo_port, say=print_line)
     return 0
@@ -203,7 +202,7 @@ def _run(args: argparse.Namespace) -> int:
 
 def _add(args: argparse.Namespace) -> int:
     from interloq.web.studies.task_file import add_to_study, default_name, read_settings
-    from interloq.web.studies.workload import Workload
+    from interloq.web.studies.tasks import Workload
 
     given = {"kind": args.task, "per_item": args.per_item}
     if args.name:

@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _export(args: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
-    from interloq.web.exchange.export import export_study
+    from interloq.web.studies.export import export_study
 
     facts = export_study(
         args.study, args.task, args.output, secret=args.secret, alone=args.ratings, replies=args.replies

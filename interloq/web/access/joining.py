@@ -19,8 +19,7 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 from starlette.exceptions import HTTPException
 
-from interloq.web.access.people import digest, visitor
-from interloq.web.access.roles import Role
+from interloq.web.access.people import Role, digest, visitor
 from interloq.web.database import inserted, storable
 from interloq.web.schema import invitation, person, session, task
 

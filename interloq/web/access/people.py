@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""People of a study: invitations by link, sessions by cookie, consent, withdrawal and deletion; see also `joining.py`.
+"""People of a study: invitations by link, sessions by cookie, consent, and what each role may do.
+
+`joining.py` starts sessions, `studies/forget.py` deletes people. A route of administrators that is not listed in
+`ROUTES` is refused to everybody.
 
 Links and cookies are random; the database stores only their hashes, so a stolen copy of it opens nothing.
 """
@@ -9,14 +12,14 @@ from __future__ import annotations
 import hashlib
 import secrets
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from interloq.errors import InputError, short_repr
-from interloq.web.access.roles import ADMINISTRATORS, RIGHTS, Right, Role
-from interloq.web.schema import assignment, event, invitation, item, person, session
-from interloq.web.studies.copies import delete_copies
+from interloq.web.schema import invitation, person, session
 from interloq.web.studies.questions import LARGEST
 
 LONGEST_LABEL, LONGEST_PARAMETER = 80, 40  # characters
@@ -40,6 +43,31 @@ _VISITOR = (  # made once: every request reads it
         invitation.c.revoked.is_(None),
     )
 )
+Role = Literal["annotator", "viewer", "lead", "owner"]
+Right = Literal["see", "export", "change", "invite", "delete", "administer"]
+ADMINISTRATORS: tuple[Role, ...] = ("viewer", "lead", "owner")
+RIGHTS: Mapping[Role, frozenset[Right]] = {
+    "annotator": frozenset(),
+    "viewer": frozenset({"see"}),
+    "lead": frozenset({"see", "export", "change", "invite"}),
+    "owner": frozenset(get_args(Right)),
+}
+ROUTES: Mapping[str, Right] = {
+    "/admin": "see",
+    "/admin/tasks/{number}": "see",
+    "/admin/tasks/{number}/figures": "see",
+    "/admin/tasks/{number}/export": "export",
+    "/admin/tasks/{number}/close": "change",
+    "/admin/tasks/{number}/outsiders": "change",
+    "/admin/tasks/{number}/limit": "change",
+    "/admin/new": "change",
+    "/admin/upload": "change",
+    "/admin/tasks/{number}/invitations": "invite",
+    "/admin/invitations/{number}/revoke": "invite",  # one of an administrator: "administer"
+    "/admin/people/{number}/readmit": "invite",
+    "/admin/people/{number}/forget": "delete",
+    "/admin/administrators": "administer",
+}
 
 
 @dataclass(frozen=True)
@@ -118,19 +146,6 @@ def consent(connection: Connection, person_id: int) -> None:
     connection.execute(update(person).where(unset).values(consented=time.time()))
 
 
-def withdraw(connection: Connection, person_id: int) -> None:
-    """Delete everything that a person entered, and keep only the fact that they withdrew."""
-    _delete_answers(connection, person_id)
-    connection.execute(delete(event).where(event.c.person_id == person_id))
-    connection.execute(update(person).where(person.c.id == person_id).values(withdrawn=time.time(), consented=None))
-
-
-def forget(connection: Connection, person_id: int) -> bool:
-    """Delete a person with everything that they entered; False if there is no such person."""
-    _delete_answers(connection, person_id)
-    return bool(connection.execute(delete(person).where(person.c.id == person_id)).rowcount)
-
-
 def raters(connection: Connection) -> dict[int, str]:
     """Ids of people that records name after hashing: a participant's id or, without one, that of the invitation."""
     rows = connection.execute(
@@ -144,12 +159,3 @@ def raters(connection: Connection) -> dict[int, str]:
 def digest(secret: str) -> str:
     """The hash of a secret; secrets are long and random, so no salt is needed."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _delete_answers(connection: Connection, person_id: int) -> None:
-    """Delete a person's assignments with all answers and copies; somebody else may get these items."""
-    delete_copies(connection, person_id)
-    own = delete(assignment).where(assignment.c.person_id == person_id)
-    rows = connection.execute(own.returning(assignment.c.item_id, assignment.c.returned)).all()
-    for number in sorted(row.item_id for row in rows if row.returned is None):
-        connection.execute(update(item).where(item.c.id == number).values(active=item.c.active - 1))

@@ -14,8 +14,7 @@ from starlette.exceptions import HTTPException
 
 from interloq.trust import Trust
 from interloq.web.access import people
-from interloq.web.access.people import Visitor
-from interloq.web.access.roles import ROUTES
+from interloq.web.access.people import ROUTES, Visitor
 from interloq.web.access.security import ADMIN_COOKIE, COOKIE, CSRF_HEADER, HOST, from_our_page
 from interloq.web.chat.chat_task import NO_LIMIT, Limit
 from interloq.web.database import Database

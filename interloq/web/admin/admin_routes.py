@@ -8,6 +8,7 @@ need the CSRF token of the session.
 from __future__ import annotations
 
 import time
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,26 +23,26 @@ from starlette.exceptions import HTTPException
 
 from interloq.data.pseudonyms import Pseudonyms
 from interloq.web.access import joining, people
-from interloq.web.access.people import Visitor
+from interloq.web.access.people import Right, Visitor
 from interloq.web.access.visitors import Admin, Number, Study, StudyDatabase, admin
-from interloq.web.admin.sections import with_allowed_actions
+from interloq.web.admin import collected
+from interloq.web.admin.kind_figures import outcomes
 from interloq.web.admin.task_figures import Collected, figures
 from interloq.web.chat.chat_budget import check_costs, cost_of, set_task_limit, study_budget, task_budget
+from interloq.web.chat.chat_export import send_to_outsiders
 from interloq.web.chat.conversations import all_chats
-from interloq.web.chat.outsiders import send_to_outsiders
-from interloq.web.exchange.export import export_task
 from interloq.web.messages import preferred, render
 from interloq.web.pages import Pages
-from interloq.web.references.references_figures import outcomes
 from interloq.web.schema import assignment, invitation, item, person, task
-from interloq.web.studies.copies import note_export
+from interloq.web.studies.export import export_task
+from interloq.web.studies.forget import forget_person, note_export
 from interloq.web.studies.questions import LARGEST
 from interloq.web.studies.tasks import Stored, all_tasks, close_task, get_task, number_of_items
 from interloq.web.studies.upload import Upload, prepare
-from interloq.web.work import collected
 
 router = APIRouter(prefix="/admin", dependencies=[Depends(admin)])
 MOST_LINKS = 500  # at once
+ACTIONS: Mapping[str, Right] = {"readmit": "invite", "forget": "delete"}  # on a person
 
 
 class Closing(BaseModel):
@@ -221,7 +222,7 @@ def forget(database: StudyDatabase, number: Number) -> dict[str, bool]:
         role = select(invitation.c.role).select_from(person.join(invitation)).where(person.c.id == number)
         if connection.execute(role).scalar() != "annotator":
             raise HTTPException(404, "not_found")
-        people.forget(connection, number)
+        forget_person(connection, number)
     return {"deleted": True}
 
 
@@ -272,6 +273,33 @@ def _pseudonyms(request: Request) -> Pseudonyms:
 def _shown(request: Request, visitor: Visitor, number: int) -> dict[str, Any]:
     """The figures of a task in the language and with the actions of this administrator."""
     return with_allowed_actions(render(_current(request, number), _language(request)), visitor.rights)
+
+
+def with_allowed_actions(figures: Mapping[str, Any], rights: Collection[Right]) -> dict[str, Any]:
+    """Return rendered figures with the actions on people that these rights allow.
+
+    Only who may invite people sees their labels and ids; others see pseudonyms.
+    """
+    sections = []
+    for section in figures["sections"]:
+        rows = [_allowed_cells(row, rights) for row in section["rows"]]
+        sections.append({**section, "rows": rows})
+    return {**figures, "sections": sections}
+
+
+def _allowed_cells(row: Sequence[Any], rights: Collection[Right]) -> list[Any]:
+    cells = []
+    for cell in row:
+        if isinstance(cell, dict) and "identity" in cell:
+            identity = cell["identity"] if "invite" in rights else []
+            note = " · ".join(filter(None, [*identity, cell["note"]]))
+            cells.append({"text": cell["text"], "note": note})
+        elif isinstance(cell, dict) and "actions" in cell:
+            actions = [action for action in cell["actions"] if ACTIONS[action] in rights]
+            cells.append({**cell, "actions": actions})
+        else:
+            cells.append(cell)
+    return cells
 
 
 def _current(request: Request, number: int) -> dict[str, Any]:

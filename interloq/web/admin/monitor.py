@@ -1,40 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of a running task from the pages that people finished: agreement, systems, metrics, and whether it is enough.
+"""Figures of a running task from the pages that people finished: agreement, systems and metrics.
 
 Pairs of replies are treated as samples of their own: a preference is 1 for the first system, −1 for the second, 0 for a
-tie, and a metric's score of a pair is the difference of its scores. The ranking is watched by the rule of
-`rank/settle.py`: a round is an answer key (a context or an occasion) that everybody finished, so looking at the page
-often does not separate systems that are equal.
+tie, and a metric's score of a pair is the difference of its scores.
 """
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from interloq.agree.agreement import meta_evaluate
-from interloq.agree.dialogue_scores import DialogueScore
 from interloq.agree.human_agreement import agreement as human_agreement
 from interloq.agree.judgments import Judgments, collect
 from interloq.agree.levels import level
 from interloq.agree.table import HumanRow
 from interloq.rank.human_preferences import rank_preferences
-from interloq.rank.settle import Rule, SystemGap, plan_looks, watch
 from interloq.records import INTERLOCUTOR, Preference, Rating, Sample, Score
 from interloq.statistics.clustered import Clustered, cluster_mean
 from interloq.statistics.estimate import Estimate
-from interloq.web.studies.questions import StudyTask
-from interloq.web.work.collected import FinishedPage
+from interloq.web.admin.collected import FinishedPage
 
 RESAMPLES = 200  # the page is computed again whenever answers come in
 COEFFICIENT = "spearman"
-RULE = Rule(lower_is_better=False)
 _CODES = {"a": 1.0, "tie": 0.0, "b": -1.0}
 
 
@@ -56,25 +47,6 @@ class SystemFigure:
     name: str
     mean: Clustered
     strength: Estimate | None = None
-
-
-@dataclass(frozen=True)
-class Enough:
-    """Whether the ranking is settled, and how many more items would separate the systems that are not.
-
-    An item is an answer key with all its pages or, if every page is about one system, one answer key of each system.
-    """
-
-    systems: int
-    complete: int  # items that everybody finished
-    items: int
-    looked: int  # complete items at the last planned look; 0: none yet
-    first_look: int
-    settled: bool
-    order: tuple[str, ...] = ()
-    open_gaps: tuple[SystemGap, ...] = ()
-    wanted: int | None = None  # items in all, if the true differences are those seen; None: cannot be estimated
-    pages: float = 1.0  # of one item, by all annotators; a mean
 
 
 def votes(pages: Iterable[FinishedPage], aspect: str) -> list[Vote]:
@@ -184,7 +156,7 @@ def systems(votes: Sequence[Vote]) -> list[SystemFigure]:
     values: dict[str, list[float]] = {}
     clusters: dict[str, list[str]] = {}
     for vote in votes:
-        for name, value in _by_system(vote):
+        for name, value in by_system(vote):
             values.setdefault(name, []).append(value)
             clusters.setdefault(name, []).append(vote.cluster)
     strengths = _strengths(votes) if compares_pairs(votes) else {}
@@ -194,7 +166,7 @@ def systems(votes: Sequence[Vote]) -> list[SystemFigure]:
     return sorted(figures, key=lambda figure: (-(figure.strength or figure.mean).value, figure.name))
 
 
-def _by_system(vote: Vote) -> list[tuple[str, float]]:
+def by_system(vote: Vote) -> list[tuple[str, float]]:
     """The rating of the system, or 1 for the winner of a pair, 0 for the loser and ½ for a tie."""
     if len(vote.systems) == 1:
         return [(vote.systems[0], vote.value)]
@@ -249,98 +221,3 @@ def _interlocutor_values(record: Mapping[str, Any], aspect: str) -> list[float]:
         if is_wanted and rating.get("value") is not None:
             values.append(float(rating["value"]))
     return values
-
-
-# ---- enough ----------------------------------------------------------------------------------------------------------
-
-
-def wanted(
-    settings: StudyTask, pages: Iterable[FinishedPage], clusters: Mapping[str, int]
-) -> tuple[Mapping[str, int], int]:
-    """Items, and the annotators of each. Items of a chat are the finished conversations and those still wanted."""
-    if settings.kind != "chat":
-        return clusters, settings.per_item
-    done = {page.cluster: 1 for page in pages}
-    return done | {f"open {i}": 1 for i in range(sum(clusters.values()) * settings.per_item - len(done))}, 1
-
-
-def enough(pages: Sequence[FinishedPage], aspect: str, clusters: Mapping[str, int], per_item: int) -> Enough:
-    """Look at the ranking over the items that everybody finished; `clusters` are the pages of each answer key."""
-    done = complete(pages, clusters, per_item)
-    by_cluster: dict[str, list[Vote]] = {}
-    for vote in votes(pages, aspect):
-        by_cluster.setdefault(vote.cluster, []).append(vote)
-    names: set[str] = set()
-    shared = False  # whether an item is about several systems
-    for cluster_votes in by_cluster.values():
-        cluster_systems: set[str] = set()
-        cluster_systems.update(*(vote.systems for vote in cluster_votes))
-        names |= cluster_systems
-        shared = shared or len(cluster_systems) > 1
-    rounds = [_scores(name, by_cluster[name]) for name in done if name in by_cluster]
-    alongside = 1
-    if not shared:
-        rounds = _alongside(rounds)
-        alongside = max(1, len(names))
-    return look(rounds, len(names), len(clusters) // alongside, pages_of_key(clusters, per_item) * alongside)
-
-
-def pages_of_key(clusters: Mapping[str, int], per_item: int) -> float:
-    """Return the mean number of pages of an answer key, by all annotators."""
-    if not clusters:
-        return 0.0
-    return per_item * sum(clusters.values()) / len(clusters)
-
-
-def look(rounds: Sequence[Sequence[DialogueScore]], systems: int, budget: int, pages: float) -> Enough:
-    """Look at the order of systems, or of anything else that has a score in each round of `pages` pages."""
-    if systems < 2 or budget < 2:
-        return Enough(systems, len(rounds), budget, 0, 0, settled=False)
-    planned, _ = plan_looks(budget, systems, RULE)
-    watched = watch(rounds, RULE, budget=budget, systems=systems)
-    looked = watched.looks[-1].rounds if watched.looks else 0
-    return Enough(
-        systems, len(rounds), budget, looked, planned[0], watched.settled, watched.order, watched.not_apart,
-        _wanted(watched.not_apart), pages,
-    )  # fmt: skip
-
-
-def complete(pages: Iterable[FinishedPage], clusters: Mapping[str, int], per_item: int) -> list[str]:
-    """Answer keys with all the pages they should get, in the order of the last one."""
-    count: Counter[str] = Counter()
-    done = []
-    for page in sorted(pages, key=lambda page: page.time):
-        count[page.cluster] += 1
-        if page.correct is None and count[page.cluster] == clusters.get(page.cluster, 0) * per_item:
-            done.append(page.cluster)
-    return done
-
-
-def _scores(cluster: str, votes: Sequence[Vote]) -> list[DialogueScore]:
-    """Return the mean judgment of each system on one item."""
-    values: dict[str, list[float]] = {}
-    for vote in votes:
-        for name, value in _by_system(vote):
-            values.setdefault(name, []).append(value)
-    return [DialogueScore(cluster, name, "", sum(v) / len(v), cluster) for name, v in sorted(values.items())]
-
-
-def _alongside(rounds: Iterable[Sequence[DialogueScore]]) -> list[list[DialogueScore]]:
-    """Rounds for items with one system each: the n-th item of every system is in round n."""
-    by_system: dict[str, list[DialogueScore]] = {}
-    for row in chain.from_iterable(rounds):
-        by_system.setdefault(row.system, []).append(row)
-    if len(by_system) < 2:
-        return []
-    return [list(rows) for rows in zip(*by_system.values(), strict=False)]
-
-
-def _wanted(gaps: Sequence[SystemGap]) -> int | None:
-    """Items at which the intervals would just exclude 0: their width falls with the root of the number of items."""
-    needed = []
-    for gap in gaps:
-        half = (gap.interval[1] - gap.interval[0]) / 2
-        if not (gap.difference and math.isfinite(half)):
-            return None
-        needed.append(max(gap.rounds + 1, math.ceil(gap.rounds * (half / gap.difference) ** 2)))
-    return max(needed, default=None)

@@ -15,21 +15,16 @@ from interloq.records import Score
 from interloq.statistics.clustered import Clustered
 from interloq.statistics.estimate import Estimate
 from interloq.web.admin import monitor
-from interloq.web.admin.blindness import guess_sections
-from interloq.web.admin.metric_order import metrics_enough
-from interloq.web.admin.monitor import Enough, SystemFigure, Vote
-from interloq.web.admin.observed_survival import survival_section
-from interloq.web.admin.sections import NONE, Shown, headline, interval, number, section
-from interloq.web.admin.suspicion import Annotator, annotators
+from interloq.web.admin.annotator_checks import Annotator, annotators
+from interloq.web.admin.collected import FinishedPage, Person
+from interloq.web.admin.kind_figures import Outcome, guess_sections, references_figures, survival_section
+from interloq.web.admin.monitor import SystemFigure, Vote
+from interloq.web.admin.stop import Enough, look_at_metrics, look_at_systems, wanted_items
 from interloq.web.chat.chat_budget import Budget, cost_of
 from interloq.web.chat.conversations import Chat
-from interloq.web.messages import Message, message
-from interloq.web.references.references_figures import Outcome, references_figures
-from interloq.web.studies.guesses import guesses
-from interloq.web.studies.questions import Question
-from interloq.web.studies.tasks import Stored
-from interloq.web.studies.workload import workload
-from interloq.web.work.collected import FinishedPage, Person
+from interloq.web.messages import NONE, Message, Shown, headline, interval, message, number, section
+from interloq.web.studies.questions import Question, guesses
+from interloq.web.studies.tasks import Stored, workload
 
 
 @dataclass(frozen=True)
@@ -72,8 +67,8 @@ def figures(task: Collected, name: Pseudonyms) -> dict[str, Any]:
         headlines.append(reliability)
         sections.insert(0, outcomes)
     if aspects:
-        looked = (task.pages, aspects[0], *monitor.wanted(settings, task.pages, task.clusters))
-        enough, ordered = monitor.enough(*looked), metrics_enough(*looked)
+        looked = (task.pages, aspects[0], *wanted_items(settings, task.pages, task.clusters))
+        enough, ordered = look_at_systems(*looked), look_at_metrics(*looked)
         first = [_enough("enough", _by_aspect("enough", aspects), enough, settings.per_item)]
         if ordered is not None:
             title = _by_aspect("enough_metrics", aspects)

@@ -14,15 +14,19 @@ from datetime import UTC, datetime
 
 from sqlalchemy import Connection, select
 
-from interloq.data.pseudonyms import Pseudonyms
+from interloq.data.pseudonyms import HASHED, Pseudonyms
+from interloq.errors import InputError
 from interloq.records import INTERLOCUTOR, Dialogue, Rating, Sample, Turn
 from interloq.scorers.interlocutor.samples import CONTINUED
 from interloq.web.access.people import raters
 from interloq.web.chat.chat_task import WHOLE
 from interloq.web.chat.conversations import BOT, Chat, all_chats
 from interloq.web.schema import answer
-from interloq.web.studies.guesses import exported, guesses
-from interloq.web.studies.tasks import Stored
+from interloq.web.studies.items import rate_items
+from interloq.web.studies.questions import OPTIONS, StudyTask, exported, guesses, with_guesses
+from interloq.web.studies.tasks import Stored, add_task
+
+SUFFIX = "-outsiders"
 
 
 def chat_dialogues(connection: Connection, stored: Stored, name: Pseudonyms) -> Iterator[Dialogue]:
@@ -97,3 +101,24 @@ def _failures(chat: Chat) -> str:
             failures.append(f"{chat.bot}: {line.failure} at turn {spoken + 1}")
         spoken += bool(line.text)
     return "; ".join(failures)
+
+
+# ---- a task for outsiders --------------------------------------------------------------------------------------------
+
+
+def send_to_outsiders(connection: Connection, stored: Stored, name: Pseudonyms) -> int:
+    """Number of a new task with all conversations that are over; its page shows the gap to the chatters' ratings."""
+    settings = stored.settings
+    if settings.kind != "chat":
+        raise InputError(f"{settings.name!r} is not a chat but of kind {settings.kind!r}")
+    dialogues = list(chat_dialogues(connection, stored, name))
+    if not dialogues:
+        raise InputError("no conversation is over yet", hint="wait until somebody finished one")
+    options = {name: settings.options[name] for name in OPTIONS if name in settings.options}
+    task = StudyTask(
+        "rate", f"{settings.name[: 80 - len(SUFFIX)]}{SUFFIX}", settings.questions,
+        language=settings.language, consent=settings.consent, options=options,
+    )  # fmt: skip
+    items = rate_items(dialogues, mark_bots=not guesses(task).human)
+    source = {"name": settings.name, "kind": "dialogues", "users": HASHED}
+    return add_task(connection, with_guesses(task), items, source)

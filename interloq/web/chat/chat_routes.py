@@ -13,9 +13,8 @@ from pydantic import Field
 from interloq.play.schedule import seed_of
 from interloq.web.access.visitors import Annotator, OwnAssignment, Place, StudyDatabase, at_work
 from interloq.web.chat import conversations as chat
-from interloq.web.chat.chat_bots import ChatBots
+from interloq.web.chat.chat_bots import ChatBots, Replies, Show
 from interloq.web.chat.chat_budget import spend
-from interloq.web.chat.chat_replies import Replies, Show
 from interloq.web.studies.tasks import Stored
 
 router = APIRouter(prefix="/api/chat")

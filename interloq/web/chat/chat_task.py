@@ -17,9 +17,17 @@ from itertools import product
 from interloq.errors import InputError, nearest, short_repr
 from interloq.play.schedule import check_name
 from interloq.signature import fingerprint
-from interloq.web.studies.guesses import OPTIONS, guesses, questions_to_chatter
 from interloq.web.studies.items import StudyItem
-from interloq.web.studies.questions import LONGEST, Question, StudyTask, is_number, questions_from_json
+from interloq.web.studies.questions import (
+    LONGEST,
+    OPTIONS,
+    Question,
+    StudyTask,
+    guesses,
+    is_number,
+    questions_from_json,
+    questions_to_chatter,
+)
 
 LIMITED = ("person", "task")  # who has limits of calls and costs
 WHOLE = 0  # unit of answers about the whole conversation; other units are places of the bot's turns

@@ -1,19 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Deletes people from a study, and reports where copies of what they entered were deleted or may remain."""
+"""Deletes people from a study, and reports where copies of what they entered were deleted or may remain.
+
+A task made from a chat, by one click or from its export, contains the conversations as records. They are recognised by
+the id of the conversation and its texts, because the names of speakers depend on the key of pseudonyms. Exported files
+are remembered, so that they can be named.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, delete, select, update
 
 from interloq.data.pseudonyms import Pseudonyms, read_key
-from interloq.web.access.people import forget, raters
+from interloq.web.access.people import raters
 from interloq.web.database import open_database
-from interloq.web.schema import invitation, person, task
-from interloq.web.studies.copies import copied_items, exports_of
+from interloq.web.schema import assignment, event, invitation, item, person, task, turn
+
+EXPORTS = "exports"  # in the source of a task
+MOST_EXPORTS = 100  # that are remembered per task
+DOWNLOAD, PIPE = "a download from the administrators' page", "standard output"
 
 
 @dataclass(frozen=True)
@@ -45,4 +55,103 @@ def forget_rater(connection: Connection, name: str, pseudonym: Callable[[str], s
     tasks = select(task.c.name).join(invitation, invitation.c.task_id == task.c.id).join(person)
     own_tasks = connection.execute(tasks.where(person.c.id.in_(numbers))).scalars()
     exports = tuple(exports_of(connection, {*own_tasks, *items}))
-    return Forgotten(sum(forget(connection, number) for number in numbers), items, exports)
+    return Forgotten(sum(forget_person(connection, number) for number in numbers), items, exports)
+
+
+def forget_person(connection: Connection, person_id: int) -> bool:
+    """Delete a person with everything that they entered; False if there is no such person."""
+    _delete_answers(connection, person_id)
+    return bool(connection.execute(delete(person).where(person.c.id == person_id)).rowcount)
+
+
+def withdraw_person(connection: Connection, person_id: int) -> None:
+    """Delete everything that a person entered, and keep only the fact that they withdrew."""
+    _delete_answers(connection, person_id)
+    connection.execute(delete(event).where(event.c.person_id == person_id))
+    connection.execute(update(person).where(person.c.id == person_id).values(withdrawn=time.time(), consented=None))
+
+
+def _delete_answers(connection: Connection, person_id: int) -> None:
+    """Delete a person's assignments with all answers and copies; somebody else may get these items."""
+    delete_copies(connection, person_id)
+    own = delete(assignment).where(assignment.c.person_id == person_id)
+    rows = connection.execute(own.returning(assignment.c.item_id, assignment.c.returned)).all()
+    for number in sorted(row.item_id for row in rows if row.returned is None):
+        connection.execute(update(item).where(item.c.id == number).values(active=item.c.active - 1))
+
+
+# ---- copies ----------------------------------------------------------------------------------------------------------
+
+
+def copied_items(connection: Connection, person: int) -> dict[str, list[int]]:
+    """Items of other tasks that contain a conversation of this person, by the name of the task."""
+    conversations = _conversations(connection, person)
+    copies: dict[str, list[int]] = {}
+    if not conversations:
+        return copies
+    others = select(item.c.id, item.c.hidden, task.c.name).join(task, task.c.id == item.c.task_id)
+    for row in connection.execute(others.where(task.c.kind != "chat").order_by(item.c.id)):
+        if any(_is_copy(unit, conversations) for unit in row.hidden.get("units", ())):
+            copies.setdefault(row.name, []).append(row.id)
+    return copies
+
+
+def delete_copies(connection: Connection, person: int) -> None:
+    """Delete the items that contain a conversation of this person, with all answers to them."""
+    for numbers in copied_items(connection, person).values():
+        connection.execute(delete(item).where(item.c.id.in_(numbers)))
+
+
+def _conversations(connection: Connection, person: int) -> dict[str, list[str]]:
+    """Texts of each conversation of a person, by the id that exports give it."""
+    turns = (
+        select(turn.c.text, assignment.c.id, task.c.name)
+        .join(assignment, assignment.c.id == turn.c.assignment_id)
+        .join(task, task.c.id == assignment.c.task_id)
+        .where(assignment.c.person_id == person, turn.c.text != "")
+        .order_by(assignment.c.id, turn.c.place)
+    )
+    texts: dict[str, list[str]] = {}
+    for row in connection.execute(turns):
+        texts.setdefault(f"{row.name}/{row.id}", []).append(row.text)
+    return texts
+
+
+def _is_copy(unit: Mapping[str, Any], conversations: Mapping[str, Sequence[str]]) -> bool:
+    """Whether a unit is one of the conversations, or a reply in one with the turns before it."""
+    record, id = unit.get("record", {}), str(unit.get("id", ""))
+    texts = []
+    for turn_or_text in record.get("turns") or [*record.get("context", ()), record.get("response", "")]:
+        text = turn_or_text["text"] if isinstance(turn_or_text, Mapping) else turn_or_text
+        texts.append(str(text))
+    for name in (id, str(record.get("dialogue", "")), id.rpartition("#")[0]):  # exports name replies <dialogue>#<turn>
+        if name in conversations:
+            return bool(texts) and list(conversations[name][: len(texts)]) == texts
+    return False
+
+
+# ---- exported files --------------------------------------------------------------------------------------------------
+
+
+def note_export(connection: Connection, number: int, output: str | Path | None) -> None:
+    """Remember that a task was exported to a file; None is a download."""
+    if output is None:
+        where = DOWNLOAD
+    elif str(output) == "-":
+        where = PIPE
+    else:
+        where = str(Path(output).resolve())
+    known = select(task.c.source).where(task.c.id == number).with_for_update()
+    source = connection.execute(known).scalar_one()
+    made = [one for one in source.get(EXPORTS, ()) if one["file"] != where]
+    made = [*made, {"file": where, "time": time.time()}][-MOST_EXPORTS:]
+    connection.execute(update(task).where(task.c.id == number).values(source={**source, EXPORTS: made}))
+
+
+def exports_of(connection: Connection, names: Collection[str]) -> Iterator[str]:
+    """Files that these tasks were exported to, with the time of the last export."""
+    rows = connection.execute(select(task.c.name, task.c.source).where(task.c.name.in_(names)).order_by(task.c.id))
+    for row in rows:
+        for one in row.source.get(EXPORTS, ()):
+            day = time.strftime("%Y-%m-%d %H:%M", time.gmtime(one["time"]))
+            yield f"{one['file']} (task {row.name}, {day} UTC)"

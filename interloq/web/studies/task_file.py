@@ -33,12 +33,18 @@ from interloq.web.chat.chat_task import chat_items
 from interloq.web.database import open_database
 from interloq.web.messages import LANGUAGES, texts
 from interloq.web.references.references_task import prepare_references
-from interloq.web.studies.guesses import check_records, guesses, with_guesses
-from interloq.web.studies.items import StudyItem, compare_items, rate_items
-from interloq.web.studies.priority import with_scores
-from interloq.web.studies.questions import Kind, Question, StudyTask, from_json, is_number
-from interloq.web.studies.tasks import add_task
-from interloq.web.studies.workload import workload
+from interloq.web.studies.items import StudyItem, compare_items, rate_items, with_scores
+from interloq.web.studies.questions import (
+    Kind,
+    Question,
+    StudyTask,
+    check_records,
+    from_json,
+    guesses,
+    is_number,
+    with_guesses,
+)
+from interloq.web.studies.tasks import add_task, workload
 from interloq.web.work.answers import CHOICES, PLACES
 
 LARGEST_SETTINGS = 2**20  # bytes

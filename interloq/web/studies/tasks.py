@@ -1,8 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tasks of a study: created from records with their items, listed and closed."""
+"""Tasks of a study: created from records with their items, listed and closed.
+
+How many people a task needs: nobody gets two items with the same answer key, so `per_item` people may be too few. With
+m items of one answer key (as with every two of k systems: k (k − 1) / 2 per context), m · `per_item` different people
+are needed for it. A limit of items per person may ask for more. This many people suffice: items given out in the order
+of their keys to one person after another never give anyone two of a key.
+"""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -14,7 +21,7 @@ from sqlalchemy import Connection, Text, bindparam, cast, func, insert, select, 
 from sqlalchemy.exc import IntegrityError
 
 from interloq.data.batched import batched
-from interloq.errors import InputError, nearest
+from interloq.errors import InputError, count, nearest
 from interloq.web.database import inserted
 from interloq.web.schema import item, task
 from interloq.web.studies import questions
@@ -113,3 +120,33 @@ def _settings(text: str) -> StudyTask:
         return questions.from_json(orjson.loads(text))
     except orjson.JSONDecodeError as error:
         raise InputError(f"the stored settings of a task are not JSON: {error.msg}") from error
+
+
+# ---- workload --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Workload:
+    """People needed at least, and what each of them then does at most, without attention checks."""
+
+    people: int
+    pages: int
+    answers: int | None = None  # None: depends on the conversations
+
+    def __str__(self) -> str:
+        people, pages = count(self.people, "person", "people, each"), count(self.pages, "page")
+        answers = "" if self.answers is None else f" ({count(self.answers, 'answer')})"
+        return f"at least {people} with up to {pages}{answers}"
+
+
+def workload(settings: StudyTask, keys: Mapping[str, int], asked: int | None = None) -> Workload:
+    """What a task needs; `keys` are its items per answer key, `asked` the answers to all items once."""
+    pages = sum(keys.values()) * settings.per_item
+    most = settings.most_items or len(keys)
+    if not pages:
+        return Workload(0, 0, None)
+    people = max(max(keys.values()) * settings.per_item, math.ceil(pages / most))
+    answers = None
+    if asked is not None:
+        answers = math.ceil(asked * settings.per_item / people)
+    return Workload(people, math.ceil(pages / people), answers)

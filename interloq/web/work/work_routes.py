@@ -29,6 +29,7 @@ from interloq.web.chat.chat_task import asked_after
 from interloq.web.messages import FOLDER
 from interloq.web.pages import PAGE_VERSION, Pages
 from interloq.web.references import reference_steps as references
+from interloq.web.studies.forget import withdraw_person
 from interloq.web.studies.questions import LARGEST
 from interloq.web.studies.tasks import get_task, number_of_pages
 from interloq.web.work import answers, assign
@@ -154,7 +155,7 @@ def give_consent(database: StudyDatabase, visitor: Annotator) -> dict[str, bool]
 def withdraw(database: StudyDatabase, visitor: Annotator) -> dict[str, bool]:
     """Delete everything that the person entered."""
     with database.writing() as connection:
-        people.withdraw(connection, visitor.person)
+        withdraw_person(connection, visitor.person)
     return {"stored": True}
 
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
+from fastapi.routing import APIRoute
 from sqlalchemy import func, select, update
 
 from interloq.errors import InputError
 from interloq.web.access import joining, people
-from interloq.web.access.people import Visitor
+from interloq.web.access.people import ADMINISTRATORS, RIGHTS, ROUTES, Visitor
+from interloq.web.admin.admin_routes import router
 from interloq.web.database import Database
 from interloq.web.schema import METADATA, answer, assignment, invitation, item, person, session
+from interloq.web.studies.forget import forget_person, withdraw_person
 from interloq.web.work import answers, assign
 from tests.web.conftest import annotators, likert_task, replies, stored_task
 
@@ -81,10 +86,10 @@ def test_withdrawing_and_forgetting_delete_what_a_person_entered(study: Database
         answers.submit(connection, stored.settings, leaving, found.id, "submission", given, "page")
     with study.writing() as connection:
         if forget:
-            assert people.forget(connection, leaving)
-            assert not people.forget(connection, leaving)
+            assert forget_person(connection, leaving)
+            assert not forget_person(connection, leaving)
         else:
-            people.withdraw(connection, leaving)
+            withdraw_person(connection, leaving)
     with study.writing() as connection:
         for table in (answer, assignment):
             assert connection.execute(select(func.count()).select_from(table)).scalar() == 0
@@ -93,3 +98,13 @@ def test_withdrawing_and_forgetting_delete_what_a_person_entered(study: Database
         assert len(left) == (not forget)
         assert all(row.withdrawn is not None and row.consented is None for row in left)
         assert assign.next_item(connection, stored, other) is not None
+
+
+def test_each_role_may_more_than_the_one_before() -> None:
+    rights = [RIGHTS[role] for role in ("annotator", *ADMINISTRATORS)]
+    assert all(less < more for less, more in pairwise(rights))
+    assert set(ROUTES.values()) == RIGHTS["owner"]
+
+
+def test_every_route_of_administrators_names_its_right() -> None:
+    assert {route.path for route in router.routes if isinstance(route, APIRoute)} == set(ROUTES)

@@ -7,8 +7,8 @@ import json
 
 from sqlalchemy import select
 
-from interloq.web.access import people
 from interloq.web.schema import person
+from interloq.web.studies.forget import withdraw_person
 from tests.web.admin.test_admin_routes import Client
 from tests.web.conftest import Served, chat_task
 
@@ -34,5 +34,5 @@ def test_a_turn_needs_a_session_its_token_consent_and_no_withdrawal(served: Serv
     assert refused(one) == (403, "not_our_page")
     assert refused(one.with_token()) == (403, "no_consent")
     with served.database.writing() as connection:
-        people.withdraw(connection, connection.execute(select(person.c.id)).scalar_one())
+        withdraw_person(connection, connection.execute(select(person.c.id)).scalar_one())
     assert refused(one) == (403, "withdrawn")

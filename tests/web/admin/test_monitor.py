@@ -8,13 +8,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from interloq.records import Score
-from interloq.web.admin.monitor import agreement, chatter_gap, enough, metric_agreement, systems, votes, wanted
-from interloq.web.work.collected import FinishedPage, Given
-from tests.web.conftest import chat_task
+from interloq.web.admin.collected import FinishedPage, Given
+from interloq.web.admin.monitor import agreement, chatter_gap, metric_agreement, systems, votes
 
 SYSTEMS = ("parrot", "owl")
 
@@ -102,47 +100,6 @@ def test_strengths_of_comparisons() -> None:
     assert owl.strength.value - parrot.strength.value == pytest.approx(math.log(30.1 / 10.1), abs=1e-6)
     assert owl.strength.ci is not None
     assert owl.strength.ci[0] < owl.strength.value < owl.strength.ci[1]
-
-
-def test_a_clear_difference_settles_the_ranking_early() -> None:
-    pages = [rated(person, item, (1 + (item + person) % 2, 4 + item % 2)) for item in range(30) for person in (1, 2)]
-    found = enough(pages, "overall", {f"c{item}": 1 for item in range(100)}, 2)
-    assert found.settled
-    assert found.order == ("owl", "parrot")
-    assert found.looked <= 30 == found.complete
-
-
-def test_no_difference_does_not_settle_and_more_items_are_estimated() -> None:
-    noise = np.random.default_rng(5).integers(1, 6, size=(40, 2))
-    pages = [rated(1, item, noise[item].tolist()) for item in range(40)]
-    found = enough(pages, "overall", {f"c{item}": 1 for item in range(60)}, 1)
-    assert not found.settled
-    assert [{gap.better, gap.worse} for gap in found.open_gaps] == [set(SYSTEMS)]
-    assert found.wanted is not None
-    assert found.wanted > found.looked > 0
-
-
-def test_items_that_others_still_rate_do_not_count() -> None:
-    found = enough(ratings_of_two_people(12), "overall", {f"c{item}": 1 for item in range(12)}, 3)
-    assert (found.complete, found.looked, found.settled) == (0, 0, False)
-
-
-def test_dialogues_of_one_system_each_are_compared_in_order() -> None:
-    """Constructed so that each round has a dialogue of either system; all of owl's are better."""
-    pages = []
-    for item in range(40):
-        unit = {"id": f"d{item}", "system": SYSTEMS[item % 2], "record": {}}
-        value = 4.0 + item % 3 / 2 if item % 2 else 1.0 + item % 3 / 2
-        pages.append(FinishedPage(1, f"c{item}", (unit,), (Given(0, "overall", value),), 20, float(item)))
-    found = enough(pages, "overall", {f"c{item}": 1 for item in range(40)}, 1)
-    assert (found.items, found.complete, found.settled, found.order) == (20, 20, True, ("owl", "parrot"))
-
-
-def test_conversations_are_items_of_their_own() -> None:
-    """Six conversations are finished, and with two items for five people each, four are still wanted."""
-    pages = [rated(1, item, (1, 2)) for item in range(6)]
-    found = wanted(chat_task(per_item=5), pages, {"owl": 1, "parrot": 1})[0]
-    assert (len(found), sum(name.startswith("open") for name in found)) == (10, 4)
 
 
 def test_a_metric_that_orders_replies_as_people_do() -> None:

@@ -5,28 +5,33 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+import pytest
+
 from interloq.records import Score
-from interloq.web.admin.stop import stop_when_settled
+from interloq.web.admin.collected import FinishedPage, Given
+from interloq.web.admin.stop import look_at_metrics, look_at_systems, stop_when_settled, wanted_items
 from interloq.web.database import Database
-from interloq.web.studies.items import rate_items
-from interloq.web.studies.priority import with_scores
+from interloq.web.studies import items
 from interloq.web.studies.tasks import add_task, get_task
 from interloq.web.work.answers import submit
 from interloq.web.work.assign import next_item
-from tests.web.conftest import annotators, likert_task, replies
+from tests.web.admin.test_monitor import SYSTEMS, chosen, rated, ratings_of_two_people, with_scores
+from tests.web.conftest import annotators, chat_task, likert_task, replies
 
 SCORES = [
     Score(one.id, metric, float(one.system == winner), system=one.system)
     for one in replies(14)
     for metric, winner in (("bleu", "secret-owl"), ("chrf", "secret-parrot"))
 ]
+CLUSTERS = {f"c{item}": 1 for item in range(60)}
 
 
 def answers_until_the_end(study: Database, ratings: tuple[int, int], **settings: Any) -> int:
     """Pages that two people finish before the task gives out no more."""
     asked = likert_task(per_item=2, stop_when_settled=True, **settings)
     with study.writing() as connection:
-        number = add_task(connection, asked, with_scores(rate_items(replies(14)), SCORES), {})
+        number = add_task(connection, asked, items.with_scores(items.rate_items(replies(14)), SCORES), {})
         stored = get_task(connection, number)
     workers, pages = annotators(study, stored, 2), 0
     while True:
@@ -56,3 +61,83 @@ def test_equal_systems_are_rated_to_the_end(study: Database) -> None:
 
 def test_equal_replies_do_not_order_metrics(study: Database) -> None:
     assert answers_until_the_end(study, (3, 3), settled_by="metrics") == 28
+
+
+def test_a_clear_difference_settles_the_ranking_early() -> None:
+    pages = [rated(person, item, (1 + (item + person) % 2, 4 + item % 2)) for item in range(30) for person in (1, 2)]
+    found = look_at_systems(pages, "overall", {f"c{item}": 1 for item in range(100)}, 2)
+    assert found.settled
+    assert found.order == ("owl", "parrot")
+    assert found.looked <= 30 == found.complete
+
+
+def test_no_difference_does_not_settle_and_more_items_are_estimated() -> None:
+    noise = np.random.default_rng(5).integers(1, 6, size=(40, 2))
+    pages = [rated(1, item, noise[item].tolist()) for item in range(40)]
+    found = look_at_systems(pages, "overall", {f"c{item}": 1 for item in range(60)}, 1)
+    assert not found.settled
+    assert [{gap.better, gap.worse} for gap in found.open_gaps] == [set(SYSTEMS)]
+    assert found.wanted is not None
+    assert found.wanted > found.looked > 0
+
+
+def test_items_that_others_still_rate_do_not_count() -> None:
+    found = look_at_systems(ratings_of_two_people(12), "overall", {f"c{item}": 1 for item in range(12)}, 3)
+    assert (found.complete, found.looked, found.settled) == (0, 0, False)
+
+
+def test_dialogues_of_one_system_each_are_compared_in_order() -> None:
+    """Constructed so that each round has a dialogue of either system; all of owl's are better."""
+    pages = []
+    for item in range(40):
+        unit = {"id": f"d{item}", "system": SYSTEMS[item % 2], "record": {}}
+        value = 4.0 + item % 3 / 2 if item % 2 else 1.0 + item % 3 / 2
+        pages.append(FinishedPage(1, f"c{item}", (unit,), (Given(0, "overall", value),), 20, float(item)))
+    found = look_at_systems(pages, "overall", {f"c{item}": 1 for item in range(40)}, 1)
+    assert (found.items, found.complete, found.settled, found.order) == (20, 20, True, ("owl", "parrot"))
+
+
+def test_conversations_are_items_of_their_own() -> None:
+    """Six conversations are finished, and with two items for five people each, four are still wanted."""
+    pages = [rated(1, item, (1, 2)) for item in range(6)]
+    found = wanted_items(chat_task(per_item=5), pages, {"owl": 1, "parrot": 1})[0]
+    assert (len(found), sum(name.startswith("open") for name in found)) == (10, 4)
+
+
+def good(item: int, unit: int) -> float:
+    return float(unit if item % 8 else 1 - unit)  # wrong on one of eight
+
+
+def bad(item: int, unit: int) -> float:
+    return float(unit if item % 8 == 3 else 1 - unit)
+
+
+@pytest.mark.parametrize("compared", [False, True])
+def test_the_metric_that_orders_replies_as_people_do_is_found(compared: bool) -> None:
+    """Owl, the second unit, is always better."""
+    pages = [chosen(1, item, "b") if compared else rated(1, item, (2, 4)) for item in range(60)]
+    pages = [
+        with_scores(page, [{"bleu": good(i, u), "chrf": bad(i, u)} for u in range(2)]) for i, page in enumerate(pages)
+    ]
+    found = look_at_metrics(pages, "overall", CLUSTERS, 1)
+    assert found is not None
+    assert found.settled
+    assert found.order == ("bleu", "chrf")
+    assert found.looked < 60
+
+
+def test_equal_metrics_and_equal_judgments_settle_nothing() -> None:
+    same = [{"bleu": good(0, u), "meteor": good(0, u)} for u in range(2)]
+    pages = [with_scores(rated(1, item, (2, 4)), same) for item in range(60)]
+    found = look_at_metrics(pages, "overall", CLUSTERS, 1)
+    assert found is not None
+    assert not found.settled
+    ties = [with_scores(rated(1, item, (3, 3)), same) for item in range(60)]
+    found = look_at_metrics(ties, "overall", CLUSTERS, 1)
+    assert found is not None
+    assert found.complete == 0
+
+
+def test_one_metric_has_no_order() -> None:
+    pages = [with_scores(rated(1, item, (2, 4)), [{"bleu": 0.0}, {"bleu": 1.0}]) for item in range(9)]
+    assert look_at_metrics(pages, "overall", CLUSTERS, 1) is None

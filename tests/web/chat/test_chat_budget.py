@@ -13,7 +13,6 @@ import pytest
 from sqlalchemy import select
 
 from interloq.errors import InputError
-from interloq.web.access import people
 from interloq.web.chat.chat_bots import add_chat
 from interloq.web.chat.chat_budget import (
     PER_TURN,
@@ -30,6 +29,7 @@ from interloq.web.chat.chat_budget import (
 from interloq.web.chat.chat_task import NO_LIMIT, Limit
 from interloq.web.database import Database
 from interloq.web.schema import person
+from interloq.web.studies.forget import forget_person, withdraw_person
 from interloq.web.studies.tasks import Stored, get_task
 from tests.web import bots
 from tests.web.conftest import Annotator, Person, Served, annotators, chat_task, likert_task
@@ -108,8 +108,8 @@ def test_who_withdraws_gives_nothing_back(study: Database) -> None:
     first, second = annotators(study, stored, 2)
     assert asked(study, stored, first, 2) == 2
     with study.writing() as connection:
-        people.withdraw(connection, first)
-        people.forget(connection, first)
+        withdraw_person(connection, first)
+        forget_person(connection, first)
     assert asked(study, stored, second, 5) == 1
 
 

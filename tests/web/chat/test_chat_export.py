@@ -15,18 +15,22 @@ from interloq.play.talk import failures, kind_of
 from interloq.rank.rank_file import rank_file
 from interloq.rank.rank_options import RankOptions
 from interloq.rank.survival import Survival
-from interloq.records import INTERLOCUTOR
+from interloq.records import INTERLOCUTOR, OUTSIDER
 from interloq.scorers.interlocutor.samples import SampleSelection, continuity
 from interloq.scorers.interlocutor.samples_file import SampleSource, continuity_file
 from interloq.servers.replies import Reply
 from interloq.web.access import people
-from interloq.web.admin.observed_survival import observed_curves
+from interloq.web.admin import collected
+from interloq.web.admin.kind_figures import observed_curves
+from interloq.web.admin.monitor import chatter_gap
 from interloq.web.chat import conversations as chat
+from interloq.web.chat.chat_export import send_to_outsiders
 from interloq.web.chat.chat_task import asked_after
 from interloq.web.database import Database
-from interloq.web.exchange.export import export_task
-from interloq.web.studies.tasks import Stored
+from interloq.web.studies.export import export_task
+from interloq.web.studies.tasks import Stored, get_task
 from interloq.web.work import answers, assign
+from interloq.web.work.answers import submit
 from tests.web.chat.test_conversations import started
 from tests.web.conftest import KEY, annotators
 
@@ -139,3 +143,67 @@ def test_curves_of_the_export_are_those_of_the_page(study: Database, tmp_path: P
 
 def _values(curve: Survival) -> list[tuple[float, int]]:
     return [(one.value, one.n) for one in curve.turns]
+
+
+def test_outsiders_rate_conversations_and_the_gap_is_known(study: Database) -> None:
+    stored, chatter, _ = started(study)
+    with study.writing() as connection, pytest.raises(InputError, match="no conversation is over yet"):
+        send_to_outsiders(connection, stored, NAMES)
+    rate(study, stored, chatter, talk(study, stored, chatter, Reply("one")))
+    with study.writing() as connection:
+        task = get_task(connection, send_to_outsiders(connection, stored, NAMES))
+        (own,) = collected.pages(connection, stored.id)
+        assert own.cluster not in collected.clusters(connection, stored.id)  # a conversation is an item of its own
+    (outsider,) = annotators(study, task)
+    with study.writing() as connection:
+        page = assign.next_item(connection, task, outsider)
+        assert page is not None
+        assert "secret" not in str(page.shown)
+        given = [{"unit": 0, "aspect": "overall", "value": 2}]
+        submit(connection, task.settings, outsider, page.id, "submission", given, "page")
+        gap = chatter_gap(collected.pages(connection, task.id), "overall")
+    assert {name: one.value for name, one in gap.items()} == {"secret-parrot": 3}  # the chatter gave 5
+
+
+def test_outsiders_who_guess_do_not_see_who_is_a_bot(study: Database, tmp_path: Path) -> None:
+    options = {"guess": True, "which_bot": {"secret-owl": "The wise one", "secret-parrot": "The chatty one"}}
+    bots = {"secret-parrot": "echo", "secret-owl": "eliza"}
+    stored, chatter, _ = started(study, bots=bots, options={**options, "replies": []})
+    rate(study, stored, chatter, talk(study, stored, chatter, Reply("one")), guessed_human=1, guessed_partner=2)
+    with study.writing() as connection:
+        task = get_task(connection, send_to_outsiders(connection, stored, NAMES))
+    (outsider,) = annotators(study, task)
+    with study.writing() as connection:
+        page = assign.next_item(connection, task, outsider)
+        assert page is not None
+        assert {key for turn in page.shown["units"][0]["turns"] for key in turn} == {"speaker", "text"}
+        values = {"overall": 2, "guessed_human_a": 1, "guessed_human_b": 0, "guessed_partner": 1}
+        given = [{"unit": 0, "aspect": aspect, "value": value} for aspect, value in values.items()]
+        submit(connection, task.settings, outsider, page.id, "submission", given, "page")
+        export_task(connection, task, tmp_path / "out.jsonl", NAMES)
+    (found,) = load(tmp_path / "out.jsonl", kind="dialogues")
+    (bot,) = found.systems
+    right = bot == "secret-parrot"
+    assert {(one.role, one.aspect, one.system): one.value for one in found.ratings} == {
+        (INTERLOCUTOR, "overall", ""): 5,
+        (INTERLOCUTOR, "guessed_human", ""): 1,
+        (INTERLOCUTOR, "guessed_partner", ""): 2,
+        (INTERLOCUTOR, "recognised", ""): right,
+        (INTERLOCUTOR, "continued", ""): 0,
+        (OUTSIDER, "overall", ""): 2,
+        (OUTSIDER, "person_guessed_human", ""): 1,
+        (OUTSIDER, "guessed_human", bot): 0,
+        (OUTSIDER, "guessed_partner", ""): 1,
+        (OUTSIDER, "recognised", ""): not right,
+    }
+
+
+def test_only_chats_are_sent_once(study: Database) -> None:
+    stored, chatter, _ = started(study)
+    rate(study, stored, chatter, talk(study, stored, chatter, Reply("one")))
+    with study.writing() as connection:
+        task = get_task(connection, send_to_outsiders(connection, stored, NAMES))
+        with pytest.raises(InputError, match="already"):
+            send_to_outsiders(connection, stored, NAMES)
+        with pytest.raises(InputError, match="is not a chat"):
+            send_to_outsiders(connection, task, NAMES)

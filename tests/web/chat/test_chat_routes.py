@@ -11,7 +11,7 @@ import pytest
 from interloq import load
 from interloq.data.pseudonyms import Pseudonyms
 from interloq.records import Dialogue
-from interloq.web.exchange.export import export_task
+from interloq.web.studies.export import export_task
 from interloq.web.studies.tasks import get_task
 from tests.made_chat_server import Server, serving
 from tests.web.bots import FAILING, FLAKY

@@ -9,7 +9,7 @@ import pytest
 
 from interloq.errors import InputError
 from interloq.web.chat.chat_task import WHOLE, asked_after, chat_items, chat_options
-from interloq.web.studies.guesses import GUESSED_HUMAN
+from interloq.web.studies.questions import GUESSED_HUMAN
 from tests.web.conftest import chat_task
 
 BOTS = {"secret-parrot": "echo", "secret-owl": "eliza"}

@@ -9,14 +9,14 @@ import pytest
 from sqlalchemy import func, select
 
 from interloq.data.pseudonyms import Pseudonyms
+from interloq.records import Dialogue, Turn
 from interloq.servers.replies import Reply
 from interloq.web.access import people
-from interloq.web.chat.outsiders import send_to_outsiders
+from interloq.web.chat.chat_export import send_to_outsiders
 from interloq.web.database import Database
-from interloq.web.exchange.export import export_task
 from interloq.web.schema import answer, item
-from interloq.web.studies.copies import note_export
-from interloq.web.studies.forget import forget_rater
+from interloq.web.studies.export import export_task
+from interloq.web.studies.forget import DOWNLOAD, copied_items, exports_of, forget_rater, note_export, withdraw_person
 from interloq.web.studies.task_file import prepare_file, read_settings
 from interloq.web.studies.tasks import get_task, number_of_items
 from interloq.web.work import assign
@@ -65,7 +65,7 @@ def test_conversations_disappear_from_the_tasks_of_outsiders(study: Database, tm
             submit(connection, outside.settings, outsider, page.id, f"submission-{page.id}", given, "page")
         name = NAMES(people.raters(connection)[leaving])
         if withdraws:
-            people.withdraw(connection, leaving)
+            withdraw_person(connection, leaving)
         else:
             found = forget_rater(connection, name, NAMES)
             assert (found.people, found.items) == (1, {"chat-outsiders": 1, "talks": 1, "replies": 2})
@@ -77,3 +77,25 @@ def test_conversations_disappear_from_the_tasks_of_outsiders(study: Database, tm
         assert name not in str(shown)
         rated = select(func.count()).select_from(answer).where(answer.c.submission.like("submission-%"))
         assert connection.execute(rated).scalar_one() == 1
+
+
+def test_the_same_id_with_other_texts_is_not_a_copy(study: Database) -> None:
+    stored, person, _ = started(study)
+    number = talk(study, stored, person, Reply("one"))
+    turns = {"same": ["line 0", "one"], "other": ["line 0", "two"], "longer": ["line 0", "one", "more"]}
+    for name, texts in turns.items():
+        spoken = [Turn(text, ("p", "owl")[i % 2]) for i, text in enumerate(texts)]
+        stored_task(study, likert_task(name), [Dialogue(f"chat/{number}", spoken, {"owl": "owl"})])
+    with study.reading() as connection:
+        assert list(copied_items(connection, person)) == ["same"]
+        assert copied_items(connection, person + 1) == {}
+
+
+def test_exports_are_remembered_once_per_file(study: Database, tmp_path: Path) -> None:
+    stored, _, _ = started(study)
+    with study.writing() as connection:
+        for output in (tmp_path / "a.jsonl", None, tmp_path / "a.jsonl"):
+            note_export(connection, stored.id, output)
+        found = [one.split(" (")[0] for one in exports_of(connection, ["chat"])]
+        assert found == [DOWNLOAD, str(tmp_path / "a.jsonl")]
+        assert list(exports_of(connection, ["another"])) == []

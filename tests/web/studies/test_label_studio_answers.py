@@ -12,8 +12,8 @@ import pytest
 from interloq import Dialogue, InputError, Rating, Sample
 from interloq.data.pseudonyms import Pseudonyms
 from interloq.data.records.jsonl import load, write
-from interloq.web.exchange.label_studio_answers import label_studio_answers
-from interloq.web.exchange.label_studio_tasks import LabelStudioOptions, label_studio_file
+from interloq.web.studies.label_studio_answers import label_studio_answers
+from interloq.web.studies.label_studio_tasks import LabelStudioOptions, label_studio_file
 
 GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "label_studio.json").read_text("utf-8"))
 

@@ -10,7 +10,7 @@ import pytest
 
 from interloq import Dialogue, InputError, Sample, Turn
 from interloq.data.records.jsonl import write
-from interloq.web.exchange.label_studio_tasks import LabelStudioOptions, label_studio_file, labeling_config
+from interloq.web.studies.label_studio_tasks import LabelStudioOptions, label_studio_file, labeling_config
 
 
 @pytest.mark.parametrize("compare", [False, True])

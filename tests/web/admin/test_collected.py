@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from interloq.servers.replies import Reply
 from interloq.web.access import people
+from interloq.web.admin import collected
 from interloq.web.database import Database
-from interloq.web.work import collected
+from interloq.web.studies.forget import withdraw_person
 from interloq.web.work.answers import submit
 from interloq.web.work.assign import next_item
 from tests.web.admin.test_admin_routes import Client
@@ -33,7 +34,7 @@ def test_finished_pages_people_and_the_state_they_change(study: Database) -> Non
         assert page.seconds >= 0
         assert sorted(collected.clusters(connection, stored.id).values()) == [1, 1]
         after = collected.state(connection, stored.id)
-        people.withdraw(connection, second)
+        withdraw_person(connection, second)
         assert len({before, after, collected.state(connection, stored.id)}) == 3
         assert [(one.id, one.withdrawn) for one in collected.people(connection, stored.id)] == [
             (first, False),
@@ -51,7 +52,7 @@ def test_people_who_can_take_part_or_did(study: Database) -> None:
         given = [{"unit": 0, "aspect": "overall", "choice": "tie"}]
         submit(connection, stored.settings, ended, held.id, "submission", given, "page")
         people.revoke(connection, 1)
-        people.withdraw(connection, left)
+        withdraw_person(connection, left)
         people.invite(connection, stored.id)
         assert collected.invited(connection, stored.id) == 3
         people.revoke(connection, 4)

@@ -19,8 +19,8 @@ from interloq.data.records.layouts import Layout
 from interloq.data.records.parsers import PARSERS
 from interloq.errors import InputError, ReadWarning, short_repr
 from interloq.records import OUTSIDER, Dialogue, Preference, Rating, Sample, format_key
-from interloq.web.exchange.label_studio_tasks import KEY, SIDES, TIE
 from interloq.web.studies.items import compared_ids
+from interloq.web.studies.label_studio_tasks import KEY, SIDES, TIE
 
 LIMIT = 2**30  # bytes of an export, which is read at once
 NUMBERS = {"rating": "rating", "number": "number", "choices": "choices"}  # type of a result → field of its value

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from interloq.web.admin.suspicion import Annotator, annotators
+from interloq.web.admin.annotator_checks import Annotator, annotators
+from interloq.web.admin.collected import FinishedPage
 from interloq.web.messages import render
-from interloq.web.work.collected import FinishedPage
 from tests.web.admin.test_monitor import chosen, rated
 
 ITEMS = 30

@@ -15,10 +15,10 @@ from statistics import median
 import numpy as np
 
 from interloq.agree.judgments import Judgments
+from interloq.web.admin.collected import FinishedPage
 from interloq.web.admin.monitor import judgments, votes
 from interloq.web.messages import Message, message
 from interloq.web.work.answers import CHOICES, PLACES
-from interloq.web.work.collected import FinishedPage
 
 LEAST_ANSWERS = 10  # before straight-lining or agreement can be seen
 SAME = 0.9  # share of one answer that is suspicious …
