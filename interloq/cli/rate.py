@@ -8,10 +8,11 @@ from typing import Any
 
 from interloq.cli.shared.arguments import add_common, add_map, add_output, add_samples
 from interloq.cli.shared.limits import add_limits, limited
-from interloq.cli.shared.output import BadLineReporter, mark_incomplete
+from interloq.cli.shared.options import add_options, make_options
+from interloq.cli.shared.output import mark_incomplete, reading
 from interloq.cli.shared.progress import stage_progress
 from interloq.errors import count
-from interloq.rate.rater import BATCH
+from interloq.rate.rate_options import RateOptions
 from interloq.signature import Signature
 from interloq.terminal.console import MISSING, number, print_json, print_line, print_signatures, print_table
 
@@ -24,20 +25,8 @@ EXAMPLES = """\
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_samples(parser)
-    parser.add_argument(
-        "-r", "--rater", required=True, metavar="SPEC", help="the rater: gru(…), bert(…), by(METRIC) or human(…)"
-    )
     add_output(parser, "the rated samples; - for a pipe")
-    parser.add_argument(
-        "--best", type=int, metavar="N", help="keep gold replies and the N other references with the largest weights"
-    )
-    parser.add_argument(
-        "--no-weights", dest="weigh", action="store_false", help="set the weight of every kept reference to 1"
-    )
-    parser.add_argument(
-        "--batch", type=int, default=BATCH, metavar="N", help=f"samples rated and stored at a time (default {BATCH})"
-    )
-    parser.add_argument("--force", action="store_true", help="discard an unfinished run with other settings")
+    add_options(parser, RateOptions)
     add_limits(parser)
     add_map(parser)
     add_common(parser)
@@ -46,22 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from interloq.rate.rate_file import rate_file
 
-    bad = BadLineReporter()
-    with limited(args):
-        facts = rate_file(
-            args.samples,
-            args.output,
-            rater=args.rater,
-            best=args.best,
-            weigh=args.weigh,
-            batch=args.batch,
-            force=args.force,
-            strict=args.strict,
-            on_reject=bad,
-            columns=args.columns,
-            progress=stage_progress(quiet=args.quiet),
-        )
-    bad.close()
+    options, progress = make_options(RateOptions, args), stage_progress(quiet=args.quiet)
+    with reading(args) as read_options, limited(args):
+        facts = rate_file(args.samples, args.output, options, reading=read_options, progress=progress)
     mark_incomplete(facts["counts"].get("unknown_items"))
     if args.output == "-":
         return 0

@@ -26,6 +26,7 @@ from interloq.learn.settings import Training
 from interloq.options import command_words
 from interloq.rate.examples import Examples
 from interloq.rate.rate_file import rate_file
+from interloq.rate.rate_options import RateOptions
 from interloq.rate.settings import TRAINABLE, Batching, RaterSources, RaterTokenizer, Shape
 from interloq.report.report_file import report_file
 from interloq.report.report_options import ReportOptions
@@ -198,7 +199,7 @@ def _rate(part: LogPart) -> DemoStep:
     return DemoStep(
         "Let a rater weigh all references from -1 to 1.",
         ["rate", extended, "--rater", part.rater, "-o", rated],
-        lambda progress: rate_file(extended, rated, rater=part.rater, progress=progress),
+        lambda progress: rate_file(extended, rated, RateOptions(rater=part.rater), progress=progress),
         rated,
     )
 

@@ -21,7 +21,6 @@ from interloq.data.files.appended import Appended
 from interloq.data.files.overwriting import refuse_overwriting
 from interloq.data.progress import Progress, lines_ahead, silent
 from interloq.data.records.jsonl import (
-    Rejected,
     copy_records,
     header,
     header_after,
@@ -30,8 +29,10 @@ from interloq.data.records.jsonl import (
     record_line,
     write_then_head,
 )
+from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.errors import InputError, count
-from interloq.rate.rater import BATCH, Rater, check_best, select
+from interloq.rate.rate_options import BATCH, RateOptions
+from interloq.rate.rater import Rater, select
 from interloq.rate.summary import parrot_warning, summary, warnings_of
 from interloq.records import Sample, format_key
 from interloq.registry import create
@@ -41,15 +42,9 @@ from interloq.signature import LIBRARIES, Signature, file_fingerprint
 def rate_file(
     samples: str | Path,
     output: str | Path,
+    options: RateOptions,
     *,
-    rater: str | Rater,
-    best: int | None = None,
-    weigh: bool = True,
-    batch: int = BATCH,
-    force: bool = False,
-    strict: bool = False,
-    on_reject: Callable[[Rejected], None] | None = None,
-    columns: Mapping[str, str] | None = None,
+    reading: ReadOptions = READ_DEFAULTS,
     progress: Progress = silent,
 ) -> dict[str, Any]:
     """Write the samples with a rater's weights; return signature, counts, and what was resumed and replaced.
@@ -57,30 +52,28 @@ def rate_file(
     Signature and counts are also in the header of the output, after those of earlier raters. Unless a file is a pipe
     (`-`), rated samples are kept in `OUTPUT.part` batch by batch, and the same call resumes after the last of them;
     `force` discards the part of another job. `best` and `weigh` choose the references to keep, with or without their
-    weights (see `rate.selection.select`); counts are over all rated references. Bad lines and `columns` are handled as
-    in `interloq.read`.
+    weights (see `rate.rater.select`); counts are over all rated references.
     """
     refuse_overwriting([output], [samples])
-    check_best(best)
-    made: Rater = create(rater, kind="rater") if isinstance(rater, str) else rater
+    rater: Rater = create(options.rater, kind="rater") if isinstance(options.rater, str) else options.rater
     before = {}
     if str(samples) != "-":
         before = header(samples)
-    signature = made.signature()
-    job = _job(samples, signature, columns or {})
+    signature = rater.signature()
+    job = _job(samples, signature, reading.columns or {})
     replaced = _Replaced()
     with tempfile.TemporaryDirectory() as folder:
         part = Path(folder, "rated.jsonl") if "-" in (str(samples), str(output)) else Path(f"{output}.part")
-        with spooled(part, job, afresh=force) as spool:
+        with spooled(part, job, afresh=options.force) as spool:
             with progress("rating", lines_ahead(samples, progress)) as step:
-                given = replaced.watch(read(samples, strict=strict, on_reject=on_reject, columns=columns))
-                rate_into(spool, given, made, batch=batch, progress=step)
-            facts: dict[str, Any] = {"signature": signature, "counts": _counts(spool, made)}
-            if best is None and weigh:
+                rate_into(spool, replaced.watch(reading.read(samples)), rater, batch=options.batch, progress=step)
+            facts: dict[str, Any] = {"signature": signature, "counts": _counts(spool, rater)}
+            if options.best is None and options.weigh:
                 spool.copy_to(output, **header_after(before, "rated", facts))
             else:
-                facts = _write_selected(spool, output, before, facts, {"best": best, "weigh": weigh})
-    warnings = [*warnings_of(made), *filter(None, [parrot_warning(facts["counts"]["sources"])])]
+                choice = {"best": options.best, "weigh": options.weigh}
+                facts = _write_selected(spool, output, before, facts, choice)
+    warnings = [*warnings_of(rater), *filter(None, [parrot_warning(facts["counts"]["sources"])])]
     return {**facts, "resumed": spool.done, "replaced": replaced.facts(before), "warnings": warnings}
 
 
@@ -97,11 +90,11 @@ def _write_selected(
             kept += len(chosen.references)
             yield chosen
 
-    def found() -> dict[str, Any]:
+    def complete_facts() -> dict[str, Any]:
         return {**facts, "signature": facts["signature"].with_parts(choice), "kept": kept}
 
-    write_then_head(output, selected(), lambda: header_after(before, "rated", found()), kind="samples")
-    return found()
+    write_then_head(output, selected(), lambda: header_after(before, "rated", complete_facts()), kind="samples")
+    return complete_facts()
 
 
 def _counts(spool: Spool, rater: Rater) -> dict[str, Any]:

@@ -12,8 +12,6 @@ from interloq.records import Sample
 from interloq.retrieve.leaks import is_original
 from interloq.signature import Signature
 
-BATCH = 256  # samples rated at a time
-
 
 class Rater(Protocol):
     """Rates references; a frozen dataclass whose fields are its whole configuration."""

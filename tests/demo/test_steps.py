@@ -22,6 +22,7 @@ from interloq.compare.comparison_file import read_comparison
 from interloq.demo import logs, steps
 from interloq.demo.real_log import UNWANTED
 from interloq.rate.rate_file import rate_file
+from interloq.rate.rate_options import RateOptions
 from interloq.rate.settings import Shape
 from interloq.report.sections.decisions import decision
 from tests.conftest import missing
@@ -216,7 +217,8 @@ def test_the_rater_learned_and_it_says_how_much(written: Shown) -> None:
 def test_off_topic_references_weigh_less_than_retrieved_ones(written: Shown) -> None:
     """`weak.jsonl` has references of other samples, `retrieved:en/…`; those of the log are `retrieved:en-…`."""
     weak = written.folder / "weak_rated.jsonl"
-    rate_file(written.folder / "weak.jsonl", weak, rater=f"gru(model={json.dumps(str(written.folder / 'rater'))})")
+    rater = f"gru(model={json.dumps(str(written.folder / 'rater'))})"
+    rate_file(written.folder / "weak.jsonl", weak, RateOptions(rater=rater))
     off_topic, found = (
         {sample.id.rpartition("/")[0]: weights(sample, source) for sample in load(path)}
         for path, source in ((weak, "retrieved:en/"), (written.folder / "rated.jsonl", "retrieved:en-"))

@@ -12,6 +12,7 @@ import pytest
 from interloq import InputError, Reference, Sample, Signature, load, read
 from interloq.data.records.jsonl import header
 from interloq.rate.rate_file import Spool, rate_file, rate_into, spooled
+from interloq.rate.rate_options import RateOptions
 
 RATER = "human(ratings='ratings.jsonl')"
 JOB = {"rater": "made", "samples": "1"}
@@ -20,15 +21,15 @@ SAMPLES = [Sample(str(i), ["hi"], "x", [Reference("y")]) for i in range(5)]
 
 def test_rated_samples_are_read_back_once(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """For the counts; the output is copied from the part."""
-    reads: list[str | Path] = []
+    reads: list[Path] = []
 
-    def noting(path: str | Path, **options: Any) -> Iterator[Sample]:
+    def noting(path: Path, **options: Any) -> Iterator[Sample]:
         reads.append(path)
         return read(path, **options)
 
     monkeypatch.setattr("interloq.rate.rate_file.read", noting)
-    rate_file("samples.jsonl", "rated.jsonl", rater=RATER)
-    assert reads == ["samples.jsonl", Path("rated.jsonl.part")]
+    rate_file("samples.jsonl", "rated.jsonl", RateOptions(rater=RATER))
+    assert reads == [Path("rated.jsonl.part")]
     assert [sample.references[0].weight for sample in load("rated.jsonl")] == [0.5] * 4
 
 

@@ -20,6 +20,7 @@ from interloq.metrics.context_reply import ContextReply
 from interloq.metrics.metric import Array, Direction, Metric, score_rows
 from interloq.metrics.trained.relevance import Relevance
 from interloq.rate.rate_file import rate_file
+from interloq.rate.rate_options import RateOptions
 from interloq.records import Pair
 from interloq.registry import full_spec
 from interloq.retrieve.index import index_files
@@ -220,7 +221,7 @@ def test_one_call_gives_what_the_three_verbs_give(here: Path, options: list[str]
 def test_rate_says_how_many_references_are_kept(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     samples = [SAMPLE, dataclasses.replace(SAMPLE, id="2", references=(GOLD,))]
     write("some.jsonl", samples, kind="samples", extended=["before"])
-    facts = rate_file("some.jsonl", "whole.jsonl", rater=BY)
+    facts = rate_file("some.jsonl", "whole.jsonl", RateOptions(rater=BY))
     assert "kept" not in facts
     assert main(["rate", "some.jsonl", "-r", BY, "--best", "1", "-o", "best.jsonl", "--quiet"]) == 0
     assert "kept: 3 references" in capsys.readouterr().out
@@ -249,8 +250,8 @@ def test_a_cut_off_run_may_be_finished_with_another_choice(here: Path) -> None:
         return nullcontext(step)
 
     with pytest.raises(KeyboardInterrupt):
-        rate_file("many.jsonl", "kept.jsonl", rater=BY, batch=2, progress=stop)
-    facts = rate_file("many.jsonl", "kept.jsonl", rater=BY, batch=2, best=1, weigh=False)
+        rate_file("many.jsonl", "kept.jsonl", RateOptions(rater=BY, batch=2), progress=stop)
+    facts = rate_file("many.jsonl", "kept.jsonl", RateOptions(rater=BY, batch=2, best=1, weigh=False))
     assert facts["resumed"] == 4
     assert [len(sample.references) for sample in load("kept.jsonl")] == [2] * 6
 

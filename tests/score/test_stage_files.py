@@ -15,6 +15,7 @@ from interloq.data.records.convert_file import convert_file
 from interloq.data.records.jsonl import header
 from interloq.play.samples import samples_file
 from interloq.rate.rate_file import rate_file
+from interloq.rate.rate_options import RateOptions
 from interloq.report.report_file import report_file
 from interloq.report.report_options import ReportOptions
 from interloq.retrieve.extend import extend_file
@@ -29,7 +30,7 @@ RATER = "human(ratings='ratings.jsonl')"
 def test_functions_and_verbs_write_the_same_files(files: Path) -> None:
     index_files(["pairs.jsonl"], "index", IndexOptions(retriever="bm25"))
     extend_file("samples.jsonl", "extended.jsonl", ExtendOptions(index="index", k=2))
-    rate_file("extended.jsonl", "rated.jsonl", rater=RATER)
+    rate_file("extended.jsonl", "rated.jsonl", RateOptions(rater=RATER))
     scored = score_file("rated.jsonl", ["bleu", create("chrf")], "scores.jsonl", ScoreOptions(n_bootstrap=10))
     options = MetaOptions(samples="samples.jsonl", n_bootstrap=10, n_permutations=10)
     table = meta_file(["scores.jsonl"], options)["overall"]
@@ -55,7 +56,7 @@ def test_no_function_replaces_its_input(folder: Path, samples: list[Sample]) -> 
     for call in (
         lambda: score_file("in.jsonl", ["bleu"], "soft.jsonl"),
         lambda: extend_file("in.jsonl", "in.jsonl", ExtendOptions(index="index")),
-        lambda: rate_file("in.jsonl", "in.jsonl", rater="human(ratings='r.jsonl')"),
+        lambda: rate_file("in.jsonl", "in.jsonl", RateOptions(rater="human(ratings='r.jsonl')")),
         lambda: convert_file("in.jsonl", "in.jsonl"),
         lambda: samples_file("in.jsonl", "in.jsonl"),
         lambda: pairs_file("in.jsonl", "in.jsonl"),

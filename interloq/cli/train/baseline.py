@@ -5,16 +5,34 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from interloq.cli.shared.arguments import add_common, add_device, add_output
+from interloq.cli.shared.arguments import add_common, add_output
+from interloq.cli.shared.options import add_options, make_options
 from interloq.cli.shared.output import BadLineReporter
 from interloq.cli.shared.paths import InputPath
 from interloq.cli.shared.progress import progress
 from interloq.data.records.read_options import ReadOptions
 from interloq.errors import InputError, MissingDependencyError, count
+from interloq.options import REQUIRED, check_limits, device_option, option
 from interloq.terminal.console import number, print_json, print_line, print_table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BaselineOptions:
+    """The encoder, and the pairs of unrelated texts that it reads."""
+
+    model: str = option(REQUIRED, "an encoder, as in bertscore(model=…)", path=True, metavar="MODEL")
+    layer: int | None = option(None, "only this layer", shown="all, in one pass")
+    pairs: int = option(10_000, "pairs of texts", least=1)
+    idf: bool = option(False, "for bertscore(idf=True)")
+    seed: int = option(0, "seed for drawing the texts")
+    device: str = device_option()
+
+    def __post_init__(self) -> None:
+        check_limits(self)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,21 +40,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "files", nargs="+", type=InputPath, metavar="FILE", help="pairs, dialogues, samples or text (one text per line)"
     )
     add_output(parser, "the .json file to write, or a folder", metavar="PATH")
-    parser.add_argument(
-        "--model", required=True, type=InputPath, metavar="MODEL", help="an encoder, as in bertscore(model=…)"
-    )
-    parser.add_argument("--layer", type=int, metavar="N", help="only this layer (default: all, in one pass)")
-    parser.add_argument("--pairs", type=int, default=10_000, metavar="N", help="pairs of texts (default 10000)")
-    parser.add_argument("--idf", action="store_true", help="for bertscore(idf=True)")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed for drawing the texts (default 0)")
-    add_device(parser)
+    add_options(parser, BaselineOptions)
     add_common(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    if args.pairs < 1:
-        raise InputError(f"--pairs must be at least 1, got {args.pairs}")
-    facts = _make_baseline(args)
+    facts = _make_baseline(args, make_options(BaselineOptions, args))
     from interloq.metrics.contextual.bertscore_baseline import PARTS, save_baseline
 
     path = save_baseline(args.output, facts)
@@ -49,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _make_baseline(args: argparse.Namespace) -> dict[str, Any]:
+def _make_baseline(args: argparse.Namespace, options: BaselineOptions) -> dict[str, Any]:
     try:
         from interloq.models.encoder import Encoder
     except ImportError as error:
@@ -63,12 +72,12 @@ def _make_baseline(args: argparse.Namespace) -> dict[str, Any]:
             raise InputError(f"no file {path!r}")
     return make_baseline(
         _texts(args.files, args.strict),
-        Encoder(args.model, layer=args.layer, longest=LONGEST, device=args.device),
-        pairs=args.pairs,
-        seed=args.seed,
-        idf=args.idf,
+        Encoder(options.model, layer=options.layer, longest=LONGEST, device=options.device),
+        pairs=options.pairs,
+        seed=options.seed,
+        idf=options.idf,
         source=fingerprint(*sorted(file_fingerprint(Path(path)) for path in args.files)),
-        every_layer=args.layer is None,
+        every_layer=options.layer is None,
         progress=lambda label, total: progress(label, total, quiet=args.quiet),
     )
 

@@ -5,12 +5,25 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
 
 from interloq.cli.shared.arguments import add_common, add_output
-from interloq.cli.shared.output import BadLineReporter
+from interloq.cli.shared.options import add_options, make_options
+from interloq.cli.shared.output import reading
 from interloq.cli.shared.paths import InputPath
 from interloq.data.records.read_options import ReadOptions
+from interloq.options import option
 from interloq.terminal.console import print_json, print_line
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenizerOptions:
+    """How a SentencePiece model is trained."""
+
+    vocabulary: int = option(16_000, "number of pieces")
+    coverage: float = option(0.9995, "share of characters kept")
+    algorithm: Literal["unigram", "bpe"] = option("unigram", "how pieces are learned")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,24 +34,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="samples, dialogues, pairs or text (one text per line), also compressed; - for samples",
     )
     add_output(parser, "the model file to write")
-    parser.add_argument("--vocabulary", type=int, default=16_000, help="number of pieces (default 16000)")
-    parser.add_argument("--coverage", type=float, default=0.9995, help="share of characters kept (default 0.9995)")
-    parser.add_argument("--algorithm", choices=("unigram", "bpe"), default="unigram", help="default unigram")
+    add_options(parser, TokenizerOptions)
     add_common(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     from interloq.data.text.tokenize import SentencePiece, train_sentencepiece
 
-    bad = BadLineReporter()
-    path = train_sentencepiece(
-        _texts(args.samples, args.strict, bad),
-        args.output,
-        vocabulary=args.vocabulary,
-        coverage=args.coverage,
-        algorithm=args.algorithm,
-    )
-    bad.close()
+    options = make_options(TokenizerOptions, args)
+    with reading(args) as read_options:
+        path = train_sentencepiece(
+            _texts(args.samples, read_options),
+            args.output,
+            vocabulary=options.vocabulary,
+            coverage=options.coverage,
+            algorithm=options.algorithm,
+        )
     signature = SentencePiece(model=str(path)).signature()
     if args.json:
         print_json({"model": str(path), "signature": signature})
@@ -47,13 +58,13 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _texts(path: str, strict: bool, bad: BadLineReporter) -> Iterator[str]:
+def _texts(path: str, read_options: ReadOptions) -> Iterator[str]:
     """The distinct texts of the file: shared references must not count twice."""
     from interloq.data.text.texts import file_texts
 
     seen: set[int] = set()
     kind = "samples" if path == "-" else None
-    for text in file_texts(path, kind=kind, reading=ReadOptions(strict=strict, on_reject=bad)):
+    for text in file_texts(path, kind=kind, reading=read_options):
         if (key := hash(text)) not in seen:
             seen.add(key)
             yield text

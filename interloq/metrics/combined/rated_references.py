@@ -20,7 +20,8 @@ from interloq.data.files.cache import cache_folder
 from interloq.data.records.jsonl import header, read, write
 from interloq.errors import InputError
 from interloq.metrics.metric import Array, FittedMetric, Metric
-from interloq.rate.rater import BATCH, Rater, check_best, select
+from interloq.rate.rate_options import BATCH
+from interloq.rate.rater import Rater, check_best, select
 from interloq.rate.summary import summary
 from interloq.records import Sample
 from interloq.retrieve.extend import extend, extend_signature, searched_in

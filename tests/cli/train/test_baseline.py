@@ -40,7 +40,7 @@ def test_the_command(encoder: Encoder, folder: Path, capsys: pytest.CaptureFixtu
     assert facts == load_baseline("same.json") == load_baseline("base.json")
     assert run(*command, "-o", "one.json", "--layer", "2", "--idf") == 0
     assert (list(load_baseline("one.json")["layers"]), load_baseline("one.json")["idf"]) == (["2"], True)
-    with pytest.raises(InputError, match="--pairs must be at least 1, got 0"):
+    with pytest.raises(InputError, match="pairs must be at least 1, got 0"):
         run(*command, "-o", "x.json", "--pairs", "0")
     with pytest.raises(InputError, match=r"no file 'none\.jsonl'"):
         run("none.jsonl", *command, "-o", "x.json")
