@@ -14,7 +14,15 @@ from interloq.cli.shared.output import mark_incomplete, reading
 from interloq.cli.shared.paths import InputPath, OutputFile
 from interloq.cli.shared.progress import stage_progress
 from interloq.errors import count
-from interloq.terminal.console import interval, number, p_value, print_json, print_line, print_signatures, print_table
+from interloq.terminal.console import (
+    number,
+    number_with_interval,
+    p_value,
+    print_json,
+    print_line,
+    print_signatures,
+    print_table,
+)
 
 if TYPE_CHECKING:
     from interloq.choose.choice import Candidate, Choice
@@ -96,7 +104,10 @@ def _row(row: Candidate, choice: Choice, baselines: list[str]) -> list[str]:
         mark = "baseline: "
     elif row.as_good:
         mark = "as good: "
-    margins = [row.over.get(name) for name in baselines]
+    margins = []
+    for name in baselines:
+        margin = row.over.get(name)
+        margins.append(number_with_interval(margin.value, margin.ci) if margin else "")
     needed = ""
     if row.needed:
         needed = f"{row.needed:,}"
@@ -104,8 +115,8 @@ def _row(row: Candidate, choice: Choice, baselines: list[str]) -> list[str]:
         needed = f"> {FAR * choice.samples:,}"
     return [
         mark + row.name,
-        f"{number(row.agreement.value)} {interval(row.agreement.ci)}".strip(),
-        *(f"{number(m.value)} {interval(m.ci)}".strip() if m else "" for m in margins),
+        number_with_interval(row.agreement.value, row.agreement.ci),
+        *margins,
         number(row.by_system.value if row.by_system else None),
         p_value(row.p) if row.p is not None else "",
         needed,

@@ -6,17 +6,25 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from interloq.cli.shared import preferences
 from interloq.cli.shared.arguments import add_common
 from interloq.cli.shared.options import add_options, make_options
 from interloq.cli.shared.output import reading
 from interloq.cli.shared.paths import InputPath
 from interloq.cli.shared.progress import stage_progress
-from interloq.errors import count
+from interloq.errors import InputError, count
 from interloq.rank.rank_options import RankOptions
-from interloq.terminal.console import interval, number, p_value, print_json, print_line, print_signatures, print_table
+from interloq.terminal.console import (
+    interval,
+    number,
+    number_with_interval,
+    p_value,
+    print_json,
+    print_line,
+    print_signatures,
+    print_table,
+)
 
 if TYPE_CHECKING:
     from interloq.rank.ranking import Difference, Ranking, Standing
@@ -68,9 +76,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     options = make_options(RankOptions, args)
-    if preferences.are_preferences(args):
-        return preferences.rank(args, options)
+    from interloq.data.text.texts import kind_of
     from interloq.rank.rank_file import rank_file
+
+    if args.scores[0] != "-" and kind_of(args.scores[0]) == "preferences":
+        return _rank_preferences(args, options)
 
     with reading(args) as read_options:
         ranked = rank_file(args.scores, options, reading=read_options, progress=stage_progress(quiet=args.quiet))
@@ -81,6 +91,33 @@ def run(args: argparse.Namespace) -> int:
             print_line(f"not ranked by {metric}: {why}")
         for ranking in ranked.rankings:
             print_ranking(ranking)
+    return 0
+
+
+def _rank_preferences(args: argparse.Namespace, options: RankOptions) -> int:
+    """Rank systems by the preferences in the files."""
+    from interloq.rank.human_preferences import rank_preference_files
+    from interloq.rank.ranking import format_range
+
+    if options.method != "bradley-terry":
+        raise InputError(f"{args.scores[0]} contains preferences", hint="add --method bradley-terry")
+    with reading(args) as read_options:
+        rankings = rank_preference_files(args.scores, options, reading=read_options)
+    if args.json:
+        print_json([asdict(ranking) for ranking in rankings])
+        return 0
+    for ranking in rankings:
+        rows = []
+        for s in ranking.systems:
+            counts = [str(n) for n in (s.wins, s.ties, s.losses)]
+            rows.append([s.system, format_range(s.rank_range), number(s.strength, 4), interval(s.ci, 4), *counts])
+        preferences, raters = count(ranking.preferences, "preference"), count(ranking.raters, "rater")
+        columns = ["system", "range", "strength", "95 % interval", "wins", "ties", "losses"]
+        title = f"{ranking.aspect}: {preferences} of {raters} on {count(ranking.items, 'item')}"
+        print_table(title, columns, rows)
+        print_line("note: the rank ranges of all systems hold together with a probability of 95 %")
+        for note in ranking.notes:
+            print_line(f"note: {note}")
     return 0
 
 
@@ -99,7 +136,10 @@ def print_ranking(ranking: Ranking) -> None:
     _print_differences(ranking.differences, score, ranking.unit)
     if ranking.human:
         sizes = {estimate.n for estimate in ranking.human.values()}
-        rows = [[name.capitalize(), *_agreement(e)] for name, e in ranking.human.items()]
+        rows = []
+        for name, estimate in ranking.human.items():
+            last = estimate.note or p_value(estimate.p)
+            rows.append([name.capitalize(), number(estimate.value), interval(estimate.ci), last])
         columns = ["coefficient", "value", "95 % interval", "p"]
         print_table(f"agreement with people over {count(max(sizes), 'system')}", columns, rows)
     _print_survival(ranking.survival)
@@ -136,24 +176,20 @@ def _print_survival(curves: Sequence[Survival]) -> None:
         return
     horizon = curves[0].horizon
     turns = [turn for turn in SHOWN_TURNS if turn < horizon] + [horizon]
-    rows = [
-        [
-            curve.system,
-            f"{number(curve.expected.value, 2)} {interval(curve.expected.ci, 2)}".rstrip(),
-            *(f"{number(s.value)} {interval(s.ci)}".rstrip() for s in (curve.turns[turn - 1] for turn in turns)),
-        ]
-        for curve in curves
-    ]
-    columns = ["system", f"expected replies in {count(horizon, 'turn')}", *(f"turn {turn}" for turn in turns)]
+    columns = ["system", f"expected replies in {count(horizon, 'turn')}"]
+    columns += [f"turn {turn}" for turn in turns]
+    rows = []
+    for curve in curves:
+        row = [curve.system, number_with_interval(curve.expected.value, curve.expected.ci, 2)]
+        for turn in turns:
+            probability = curve.turns[turn - 1]
+            row.append(number_with_interval(probability.value, probability.ci))
+        rows.append(row)
     print_table("how long would people stay? probability that a turn is still answered", columns, rows)
 
 
-def _agreement(estimate: Any) -> list[str]:
-    return [number(estimate.value), interval(estimate.ci), p_value(estimate.p) if not estimate.note else estimate.note]
-
-
 def _reasons(standings: Sequence[Standing]) -> list[str]:
-    """Why dialogues have no score, and what went wrong in others."""
+    """Return why dialogues have no score, and what went wrong in others."""
     reasons = []
     for standing in standings:
         reasons += [f"{standing.system}: unscored, {reason} ({n})" for reason, n in standing.reasons.items()]

@@ -162,6 +162,11 @@ def interval(ci: tuple[float, float] | None, digits: int = 3) -> str:
     return f"[{number(ci[0], digits)}, {number(ci[1], digits)}]"
 
 
+def number_with_interval(value: float | None, ci: tuple[float, float] | None, digits: int = 3) -> str:
+    """Return a number and its interval, if it has one: `0.512 [0.401, 0.623]`."""
+    return f"{number(value, digits)} {interval(ci, digits)}".rstrip()
+
+
 def p_value(p: float | None) -> str:
     """Return a p-value as papers print it."""
     if p is None or math.isnan(p):

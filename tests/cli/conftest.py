@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from interloq import Sample, registry, write
+from interloq import Sample, Score, registry, write
+from interloq.records import Preference
 from tests.cli.made_pool import pairs, text
 
 
@@ -30,3 +31,13 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     registry._targets.cache_clear()
     yield
     registry._targets.cache_clear()
+
+
+@pytest.fixture
+def preferred(folder: Path) -> None:
+    """Preferences of four people between two systems, also without a header, and scores of their replies."""
+    preferences = [Preference(str(i), ("old", "new"), "new" if i else "old", f"r{i}") for i in range(4)]
+    write("preferences.jsonl", preferences, kind="preferences")
+    Path("plain.jsonl").write_text("".join(Path("preferences.jsonl").read_text().splitlines(keepends=True)[1:]))
+    scores = [Score(str(i), "chrf", float(s == "new"), system=s) for i in range(4) for s in ("old", "new")]
+    write("scores.jsonl", scores, kind="scores")

@@ -13,6 +13,7 @@ from scipy import stats
 from interloq import Dialogue, Rating, Sample, Score, Turn, write
 from interloq.cli.main import main
 from interloq.data.embedded import embedded_path
+from tests.made_continuity import informed, part
 from tests.made_users import judged, scores
 
 VALUES = {"1": (5, 4), "2": (4, 4), "3": (3, 2), "4": (2, 3), "5": (1, 2), "6": (2, 1)}
@@ -23,6 +24,7 @@ RATED_DIALOGUES = [
     Dialogue(f"d{i}", [Turn("hi", "u"), Turn("well " * length, "s")], {"s": "bot"}, [Rating(float(i), "ann")])
     for i, length in enumerate((3, 1, 4, 2))
 ]
+LABELS = ["meta", "scores.jsonl", "--samples", "test.jsonl", "--aspect", "continued", "--labels", "--bootstrap", "20"]
 
 
 @pytest.fixture
@@ -250,3 +252,56 @@ def test_raters_on_different_scales_are_noted_and_normalised(files: Path, capsys
     assert [table["signature"]["parts"].get("normalise") for table in found] == [None, "rank"]
     pearson = [table["rows"][0]["with_mean"]["pearson"]["value"] for table in found]
     assert pearson[1] > pearson[0]
+
+
+# ---- preferences -----------------------------------------------------------------------------------------------------
+
+
+def test_meta_with_preferences(preferred: None, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["meta", "scores.jsonl", "--preferences", "preferences.jsonl"]) == 0
+    assert "0.750" in capsys.readouterr().out
+    assert main(["meta", "scores.jsonl", "--preferences", "preferences.jsonl", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["share"] == 0.75
+
+
+@pytest.mark.usefixtures("preferred")
+def test_meta_refuses_options_that_have_no_effect_on_preferences(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["meta", "scores.jsonl", "--preferences", "preferences.jsonl", "--aspect", "fluent"]) == 2
+    assert "--aspect has no effect beside --preferences" in capsys.readouterr().err
+
+
+# ---- labels ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def labelled(folder: Path) -> None:
+    """Labelled samples in three parts, and scores of a model."""
+    for seed, name in enumerate(("train", "dev", "test")):
+        write(folder / f"{name}.jsonl", part(name, 40, seed=seed), kind="samples")
+    scores = [*informed(part("dev", 40, seed=1)), *informed(part("test", 40, seed=2))]
+    write(folder / "scores.jsonl", scores, kind="scores")
+
+
+def test_one_table_shows_the_model_and_the_baselines(labelled: None, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*LABELS, "--train", "train.jsonl", "--dev", "dev.jsonl", "--groups", "2"]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"dcp +reply-ratio \(0\.\d+\) +0\.\d+ \[0\.\d+, 0\.\d+\]", out)
+    assert re.search(r"turn_index +half \(0\.500\)", out)
+    assert "accuracy by training samples per user" in out
+    assert "macro-F1 by training samples per user" in out
+    assert re.search(r"\d+–\d+: \d users, \d+ samples", out)
+    assert "note: always predicting the more frequent label is right for" in out
+
+
+def test_json_has_every_group_of_labels(labelled: None, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*LABELS, "--train", "train.jsonl", "--json"]) == 0
+    table = json.loads(capsys.readouterr().out)
+    assert [row["threshold"] for row in table["rows"]] == ["half"] * 4
+    assert sum(group["samples"] for group in table["groups"]) == table["samples"]
+
+
+def test_options_that_do_not_fit_labels_are_refused(labelled: None, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*LABELS, "--by", "user"]) == 2
+    assert "--by cannot be combined with --labels" in capsys.readouterr().err
+    assert main(["meta", "scores.jsonl", "--samples", "test.jsonl", "--dev", "dev.jsonl"]) == 2
+    assert "--train and --dev are only used with --labels" in capsys.readouterr().err

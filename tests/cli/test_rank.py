@@ -215,3 +215,27 @@ def test_survival_curves_are_printed(folder: Path, capsys: pytest.CaptureFixture
     turns = sum(score.id.startswith(dialogues[0].id + "#") for score in scores)
     expected = sum(0.5**t for t in range(1, turns + 1))
     assert ["low", f"{expected:.2f}", "0.500"] in [line[:3] for line in lines]  # all resamples are equal: no interval
+
+
+# ---- preferences -----------------------------------------------------------------------------------------------------
+
+
+def test_rank_by_preferences(preferred: None, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("preferences.jsonl", "plain.jsonl"):
+        assert main(["rank", name, "--method", "bradley-terry", "--json"]) == 0
+        (found,) = json.loads(capsys.readouterr().out)
+        assert [one["system"] for one in found["systems"]] == ["new", "old"]
+    assert main(["rank", "preferences.jsonl", "--method", "bradley-terry"]) == 0
+    assert "overall: 4 preferences of 4 raters on 4 items" in capsys.readouterr().out
+    assert main(["rank", "preferences.jsonl"]) == 2
+    assert main(["rank", "scores.jsonl"]) == 2
+    first, second = capsys.readouterr().err.splitlines()
+    assert "add --method bradley-terry" in first
+    assert "no dialogues given" in second
+
+
+def test_preferences_are_checked_and_converted(preferred: None, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["data", "check", "preferences.jsonl"]) == 0
+    assert "4 preferences in preferences.jsonl\nsystems: new 4, old 4" in capsys.readouterr().out
+    assert main(["data", "convert", "plain.jsonl", "-o", "again.jsonl.gz"]) == 0
+    assert main(["rank", "again.jsonl.gz", "--method", "bradley-terry"]) == 0

@@ -5,21 +5,31 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import zip_longest
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 
-from interloq.agree.meta_options import MetaOptions
+from interloq.agree.labels.continuity_table import BY_GROUP, MEASURES, ContinuityRow, ContinuityTable
+from interloq.agree.meta_options import LabelOptions, MetaOptions
 from interloq.agree.table import HumanRow, MetaTable, MetricComparison, Spread
-from interloq.cli.meta.labels import add_labels, evaluate_labels
-from interloq.cli.shared import preferences
 from interloq.cli.shared.arguments import add_common, add_list, add_map
 from interloq.cli.shared.options import add_options, make_options
 from interloq.cli.shared.output import reading
 from interloq.cli.shared.paths import InputPath
 from interloq.cli.shared.progress import stage_progress
 from interloq.errors import InputError, count
+from interloq.options import flags_of
 from interloq.statistics.estimate import COEFFICIENTS, Estimate
-from interloq.terminal.console import interval, number, p_value, print_json, print_line, print_signatures, print_table
+from interloq.terminal.console import (
+    MISSING,
+    interval,
+    number,
+    number_with_interval,
+    p_value,
+    print_json,
+    print_line,
+    print_signatures,
+    print_table,
+)
 
 EXAMPLES = """\
   interloq meta scores.jsonl --samples samples.jsonl
@@ -29,6 +39,8 @@ EXAMPLES = """\
   interloq meta scores.jsonl --dialogues rated_dialogues.jsonl --aspect all
   interloq meta --samples samples.jsonl --list-aspects"""
 
+NOT_WITH_LABELS = ("by", "role", "dialogues", "without", "drop_own_replies")  # options that have no effect on labels
+SYSTEM_SCORES = {None: "", "value": "value over its samples", "mean": "mean of sample scores"}
 CEILING = "people: ceiling (√reliability)"
 LEVELS = {
     "none": "over samples",
@@ -57,7 +69,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sort", choices=("agreement", "name"), default="agreement", help="order of the metrics (default agreement)"
     )
-    add_labels(parser)
+    parser.add_argument(
+        "--labels",
+        action="store_true",
+        help="evaluate scores as predictions of 0/1 ratings, e.g. of aspect continued: accuracy, macro-F1, AUC and "
+        "calibration instead of correlations",
+    )
+    add_options(parser, LabelOptions, only=("train", "dev", "groups"))
     parser.add_argument(
         "--list-aspects", action="store_true", help="list the rated aspects and their numbers of ratings"
     )
@@ -68,7 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.preferences and args.scores:
         _refuse_beside_preferences(args)
-        return preferences.agree(args)
+        return _agree_with_preferences(args)
     if not (args.samples or args.dialogues):
         raise InputError("no rated samples or dialogues given", hint="add --samples FILE or --dialogues FILE")
     if args.list_aspects:
@@ -76,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.scores:
         raise InputError("no score file given", hint="make one: interloq score SAMPLES -m METRIC -o scores.jsonl")
     if args.labels:
-        return evaluate_labels(args)
+        return _evaluate_labels(args)
     if args.train or args.dev:
         raise InputError("--train and --dev are only used with --labels", hint="add --labels, or omit them")
     from interloq.agree.meta_file import meta_file
@@ -85,8 +103,6 @@ def run(args: argparse.Namespace) -> int:
     with reading(args) as read_options:
         tables = meta_file(args.scores, options, reading=read_options, progress=stage_progress(quiet=args.quiet))
     if args.json:
-        from dataclasses import asdict
-
         facts = [asdict(table) for table in tables.values()]
         print_json(facts[0] if len(facts) == 1 else {"tables": facts})
     else:
@@ -104,27 +120,20 @@ def print_agreement(table: MetaTable, adjust: str, coefficient: str, *, sort: st
         table = table.ordered("spearman" if coefficient == "all" else coefficient)
     table, level = table.labelled(), LEVELS[table.by]
     names = [name.capitalize() for name in table.coefficients]
-    rows = [
-        [
-            row.metric,
-            *(_estimate(row.with_mean[name]) for name in table.coefficients),
-            _sizes(row.with_mean),
-            str(row.unscored),
-        ]
-        for row in table.rows
-    ]
+    rows = []
+    for row in table.rows:
+        estimates = [_estimate(row.with_mean[name]) for name in table.coefficients]
+        rows.append([row.metric, *estimates, _sizes(row.with_mean), str(row.unscored), SYSTEM_SCORES[row.system_score]])
     if table.human:
-        halves = table.human.split_half
-        rows.append(
-            ["people: half vs. half", *(_estimate(halves[name]) for name in table.coefficients), _sizes(halves), ""]
-        )
-        rows.append([CEILING, *_ceilings(table.human, table.coefficients), _sizes(halves), ""])
-    columns = ["metric", *names, "n", "unscored"]
-    if table.by == "system":
-        names_of_kinds = {"value": "value over its samples", "mean": "mean of sample scores"}
-        kinds = [names_of_kinds[row.system_score] if row.system_score else "" for row in table.rows]
-        rows = [[*row, kind] for row, kind in zip_longest(rows, kinds, fillvalue="")]
-        columns.append("system score")
+        halves, ceiling = table.human.split_half, table.human.ceiling
+        estimates = [_estimate(halves[name]) for name in table.coefficients]
+        rows.append(["people: half vs. half", *estimates, _sizes(halves), "", ""])
+        ceilings = [number(ceiling[name].value) if name in ceiling else MISSING for name in table.coefficients]
+        rows.append([CEILING, *ceilings, _sizes(halves), "", ""])
+    columns = ["metric", *names, "n", "unscored", "system score"]
+    if table.by != "system":
+        columns.pop()
+        rows = [row[:-1] for row in rows]
     title = f"{table.aspect}: correlation with the mean judgment, {level} (95 % interval, p adjusted by {adjust})"
     print_table(title, columns, rows)
     _print_users(table)
@@ -135,13 +144,13 @@ def print_agreement(table: MetaTable, adjust: str, coefficient: str, *, sort: st
 
 
 def _print_users(table: MetaTable) -> None:
-    """The split between and within users, one row per metric and coefficient."""
+    """Print the split between and within users, one row per metric and coefficient."""
     parts = ("overall", "between users", "within users", "mean of users")
     rows = []
     for split in table.users:
         splits = (split.overall, split.between, split.within, split.averaged)
         for name in table.coefficients:
-            values = (f"{number(part[name].value)} {interval(part[name].ci)}".rstrip() for part in splits)
+            values = [number_with_interval(part[name].value, part[name].ci) for part in splits]
             rows.append([split.metric, name.capitalize(), *values, split.users(name)])
     if rows:
         title = "correlation between users and within them (95 % interval, resampling users)"
@@ -178,38 +187,36 @@ def _print_comparisons(comparisons: Sequence[MetricComparison], adjust: str) -> 
 
 def _print_facts(table: MetaTable) -> None:
     counted = table.counted
-    partial = (
-        f" ({counted.partial_annotators} of them rated only some {table.unit}s)" if counted.partial_annotators else ""
-    )
+    partial = ""
+    if counted.partial_annotators:
+        partial = f" ({counted.partial_annotators} of them rated only some {table.unit}s)"
     units, judgments = count(counted.samples, table.unit), count(counted.judgments, "judgment")
     print_line(
         f"{units}, {counted.rated} rated, {counted.unrated} unrated; {judgments}, "
         f"{counted.not_applicable} not applicable; {count(counted.annotators, 'annotator')}{partial}"
     )
     if table.human:
-        print_line(_alphas(table.human))
+        print_line(_format_alphas(table.human))
     for note in [*_reasons(table), *table.notes]:
         print_line(f"note: {note}")
     print_signatures(table.signature)
 
 
-def _ceilings(human: HumanRow, coefficients: Sequence[str]) -> list[str]:
-    return [number(human.ceiling[name].value if name in human.ceiling else None) for name in coefficients]
-
-
-def _alphas(human: HumanRow) -> str:
-    parts = [("interval", human.alpha), ("ordinal", human.alpha_ordinal)]
-    alphas = [f"{number(alpha.value)} {interval(alpha.ci)} ({name})".replace("  ", " ") for name, alpha in parts]
-    return f"Krippendorff's α {', '.join(alphas)} over {count(human.alpha.n, 'sample')}"
+def _format_alphas(human: HumanRow) -> str:
+    interval_alpha = number_with_interval(human.alpha.value, human.alpha.ci)
+    ordinal_alpha = number_with_interval(human.alpha_ordinal.value, human.alpha_ordinal.ci)
+    samples = count(human.alpha.n, "sample")
+    return f"Krippendorff's α {interval_alpha} (interval), {ordinal_alpha} (ordinal) over {samples}"
 
 
 def _reasons(table: MetaTable) -> Iterator[str]:
-    """Notes of the estimates, without repetitions."""
+    """Yield the notes of the estimates, without repetitions."""
     for row in table.rows:
         yield from dict.fromkeys(f"{row.metric}: {e.note}" for e in row.with_mean.values() if e.note)
-    halves = next(iter(table.human.split_half.values())) if table.human else None
-    if halves and halves.note:
-        yield f"people: {halves.note}"
+    if table.human:
+        halves = next(iter(table.human.split_half.values()))
+        if halves.note:
+            yield f"people: {halves.note}"
 
 
 def _estimate(estimate: Estimate) -> str:
@@ -226,9 +233,14 @@ def _sizes(estimates: Mapping[str, Estimate]) -> str:
 
 
 def _spreads(spreads: Mapping[str, Spread], coefficients: Sequence[str], *, unit: str = "") -> list[str]:
-    listed_spreads = [spreads.get(name) for name in coefficients]
-    cells = [f"{number(s.max)} / {number(s.min)} / {number(s.mean)}" if s else number(None) for s in listed_spreads]
-    n = max(s.annotators for s in listed_spreads if s)
+    cells, n = [], 0
+    for name in coefficients:
+        spread = spreads.get(name)
+        if spread is None:
+            cells.append(MISSING)
+        else:
+            cells.append(f"{number(spread.max)} / {number(spread.min)} / {number(spread.mean)}")
+            n = max(n, spread.annotators)
     return [*cells, count(n, unit) if unit else str(n)]
 
 
@@ -242,10 +254,10 @@ def _list_aspects(args: argparse.Namespace) -> int:
             records = read_options.read(args.samples)
         counts_by_aspect = aspects(records)
     if args.json:
-        keys = ("samples", "judgments", "not_applicable")
-        print_json(
-            {"aspects": {name: dict(zip(keys, counts, strict=True)) for name, counts in counts_by_aspect.items()}}
-        )
+        facts = {}
+        for name, (samples, judgments, not_applicable) in counts_by_aspect.items():
+            facts[name] = {"samples": samples, "judgments": judgments, "not_applicable": not_applicable}
+        print_json({"aspects": facts})
     elif counts_by_aspect:
         rows = [[name, *map(str, counts)] for name, counts in counts_by_aspect.items()]
         print_table("", ["aspect", "samples", "judgments", "not applicable"], rows)
@@ -254,9 +266,100 @@ def _list_aspects(args: argparse.Namespace) -> int:
     return 0
 
 
+# ---- preferences -----------------------------------------------------------------------------------------------------
+
+
 def _refuse_beside_preferences(args: argparse.Namespace) -> None:
-    """Options about ratings would have no effect on preferences."""
+    """Refuse options about ratings, which would have no effect on preferences."""
     for name in ("samples", "dialogues", "aspects", "role", "labels", "list_aspects", "train", "dev"):
         if getattr(args, name):
             option = "--aspect" if name == "aspects" else f"--{name.replace('_', '-')}"
             raise InputError(f"{option} has no effect beside --preferences", hint=f"omit {option} or --preferences")
+
+
+def _agree_with_preferences(args: argparse.Namespace) -> int:
+    """Print how often metrics prefer the reply that people preferred."""
+    from interloq.rank.human_preferences import preference_agreement_files
+
+    with reading(args) as read_options:
+        agreements = preference_agreement_files(
+            args.scores, args.preferences, lower_is_better=args.lower_is_better, reading=read_options
+        )
+    if args.json:
+        print_json([asdict(agreement) for agreement in agreements])
+        return 0
+    rows = []
+    for agreement in agreements:
+        counts = [str(n) for n in (agreement.n, agreement.ties, agreement.unscored)]
+        rows.append([agreement.metric, agreement.aspect, number(agreement.share), interval(agreement.ci), *counts])
+    columns = ["metric", "aspect", "prefers the winner", "95 % interval", "n", "ties", "unscored"]
+    print_table("agreement with people's preferences", columns, rows)
+    return 0
+
+
+# ---- labels ----------------------------------------------------------------------------------------------------------
+
+
+def _evaluate_labels(args: argparse.Namespace) -> int:
+    """Print how well scores predict labels."""
+    for flag in flags_of(make_options(MetaOptions, args)):
+        if flag.name in NOT_WITH_LABELS and flag.default != getattr(MetaOptions(), flag.name):
+            raise InputError(f"{flag.flag} cannot be combined with --labels", hint="omit one of them")
+    if len(args.aspects) > 1:
+        raise InputError(f"--labels takes one aspect, got {len(args.aspects)}", hint="name one")
+    from interloq.agree.labels.continuity_file import evaluate_continuity_file
+
+    options = LabelOptions(
+        samples=args.samples,
+        train=args.train,
+        dev=args.dev,
+        groups=args.groups,
+        aspect=args.aspects[0] if args.aspects else "overall",
+        lower_is_better=args.lower_is_better,
+        n_bootstrap=args.n_bootstrap,
+        seed=args.seed,
+    )
+    with reading(args) as read_options:
+        table = evaluate_continuity_file(args.scores, options, reading=read_options)
+    if args.json:
+        print_json(asdict(table))
+    else:
+        print_labels(table.labelled())
+    return 0
+
+
+def print_labels(table: ContinuityTable) -> None:
+    """Print one table of all samples, and three measures by group of users."""
+    title = f"prediction of {table.aspect} (95 % interval, resampling dialogues)"
+    rows = [[row.metric, _threshold(row), *_cells(row, MEASURES), str(row.unscored)] for row in table.rows]
+    print_table(title, ["metric", "threshold", *MEASURES.values(), "unscored"], rows)
+    for measure in BY_GROUP if table.groups else ():
+        _print_groups(table, measure)
+    share = f"{table.replied / table.samples:.1%}" if table.samples else "none"
+    who = f"{count(table.users, 'user')}, {count(table.dialogues, 'dialogue')}"
+    print_line(f"{count(table.samples, 'sample')}, {share} with label 1; {who}")
+    for note in table.notes:
+        print_line(f"note: {note}")
+    print_signatures(table.signature)
+
+
+def _print_groups(table: ContinuityTable, measure: str) -> None:
+    columns = [
+        f"{group.sizes}: {count(group.users, 'user')}, {count(group.samples, 'sample')}" for group in table.groups
+    ]
+    rows = []
+    for i, row in enumerate(table.rows):
+        cells: list[str] = []
+        for group in table.groups:
+            cells += _cells(group.rows[i], (measure,))
+        rows.append([row.metric, _threshold(row), *cells])
+    title = f"{MEASURES[measure]} by training samples per user"
+    print_table(title, ["metric", "threshold", *columns], rows)
+
+
+def _threshold(row: ContinuityRow) -> str:
+    return f"{row.threshold} ({number(row.cut)})"
+
+
+def _cells(row: ContinuityRow, measures: Iterable[str]) -> list[str]:
+    return [number_with_interval(row.measures[name].value, row.measures[name].ci) for name in measures]
