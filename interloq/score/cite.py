@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""BibTeX entries of the metrics in score files."""
+"""BibTeX entries of the metrics in score files, from `papers.bib`; a metric names its papers in its class."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from interloq.errors import InputError, InterloqError, SpecError
 from interloq.registry import create, facts, field_value, read_catalogue, registered_name
-from interloq.score.papers import OURS, RELIABILITY, SACREBLEU, entries
 from interloq.score.signatures import read_signatures
 from interloq.signature import Signature
 from interloq.spec_text import ParsedSpec, read_spec, split_label
+from interloq.version import __version__
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,3 +119,33 @@ def _papers(spec: ParsedSpec) -> tuple[str, ...]:
         if spec.fields.get(field, usual) != usual:
             papers.append(paper)
     return tuple(papers)
+
+
+RELIABILITY = "gao-etal-2021-ream"  # --min-reliability
+SACREBLEU = "post-2018-call"  # tokenizers of sacrebleu
+OURS = "interloq"
+YEAR = "2026"  # of the version
+
+
+@cache
+def entries() -> dict[str, str]:
+    """BibTeX entries by key, with one for Interloq itself."""
+    text = Path(__file__).with_name("papers.bib").read_text("utf-8")
+    return {**dict(_entries(text)), OURS: _software()}
+
+
+def _entries(text: str) -> Iterator[tuple[str, str]]:
+    for entry in text.split("\n\n"):
+        if key := re.match(r"\s*@\w+\{([^,]+),", entry):
+            yield key[1], entry.strip()
+
+
+def _software() -> str:
+    fields = {
+        "title": "Interloq: evaluation of open-domain dialogue systems",
+        "author": "{The Interloq authors}",
+        "year": YEAR,
+        "note": f"Python package interloq, version {__version__}",
+    }
+    lines = [f"  {name} = {{{value}}}," for name, value in fields.items()]
+    return "\n".join([f"@misc{{{OURS},", *lines, "}"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,12 @@ from typing import Any
 import pytest
 
 from interloq import InputError, Sample, Signature, metric, write
-from interloq.score.cite import Citations, cite_files
+from interloq.registry import read_catalogue
+from interloq.score.cite import OURS, RELIABILITY, SACREBLEU, Citations, cite_files, entries
 from interloq.score.score_file import score_file
 from interloq.score.score_options import ScoreOptions
+from interloq.version import __version__
+from tests.test_cards import card_of
 
 SAMPLES = [Sample(str(i), ["how was it ?"], "it was good", ["it was fine", f"good {i}"]) for i in range(3)]
 
@@ -73,3 +77,40 @@ def test_a_file_of_samples_is_not_a_score_file(folder: Path) -> None:
     write("samples.jsonl", SAMPLES, kind="samples")
     with pytest.raises(InputError, match=r"a file of samples, not of scores; .*interloq score samples.jsonl"):
         cite_files(["samples.jsonl"])
+
+
+METRICS = read_catalogue()["metric"]
+CARDS = Path(__file__).parents[2] / "docs" / "metrics"
+
+
+def test_every_paper_has_an_entry_and_every_entry_is_used() -> None:
+    used = {RELIABILITY, SACREBLEU, OURS}
+    for known in METRICS.values():
+        used |= {*known["papers"], *(paper for _, paper in known["variant_papers"].values())}
+    assert used == entries().keys()
+
+
+def test_our_own_entry_names_authors_year_and_version() -> None:
+    fields = dict(re.findall(r"^  (\w+) = \{(.*)\},$", entries()[OURS], re.MULTILINE))
+    assert fields["author"] == "{The Interloq authors}"
+    assert fields["year"].isdigit()
+    assert __version__ in fields["note"]
+
+
+@pytest.mark.parametrize("key", sorted(entries().keys() - {OURS}))
+def test_entries_are_complete(key: str) -> None:
+    entry = entries()[key]
+    fields = dict(re.findall(r"^  (\w+) = \{(.*)\},$", entry, re.MULTILINE))
+    assert {"title", "author", "year"} <= fields.keys()
+    assert {"booktitle", "journal", "eprint"} & fields.keys()
+    assert fields["year"] in key
+    assert entry.count("{") == entry.count("}")
+    assert len(fields) == entry.count("\n") - 1
+
+
+@pytest.mark.parametrize("name", sorted(name for name, known in METRICS.items() if known["papers"]))
+def test_cards_name_the_same_papers(name: str) -> None:
+    """The first year in the head of a card, behind the metric's name, is the year of one of its papers."""
+    head = (CARDS / card_of(name)).read_text().split("\n\n")[1].partition(f"`{name}`")[2]
+    year = re.search(r"\b(19|20)\d\d\b", head)
+    assert year is None or any(year[0] in key for key in METRICS[name]["papers"])

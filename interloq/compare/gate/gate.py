@@ -62,35 +62,36 @@ class Verdict:
 
     @property
     def name(self) -> str:
-        """Metric and slice."""
-        return f"{self.metric}, {self.slice}" if self.slice else self.metric
+        """Return metric and slice."""
+        if self.slice:
+            return f"{self.metric}, {self.slice}"
+        return self.metric
 
     @property
     def reason(self) -> str:
-        """One line for people."""
-        return f"{self._same}gain {self._shown}: {self._why}"
+        """Return one line for people."""
+        text = f"gain {self._describe_gain()}: {self._explain_outcome()}"
+        if self.constant is not None:
+            text = f"every {self.counted} of both versions has the score {self.constant:g}; {text}"
+        return text
 
-    @property
-    def _same(self) -> str:
-        return (
-            "" if self.constant is None else f"every {self.counted} of both versions has the score {self.constant:g}; "
-        )
-
-    @property
-    def _shown(self) -> str:
+    def _describe_gain(self) -> str:
         low, high = self.ci
-        interval = "" if math.isnan(low) else f" [{low:.4g}, {high:.4g}]"
-        shown = f"{self.gain:+.4g}{interval} in {self.scale}s, margin {self.margin:g}"
+        text = f"{self.gain:+.4g}"
+        if not math.isnan(low):
+            text += f" [{low:.4g}, {high:.4g}]"
+        text += f" in {self.scale}s, margin {self.margin:g}"
         if self.slope is None or self.slope.ci is None:
-            return shown
+            return text
         low, high = self.slope.ci
         rate = f"1 in ratings is {self.slope.value:.3g} [{low:.3g}, {high:.3g}] in scores"
-        return f"{shown} ({rate}, by {count(self.slope.n, self.rated)})"
+        return f"{text} ({rate}, by {count(self.slope.n, self.rated)})"
 
-    @property
-    def _why(self) -> str:
+    def _explain_outcome(self) -> str:
+        if self.outcome == "pass" and self.compared == "worse":
+            return "worse, but not worse by more than the margin"
         if self.outcome == "pass":
-            return f"{'worse, but ' if self.compared == 'worse' else ''}not worse by more than the margin"
+            return "not worse by more than the margin"
         if self.outcome == "regression":
             return "worse by more than the margin"
         if self.doubt or self.constant is not None:  # files of earlier versions have no doubts
@@ -100,13 +101,19 @@ class Verdict:
             alone = f"worse by more than the margin, but not after adjustment for all tests (p = {self.p:.2g}); "
         elif self.ci[1] < -self.margin:
             alone = "worse by more than the margin, but the permutation test does not show that it is worse; "
+        return alone + self._describe_needed()
+
+    def _describe_needed(self) -> str:
         if self.needed is None:
             kinds = f"{self.counted}s or {self.rated}s alone" if self.slope else f"{self.counted}s"
-            return f"{alone}so close to the margin that more {kinds} will hardly decide"
-        known = self.slope.n if self.slope and self.needed_of == self.rated else self.n
-        more = count(self.needed - known, f"more {self.needed_of}")
-        where = " in this slice" if self.slice and self.needed_of != self.rated else ""
-        return f"{alone}about {more}{where} would decide with a probability of 80 %"
+            return f"so close to the margin that more {kinds} will hardly decide"
+        if self.slope and self.needed_of == self.rated:
+            more = count(self.needed - self.slope.n, f"more {self.needed_of}")
+        else:
+            more = count(self.needed - self.n, f"more {self.needed_of}")
+        if self.slice and self.needed_of != self.rated:
+            more += " in this slice"
+        return f"about {more} would decide with a probability of 80 %"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,19 +128,19 @@ class Gate:
 
     @property
     def exit_code(self) -> int:
-        """0 pass, 3 regression, 4 undecided."""
+        """Return 0 for pass, 3 for regression, 4 for undecided."""
         return EXIT_CODES[self.outcome]
 
     def counts(self, verdict: Verdict) -> bool:
-        """Whether the gate can only pass if this verdict is a pass."""
+        """Return whether the gate can only pass if this verdict is a pass."""
         return not verdict.slice or self.slices == "pass"
 
     def facts(self) -> dict[str, Any]:
-        """All values, as in JSON."""
+        """Return all values, as in JSON."""
         verdicts = [{**asdict(verdict), "reason": verdict.reason} for verdict in self.verdicts]
         noise = [{**asdict(noise), "advice": noise.advice} for noise in self.noise]
-        found = {"outcome": self.outcome, "exit_code": self.exit_code, "slices": self.slices, "verdicts": verdicts}
-        return {**found, "noise": noise, "comparison": self.comparison.facts()}
+        facts = {"outcome": self.outcome, "exit_code": self.exit_code, "slices": self.slices, "verdicts": verdicts}
+        return {**facts, "noise": noise, "comparison": self.comparison.facts()}
 
 
 def gate(
@@ -149,7 +156,7 @@ def gate(
     allow_constant: bool = False,
     doubts: Mapping[str, str] | None = None,
 ) -> Gate:
-    """Verdict on a comparison by these metrics (default: all).
+    """Return the verdict on a comparison by these metrics (default: all).
 
     The margin, one for all or a mapping from metrics, is in units of each metric; with `slopes` (metric → score per
     unit of rating, over `rated` samples or dialogues) or `by_ratings` (the mean human rating, estimated from the
@@ -157,39 +164,55 @@ def gate(
     "no-regression" (none may be a regression) or "pass" (all must pass). `doubts` (metric → why) leave metrics
     undecided.
     """
-    gated = [c for c in _gated(comparison, slices) if metrics is None or c.metric in metrics]
+    gated = [change for change in _gated(comparison, slices) if metrics is None or change.metric in metrics]
+    if not gated:
+        raise InputError("no metric to gate by", hint="name one that scored both versions")
     margins = metric_margins(margin, list(dict.fromkeys(change.metric for change in gated)))
-    if by_ratings:
-        gains = [rating_gain(change, comparison, margins[change.metric]) for change in gated]
-    else:
-        gains = [score_gain(c, comparison, margins[c.metric], (slopes or {}).get(c.metric), rated) for c in gated]
-    doubtful = doubts or {}
-    gains = [replace(gain, doubt=gain.doubt or doubtful.get(gain.metric, "")) for gain in gains]
+    whole_sets: list[Gain] = []
+    sliced: list[Gain] = []
+    for change in gated:
+        if by_ratings:
+            gain = rating_gain(change, comparison, margins[change.metric])
+        else:
+            slope = (slopes or {}).get(change.metric)
+            gain = score_gain(change, comparison, margins[change.metric], slope, rated)
+        if doubts and not gain.doubt:
+            gain = replace(gain, doubt=doubts.get(gain.metric, ""))
+        (sliced if gain.slice else whole_sets).append(gain)
     verdicts = []
-    for family in ([g for g in gains if not g.slice], [g for g in gains if g.slice]):
-        p_values = adjusted([None if math.isnan(gain.p) else gain.p for gain in family])
-        verdicts += [_verdict(g, p, len(family), allow_constant) for g, p in zip(family, p_values, strict=True)]
-    errors = {change.metric: (change.new.n, change.error) for change in comparison.overall()}
-    shared = tuple(one.in_difference(*errors[one.metric]) for one in noise)
-    return Gate(_outcome(verdicts, slices), tuple(verdicts), comparison, shared, slices)
+    for family in (whole_sets, sliced):
+        known_p = [gain.p if not math.isnan(gain.p) else None for gain in family]
+        p_values = adjusted(known_p)
+        for gain, p in zip(family, p_values, strict=True):
+            verdicts.append(_verdict(gain, p, len(family), allow_constant))
+    changes = {change.metric: change for change in comparison.overall()}
+    shares = []
+    for metric_noise in noise:
+        change = changes[metric_noise.metric]
+        shares.append(metric_noise.in_difference(change.new.n, change.error))
+    return Gate(_outcome(verdicts, slices), tuple(verdicts), comparison, tuple(shares), slices)
 
 
 def _gated(comparison: Comparison, slices: Slices) -> list[Change]:
-    """Changes over all units, then those of slices if they are gated."""
-    found = list(comparison.overall())
+    """Return changes over all units, then those of slices if they are gated."""
+    whole_sets = list(comparison.overall())
     if slices == "shown":
-        return found
+        return whole_sets
     sliced = [change for change in comparison.changes if change.slice]
     if not sliced:
         hint = f"name a field with --slice that has several values of at least {LEAST} units each, or omit --slices"
         raise InputError("no slices to gate", hint=hint)
-    return found + sliced
+    return whole_sets + sliced
 
 
 def _outcome(verdicts: Sequence[Verdict], slices: Slices) -> Outcome:
-    counting = {v.outcome for v in verdicts if not v.slice or slices == "pass" or v.outcome == "regression"}
-    order: tuple[Outcome, ...] = ("regression", "undecided", "pass")
-    return next(outcome for outcome in order if outcome in counting)
+    outcome: Outcome = "pass"
+    for verdict in verdicts:
+        if verdict.outcome == "regression":
+            return "regression"
+        if verdict.outcome == "undecided" and (not verdict.slice or slices == "pass"):
+            outcome = "undecided"
+    return outcome
 
 
 def _verdict(gain: Gain, p: float | None, tests: int, allow_constant: bool) -> Verdict:
@@ -199,9 +222,10 @@ def _verdict(gain: Gain, p: float | None, tests: int, allow_constant: bool) -> V
         outcome = "pass"
     elif not doubt and gain.ci[1] < -gain.margin and p is not None and p < ALPHA and gain.compared != NOT_SHOWN:
         outcome = "regression"
-    needed = None
+    needed, needed_of = None, ""
     if outcome == "undecided" and not doubt:
-        needed = gain.needed(ALPHA / tests if gain.distance < 0 else ALPHA)
+        level = ALPHA / tests if gain.distance < 0 else ALPHA
+        needed, needed_of = gain.needed(level) or (None, "")
     return Verdict(
         metric=gain.metric,
         outcome=outcome,
@@ -211,10 +235,10 @@ def _verdict(gain: Gain, p: float | None, tests: int, allow_constant: bool) -> V
         scale=gain.scale,
         n=gain.n,
         counted=gain.counted,
-        needed=needed[0] if needed else None,
+        needed=needed,
         slice=gain.slice,
         p=math.nan if p is None else p,
-        needed_of=needed[1] if needed else "",
+        needed_of=needed_of,
         slope=gain.slope,
         constant=gain.constant,
         rated=gain.rated,
@@ -224,7 +248,7 @@ def _verdict(gain: Gain, p: float | None, tests: int, allow_constant: bool) -> V
 
 
 def _no_variation(gain: Gain, allow_constant: bool) -> str:
-    """Why a gain that does not vary cannot pass; one that all units share can, if it is really a gain."""
+    """Return why a gain that does not vary cannot pass; one that all units share can, if it is really a gain."""
     if gain.varies or gain.distance < 0 or gain.compared == "better" or (allow_constant and not gain.value):
         return ""
     if gain.constant is not None:

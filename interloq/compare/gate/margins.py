@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -42,39 +43,39 @@ Margins = float | Mapping[str, float]  # a mapping has names, labels or specs of
 
 
 def read_margins(texts: Sequence[str]) -> dict[str, float]:
-    """`["0.02", "chrf=0.05"]` as {"": 0.02, "chrf": 0.05}."""
-    found: dict[str, float] = {}
+    """Return `["0.02", "chrf=0.05"]` as {"": 0.02, "chrf": 0.05}."""
+    margins: dict[str, float] = {}
     for text in texts:
         metric, _, written = text.rpartition("=")  # a spec may contain more of these
-        if metric in found:
+        if metric in margins:
             raise InputError(f"two margins for {metric or 'all metrics'}", hint="give one")
         try:
-            found[metric] = float(written)
+            margins[metric] = float(written)
         except ValueError:
             raise InputError(f"the margin {text!r} is not a number", hint="write X, or METRIC=X") from None
-    return found
+    return margins
 
 
-def metric_margins(given: Margins, metrics: Sequence[str]) -> dict[str, float]:
-    """The margin for each gated metric; a missing one, and one for a metric that is not gated, are refused."""
-    found: dict[str, float] = {}
-    for name, margin in (given if isinstance(given, Mapping) else {OTHERS: given}).items():
-        metric = name and find(name, metrics)
-        _check(metric, margin)
-        if metric in found:
+def metric_margins(margins: Margins, metrics: Sequence[str]) -> dict[str, float]:
+    """Return the margin for each gated metric; refuse a missing one, and one for a metric that is not gated."""
+    if not isinstance(margins, Mapping):
+        margins = {OTHERS: margins}
+    by_metric: dict[str, float] = {}
+    for name, margin in margins.items():
+        metric = find(name, metrics) if name else OTHERS
+        if not (math.isfinite(margin) and margin > 0):
+            whose = f" for {metric}" if metric else ""
+            hint = "give the largest loss that is acceptable"
+            raise InputError(f"the margin{whose} must be a positive number, got {margin}", hint=hint)
+        if metric and metric not in metrics:
+            raise InputError(f"a margin for {metric!r}, which is not gated", hint=f"gated: {', '.join(metrics)}")
+        if metric in by_metric:
             raise InputError(f"two margins for {metric}", hint="give one")
-        found[metric] = margin
-    if unknown := [metric for metric in found if metric not in (OTHERS, *metrics)]:
-        raise InputError(f"a margin for {unknown[0]!r}, which is not gated", hint=f"gated: {', '.join(metrics)}")
-    if missing := [metric for metric in metrics if metric not in found and OTHERS not in found]:
-        raise InputError(f"no margin for {missing[0]}", hint=f"add --margin {missing[0]}=X, or --margin X for the rest")
-    return {metric: found[metric if metric in found else OTHERS] for metric in metrics}
-
-
-def _check(metric: str, margin: float) -> None:
-    if not (math.isfinite(margin) and margin > 0):
-        what = f"the margin{f' for {metric}' if metric else ''} must be a positive number, got {margin}"
-        raise InputError(what, hint="give the largest loss that is acceptable")
+        by_metric[metric] = margin
+    for metric in metrics:
+        if metric not in by_metric and OTHERS not in by_metric:
+            raise InputError(f"no margin for {metric}", hint=f"add --margin {metric}=X, or --margin X for the rest")
+    return {metric: by_metric.get(metric, by_metric.get(OTHERS, math.nan)) for metric in metrics}
 
 
 # ---- margins in human ratings ----------------------------------------------------------------------------------------
@@ -98,31 +99,34 @@ def margin_slopes(
     unit: UnitKind = "sample"
     if source is None:
         return Slopes()
-    doubts: dict[str, str] = {}
     if options.meta is not None:
         table = _read_meta(options.meta, aspect)
         unit = "dialogue" if table.get("unit") == "dialogue" else "sample"
-        found = {metric: _stored_slope(metric, table, judges, str(options.meta), unit) for metric in metrics}
-    else:
-        found = {m: _slope(m, source, options.rated_scores, judges, reading, doubts) for m in metrics}
-    notes = [
-        f"the margin is in ratings of {aspect}, converted by {source}",
-        *(note for _, note in found.values() if note),
-    ]
-    return Slopes({metric: slope for metric, (slope, _) in found.items()}, unit, notes, doubts)
+    slopes: dict[str, Clustered] = {}
+    doubts: dict[str, str] = {}
+    notes = [f"the margin is in ratings of {aspect}, converted by {source}"]
+    for metric in metrics:
+        if options.meta is not None:
+            slopes[metric], note = _stored_slope(metric, table, judges, str(options.meta), unit)
+        else:
+            slopes[metric], note = _slope(metric, source, options.rated_scores, judges, reading, doubts)
+        notes += filter(None, [note])
+    return Slopes(slopes, unit, notes, doubts)
 
 
 def _note_unscored(metric: str, missing: int, rated: int, example: str, path: str, unit: UnitKind = "sample") -> str:
-    """A note on rated units without a score, which may differ from the others; too many are refused."""
+    """Return a note on rated units without a score, which may differ from the others; refuse too many."""
+    if not missing:
+        return ""
+    rated_units = count(rated, f"rated {unit}")
     if missing > MOST_UNSCORED * rated:
-        what = f"{metric} scored only {rated - missing:,} of {count(rated, f'rated {unit}')}{example}"
+        what = f"{metric} scored only {rated - missing:,} of {rated_units}{example}"
         raise InputError(what, hint="at least four fifths are needed to convert a margin", where=path)
-    unscored = f"{metric}: {missing:,} of {count(rated, f'rated {unit}')} without a score"
-    return f"{unscored}, not used to convert the margin{example}" if missing else ""
+    return f"{metric}: {missing:,} of {rated_units} without a score, not used to convert the margin{example}"
 
 
 def _read_meta(path: str | Path, aspect: str) -> Mapping[str, Any]:
-    """The table of one aspect from the JSON of `interloq meta`."""
+    """Return the table of one aspect from the JSON of `interloq meta`."""
     value, other = read_json(path, hint=AGAIN), "not the JSON of `interloq meta`"
     with reading_saved(path, other, hint=AGAIN):
         tables: dict[str, Mapping[str, Any]] = {str(table["aspect"]): table for table in value.get("tables", [value])}
@@ -137,7 +141,7 @@ def _read_meta(path: str | Path, aspect: str) -> Mapping[str, Any]:
 def _stored_slope(
     metric: str, table: Mapping[str, Any], judges: Mapping[str, Signature], path: str, unit: UnitKind
 ) -> tuple[Clustered, str]:
-    """Score per unit of rating in the table, and a note on units without a score."""
+    """Return the score per unit of rating in the table, and a note on units without a score."""
     with reading_saved(path, f"no slope of {metric}", hint=AGAIN):
         rows = {str(row["metric"]): row for row in table["rows"]}
         row = rows[find(metric, rows)]
@@ -145,15 +149,18 @@ def _stored_slope(
         if slope is None or judge is None:
             why = "scores without a signature" if slope else f"fewer than 10 rated {unit}s, or all with one rating"
             raise InputError(f"no slope of {metric}: {why}", hint=AGAIN, where=path)
-        found = Clustered(float(slope["value"]), int(slope["n"]), float(slope["freedom"]), {"": float(slope["error"])})
+        influence = {"": float(slope["error"])}
+        stored = Clustered(float(slope["value"]), int(slope["n"]), float(slope["freedom"]), influence)
         missing = int(row["unscored"])
     _refuse_other_judge(metric, judges[metric], Signature.from_json(judge, where=path), path)
-    return found, _note_unscored(metric, missing, found.n + missing, "", path, unit)
+    return stored, _note_unscored(metric, missing, stored.n + missing, "", path, unit)
 
 
 def _refuse_other_judge(metric: str, compared: Signature, rated: Signature, path: str) -> None:
-    headers = {"the compared files": compared, path: rated}
-    common_origin({n: {"results": [{"metric": metric, "signature": asdict(j)}]} for n, j in headers.items()})
+    headers = {}
+    for name, judge in {"the compared files": compared, path: rated}.items():
+        headers[name] = {"results": [{"metric": metric, "signature": asdict(judge)}]}
+    common_origin(headers)
 
 
 def _slope(
@@ -164,58 +171,74 @@ def _slope(
     reading: VersionReading,
     doubts: dict[str, str],
 ) -> tuple[Clustered, str]:
-    """Score per unit of rating, from rated samples scored by the same judge, and a note on those without a score.
+    """Return the score per unit of rating, by rated samples of the same judge, and a note on those without a score.
 
     If the rated samples were chosen by their scores, the metric is added to `doubts`.
     """
     samples: list[Sample] = reading.read(rated, "samples")
-    ratings = mean_ratings(samples, reading.options.ratings)
-    if not ratings:
+    rating_of = mean_ratings(samples, reading.options.ratings)
+    if not rating_of:
         raise InputError(
             "no ratings to convert the margin with", hint="add ratings, or name --aspect", where=str(rated)
         )
-    scored, judge = _scored(metric, samples, rated_scores, reading)
+    score_of, judge = _score_rated(metric, samples, rated_scores, reading)
     _refuse_other_judge(metric, judges[metric], judge, str(rated_scores or rated))
-    values = {key: score.value for key, score in scored.items() if score.value is not None}
-    aligned = (np.array([by_key.get(sample.key, math.nan) for sample in samples]) for by_key in (ratings, values))
-    if are_selected(*aligned):
+    ratings, scores = np.full((2, len(samples)), math.nan)
+    for i, sample in enumerate(samples):
+        ratings[i] = rating_of.get(sample.key, math.nan)
+        score = score_of.get(sample.key)
+        if score and score.value is not None:
+            scores[i] = score.value
+    if are_selected(ratings, scores):
         doubts[metric] = f"rated samples of {rated} score differently from the others, so they are not a random sample"
-    missing = [sample.key for sample in samples if sample.key in ratings and sample.key not in values]
-    why = scored[missing[0]].reason if missing and missing[0] in scored else ""
-    example = f", for example {format_key(missing[0])}{f' ({why})' if why else ''}" if missing else ""
-    note = _note_unscored(metric, len(missing), len(ratings), example, str(rated_scores or rated))
-    known = [sample for sample in name_dialogues(samples) if sample.key in ratings and sample.key in values]
-    scores, people = (np.array([by_key[sample.key] for sample in known]) for by_key in (values, ratings))
-    return score_slope(scores, people, [_cluster(sample) for sample in known]), note
+    is_rated, is_scored = ~np.isnan(ratings), ~np.isnan(scores)
+    missing = np.flatnonzero(is_rated & ~is_scored)
+    example = ""
+    if len(missing):
+        key = samples[missing[0]].key
+        example = f", for example {format_key(key)}"
+        if key in score_of and score_of[key].reason:
+            example += f" ({score_of[key].reason})"
+    note = _note_unscored(metric, len(missing), int(is_rated.sum()), example, str(rated_scores or rated))
+    known = is_rated & is_scored
+    clusters = [_cluster(sample) for sample in compress(name_dialogues(samples), known)]
+    return score_slope(scores[known], ratings[known], clusters), note
 
 
 def _cluster(sample: Sample) -> str:
-    """What samples that are not independent share."""
+    """Return what samples that are not independent share."""
     if sample.dialogue:
         return f"dialogue {sample.dialogue}"
-    return fingerprint(*(turn.text for turn in sample.context)) if sample.context else sample.id
+    if not sample.context:
+        return sample.id
+    return fingerprint(*(turn.text for turn in sample.context))
 
 
-def _scored(
+def _score_rated(
     metric: str, samples: Sequence[Sample], path: str | Path | None, reading: VersionReading
 ) -> tuple[Mapping[Key, Score], Signature]:
-    """Scores of samples from a file, or made here; and the signature of the metric."""
+    """Return scores of samples from a file, or made here; and the signature of the metric."""
     if path is None:
         with reading.progress("scoring rated samples", len(samples)) as step:
-            built = _built(metric, reading.options)
+            built = _build_metric(metric, reading.options)
             result = evaluate_all([built], samples, n_bootstrap=0, progress=step)[0][""]
         return {score.key: score for score in result.scores(metric)}, result.signature
-    known, judge = SampleKeys(sample.key for sample in samples), read_signatures(str(path)).get(metric)
+    judge = read_signatures(str(path)).get(metric)
     if judge is None:
         raise InputError(f"no scores of {metric}", hint="score the rated samples with it", where=str(path))
-    own = [score for score in reading.read(path, "scores") if score.metric == metric]
-    own = list(ScoredSamples(samples).check(own, path))
-    return {key: score for score in own if (key := known.find(score.id, score.system))}, judge
+    sample_keys = SampleKeys(sample.key for sample in samples)
+    scores = (score for score in reading.read(path, "scores") if score.metric == metric)
+    by_key: dict[Key, Score] = {}
+    for score in ScoredSamples(samples).check(scores, path):
+        if key := sample_keys.find(score.id, score.system):
+            by_key[key] = score
+    return by_key, judge
 
 
-def _built(name: str, options: CompareOptions) -> Metric:
-    """The metric of this name; that of a function of a file is not its spec."""
-    chosen, _ = choose(file_metrics(options.metrics), trust=options.trust)
-    found = [one for one in chosen if one.name == name] or choose([name])[0]
-    metric: Metric = found[0].metric
-    return metric
+def _build_metric(name: str, options: CompareOptions) -> Metric:
+    """Return the metric of this name, which for a function of a file is not a spec."""
+    functions, _ = choose(file_metrics(options.metrics), trust=options.trust)
+    for choice in functions:
+        if choice.name == name:
+            return choice.metric
+    return choose([name])[0][0].metric
