@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,6 +22,7 @@ TYPES: Mapping[str, Any] = {
     "int": int,
     "bool": bool,
     "Mapping": dict,
+    "tuple": list,
 }  # of fields in JSON; others are texts
 
 
@@ -30,53 +31,68 @@ def read_comparison(path: str | Path) -> Comparison | Gate:
     hint = "make one: interloq compare -o FILE, or interloq gate -o FILE"
     value = read_json(path, hint=hint)
     with reading_saved(path, "not a comparison", hint=hint):
-        return _gate(value) if "comparison" in value else _comparison(value)
+        if "comparison" in value:
+            return _read_gate(value)
+        return _read_comparison(value)
 
 
-def _gate(value: Mapping[str, Any]) -> Gate:
+def _read_gate(value: Mapping[str, Any]) -> Gate:
     if value["outcome"] not in EXIT_CODES:
         raise ValueError(f"unknown outcome {value['outcome']!r}")
-    verdicts = tuple(_verdict(verdict) for verdict in value["verdicts"])
-    noise = tuple(_record(Noise, noise) for noise in value["noise"])
-    return _record(Gate, value, verdicts=verdicts, comparison=_comparison(value["comparison"]), noise=noise)
+    verdicts = []
+    for verdict in value["verdicts"]:
+        slope = verdict.get("slope")
+        if slope:
+            slope = _read_record(Estimate, slope)
+        verdicts.append(_read_record(Verdict, verdict, slope=slope))
+    return _read_record(
+        Gate,
+        value,
+        verdicts=tuple(verdicts),
+        comparison=_read_comparison(value["comparison"]),
+        noise=_read_records(Noise, value["noise"]),
+    )
 
 
-def _verdict(value: Mapping[str, Any]) -> Verdict:
-    slope = value.get("slope")
-    return _record(Verdict, value, slope=_record(Estimate, slope) if slope else None)
-
-
-def _comparison(value: Mapping[str, Any]) -> Comparison:
-    return _record(
+def _read_comparison(value: Mapping[str, Any]) -> Comparison:
+    changes = []
+    for change in value["changes"]:
+        old, new = _read_record(Estimate, change["old"]), _read_record(Estimate, change["new"])
+        changes.append(_read_record(Change, change, old=old, new=new))
+    return _read_record(
         Comparison,
         value,
-        changes=tuple(_change(change) for change in value["changes"]),
-        people=tuple(_record(HumanMean, mean) for mean in value["people"]),
-        worse=tuple(_record(Worse, worse) for worse in value["worse"]),
+        changes=tuple(changes),
+        people=_read_records(HumanMean, value["people"]),
+        worse=_read_records(Worse, value["worse"]),
         signature=Signature.from_json(value["signature"]),
     )
 
 
-def _change(value: Mapping[str, Any]) -> Change:
-    old, new = (_record(Estimate, value[side]) for side in ("old", "new"))
-    return _record(Change, value, old=old, new=new)
+def _read_records(kind: type[Record], values: Sequence[Mapping[str, Any]]) -> tuple[Record, ...]:
+    return tuple(_read_record(kind, value) for value in values)
 
 
-def _record(kind: type[Record], value: Mapping[str, Any], **parts: Any) -> Record:
-    """A record from a JSON object and nested records; values that are computed from others are not read."""
-    plain = (field for field in fields(kind) if field.name in value and field.name not in parts)
-    return kind(**{field.name: _value(value[field.name], str(field.type)) for field in plain}, **parts)
+def _read_record(kind: type[Record], value: Mapping[str, Any], **parts: Any) -> Record:
+    """Return a record from a JSON object and nested records; values that are computed from others are not read."""
+    for field in fields(kind):
+        if field.name in value and field.name not in parts:
+            parts[field.name] = _read_value(value[field.name], str(field.type))
+    return kind(**parts)
 
 
-def _value(value: Any, kind: str) -> Any:
-    """A value from JSON, where NaN is null and a tuple a list; one of another type than the field's is an error."""
-    if value is None and (kind == "float" or kind.endswith("| None")):
-        return math.nan if kind == "float" else None
+def _read_value(value: Any, kind: str) -> Any:
+    """Return a value from JSON, where NaN is null and a tuple a list; refuse one of another type than the field's."""
+    if value is None and kind == "float":
+        return math.nan
+    if value is None and kind.endswith("| None"):
+        return None
     if kind.startswith("tuple[float, float]"):
         low, high = value
-        return _value(low, "float"), _value(high, "float")
-    many = kind == "tuple[str, ...]"
-    expected = list if many else TYPES.get(kind.partition(" ")[0].partition("[")[0], str)
+        return _read_value(low, "float"), _read_value(high, "float")
+    expected = TYPES.get(kind.partition(" ")[0].partition("[")[0], str)
     if not isinstance(value, expected) or isinstance(value, bool) != (kind == "bool"):
         raise TypeError(f"{value!r} instead of {kind}")
-    return tuple(_value(item, "str") for item in value) if many else value
+    if expected is list:
+        return tuple(_read_value(item, "str") for item in value)
+    return value

@@ -80,18 +80,15 @@ class Facts:
         unspaced = [text for text in responses if not text.isascii() and _is_unspaced(text)]
         self.unspaced[system] += len(unspaced)
         self.unspaced_texts += unspaced[: EXAMPLES - len(self.unspaced_texts)]
-        self.parrots[system] += sum(1 for s in samples if s.context and reads_like(s.response, s.context[-1].text))
-        referenced = [sample for sample in samples if sample.references]
-        first_references = [sample.references[0].text for sample in referenced]
-        self.lower_references[system] += sum(map(str.islower, first_references))
-        self.cased_references[system] += sum(map(_has_capitals, first_references))
-        self._add_references(system, referenced)
         for sample in samples:
             self.references[system] += len(sample.references)
             self.id_sums[system] += hash(sample.id)
             if sample.context:
                 self.context_sums[system] += hash(tuple(turn.text for turn in sample.context))
+                self.parrots[system] += reads_like(sample.response, sample.context[-1].text)
             self.reference_sums[system] += hash(frozenset((r.text, r.weight) for r in sample.references))
+            if sample.references:
+                self._add_references(system, sample)
 
     def have_same_samples(self) -> bool:
         """Return whether all systems have the same samples, by id or context, as far as these tell."""
@@ -111,17 +108,19 @@ class Facts:
         replies = _case_of(self.lower_replies[system], self.cased_replies[system])
         return replies, _case_of(self.lower_references[system], self.cased_references[system])
 
-    def _add_references(self, system: str, samples: Sequence[Sample]) -> None:
-        for sample in samples:
-            own = distrusted = 0
-            for reference in sample.references:
-                own += is_own(sample, reference)
-                distrusted += reference.weight <= 0
-            if own:
-                self.own[system] += 1
-            if distrusted:
-                self.distrusted[system] += 1
-                self.distrusted_references += distrusted
+    def _add_references(self, system: str, sample: Sample) -> None:
+        first = sample.references[0].text
+        self.lower_references[system] += first.islower()
+        self.cased_references[system] += _has_capitals(first)
+        own = distrusted = 0
+        for reference in sample.references:
+            own += is_own(sample, reference)
+            distrusted += reference.weight <= 0
+        if own:
+            self.own[system] += 1
+        if distrusted:
+            self.distrusted[system] += 1
+            self.distrusted_references += distrusted
 
 
 class Checks:
@@ -129,10 +128,15 @@ class Checks:
 
     def __init__(self, metrics: Sequence[Metric] = ()) -> None:
         self.facts = Facts()
-        self._specs = [title(metric) for metric in metrics]
-        self._traits = [traits(metric) for metric in metrics]
-        self._warnings = [warnings_of(metric) for metric in metrics]
-        self._counted = [list(_counters(metric)) for metric in metrics]
+        self._specs: list[str] = []
+        self._traits: list[tuple[Traits, ...]] = []
+        self._warnings: list[Sequence[str]] = []
+        self._counted: list[list[tuple[Metric, str, Counter[str]]]] = []
+        for metric in metrics:
+            self._specs.append(title(metric))
+            self._traits.append(traits(metric))
+            self._warnings.append(warnings_of(metric))
+            self._counted.append(list(_counters(metric)))
         self._looks_at_language = False
         self._languages: dict[str, Counter[str]] = {}  # system → language → samples
         self._short: dict[tuple[str, int], Counter[str]] = {}

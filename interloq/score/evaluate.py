@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain, pairwise
+from itertools import chain, compress, pairwise
 from typing import TypeVar
 
 import numpy as np
@@ -144,7 +144,9 @@ class _Scoring:
             finder.add(chunk)
             layout.add(chunk)
             checks.add(chunk)
-            chunk_reasons = unscorable(chunk) if unscorable else [""] * len(chunk)
+            chunk_reasons: Sequence[str] = [""] * len(chunk)
+            if unscorable:
+                chunk_reasons = unscorable(chunk)
             self._score(chunk, chunk_reasons, rows, progress or (lambda _: None))
         layout.finish()
         for metric, reasons in zip(metrics, self.reasons, strict=True):
@@ -154,10 +156,14 @@ class _Scoring:
             if dialogue:
                 self.dialogues[id, system] = dialogue
         self.notes: list[tuple[Note, ...]] = []
-        for i in range(len(metrics)):
+        self.rows: list[Array] = []
+        for i, metric in enumerate(metrics):
             notes = (*checks.of_data(), *checks.of_metric(i))
-            self.notes.append((*checks.of_systems(i), *notes) if by_system else notes)
-        self._sort([np.concatenate(parts or [m.stats([])]) for m, parts in zip(metrics, rows, strict=True)])
+            if by_system:
+                notes = (*checks.of_systems(i), *notes)
+            self.notes.append(notes)
+            self.rows.append(np.concatenate(rows[i] or [metric.stats([])]))
+        self._sort()
 
     def _score(
         self, chunk: list[Sample], reasons: Sequence[str], rows: list[list[Array]], progress: Callable[[int], None]
@@ -183,7 +189,7 @@ class _Scoring:
         for i, parts in networks.items():
             rows[i].append(np.concatenate(parts)[np.argsort(order)])
 
-    def _sort(self, rows: list[Array]) -> None:
+    def _sort(self) -> None:
         order = sorted(range(len(self.ids)), key=lambda i: (self.ids[i], self.system_of[i]))
         self.ids = [self.ids[i] for i in order]
         self.system_of = [self.system_of[i] for i in order]
@@ -192,7 +198,7 @@ class _Scoring:
                 raise InputError(
                     f"duplicate sample {format_key(first)}", hint="give every sample of a system its own id"
                 )
-        self.rows = [part[order] for part in rows]
+        self.rows = [rows[order] for rows in self.rows]
         self.prints = self.prints.select(order)
         if self.samples is not None:
             self.samples = [self.samples[i] for i in order]
@@ -206,15 +212,15 @@ class _Scoring:
             raise InputError(
                 f"a system is called {NO_SYSTEM!r}, but other samples have no system", hint="rename the system"
             )
-        named = sorted(systems - {""})
-        return [*named, NO_SYSTEM] if named else []
+        if systems == {""}:
+            return []
+        return [*sorted(systems - {""}), NO_SYSTEM]
 
     def result(self, i: int, system: str, n_bootstrap: int, seed: int) -> Result:
         """Return the result of metric `i` for a system, or for all samples if `system` is empty."""
         metric, mask = self.metrics[i], self._mask(system)
         rows, places = self.rows[i][mask], np.flatnonzero(mask)
-        ids = [self.ids[j] for j in places]
-        systems = [self.system_of[j] for j in places]
+        ids, systems = list(compress(self.ids, mask)), list(compress(self.system_of, mask))
         scored = ~np.isnan(rows).any(axis=1)
         samples: list[Sample] = []
         if self.samples is not None:
@@ -222,6 +228,7 @@ class _Scoring:
         values = np.full(len(ids), np.nan)
         values[scored] = metric.value(rows[scored])
         keys = list(zip(ids, systems, strict=True))
+        # a sample without a dialogue is a group of its own
         dialogues = [self.dialogues.get(keys[j]) or j for j in np.flatnonzero(scored).tolist()]
         value, ci = _bootstrap(metric, rows[scored], samples, dialogues, n_bootstrap, seed)
         notes, prints = self.notes[i], self.prints

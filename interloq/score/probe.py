@@ -208,7 +208,8 @@ def embedded_replies(language: Language) -> list[Sample]:
 
 def _compare_with_harmless(rows: Sequence[Probed], sign: int) -> tuple[Probed, ...]:
     """Return the rows; damage that costs no more than a harmless change has its own verdict."""
-    harmless = min((sign * r.change for r in rows if r.expected == "same" and r.n >= FEWEST), default=0.0)
+    harmless_changes = [sign * row.change for row in rows if row.expected == "same" and row.n >= FEWEST]
+    harmless = min(harmless_changes, default=0.0)
     compared = []
     for row in rows:
         if row.expected == "worse" and row.verdict == "notices" and sign * row.change >= harmless:
@@ -218,8 +219,10 @@ def _compare_with_harmless(rows: Sequence[Probed], sign: int) -> tuple[Probed, .
 
 
 def _change_replies(base: Sequence[Sample], perturbation: Perturbation, seed: int) -> list[Sample | None]:
-    texts = perturbed(base, perturbation, seed=seed)
-    return [None if text is None else replace(s, response=text) for s, text in zip(base, texts, strict=True)]
+    changed: list[Sample | None] = []
+    for sample, text in zip(base, perturbed(base, perturbation, seed=seed), strict=True):
+        changed.append(replace(sample, response=text) if text is not None else None)
+    return changed
 
 
 def _rename(name: str, sample: Sample) -> Sample:
@@ -234,8 +237,8 @@ class _Probing:
         self.n_bootstrap, self.seed = n_bootstrap, seed
         self.direction = metric.direction
         self.sign = -1 if self.direction == "lower" else 1  # times a change: above 0 if the score got better
-        contexts = {sample.context: i for i, sample in enumerate(base)}
-        self.cluster = np.array([contexts[sample.context] for sample in base])
+        clusters = {sample.context: i for i, sample in enumerate(base)}
+        self.cluster = np.array([clusters[sample.context] for sample in base])
 
     def row(self, perturbation: Perturbation, changed: Sequence[Sample | None]) -> Probed:
         before, after = self._scores(ORIGINAL, self.base), self._scores(perturbation.name, changed)
@@ -256,7 +259,11 @@ class _Probing:
         )
 
     def _scores(self, name: str, samples: Sequence[Sample | None]) -> Array:
-        return np.array([self.scores[_rename(name, sample).key] if sample else np.nan for sample in samples])
+        scores = np.full(len(samples), np.nan)
+        for i, sample in enumerate(samples):
+            if sample:
+                scores[i] = self.scores[_rename(name, sample).key]
+        return scores
 
     def _change(
         self, differences: Array, scored: NDArray[np.int_], changed: Sequence[Sample | None]

@@ -57,19 +57,19 @@ class Gain:
 
     @property
     def distance(self) -> float:
-        """From the margin; negative if the loss is above it."""
+        """Return the distance from the margin; negative if the loss is above it."""
         return self.value + self.margin
 
     @property
     def p(self) -> float:
-        """One-sided p-value of a loss above the margin."""
+        """Return the one-sided p-value of a loss above the margin."""
         error = math.sqrt(self.shrinking + self.fixed)
         if not error:
             return float(self.distance >= 0)
         return t_probability(self.distance / error, self.freedom)
 
     def needed(self, alpha: float) -> tuple[int, str] | None:
-        """How many units, labels or rated units would decide, with tests at this level.
+        """Return how many units, labels or rated units would decide, with tests at this level.
 
         None if far too many, if no one kind alone would, or if variances are unknown.
         """
@@ -80,14 +80,20 @@ class Gain:
             return units, self.counted
         if self.slope:
             rated = _enough(self.slope.n, self.fixed, allowed - self.shrinking)
-            return (rated, self.rated) if rated else None
-        scores = self.fixed * self.most / self.n if self.fixed else 0.0  # with labels of all units
-        units = _enough(self.n, self.shrinking + scores, allowed)
-        return (units, self.counted) if units else None
+            if rated:
+                return rated, self.rated
+            return None
+        variance = self.shrinking
+        if self.fixed:
+            variance += self.fixed * self.most / self.n  # with labels of all units
+        units = _enough(self.n, variance, allowed)
+        if units:
+            return units, self.counted
+        return None
 
 
 def _enough(n: int, variance: float, allowed: float) -> int | None:
-    """How many units reduce a variance that is proportional to 1 / n to what is allowed; None if far too many."""
+    """Return how many units reduce a variance proportional to 1 / n to what is allowed; None if far too many."""
     if not (variance > 0 and allowed * MOST > variance):
         return None
     return max(n + 1, math.ceil(n * variance / allowed))
@@ -96,14 +102,18 @@ def _enough(n: int, variance: float, allowed: float) -> int | None:
 def score_gain(
     change: Change, comparison: Comparison, margin: float, slope: Clustered | None, unit: UnitKind = "sample"
 ) -> Gain:
-    """Gain in scores or, with the slope of scores on ratings of these units, in ratings."""
-    lower = change.direction == "lower" if change.direction != "neither" else downwards(change.metric, verb="gate")
-    low, high = change.ci or (math.nan, math.nan)
+    """Return the gain in scores or, with the slope of scores on ratings of these units, in ratings."""
+    lower = change.direction == "lower"
+    if change.direction == "neither":
+        lower = downwards(change.metric, verb="gate")
+    value, (low, high) = change.difference, change.ci or (math.nan, math.nan)
+    if lower:
+        value, low, high = -value, -high, -low
     gain = Gain(
         metric=change.metric,
         slice=change.slice,
-        value=-change.difference if lower else change.difference,
-        ci=(-high, -low) if lower else (low, high),
+        value=value,
+        ci=(low, high),
         margin=margin,
         scale="score",
         n=change.clusters,
@@ -135,7 +145,7 @@ def score_gain(
 
 
 def _doubt(comparison: Comparison, independent: float, counted: str) -> str:
-    """Why a sample decides nothing, whatever its interval: it is too small, or of one version only."""
+    """Return why a sample decides nothing, whatever its interval: it is too small, or of one version only."""
     if comparison.same_replies:
         return "both versions have the same replies, so nothing is compared"
     if independent < FEW:
@@ -148,46 +158,57 @@ def _varies(error: float, old: float, new: float) -> bool:
 
 
 def _counted(change: Change, comparison: Comparison) -> str:
-    """What the independent units are: samples, dialogues, or clusters of them."""
-    units = change.new.n + (change.old.n if comparison.pairing == "none" else 0)
+    """Return what the independent units are: samples, dialogues, or clusters of them."""
+    units = change.new.n
+    if comparison.pairing == "none":
+        units += change.old.n
     if change.clusters == units:
         return comparison.unit
     return "assumed cluster" if change.assumed else "cluster"
 
 
 def rating_gain(change: Change, comparison: Comparison, margin: float) -> Gain:
-    """Gain in the mean human rating, estimated with the metric's scores, or else from labels alone."""
-    known = {human.metric: human for human in comparison.people if human.which == "difference"}
-    alone, found = known.get(""), known.get(change.metric) or known.get("")
-    if alone is None or found is None or found.ci is None:
+    """Return the gain in the mean human rating, estimated with the metric's scores, or else from labels alone."""
+    alone = estimate = None  # the difference by labels alone, and the best estimate of it
+    means: dict[str, float] = {}
+    selected = False
+    for mean in comparison.people:
+        selected = selected or mean.selected
+        if not mean.metric:
+            means[mean.which] = mean.value
+        if mean.which == "difference" and not mean.metric:
+            alone = mean
+        if mean.which == "difference" and mean.metric == change.metric:
+            estimate = mean
+    estimate = estimate or alone
+    if alone is None or estimate is None or estimate.ci is None:
         raise InputError("no ratings of both versions", hint="add ratings to both files, or omit --by-ratings")
-    fixed, most = _of_scores(alone, found)
+    fixed, most = _of_scores(alone, estimate)
     doubt = _doubt(comparison, alone.freedom + 1, "label")
-    if not doubt and any(mean.selected for mean in comparison.people):
+    if selected and not doubt:
         doubt = "rated units score differently from the others, so they are not a random sample of all"
-    sides = {mean.which: mean.value for mean in comparison.people if not mean.metric}
     return Gain(
         metric=change.metric,
         slice="",
-        value=found.value,
-        ci=found.ci,
+        value=estimate.value,
+        ci=estimate.ci,
         margin=margin,
         scale="rating",
-        n=found.labels,
+        n=estimate.labels,
         counted="label",
-        freedom=found.freedom,
-        shrinking=max(0.0, found.error**2 - fixed),
+        freedom=estimate.freedom,
+        shrinking=max(0.0, estimate.error**2 - fixed),
         fixed=fixed,
         most=most,
         doubt=doubt,
-        varies=_varies(found.error, sides["old"], sides["new"]),
+        varies=_varies(estimate.error, means["old"], means["new"]),
     )
 
 
-def _of_scores(alone: HumanMean, found: HumanMean) -> tuple[float, float]:
-    """Part of the variance that only more scores reduce, and the number of scores."""
-    n, scores = found.labels, found.scored
+def _of_scores(alone: HumanMean, estimate: HumanMean) -> tuple[float, float]:
+    """Return the part of the variance that only more scores reduce, and the number of scores."""
+    n, scores = estimate.labels, estimate.scored
     if scores <= n:
         return 0.0, math.inf
-    saved = max(0.0, alone.error**2 - found.error**2)
-    return min(saved / (scores / n - 1), found.error**2), scores
+    saved = max(0.0, alone.error**2 - estimate.error**2)
+    return min(saved / (scores / n - 1), estimate.error**2), scores
