@@ -19,47 +19,16 @@ ASSIGNED = 0x40000  # there are no letters above, and looking there is slow
 # Invisible characters: controls that are not white space, direction marks, zero-width space, byte order mark.
 # Zero-width joiners (200C, 200D) are kept: Persian and the scripts of India need them for spelling.
 INVISIBLE: tuple[Range, ...] = (
-    (0x00, 0x08),
-    (0x0E, 0x1B),
-    (0x7F, 0x84),
-    (0x86, 0x9F),
-    (0xAD, 0xAD),
-    (0x061C, 0x061C),
-    (0x200B, 0x200B),
-    (0x200E, 0x200F),
-    (0x202A, 0x202E),
-    (0x2060, 0x2064),
-    (0x2066, 0x206F),
-    (0xFEFF, 0xFEFF),
-    (0xFFF9, 0xFFFB),
-)
+    (0x00, 0x08), (0x0E, 0x1B), (0x7F, 0x84), (0x86, 0x9F), (0xAD, 0xAD), (0x061C, 0x061C), (0x200B, 0x200B),
+    (0x200E, 0x200F), (0x202A, 0x202E), (0x2060, 0x2064), (0x2066, 0x206F), (0xFEFF, 0xFEFF), (0xFFF9, 0xFFFB),
+)  # fmt: skip
 # Pictographs, and symbols used like them (stars, hearts, notes); private use: emoji of old phone carriers.
 EMOJI: tuple[Range, ...] = (
-    (0x203C, 0x203C),
-    (0x2049, 0x2049),
-    (0x2139, 0x2139),
-    (0x2194, 0x21AA),
-    (0x231A, 0x231B),
-    (0x2328, 0x2328),
-    (0x23CF, 0x23CF),
-    (0x23E9, 0x23FA),
-    (0x24C2, 0x24C2),
-    (0x25AA, 0x25AB),
-    (0x25B6, 0x25B6),
-    (0x25C0, 0x25C0),
-    (0x25FB, 0x25FE),
-    (0x2600, 0x27BF),
-    (0x2934, 0x2935),
-    (0x2B00, 0x2BFF),
-    (0x3030, 0x3030),
-    (0x303D, 0x303D),
-    (0x3297, 0x3297),
-    (0x3299, 0x3299),
-    (0xE000, 0xF8FF),
-    (0xFE0E, 0xFE0F),
-    (0x1F000, 0x1FAFF),
-    (0xE0020, 0xE007F),
-)
+    (0x203C, 0x203C), (0x2049, 0x2049), (0x2139, 0x2139), (0x2194, 0x21AA), (0x231A, 0x231B), (0x2328, 0x2328),
+    (0x23CF, 0x23CF), (0x23E9, 0x23FA), (0x24C2, 0x24C2), (0x25AA, 0x25AB), (0x25B6, 0x25B6), (0x25C0, 0x25C0),
+    (0x25FB, 0x25FE), (0x2600, 0x27BF), (0x2934, 0x2935), (0x2B00, 0x2BFF), (0x3030, 0x3030), (0x303D, 0x303D),
+    (0x3297, 0x3297), (0x3299, 0x3299), (0xE000, 0xF8FF), (0xFE0E, 0xFE0F), (0x1F000, 0x1FAFF), (0xE0020, 0xE007F),
+)  # fmt: skip
 KEYCAP = 0x20E3
 
 SCRIPTS: dict[str, tuple[Range, ...]] = {
@@ -105,26 +74,10 @@ _WRITTEN_IN = {
     "Cyrillic": "be bg kk ky mk mn ru tg uk",
     "Arabic": "ar fa ps ug ur",
     "Devanagari": "hi mr ne sa",
-    "Hebrew": "he yi",
-    "Ethiopic": "am",
-    "Bengali": "bn",
-    "Tibetan": "bo",
-    "Greek": "el",
-    "Gujarati": "gu",
-    "Armenian": "hy",
-    "Georgian": "ka",
-    "Khmer": "km",
-    "Kannada": "kn",
-    "Hangul": "ko",
-    "Lao": "lo",
-    "Malayalam": "ml",
-    "Myanmar": "my",
-    "Gurmukhi": "pa",
-    "Sinhala": "si",
-    "Tamil": "ta",
-    "Telugu": "te",
-    "Thai": "th",
-}
+    "Hebrew": "he yi", "Ethiopic": "am", "Bengali": "bn", "Tibetan": "bo", "Greek": "el", "Gujarati": "gu",
+    "Armenian": "hy", "Georgian": "ka", "Khmer": "km", "Kannada": "kn", "Hangul": "ko", "Lao": "lo", "Malayalam": "ml",
+    "Myanmar": "my", "Gurmukhi": "pa", "Sinhala": "si", "Tamil": "ta", "Telugu": "te", "Thai": "th",
+}  # fmt: skip
 LANGUAGE_SCRIPTS: dict[str, tuple[str, ...]] = {
     **{lang: (script,) for script, langs in _WRITTEN_IN.items() for lang in langs.split()},
     "ja": ("Kana", "Han", "CjkMarks"),
@@ -164,13 +117,13 @@ def mark(table: NDArray[np.uint8], ranges: Iterable[Range], bit: int) -> None:
 
 @cache
 def combining() -> tuple[Range, ...]:
-    """Combining marks: vowel signs and accents are part of a word although they are not letters."""
+    """Return the combining marks: vowel signs and accents are part of a word although they are not letters."""
     return _ranges([code for code in range(0x10000) if unicodedata.category(chr(code))[0] == "M"])
 
 
 @cache
 def alphanumeric() -> tuple[Range, ...]:
-    r"""What `\w` matches, except the underscore."""
+    r"""Return what `\w` matches, except the underscore."""
     return _ranges([code for code in range(ASSIGNED) if chr(code).isalnum()])
 
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cleaning posts: every filter is a small pure function on one text or one post.
 
-Texts are cleaned in a fixed order (`clean_text`): HTML entities, Markdown if asked, invisible characters, URLs, user
+Texts are cleaned in a fixed order (`clean_text`): HTML entities, optionally Markdown, invisible characters, URLs, user
 names, hashtags, emoji, white space, repeated letters, repeated words. Then a post is kept, or dropped for one reason:
-the first that applies in the order of `REASONS`. Defaults are those of Tsuta et al. (2020, 2023) if they give one:
-fewer than 5 characters, or less than 60 % in the script of the language.
+the first that applies in the order of `REASONS`. Defaults come from Tsuta et al. (2020, 2023) if they give one: posts
+with fewer than 5 characters, or less than 60 % in the script of the language, are dropped.
 
 This module is the reference. `scan.py` gives the same results for whole batches, several times faster.
 """
@@ -80,10 +80,7 @@ class Cleaning:
     """Options: what is removed from texts, and which posts are dropped."""
 
     lang: Annotated[str, "keep posts in this language, such as ja or en; empty keeps all"] = ""
-    detectors: Annotated[tuple[str, ...], "label, fasttext, lingua; all that are given must agree"] = (
-        "label",
-        "fasttext",
-    )
+    detectors: Annotated[tuple[str, ...], "label, fasttext, lingua; all that are given must agree"] = DETECTORS[:2]
     scripts: Annotated[tuple[str, ...], "keep texts in these scripts; empty: the scripts of the language"] = ()
     script_share: Annotated[float, "smallest share of a text in these scripts"] = 0.6
     min_characters: Annotated[int, "drop shorter posts"] = 5
@@ -128,15 +125,7 @@ _RARE_URL = re.compile(
     rf"(?:HTTPS?://|Https?://|ftp://|[wW](?<![\w.-].)(?:ww|WW)\.|pic\.twitter\.com/|t(?<![\w.-].)\.co/){_URL_REST}",
     re.ASCII,
 )
-RARE_URLS = (
-    "HTTP",
-    "Http",
-    "ftp:",
-    "ww.",
-    "WW.",
-    "r.com/",
-    "t.co/",
-)  # in every rare URL, with a / or a w.
+RARE_URLS = ("HTTP", "Http", "ftp:", "ww.", "WW.", "r.com/", "t.co/")  # in every rare URL, with a / or a w.
 _USER_REST = r"(?<![\w.+/-].)\w{1,30}(?:@[\w.-]*\w)?"
 _USER = re.compile("@" + _USER_REST, re.ASCII)
 _WIDE_USER = re.compile("[@＠]" + _USER_REST, re.ASCII)

@@ -171,7 +171,7 @@ def _apply(texts: list[str], flags: Flags, bit: int, work: Callable[[str], str],
 
 
 def _apply_joined(texts: list[str], flags: Flags, bit: int, work: Callable[[str], str]) -> None:
-    """As `_apply`, with one call for all texts: for filters that treat END, which no text contains here, as an end."""
+    """Run a filter that treats END, which no text contains here, as an end, with one call for all texts."""
     rows = np.flatnonzero(flags & bit).tolist()
     if rows:
         done = work(END.join([texts[row] for row in rows])).split(END)

@@ -23,11 +23,7 @@ Histogram = Callable[[int, int | None, int | None], Sequence[tuple[int, int]]]
 class Split:
     """How a corpus is split; without shares and dates it is not split."""
 
-    shares: Annotated[tuple[float, ...], "shares of train, dev, test by time; empty: no split"] = (
-        0.8,
-        0.1,
-        0.1,
-    )
+    shares: Annotated[tuple[float, ...], "shares of train, dev, test by time; empty: no split"] = (0.8, 0.1, 0.1)
     dev_from: Annotated[str, "date on which dev starts, instead of shares"] = ""
     test_from: Annotated[str, "date on which test starts"] = ""
     unseen: Annotated[bool, "drop posts with a text that is in an earlier part"] = False

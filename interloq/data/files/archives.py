@@ -17,7 +17,7 @@ from typing import IO
 
 from interloq.data.files.compression import COMPRESSED, damage, decompressed
 from interloq.data.files.folders import matching
-from interloq.data.files.opening import read_small
+from interloq.data.files.opening import not_utf8, read_small
 from interloq.errors import InputError
 
 ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.xz")
@@ -72,8 +72,7 @@ def text(file: DataFile) -> str:
     try:
         return file.data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        what = f"byte {error.start + 1} is not valid UTF-8"
-        raise InputError(what, hint="save the file as UTF-8", where=file.where) from error
+        raise not_utf8(error, file.where) from error
 
 
 def _read_alone(path: Path) -> DataFile:

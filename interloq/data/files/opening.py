@@ -23,16 +23,9 @@ PIECE = 2**20
 SMALL = 16 * 2**20  # for files that are read at once: settings, lists of bots, tables of people's scores
 # errors when parsing a damaged or malicious file
 UNREADABLE = (
-    ArithmeticError,
-    AttributeError,
-    EOFError,
-    LookupError,
-    MemoryError,
-    OSError,
-    RuntimeError,
-    TypeError,
+    ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, OSError, RuntimeError, TypeError,
     ValueError,
-)
+)  # fmt: skip
 
 
 def plain_suffix(path: str | Path) -> str:
@@ -111,7 +104,7 @@ def pieces(path: str | Path, *, limit: int) -> Iterator[bytes]:
 
 def read_json(path: str | Path, *, hint: str = "copy it again", limit: int = SMALL) -> dict[str, Any]:
     """Return the JSON object in a file."""
-    value = _json_value(path, hint, limit)
+    value = parse_json(read_small(path, limit=limit), str(path), hint=hint)
     if not isinstance(value, dict):
         raise InputError(f"expected a JSON object, got {type(value).__name__}", hint=hint, where=str(path))
     return value
@@ -119,19 +112,24 @@ def read_json(path: str | Path, *, hint: str = "copy it again", limit: int = SMA
 
 def read_json_list(path: str | Path, *, hint: str = "copy it again", limit: int = SMALL) -> list[Any]:
     """Return the JSON list in a file."""
-    value = _json_value(path, hint, limit)
+    value = parse_json(read_small(path, limit=limit), str(path), hint=hint)
     if not isinstance(value, list):
         raise InputError(f"expected a JSON list, got {type(value).__name__}", hint=hint, where=str(path))
     return value
 
 
-def _json_value(path: str | Path, hint: str, limit: int) -> Any:
-    data = read_small(path, limit=limit)
+def parse_json(data: bytes | str, where: str, *, hint: str = "copy it again") -> Any:
+    """Return the JSON value of a whole file; errors name line and column."""
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError as error:
         what = f"not valid JSON ({error.msg} at line {error.lineno}, column {error.colno})"
-        raise InputError(what, hint=hint, where=str(path)) from error
+        raise InputError(what, hint=hint, where=where) from error
+
+
+def not_utf8(error: UnicodeDecodeError, where: str = "") -> InputError:
+    """Return the error for text that is not UTF-8."""
+    return InputError(f"byte {error.start + 1} is not valid UTF-8", hint="save the file as UTF-8", where=where)
 
 
 def as_line(value: Any) -> bytes:

@@ -20,7 +20,7 @@ from typing import IO, Any
 import orjson
 
 from interloq.data.files.durable import is_device
-from interloq.data.files.opening import MAX_LINE, as_line, lines, replacing
+from interloq.data.files.opening import MAX_LINE, as_line, lines, not_utf8, replacing
 from interloq.data.files.write_errors import writing
 from interloq.data.records.layouts import Layout
 from interloq.data.records.tables import Reject, is_table, rows
@@ -239,7 +239,7 @@ def _decode(line: bytes) -> Any:
         try:
             line.decode("utf-8")
         except UnicodeDecodeError as bad:
-            raise InputError(f"byte {bad.start + 1} is not valid UTF-8", hint="save the file as UTF-8") from error
+            raise not_utf8(bad) from error
         hint = "write each record as one JSON object on one line"
         if b"NaN" in line or b"Infinity" in line or "infinity" in error.msg:
             hint = "JSON has no NaN or infinity: write null for 'not applicable'"

@@ -120,16 +120,8 @@ def _merge_rows(first: Any, second: Any) -> Any:
 # ---- chat exports ----------------------------------------------------------------------------------------------------
 
 
-_LEFT_OUT = {
-    "system": "system prompt",
-    "developer": "system prompt",
-    "tool": "tool message",
-    "function": "tool message",
-    "function_call": "tool message",
-    "function_response": "tool message",
-    "observation": "tool message",
-    "ipython": "tool message",
-}
+_TOOLS = ("tool", "function", "function_call", "function_response", "observation", "ipython")
+_LEFT_OUT = dict.fromkeys(("system", "developer"), "system prompt") | dict.fromkeys(_TOOLS, "tool message")
 SYSTEM_FIELDS = ("model", "system")  # beside the messages: the assistant's name, or its prompt
 ASSISTANTS = ("assistant", "gpt", "chatgpt", "bot", "model", "bard", "claude")
 

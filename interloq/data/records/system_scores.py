@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 
-from interloq.data.files.opening import read_small
+from interloq.data.files.opening import not_utf8, read_small
 from interloq.errors import InputError, short_repr
 
 HINT = 'write {"system": score, …} as JSON, or lines system,score as CSV'
@@ -21,7 +21,7 @@ def read_system_scores(path: str | Path) -> dict[str, float]:
     try:
         text = read_small(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError("not UTF-8", hint="save the file as UTF-8", where=str(path)) from error
+        raise not_utf8(error, str(path)) from error
     read = _json if text.lstrip().startswith("{") else _table
     scores: dict[str, float] = {}
     for where, name, value in read(text, str(path)):

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from interloq.data.files.opening import MAX_LINE, lines, plain_suffix, write_text
+from interloq.data.files.opening import MAX_LINE, lines, not_utf8, plain_suffix, write_text
 from interloq.data.records.parsers import is_not_applicable
 from interloq.data.records.synonyms import FIELDS, Names
 from interloq.errors import InputError
@@ -170,8 +170,7 @@ def _decoded_lines(path: str | Path, reject: Reject) -> Iterator[str]:
         try:
             yield line.decode("utf-8") + "\n"
         except UnicodeDecodeError as error:
-            what = f"byte {error.start + 1} is not valid UTF-8"
-            reject(number, line, InputError(what, hint="save the file as UTF-8"))
+            reject(number, line, not_utf8(error))
             yield "\n"
 
 

@@ -12,7 +12,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from interloq.data.files.archives import read_files, text
-from interloq.data.sets.items import DatasetItem, as_item, json_lines, parse_json
+from interloq.data.files.opening import parse_json
+from interloq.data.sets.items import DatasetItem, as_item, json_lines
 from interloq.records import Dialogue, Rating, Turn
 
 FILES = ("dataset.json", "byu_chitchat.jsonl")

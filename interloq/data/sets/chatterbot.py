@@ -13,8 +13,9 @@ from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 
 from interloq.data.files.archives import read_files, text
+from interloq.data.sets.items import alternate
 from interloq.errors import InputError
-from interloq.records import Dialogue, Turn
+from interloq.records import Dialogue
 
 FILES = ("*/*.yml", "*/*.yaml")
 _FIRST = re.compile(r"(?:\s*-\s+)?-\s*(.*)")
@@ -36,8 +37,7 @@ def dialogues(path: str | Path) -> Iterator[tuple[str, Dialogue]]:
         language = PurePosixPath(file.name).parent.name or Path(path).parent.name
         topic = PurePosixPath(file.name).stem
         for index, texts in enumerate(conversations(text(file), file.where)):
-            turns = [Turn(turn, "AB"[i % 2]) for i, turn in enumerate(texts)]
-            yield "all", Dialogue(f"chatterbot/{language}/{topic}/{index}", turns)
+            yield "all", Dialogue(f"chatterbot/{language}/{topic}/{index}", alternate(texts))
 
 
 def conversations(data: str, where: str) -> list[list[str]]:

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from interloq.data.files.archives import read_files, text_lines
+from interloq.data.sets.items import alternate
 from interloq.errors import InputError
-from interloq.records import Dialogue, Turn
+from interloq.records import Dialogue
 
 PARTS = {"train": "train", "validation": "dev", "test": "test"}
 FILES = tuple(f"{part}/dialogues_{part}.txt" for part in PARTS)
@@ -24,5 +25,4 @@ def dialogues(path: str | Path) -> Iterator[tuple[str, Dialogue]]:
             if END not in line or not texts:
                 hint = "name DailyDialog's folder or archive"
                 raise InputError(f"not a dialogue: {line!r:.60}", hint=hint, where=f"{file.where}:{index + 1}")
-            turns = [Turn(text, "AB"[i % 2]) for i, text in enumerate(texts)]
-            yield part, Dialogue(f"dailydialog/{part}/{index}", turns)
+            yield part, Dialogue(f"dailydialog/{part}/{index}", alternate(texts))

@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from interloq.data.files.archives import is_archive, read_files, text_lines
-from interloq.data.sets.items import DatasetItem, as_number, items, parse_json, slug
+from interloq.data.files.opening import parse_json
+from interloq.data.sets.items import DatasetItem, as_number, items, slug
 from interloq.errors import InputError, nearest, short_repr
 from interloq.records import Rating, Reference, Sample
 

@@ -7,15 +7,14 @@ import csv
 import difflib
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from itertools import count
 from typing import Any
 
-import orjson
-
 from interloq.data.files.archives import DataFile, text, text_lines
+from interloq.data.files.opening import parse_json
 from interloq.errors import InputError, short_repr
 from interloq.records import Turn
 
@@ -127,15 +126,6 @@ def as_item(value: Any, where: str) -> DatasetItem:
     return DatasetItem(value, where)
 
 
-def parse_json(data: str, where: str) -> Any:
-    """Return the JSON value of a text; errors name line and column."""
-    try:
-        return orjson.loads(data)
-    except orjson.JSONDecodeError as error:
-        what = f"not valid JSON ({error.msg} at line {error.lineno}, column {error.colno})"
-        raise InputError(what, hint="copy it again", where=where) from error
-
-
 def as_number(value: Any, name: str, where: str) -> float:
     """Return a finite number of a published file."""
     if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
@@ -143,6 +133,11 @@ def as_number(value: Any, name: str, where: str) -> float:
     raise InputError(
         f"{name!r} must be a number, got {short_repr(value)}", hint="compare it with the published file", where=where
     )
+
+
+def alternate(texts: Iterable[str]) -> list[Turn]:
+    """Return the turns of two speakers, A and B, who take turns."""
+    return [Turn(text, "AB"[i % 2]) for i, text in enumerate(texts)]
 
 
 def slug(name: str) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from interloq.data.files.archives import read_files
-from interloq.data.sets.items import items
-from interloq.records import Dialogue, Turn
+from interloq.data.sets.items import alternate, items
+from interloq.records import Dialogue
 
 PARTS = ("train", "dev", "test")
 FILES = tuple(f"data/*/{part}.json" for part in PARTS)
@@ -19,7 +19,5 @@ def dialogues(path: str | Path) -> Iterator[tuple[str, Dialogue]]:
     for file in read_files(path, FILES):
         part, domain = PurePosixPath(file.name).stem, PurePosixPath(file.name).parent.name
         for index, item in enumerate(items(file)):
-            turns = []
-            for i, message in enumerate(item.objects("messages")):
-                turns.append(Turn(message.text("message"), "AB"[i % 2]))
+            turns = alternate(message.text("message") for message in item.objects("messages"))
             yield part if part in PARTS else "all", Dialogue(f"kdconv/{domain}/{part}/{index}", turns)

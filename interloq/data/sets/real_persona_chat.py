@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from interloq.data.files.archives import DataFile, read_files, text
-from interloq.data.sets.items import DatasetItem, as_item, items, parse_json
+from interloq.data.files.opening import parse_json
+from interloq.data.sets.items import DatasetItem, as_item, items
 from interloq.records import INTERLOCUTOR, Dialogue, Rating, Turn
 
 FILES = ("dialogues/*.json", "llm_dialogue_system/GPT-*.json")

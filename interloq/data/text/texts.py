@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.data.files.opening import lines
+from interloq.data.files.opening import lines, not_utf8
 from interloq.data.records.jsonl import first_object
 from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.data.records.synonyms import FIELDS
@@ -82,8 +82,7 @@ def text_lines(path: str | Path) -> Iterator[str]:
         try:
             yield normalise(line.decode("utf-8"))
         except UnicodeDecodeError as error:
-            what = f"byte {error.start + 1} is not valid UTF-8"
-            raise InputError(what, hint="save the file as UTF-8", where=f"{path}:{number}") from error
+            raise not_utf8(error, f"{path}:{number}") from error
 
 
 class UnseenTexts:

@@ -26,7 +26,7 @@ class Tokenizer(Protocol):
         """Return the tokens of a text."""
 
     def signature(self) -> str:
-        """Name, fields and versions that determine the tokens."""
+        """Return name, fields and versions, which determine the tokens."""
 
 
 TokenizerChoice = Annotated[Tokenizer, "how texts are split into tokens"]  # the type of a field

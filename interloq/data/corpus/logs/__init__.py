@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from interloq.data.files.opening import as_line
+from interloq.data.files.opening import as_line, not_utf8
 from interloq.errors import InputError, short_repr
 
 Reject = Callable[[int, bytes, InputError], None]  # line number, line, error
@@ -77,11 +77,6 @@ def text_lines(piece: Piece, reject: Reject) -> Iterator[tuple[int, str]]:
             yield number, line.decode("utf-8").rstrip("\r")
         except UnicodeDecodeError as error:
             reject(number, line, not_utf8(error))
-
-
-def not_utf8(error: UnicodeDecodeError) -> InputError:
-    """Return the error for a line that is not UTF-8."""
-    return InputError(f"byte {error.start + 1} is not valid UTF-8", hint="save the file as UTF-8")
 
 
 def as_text(value: Any, name: str) -> str:

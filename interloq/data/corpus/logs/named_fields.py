@@ -12,9 +12,9 @@ from typing import Any
 import orjson
 
 from interloq.data.corpus.clean import Columns, RawPost, columns_of
-from interloq.data.corpus.logs import Piece, Reject, as_text, not_utf8, objects, stem
+from interloq.data.corpus.logs import Piece, Reject, as_text, objects, stem
 from interloq.data.corpus.times import LATEST_SECONDS, SECOND, microseconds
-from interloq.data.files.opening import MAX_LINE
+from interloq.data.files.opening import MAX_LINE, not_utf8
 from interloq.errors import InputError
 
 # names of the parts of a post in logs; the first name that a log uses counts
@@ -121,7 +121,7 @@ def _at_once(lines: Sequence[bytes], fields: Mapping[str, str]) -> Columns | Non
 
 
 def _as_texts(column: Sequence[Any]) -> list[str] | None:
-    """`as_text` of every value, if their types need no check one by one."""
+    """Return `as_text` of every value; None if their types need to be checked one by one."""
     kinds = set(map(type, column))
     if kinds == {str}:
         return list(column)
@@ -133,7 +133,7 @@ def _as_texts(column: Sequence[Any]) -> list[str] | None:
 
 
 def _as_times(column: Sequence[Any]) -> list[int] | None:
-    """`microseconds` of every value."""
+    """Return `microseconds` of every value; None if one cannot be read."""
     if set(map(type, column)) == {int} and min(column) >= 0 and max(column) <= LATEST_SECONDS:
         return [value * SECOND for value in column]
     try:
@@ -148,13 +148,8 @@ def _maker(fields: Mapping[str, str], name_of_file: str) -> Make:
     get_time, get_reply, get_lang = (_getter(fields.get(part, "")) for part in ("time", "reply_to", "lang"))
 
     def make(value: dict[str, Any], number: int) -> RawPost:
-        id, user, text, reply_to, lang = (
-            get_id(value),
-            get_user(value),
-            get_text(value),
-            get_reply(value),
-            get_lang(value),
-        )
+        id, user, text = get_id(value), get_user(value), get_text(value)
+        reply_to, lang = get_reply(value), get_lang(value)
         if not (id.__class__ is user.__class__ is text.__class__ is reply_to.__class__ is lang.__class__ is str):
             id, user = as_text(id, "id"), as_text(user, "user")
             text, reply_to, lang = as_text(text, "text"), as_text(reply_to, "reply_to"), as_text(lang, "lang")
