@@ -35,7 +35,7 @@ MOVED = {
     "interloq.meta.compare_file": "interloq.compare.compare_file",
     "interloq.meta.compare_options": "interloq.compare.compare_options",
     "interloq.meta.comparison": "interloq.compare.comparison",
-    "interloq.meta.continuity": "interloq.agree.labels.continuity",
+    "interloq.meta.continuity": "interloq.agree.continuity",
     "interloq.meta.dialogue_scores": "interloq.agree.dialogue_scores",
     "interloq.meta.disagreements": "interloq.agree.disagreements",
     "interloq.meta.evaluate": "interloq.agree.agreement",

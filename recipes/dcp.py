@@ -33,8 +33,8 @@ from interlocutor_figures import Claim, Ints, above, dialogue_of, numbered, prin
 from rated_sets import data_folder
 
 from interloq import Sample, Score
-from interloq.agree.labels.continuity import evaluate_continuity
-from interloq.agree.labels.continuity_table import ContinuityRow, ContinuityTable, UserGroup
+from interloq.agree.continuity import evaluate_continuity
+from interloq.agree.continuity_table import ContinuityRow, ContinuityTable, UserGroup
 from interloq.data.files.opening import read_json, write_json
 from interloq.scorers.interlocutor.baselines import BASELINES
 from interloq.scorers.interlocutor.samples import CONTINUED

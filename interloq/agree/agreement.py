@@ -19,9 +19,8 @@ from interloq.agree.by_user import split_notes, user_splits
 from interloq.agree.human_agreement import agreement, spread
 from interloq.agree.judgments import Judgments, collect
 from interloq.agree.levels import Level, Samples, level
-from interloq.agree.score_columns import columns_fingerprint, score_columns
+from interloq.agree.score_columns import Column, columns_fingerprint, score_columns, scores_of, set_columns
 from interloq.agree.score_slope import slope_on_judgments
-from interloq.agree.set_scores import Column, scores_of, set_columns
 from interloq.agree.system_agreement import FEWEST
 from interloq.agree.table import By, MetaTable, MetricComparison, MetricRow, SystemScore
 from interloq.data.records.raters import Normalise

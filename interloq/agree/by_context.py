@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from interloq.agree.judgments import Judgments
-from interloq.agree.set_scores import Column, scores_of
+from interloq.agree.score_columns import Column, scores_of
 from interloq.errors import InputError
 from interloq.metrics.metric import Array
 from interloq.statistics import correlation, significance

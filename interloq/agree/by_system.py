@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Correlation by system: a point is a system's score and mean judgment, over the samples that have both.
 
-A system's score is the metric's value over its samples if that is known (`set_scores.py`), otherwise the mean of their
+A system's score is the metric's value over its samples if it is known (`score_columns.py`), or else the mean of their
 scores. Resamples draw contexts with all replies to them if systems share contexts, otherwise samples within each
 system. The systems are fixed, so the interval shows what other samples would change, not other systems. The permutation
 test swaps the standardised scores of single samples and computes the systems' means again; if one of the two metrics
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interloq.agree.judgments import Judgments
-from interloq.agree.set_scores import Column, SetColumn, scores_of
+from interloq.agree.score_columns import Column, SetColumn, scores_of
 from interloq.agree.system_agreement import without_p_of_few
 from interloq.errors import InputError
 from interloq.metrics.metric import Array

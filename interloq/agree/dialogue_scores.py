@@ -21,9 +21,9 @@ from interloq.agree.score_columns import equal
 from interloq.data.records.dialogue_names import natural
 from interloq.errors import InputError, count
 from interloq.metrics import metric_names
-from interloq.play.samples import target_of
+from interloq.play.samples import system_ratings, target_of
 from interloq.play.talk import failures, kind_of
-from interloq.records import Dialogue, Score, Turn
+from interloq.records import Dialogue, Sample, Score, Turn
 from interloq.reliability.weak_references import predicted_metric
 from interloq.signature import fingerprint
 from interloq.statistics.rounding import mean_of
@@ -36,6 +36,7 @@ PAIR_HINTS = {
 NO_SCORE = "none of its utterances has a score"
 LARGEST = 1e100  # largest score: above it, sums of squares overflow
 TOO_LARGE = "too large to be averaged"
+TURNS = "turns"  # the metric that counts the turns of rated dialogues
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,3 +313,31 @@ def extremes(rows: Sequence[DialogueScore], n: int, *, lower_is_better: bool | N
         worst = order[len(best) :][::-1][:n]
         found[system] = Extremes(tuple(best), tuple(worst), len(order))
     return found
+
+
+# ---- ratings of whole dialogues --------------------------------------------------------------------------------------
+
+
+def rated_dialogues(scores: Iterable[Score], dialogues: Sequence[Dialogue]) -> tuple[list[Score], list[Sample]]:
+    """Return scores of dialogues by each metric and by their number of turns, and the dialogues as rated items.
+
+    An item has no text of its own; dialogues on one occasion share a context. The number of turns is a metric because
+    people often rate longer dialogues higher, and a metric should do better.
+    """
+    if not any(dialogue.ratings for dialogue in dialogues):
+        raise InputError("no dialogue has ratings", hint='give dialogues "ratings": [{"value": 4, …}]')
+    scores, by_id = list(scores), {dialogue.id: dialogue for dialogue in dialogues}
+    found: list[Score] = []
+    items: dict[tuple[str, str], Sample] = {}
+    for metric in metrics_of(scores):
+        for row in dialogue_scores(scores, dialogues, metric=metric):
+            value = None if row.reason else row.value
+            found.append(Score(row.dialogue, metric, value, row.reason, row.system))
+            items.setdefault((row.dialogue, row.system), _item(row, by_id[row.dialogue]))
+    turns = [Score(id, TURNS, float(len(by_id[id].turns)), system=system) for id, system in items]
+    return [*found, *turns], list(items.values())
+
+
+def _item(row: DialogueScore, dialogue: Dialogue) -> Sample:
+    context = () if row.pairing == "none" else (row.occasion,)
+    return Sample(row.dialogue, context, system=row.system, ratings=system_ratings(dialogue, row.system))

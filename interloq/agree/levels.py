@@ -2,9 +2,9 @@
 """Levels of correlation: over all samples, over systems, or over the replies to each context.
 
 `by='none'`    a point is a sample; resamples draw samples, or dialogues if samples name theirs. In this module.
-`by='system'`  a point is a system. In `systems.py`.
-`by='sample'`  a coefficient within each context, averaged over contexts. In `contexts.py`.
-`by='user'`    the same within each user. In `users.py`.
+`by='system'`  a point is a system. In `by_system.py`.
+`by='sample'`  a coefficient within each context, averaged over contexts. In `by_context.py`.
+`by='user'`    the same within each user. In `by_user.py`.
 
 Columns have one number per sample, NaN if it is missing; only samples with a number in every column are used.
 """
@@ -20,7 +20,7 @@ from interloq.agree.by_context import contexts
 from interloq.agree.by_system import systems
 from interloq.agree.by_user import users
 from interloq.agree.judgments import Index, Judgments
-from interloq.agree.set_scores import Column, scores_of
+from interloq.agree.score_columns import Column, scores_of
 from interloq.agree.table import By
 from interloq.errors import InputError, count
 from interloq.metrics.metric import Array

@@ -9,9 +9,9 @@ from functools import partial
 from pathlib import Path
 
 from interloq.agree.agreement import meta_evaluate
+from interloq.agree.dialogue_scores import rated_dialogues
 from interloq.agree.judgments import aspects as rated_aspects
 from interloq.agree.meta_options import MetaOptions
-from interloq.agree.rated_dialogues import rated_dialogues
 from interloq.agree.table import MetaTable, UnitKind
 from interloq.data.progress import Progress, counted, silent
 from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions

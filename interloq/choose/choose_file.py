@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from interloq.agree.dialogue_scores import rated_dialogues
 from interloq.agree.judgments import Judgments, aspects, collect, default_aspect
-from interloq.agree.rated_dialogues import rated_dialogues
 from interloq.agree.score_columns import score_columns
 from interloq.choose.choice import Choice
 from interloq.choose.choose import Column, choose

@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 
-from interloq.agree.labels.continuity_table import BY_GROUP, MEASURES, ContinuityRow, ContinuityTable
+from interloq.agree.continuity_table import BY_GROUP, MEASURES, ContinuityRow, ContinuityTable
 from interloq.agree.meta_options import LabelOptions, MetaOptions
 from interloq.agree.table import HumanRow, MetaTable, MetricComparison, Spread
 from interloq.cli.shared.arguments import add_common, add_list, add_map
@@ -307,7 +307,7 @@ def _evaluate_labels(args: argparse.Namespace) -> int:
             raise InputError(f"{flag.flag} cannot be combined with --labels", hint="omit one of them")
     if len(args.aspects) > 1:
         raise InputError(f"--labels takes one aspect, got {len(args.aspects)}", hint="name one")
-    from interloq.agree.labels.continuity_file import evaluate_continuity_file
+    from interloq.agree.continuity import evaluate_continuity_file
 
     options = LabelOptions(
         samples=args.samples,

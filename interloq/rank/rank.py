@@ -27,8 +27,7 @@ from interloq.agree.dialogue_scores import DialogueScore, downwards, metric_of, 
 from interloq.agree.system_agreement import agreement, order_accuracy, order_note
 from interloq.errors import InputError
 from interloq.metrics.metric import Array
-from interloq.rank.ranking import Difference, Method, Ranking, Standing, Unit
-from interloq.rank.ranking_notes import notes, pairing_of_units, unit_word
+from interloq.rank.ranking import Difference, Method, Ranking, Standing, Unit, notes, pairing_of_units, unit_word
 from interloq.rank.survival import Survival, survival_curves, survival_notes
 from interloq.signature import Signature, fingerprint
 from interloq.statistics.bradley_terry import PRIOR, PairOutcome, strengths, wins

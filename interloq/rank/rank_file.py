@@ -9,8 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from interloq.agree.dialogue_scores import dialogue_scores, metrics_of, rankable
-from interloq.agree.rating_scores import rating_scores
-from interloq.agree.system_agreement import rated_systems
+from interloq.agree.system_agreement import rated_systems, rating_scores
 from interloq.data.progress import Progress, silent
 from interloq.data.records.jsonl import header
 from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions

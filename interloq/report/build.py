@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from interloq.agree.continuity_table import ContinuityTable
 from interloq.agree.dialogue_scores import DialogueScore, Extremes
 from interloq.agree.disagreements import Disagreements
-from interloq.agree.labels.continuity_table import ContinuityTable
 from interloq.agree.metric_similarity import Matrix
 from interloq.agree.table import MetaTable
 from interloq.compare.comparison import Comparison

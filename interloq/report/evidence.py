@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Computes what a report shows from its input files."""
+"""The input files of a report, with the command that reproduces it, and what it shows, computed from them."""
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 from interloq.agree.agreement import meta_evaluate
+from interloq.agree.continuity_table import read_continuity
 from interloq.agree.dialogue_scores import (
     LARGEST,
     TOO_LARGE,
@@ -21,7 +24,6 @@ from interloq.agree.dialogue_scores import (
 )
 from interloq.agree.disagreements import Disagreements, disagreements
 from interloq.agree.judgments import collect
-from interloq.agree.labels.continuity_file import read_continuity
 from interloq.agree.metric_similarity import spearman_matrix
 from interloq.agree.system_agreement import rated_systems
 from interloq.agree.table import MetaTable
@@ -30,6 +32,7 @@ from interloq.data.records.jsonl import header
 from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.errors import InputError
 from interloq.metrics import metric_names
+from interloq.options import command_words
 from interloq.play.dialogue_origin import common_origin
 from interloq.rank.human_preferences import PreferenceAgreement, preference_agreement, rank_preferences
 from interloq.rank.rank import rank
@@ -38,13 +41,62 @@ from interloq.records import Dialogue, Key, Note, Preference, Sample, Score
 from interloq.reliability.curve_file import read_curves
 from interloq.reliability.weak_references import Predictions
 from interloq.report.build import Evidence, columns, identified
-from interloq.report.inputs import Inputs
+from interloq.report.page import InputFile
 from interloq.report.report_options import ReportOptions
 from interloq.report.sections.agreement import PEOPLE
-from interloq.report.sections.models import read_model
+from interloq.report.sections.models import model_files, read_model
 from interloq.report.sections.scores import SystemScore, read_notes, read_results
 from interloq.report.sections.side_by_side import differing
 from interloq.score.scored_samples import ScoredSamples
+from interloq.signature import file_fingerprint
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Score files, and the files that the options name."""
+
+    scores: Sequence[str | Path]
+    options: ReportOptions
+
+    def __post_init__(self) -> None:
+        if "-" in map(str, self.files):
+            raise InputError("a report needs files, not a pipe", hint="write the scores and samples to files")
+
+    @property
+    def files(self) -> list[str | Path]:
+        """All files that are read."""
+        options = self.options
+        return [
+            *self.scores,
+            options.samples,
+            *options.dialogues,
+            *options.curves,
+            *options.continuity,
+            *options.comparisons,
+            *options.preferences,
+        ]
+
+    def names(self) -> dict[str, str]:
+        """Return paths of files and models relative to their common folder: reports get published."""
+        paths = [str(path) for path in (*self.files, *self.options.models)]
+        whole = [Path(path).resolve() for path in paths]
+        folder = os.path.commonpath([path.parent for path in whole])
+        return {path: full.relative_to(folder).as_posix() for path, full in zip(paths, whole, strict=True)}
+
+    def sources(self) -> list[InputFile]:
+        """Return the fingerprint of every file that was read."""
+        names = self.names()
+        paths = [(names[str(path)], Path(path)) for path in self.files]
+        for folder in self.options.models:
+            paths += [(f"{names[str(folder)]}/{path.name}", path) for path in model_files(Path(folder))]
+        return [InputFile(name, file_fingerprint(path)) for name, path in paths]
+
+    def command(self, reading: ReadOptions) -> str:
+        """Return the command that reproduces this report in the folder of its files."""
+        names = self.names()
+        scores = [names[str(path)] for path in self.scores]
+        options = command_words(self.options, lambda path: names[str(path)])
+        return shlex.join(["interloq", "report", *scores, "-o", "report.html", *options, *command_words(reading)])
 
 
 def read_evidence(inputs: Inputs, reading: ReadOptions = READ_DEFAULTS) -> Evidence:

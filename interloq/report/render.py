@@ -9,14 +9,20 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
 
-from interloq.agree.labels.continuity_table import BY_GROUP, MEASURES
+from interloq.agree.continuity_table import BY_GROUP, MEASURES
 from interloq.errors import count
 from interloq.rank.ranking import format_range
 from interloq.report import text
 from interloq.report.page import ReportPage
-from interloq.report.plots import plot_points, scale_of
+from interloq.report.plots import (
+    continuity_plot,
+    plot_points,
+    reference_picture,
+    reference_steps,
+    scale_of,
+    survival_plot,
+)
 from interloq.report.sections.agreement import agreement_scale, format_spread, label, shade
-from interloq.report.sections.curves import continuity_plot, reference_picture, reference_steps, survival_plot
 from interloq.report.sections.models import SQUARE, anchor, best_epoch, bin_radius, loss_picture
 
 if TYPE_CHECKING:

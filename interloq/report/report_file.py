@@ -13,8 +13,7 @@ from interloq.data.files.opening import replacing
 from interloq.data.files.overwriting import refuse_overwriting
 from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.report.build import Evidence, build
-from interloq.report.evidence import read_evidence
-from interloq.report.inputs import Inputs
+from interloq.report.evidence import Inputs, read_evidence
 from interloq.report.page import ReportPage
 from interloq.report.render import render
 from interloq.report.report_options import ReportOptions

@@ -5,6 +5,7 @@ from __future__ import annotations
 from interloq.agree.dialogue_scores import dialogue_scores
 from interloq.rank.rank import rank
 from tests.made_dialogues import made_dialogues
+from tests.made_rankings import played, ranked
 
 
 def test_there_is_one_row_per_system_the_best_first() -> None:
@@ -20,3 +21,11 @@ def test_without_permutations_there_are_no_ranges() -> None:
     dialogues, scores = made_dialogues({"a": 0.0, "b": 1.0})
     ranking = rank(dialogue_scores(scores, dialogues, metric="made"), n_permutations=0)
     assert [(row["rank_from"], row["rank_to"]) for row in ranking._shown_rows()] == [(None, None)] * 2
+
+
+def test_systems_with_different_partners_are_noted() -> None:
+    scores, dialogues = played({"a": 0, "b": 1})
+    fewer = [d for d in dialogues if "a~q" not in d.id]
+    result = ranked([s for s in scores if "a~q" not in s.id], fewer)
+    assert any("'a' never talked to 'q'" in note for note in result.notes)
+    assert not any("different partners" in note for note in ranked(scores, dialogues).notes)

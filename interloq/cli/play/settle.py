@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from interloq.metrics.metric import Metric
     from interloq.play.run import Plan, PlayOptions
     from interloq.play.talk import PlayTally
-    from interloq.rank.play_settled import Played
-    from interloq.rank.settle import Look, Settled, SystemGap
+    from interloq.rank.settle import Look, Played, Settled, SystemGap
 
 SIGNS = {"apart": " > ", "alike": " = ", "not apart": " ? "}  # between systems in a ranking
 
@@ -44,8 +43,7 @@ class Settling:
 
     def play(self, plan: Plan, options: PlayOptions) -> Played:
         """Play; the caller closes the bots."""
-        from interloq.rank.play_settled import play_until_settled
-        from interloq.rank.settle import Rule
+        from interloq.rank.settle import Rule, play_until_settled
 
         args = self.args
         return play_until_settled(
@@ -71,7 +69,7 @@ class Settling:
 
 def show(args: argparse.Namespace, found: Played, plan: Plan, tally: PlayTally) -> None:
     """Print the settled ranking, and write its scores if --scores is given."""
-    from interloq.rank.play_settled import facts
+    from interloq.rank.settle import facts
 
     if args.scores:
         _write(args.scores, found, plan)

@@ -1,4 +1,4 @@
-"""Evaluation of continuity prediction, from files."""
+"""The table of continuity prediction."""
 
 from __future__ import annotations
 
@@ -9,11 +9,27 @@ import orjson
 import pytest
 
 from interloq import InputError, write
-from interloq.agree.labels.continuity import evaluate_continuity
-from interloq.agree.labels.continuity_file import evaluate_continuity_file, read_continuity
+from interloq.agree.continuity import evaluate_continuity, evaluate_continuity_file
+from interloq.agree.continuity_table import read_continuity
 from interloq.agree.meta_options import LabelOptions
 from interloq.data.records.jsonl import to_json
 from tests.made_continuity import informed, part
+
+
+def test_it_shows_one_row_per_metric_and_threshold() -> None:
+    test = part("t", 10)
+    table = evaluate_continuity(informed(test, "mine=dcp(model='a')"), test, train=part("a", 10), n_bootstrap=0)
+    lines = repr(table.labelled()).splitlines()
+    assert lines[0].startswith(f"ContinuityTable: prediction of 'continued', {len(test)} samples")
+    assert [line.split()[:2] for line in lines[2:6]] == [
+        ["global_majority", "half"],
+        ["mine", "half"],
+        ["private_majority", "half"],
+        ["turn_index", "half"],
+    ]
+    assert {row.metric for row in table.labelled().groups[0].rows} == {
+        "mine", "global_majority", "private_majority", "turn_index"
+    }  # fmt: skip
 
 
 def test_files_give_what_records_give(folder: Path) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from interloq import InputError, Rating, Sample, Score
-from interloq.agree.labels.predictors import labelled, predictors, ratio_threshold
+from interloq.agree.label_predictors import labelled, predictors, ratio_threshold
 from tests.made_continuity import informed, part
 
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from interloq.agree.continuity_table import ContinuityRow, Threshold
 from interloq.agree.judgments import Judgments, collect
-from interloq.agree.labels.continuity_table import ContinuityRow, Threshold
 from interloq.agree.score_columns import score_columns
 from interloq.data.records.dialogue_names import name_dialogues
 from interloq.metrics import metric_names

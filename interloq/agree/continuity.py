@@ -1,24 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How well metrics predict whether people reply: accuracy, macro-F1, AUC and calibration; see `predictors.py`.
+"""How well metrics predict whether people reply: accuracy, macro-F1, AUC and calibration; see `label_predictors.py`.
 
 With training samples, three baselines are added (scorers/interlocutor/baselines.py), and users are grouped by the
-number of training samples that they judged. Resamples draw dialogues with all their samples.
+number of training samples that they judged (Figure 3 of Tsuta et al., 2024). Resamples draw dialogues with all their
+samples.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 
-from interloq.agree.labels.continuity_table import ContinuityTable, UserGroup
-from interloq.agree.labels.predictors import NO_THRESHOLD, LabelledJudgments, Predictor, labelled, predictors
-from interloq.agree.labels.training_sizes import size_groups
+from interloq.agree.continuity_table import ContinuityTable, UserGroup
+from interloq.agree.label_predictors import NO_THRESHOLD, LabelledJudgments, Predictor, labelled, predictors
+from interloq.agree.meta_options import LabelOptions
 from interloq.agree.score_columns import columns_fingerprint
+from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.errors import InputError
 from interloq.metrics import metric_names
 from interloq.records import Sample, Score
+from interloq.score.scored_samples import ScoredSamples
 from interloq.scorers.interlocutor.baselines import BASELINES, label_of
 from interloq.scorers.interlocutor.samples import CONTINUED, rated_by
 from interloq.signature import Signature, fingerprint
@@ -114,3 +120,59 @@ def _notes(test: LabelledJudgments, found: Sequence[Predictor]) -> Iterator[str]
 def _fingerprint(train: Sequence[Sample], aspect: str) -> str:
     labels = sorted(f"{sample.id}\0{rated_by(sample)}\0{label_of(sample, aspect)}" for sample in train)
     return fingerprint(*labels) if labels else ""
+
+
+# ---- users by training size ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class SizeGroup:
+    """Users and the number of training samples of each."""
+
+    sizes: Mapping[str, int]
+
+    @property
+    def mean(self) -> float:
+        """Training samples per user."""
+        return sum(self.sizes.values()) / len(self.sizes)
+
+
+def size_groups(users: Collection[str], sizes: Mapping[str, int], groups: int) -> list[SizeGroup]:
+    """Return at most `groups` groups of users with training samples, the smallest first, after one of users without.
+
+    Users are ordered by training samples and cut into groups with about the same number of training samples in total,
+    so the last group has the fewest users.
+    """
+    order = sorted((user for user in users if sizes.get(user)), key=lambda user: (sizes[user], user))
+    total, before = sum(sizes[user] for user in order), 0
+    found: dict[int, dict[str, int]] = {}
+    if unseen := {user: 0 for user in users if not sizes.get(user)}:
+        found[-1] = unseen
+    for user in order:
+        middle = before + sizes[user] / 2  # a user belongs where the middle of their samples is
+        found.setdefault(int(middle * groups / total), {})[user] = sizes[user]
+        before += sizes[user]
+    return [SizeGroup(own) for own in found.values()]
+
+
+# ---- files -----------------------------------------------------------------------------------------------------------
+
+
+def evaluate_continuity_file(
+    scores: Sequence[str | Path], options: LabelOptions, *, reading: ReadOptions = READ_DEFAULTS
+) -> ContinuityTable:
+    """Evaluate the metrics of score files as predictors of the samples' labels; see `evaluate_continuity`."""
+    labelled = list(reading.read(options.samples))
+    checked = ScoredSamples(labelled)
+    table = evaluate_continuity(
+        checked.check_all(scores, partial(reading.read_beside, kind="scores")),
+        labelled,
+        train=reading.read(options.train) if options.train else (),
+        dev=reading.read(options.dev) if options.dev else (),
+        aspect=options.aspect,
+        groups=options.groups,
+        lower_is_better=options.lower_is_better,
+        n_bootstrap=options.n_bootstrap,
+        seed=options.seed,
+    )
+    return replace(table, notes=(*table.notes, *checked.notes()))

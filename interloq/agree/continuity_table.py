@@ -3,10 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
+import orjson
+
+from interloq.data.files.opening import reading_saved
 from interloq.errors import count
 from interloq.metrics.metric_names import labels
 from interloq.signature import Signature
@@ -91,3 +96,38 @@ class ContinuityTable(Tabular):
 
         groups = tuple(replace(group, rows=named(group.rows)) for group in self.groups)
         return replace(self, rows=named(self.rows), groups=groups)
+
+
+def read_continuity(path: str | Path) -> ContinuityTable:
+    """Read a table that `interloq meta --labels --json` printed."""
+    hint = "make one: interloq meta --labels --json"
+    with reading_saved(path, "not a table of predicted labels", hint=hint):
+        value = orjson.loads(Path(path).read_bytes())
+        groups = [UserGroup(**{**group, "rows": _rows(group["rows"])}) for group in value["groups"]]
+        facts = {"signature": Signature.from_json(value["signature"]), "notes": tuple(value["notes"])}
+        return ContinuityTable(**{**value, **facts, "rows": _rows(value["rows"]), "groups": tuple(groups)})
+
+
+def _rows(values: Sequence[Mapping[str, Any]]) -> tuple[ContinuityRow, ...]:
+    return tuple(
+        ContinuityRow(
+            **{
+                **row,
+                "cut": _number(row["cut"]),
+                "predicted": _number(row["predicted"]),
+                "measures": {name: _estimate(row["measures"][name]) for name in MEASURES},
+            }
+        )
+        for row in values
+    )
+
+
+def _estimate(value: Mapping[str, Any]) -> Estimate:
+    low, high = value["ci"] or (None, None)
+    ci = (_number(low), _number(high)) if value["ci"] else None
+    return Estimate(**{**value, "value": _number(value["value"]), "ci": ci})
+
+
+def _number(value: float | None) -> float:
+    """A number from JSON, where a missing one is null."""
+    return math.nan if value is None else float(value)

@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-"""How well scores predict labels, such as whether people replied."""
