@@ -56,16 +56,15 @@ def _run(step: DemoStep, *, quiet: bool) -> None:
 
 def _show(step: DemoStep, result: Any) -> None:
     """Print what the step's command prints."""
-    from interloq.cli import compare, explain, extend, index, meta, rate, report, score
+    from interloq.cli import compare, explain, extend, index, meta, rate, report, score, train
     from interloq.cli.reliability import curve as reliability_curve
-    from interloq.cli.train import job as train_job
     from interloq.demo.logs import K
     from interloq.rate.settings import TRAINABLE
 
     printers = {
         "compare": lambda: compare.print_comparison(result),
         "index": lambda: index.print_added(*result),
-        "train": lambda: train_job.print_trained(step.output, result, TRAINABLE),
+        "train": lambda: train.print_trained(step.output, result, TRAINABLE),
         "extend": lambda: extend.print_extended(step.output, result, K),
         "rate": lambda: rate.print_rated(step.output, result),
         "score": lambda: score.print_scored(result, by_system="-m" not in step.command),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from interloq.cli.train import job as train_job
+from interloq.cli.train import add_job_arguments, choose_job
 from interloq.data.progress import silent
 from interloq.demo.logs import (
     EPOCHS,
@@ -73,9 +73,9 @@ def test_quoted_texts_need_no_escapes_in_the_shell() -> None:
 @pytest.mark.parametrize("language", ["en", "ja", "zh"])
 def test_the_options_shown_are_the_settings_used(language: str) -> None:
     parser = argparse.ArgumentParser()
-    train_job.add_arguments(parser, TRAINABLE)
+    add_job_arguments(parser, TRAINABLE)
     args = parser.parse_args(["log", "-o", "rater", *rater_options(language)])
-    _, settings = train_job.choose_job(args, TRAINABLE)
+    _, settings = choose_job(args, TRAINABLE)
     by_type = {type(part): part for part in settings}
     assert by_type[Shape] == SHAPE
     assert by_type[RaterTokenizer] == replace(RaterTokenizer(), vocabulary=VOCABULARIES[language])
