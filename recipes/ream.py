@@ -47,6 +47,7 @@ from interloq import InputError, InterloqError
 from interloq.models.vector_cache import VARIABLE as VECTORS
 from interloq.reliability.curve import AgreementCurve, curve
 from interloq.reliability.labels import QueryScores, RatedQuery, score_replies
+from interloq.reliability.reliability_options import CurveOptions
 from interloq.reliability.settings import TRAINING, ReliabilitySettings
 from interloq.retrieve.index import open_index
 from interloq.terminal.console import print_json
@@ -132,7 +133,7 @@ def curves_part(recipe: Recipe) -> dict[str, AgreementCurve]:
         PLUSPLUS: {"sizes": (1, 2, 3), "own": 1},
     }
     return {
-        f"{name}, {metric}": curve(recipe.queries(name), spec, **shown[name], **options)
+        f"{name}, {metric}": curve(recipe.queries(name), spec, CurveOptions(**shown[name], **options))
         for name in shown
         for metric, spec in metrics.items()
     }

@@ -41,6 +41,7 @@ from interloq.errors import InputError, count
 from interloq.learn.learning_curve import read_curve
 from interloq.records import Sample
 from interloq.reliability.curve_file import curve_file
+from interloq.reliability.reliability_options import CurveOptions
 from interloq.score.score_file import score_file
 
 VERSIONS = "generic", "attentive"  # systems that are compared as the old and the new version of one
@@ -106,7 +107,7 @@ def _comparison(folder: Path) -> DemoStep:
 
 def _reference_sets(folder: Path, language: str) -> list[DemoStep]:
     """Steps that show how the same metric agrees with the ratings with a strong and with a weak reference set."""
-    metric, sizes = f"bleu_star(tokenizer={quoted(TOKENIZERS[language])})", [1, 2]
+    metric, options = f"bleu_star(tokenizer={quoted(TOKENIZERS[language])})", CurveOptions(sizes=(1, 2))
     reasons = {
         "strong": "A strong reference set: with one and two good replies as references, BLEU* agrees with the ratings.",
         "weak": "A weak one: with a wrong reply and the utterance itself as references, the same metric misleads.",
@@ -117,7 +118,7 @@ def _reference_sets(folder: Path, language: str) -> list[DemoStep]:
         return DemoStep(
             why,
             ["reliability", "curve", samples, "-m", metric, "--sizes", "1,2"],
-            lambda progress: curve_file(samples, [metric], sizes=sizes, progress=progress),
+            lambda progress: curve_file(samples, [metric], options=options, progress=progress),
         )
 
     return [step(name, why) for name, why in reasons.items()]

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from interloq.data.files.overwriting import refuse_overwriting
-from interloq.data.records.jsonl import Rejected, header, header_after, read, write
+from interloq.data.records.jsonl import Rejected, header, header_after, write
+from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.records import Sample
-from interloq.reliability.annotate import ATTEMPTS, Session
-from interloq.reliability.augment import LIMIT, Request
-from interloq.reliability.candidates import CandidateOptions
+from interloq.reliability.annotate import Session
+from interloq.reliability.augment import Request
+from interloq.reliability.candidates import find_candidates, open_finder
 from interloq.reliability.model import Reliability
+from interloq.reliability.reliability_options import AnnotateOptions, CandidateOptions
 from interloq.retrieve.extend import SearchTally
 from interloq.signature import Signature
 
@@ -67,23 +69,16 @@ class Annotation:
 def annotation(
     samples: str | Path,
     record: str | Path,
-    *,
-    model: str | Path,
     source: CandidateOptions,
-    attempts: int = ATTEMPTS,
-    limit: int = LIMIT,
-    encoder: str | None = None,
-    device: str = "auto",
-    strict: bool = False,
-    on_reject: Callable[[Rejected], None] | None = None,
-    columns: Mapping[str, str] | None = None,
+    options: AnnotateOptions,
+    *,
+    reading: ReadOptions = READ_DEFAULTS,
 ) -> Iterator[Annotation]:
     """Annotate the samples of a file; every step is in `record`, from which the next session resumes."""
-    refuse_overwriting([record], [samples, model, *source.files])
-    loaded = Reliability.load(model, encoder=encoder, device=device)
-    records = read(samples, strict=strict, on_reject=on_reject, columns=columns)
-    queries = find_queries(records, loaded, source, attempts=attempts, limit=limit, on_reject=on_reject)
-    with Session(loaded, queries.requests, record, attempts=attempts, limit=limit) as session:
+    refuse_overwriting([record], [samples, options.model, *source.files])
+    model, limits = Reliability.from_options(options), {"attempts": options.attempts, "limit": options.limit}
+    queries = find_queries(reading.read(samples), model, source, **limits, on_reject=reading.on_reject)
+    with Session(model, queries.requests, record, **limits) as session:
         yield Annotation(session, queries, header(samples))
 
 
@@ -100,11 +95,11 @@ def find_queries(
 
     A query is named after its first sample, with the system if another query has this id.
     """
-    finder, finder_signature = source.open(on_reject)
+    finder, finder_signature = open_finder(source, on_reject)
     names: dict[Request, str] = {}
     requests: dict[str, Request] = {}
     all_samples, sample_queries = [], []
-    for sample, request in chain.from_iterable(source.batches(samples, finder, SearchTally())):
+    for sample, request in chain.from_iterable(find_candidates(samples, finder, source, SearchTally())):
         if request not in names:
             name = sample.id
             if name in requests:

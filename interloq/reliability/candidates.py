@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,64 +12,45 @@ from numpy.typing import NDArray
 
 from interloq.data.batched import batched
 from interloq.data.records.jsonl import Rejected, read_all
-from interloq.errors import InputError
 from interloq.records import Pair, Reference, Sample
 from interloq.reliability.augment import Request
+from interloq.reliability.reliability_options import CandidateOptions
 from interloq.retrieve.extend import Finder, SearchTally, candidates, extend_signature, read_ids, searched_in
 from interloq.retrieve.index import open_index
 from interloq.retrieve.leaks import words
 from interloq.retrieve.retriever import Hit, Query
 from interloq.signature import Signature, file_fingerprint, fingerprint
 
-CANDIDATES = 100  # per query, as in REAM# (Gao et al., 2021)
 BATCH = 1_024  # samples whose candidates are searched together
 NUMBERS = 2**24  # similarities in memory at a time
 
 
-@dataclass(frozen=True, slots=True)
-class CandidateOptions:
-    """Where candidates come from, an index or a log, and which are excluded: see `retrieve.extend`."""
+def open_finder(
+    options: CandidateOptions, on_reject: Callable[[Rejected], None] | None = None
+) -> tuple[Finder, Signature]:
+    """Return what finds candidates, and its signature."""
+    signed: dict[str, object] = {"k": options.k, "turns": options.turns, "near": options.near, "own": options.own}
+    if options.exclude:
+        signed["exclude"] = file_fingerprint(Path(options.exclude))
+    if options.index:
+        index = open_index(str(options.index))
+        return index, extend_signature(index.retriever, searched_in(index), signed)
+    search = JaccardSearch(read_all(options.log, kind="pairs", on_reject=on_reject))
+    source = fingerprint(*sorted(file_fingerprint(Path(path)) for path in options.log))
+    facts = {"retriever": "jaccard", "pairs": len(search.pairs), "sources": source}
+    return search, Signature.of("extend", facts | signed)
 
-    index: str | Path | None = None
-    log: Sequence[str | Path] = ()  # pairs, searched by Jaccard similarity
-    k: int = CANDIDATES
-    turns: int = 1
-    near: float = 0.0
-    own: bool = True
-    exclude: str | Path | None = None
 
-    def __post_init__(self) -> None:
-        if bool(self.index) == bool(self.log):
-            raise InputError("candidates come from an index or a log", hint="give either an index or a log of pairs")
-
-    @property
-    def files(self) -> list[str | Path]:
-        """Return all files that are read."""
-        return [path for path in (self.index, *self.log, self.exclude) if path]
-
-    def open(self, on_reject: Callable[[Rejected], None] | None = None) -> tuple[Finder, Signature]:
-        """Return what finds candidates, and its signature."""
-        signed: dict[str, object] = {"k": self.k, "turns": self.turns, "near": self.near, "own": self.own}
-        if self.exclude:
-            signed["exclude"] = file_fingerprint(Path(self.exclude))
-        if self.index:
-            index = open_index(str(self.index))
-            return index, extend_signature(index.retriever, searched_in(index), signed)
-        search = JaccardSearch(read_all(self.log, kind="pairs", on_reject=on_reject))
-        source = fingerprint(*sorted(file_fingerprint(Path(path)) for path in self.log))
-        facts = {"retriever": "jaccard", "pairs": len(search.pairs), "sources": source}
-        return search, Signature.of("extend", facts | signed)
-
-    def batches(
-        self, samples: Iterable[Sample], finder: Finder, tally: SearchTally
-    ) -> Iterator[list[tuple[Sample, Request]]]:
-        """Yield batches of samples, each with its query, references and candidates."""
-        batched_candidates = candidates(
-            samples, finder, k=self.k, turns=self.turns, near=self.near, own=self.own,
-            excluded=read_ids(self.exclude), tally=tally, batch=BATCH,
-        )  # fmt: skip
-        for batch in batched_candidates:
-            yield [(sample, make_request(sample, replies)) for sample, replies in batch]
+def find_candidates(
+    samples: Iterable[Sample], finder: Finder, options: CandidateOptions, tally: SearchTally
+) -> Iterator[list[tuple[Sample, Request]]]:
+    """Yield batches of samples, each with its query, references and candidates."""
+    batches = candidates(
+        samples, finder, k=options.k, turns=options.turns, near=options.near, own=options.own,
+        excluded=read_ids(options.exclude), tally=tally, batch=BATCH,
+    )  # fmt: skip
+    for batch in batches:
+        yield [(sample, make_request(sample, replies)) for sample, replies in batch]
 
 
 def make_request(sample: Sample, replies: tuple[Reference, ...]) -> Request:

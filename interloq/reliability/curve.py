@@ -20,9 +20,9 @@ from scipy import stats
 
 from interloq.data.progress import Step
 from interloq.errors import InputError, count
-from interloq.metrics.metric import Array, FittedMetric
+from interloq.metrics.metric import Array, FittedMetric, as_metric
 from interloq.records import Sample
-from interloq.registry import create, spec
+from interloq.registry import spec
 from interloq.reliability.labels import (
     FEWEST_REPLIES,
     NONE,
@@ -32,12 +32,13 @@ from interloq.reliability.labels import (
     score_replies,
     subset_scores,
 )
+from interloq.reliability.reliability_options import CurveOptions
 from interloq.signature import fingerprint
 from interloq.statistics.correlation import BY_ROW
 from interloq.statistics.resampling import bootstrap_counts, percentile_interval
 
 Level = Literal["query", "all"]
-SIZES, OWN, DRAWS = tuple(range(1, 11)), 5, 10  # sizes and own references of the noisy arm as in the paper
+DEFAULTS = CurveOptions()
 UNRATED = "no reply with a rating and a score"
 FEW_REFERENCES = "fewer references than the largest set"
 MOST_SIGNS = 200  # points up to which Kendall's matrix of signs is faster than sorting
@@ -110,37 +111,27 @@ class AgreementCurve:
 def curve(
     queries: Sequence[RatedQuery],
     metric: Any,
+    options: CurveOptions = DEFAULTS,
     *,
-    sizes: Sequence[int] = SIZES,
-    own: int = OWN,
-    coefficient: Coefficient = "pearson",
-    draws: int = DRAWS,
-    n_bootstrap: int = 1000,
-    seed: int = 0,
-    without_copies: bool = False,
     step: Step = lambda _: None,
 ) -> AgreementCurve:
-    """Compute both arms of the curve; `metric` is a metric or its spec, and `own` the own references of the noisy arm.
+    """Compute both arms of the curve; `metric` is a metric or its spec.
 
     Queries with fewer references than the largest size are skipped. A metric that does not combine single references
-    scores every set again. `without_copies` excludes replies that equal a reference of their query: with more
-    references, more of them get the highest score. `step` is called with the number of replies just scored.
+    scores every set again. `step` is called with the number of replies just scored.
     """
-    sizes = sorted(set(sizes))
-    if not sizes or sizes[0] < 1 or own < 1 or draws < 1:
-        raise InputError(f"sizes, own references and draws must be at least 1, got {sizes}, {own} and {draws}")
-    if isinstance(metric, str):
-        metric = create(metric, kind="metric")
+    sizes, own, seed = sorted(set(options.sizes)), options.own, options.seed
+    metric = as_metric(metric)
     steps = [(size, 0) for size in sizes] + [(size, size - own) for size in sizes if size > own]
     enough, copies = [], 0
     for query in queries:
         if len(query.references) >= sizes[-1]:
             copies += int((query.copies & ~np.isnan(query.ratings)).sum())
-            enough.append(_remove_copies(query) if without_copies else query)
+            enough.append(_remove_copies(query) if options.without_copies else query)
     noisy = _add_foreign(enough, max(0, sizes[-1] - own), seed)
     sets = []
     for query, noisy_query in zip(enough, noisy, strict=True):
-        sets.append(_draw_sets(query, noisy_query, steps, draws, seed))
+        sets.append(_draw_sets(query, noisy_query, steps, options.draws, seed))
     scored, replies = [], 0
     for query, scores in zip(noisy, _score_sets(noisy, metric, sets, step), strict=True):
         rated = ~np.isnan(query.ratings) & ~np.isnan(scores).any(axis=0)
@@ -152,19 +143,19 @@ def curve(
         raise InputError(
             f"no query has {sizes[-1]} references and a rated reply", hint="give smaller sizes or more references"
         )
-    by_query = _by_query(scored, len(steps), coefficient, n_bootstrap, seed)
-    over_all = _over_all(scored, len(steps), coefficient, n_bootstrap, seed)
+    by_query = _by_query(scored, len(steps), options)
+    over_all = _over_all(scored, len(steps), options)
     points = [*_points("query", steps, by_query), *_points("all", steps, over_all)]
     return AgreementCurve(
         spec(metric),
-        coefficient,
+        options.coefficient,
         points,
         len(scored),
         replies,
         dict(skipped),
         undefined=len(scored) - points[0].queries,
         copies=copies,
-        without_copies=without_copies,
+        without_copies=options.without_copies,
     )
 
 
@@ -257,19 +248,17 @@ class _Spread:
     queries: int
 
 
-def _by_query(
-    scored: Sequence[_ScoredQuery], steps: int, coefficient: Coefficient, n_bootstrap: int, seed: int
-) -> list[_Spread]:
+def _by_query(scored: Sequence[_ScoredQuery], steps: int, options: CurveOptions) -> list[_Spread]:
     """Return the mean of each query's correlation, over the queries that have one at every step."""
     # [queries, steps, draws]
-    correlations = np.array([_labels(query, coefficient).reshape(steps, -1) for query in scored])
+    correlations = np.array([_labels(query, options.coefficient).reshape(steps, -1) for query in scored])
     known = ~np.isnan(correlations)
     number = known.sum(axis=2)
     means = np.where(number > 0, np.where(known, correlations, 0.0).sum(axis=2) / np.maximum(number, 1), np.nan)
     means = means[~np.isnan(means).any(axis=1)]  # a gain must not come from other queries
     if not len(means):
-        return [_Spread(float("nan"), np.full(n_bootstrap, np.nan), 0)] * steps
-    blocks = [counts @ means / len(means) for counts in bootstrap_counts(len(means), n_bootstrap, seed)]
+        return [_Spread(float("nan"), np.full(options.n_bootstrap, np.nan), 0)] * steps
+    blocks = [counts @ means / len(means) for counts in bootstrap_counts(len(means), options.n_bootstrap, options.seed)]
     resampled = np.concatenate([np.zeros((0, steps)), *blocks])
     values = means.mean(axis=0).tolist()
     return [_Spread(value, spread, len(means)) for value, spread in zip(values, resampled.T, strict=True)]
@@ -281,18 +270,16 @@ def _labels(query: _ScoredQuery, coefficient: Coefficient) -> Array:
     return BY_ROW[coefficient](query.scores, np.broadcast_to(query.ratings, query.scores.shape))
 
 
-def _over_all(
-    scored: Sequence[_ScoredQuery], steps: int, coefficient: Coefficient, n_bootstrap: int, seed: int
-) -> list[_Spread]:
+def _over_all(scored: Sequence[_ScoredQuery], steps: int, options: CurveOptions) -> list[_Spread]:
     """Return the correlation over the replies of all queries together, mean over shuffles."""
     ratings = np.concatenate([query.ratings for query in scored])
     scores = np.concatenate([query.scores for query in scored], axis=1).reshape(steps, -1, len(ratings))
     ends = np.cumsum([len(query.ratings) for query in scored])
     places = np.split(np.arange(len(ratings)), ends[:-1])
-    correlate = _choose_correlation(coefficient, len(ratings))
-    resampled = np.empty((n_bootstrap, steps))
-    rng = np.random.default_rng(seed)
-    for b in range(n_bootstrap):
+    correlate = _choose_correlation(options.coefficient, len(ratings))
+    resampled = np.empty((options.n_bootstrap, steps))
+    rng = np.random.default_rng(options.seed)
+    for b in range(options.n_bootstrap):
         drawn = np.concatenate([places[i] for i in rng.integers(len(scored), size=len(scored))])
         for i in range(steps):
             resampled[b, i] = _mean_correlation(correlate, scores[i][:, drawn], ratings[drawn])

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,12 @@ import orjson
 from interloq.data.files.opening import lines, reading_saved
 from interloq.data.files.overwriting import refuse_overwriting
 from interloq.data.progress import Progress, silent
-from interloq.data.records.jsonl import Rejected, header, read, write
+from interloq.data.records.jsonl import header, write
+from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.errors import InputError, short_repr
-from interloq.reliability.curve import DRAWS, OWN, SIZES, AgreementCurve, AgreementPoint, curve
-from interloq.reliability.labels import Coefficient, group_queries
+from interloq.reliability.curve import DEFAULTS, AgreementCurve, AgreementPoint, curve
+from interloq.reliability.labels import group_queries
+from interloq.reliability.reliability_options import CurveOptions
 
 TYPES: Mapping[str, tuple[type, ...]] = {
     "int": (int,),
@@ -33,48 +35,28 @@ def curve_file(
     samples: str | Path,
     metrics: Sequence[str],
     output: str | Path | None = None,
+    options: CurveOptions = DEFAULTS,
     *,
-    sizes: Sequence[int] = SIZES,
-    own: int = OWN,
-    aspect: str = "overall",
-    coefficient: Coefficient = "pearson",
-    draws: int = DRAWS,
-    n_bootstrap: int = 1000,
-    seed: int = 0,
-    without_copies: bool = False,
-    strict: bool = False,
-    on_reject: Callable[[Rejected], None] | None = None,
-    columns: Mapping[str, str] | None = None,
+    reading: ReadOptions = READ_DEFAULTS,
     progress: Progress = silent,
 ) -> list[AgreementCurve]:
     """Compute one curve per metric (see `reliability.curve.curve`), also written to `output`, if given."""
     refuse_overwriting([output] if output else [], [samples])
-    records = list(read(samples, strict=strict, on_reject=on_reject, columns=columns))
-    queries = group_queries(records, aspect=aspect)
+    records = list(reading.read(samples))
+    queries = group_queries(records, aspect=options.aspect)
     distrusted = 0
     for sample in records:
         distrusted += sum(reference.weight <= 0 for reference in sample.references)
     curves = []
     for metric in metrics:
         with progress(f"scoring replies with {metric}", sum(len(query.replies) for query in queries)) as step:
-            metric_curve = curve(
-                queries,
-                metric,
-                sizes=sizes,
-                own=own,
-                coefficient=coefficient,
-                draws=draws,
-                n_bootstrap=n_bootstrap,
-                seed=seed,
-                without_copies=without_copies,
-                step=step,
-            )
-        curves.append(replace(metric_curve, distrusted=distrusted))
+            curves.append(replace(curve(queries, metric, options, step=step), distrusted=distrusted))
     if output:
-        options = {"sizes": list(sizes), "own": own, "draws": draws, "resamples": n_bootstrap, "seed": seed}
-        if without_copies:
-            options["without_copies"] = True
-        write(output, curves, kind="curves", aspect=aspect, options=options)
+        facts = {"sizes": list(options.sizes), "own": options.own, "draws": options.draws}
+        facts |= {"resamples": options.n_bootstrap, "seed": options.seed}
+        if options.without_copies:
+            facts["without_copies"] = True
+        write(output, curves, kind="curves", aspect=options.aspect, options=facts)
     return curves
 
 

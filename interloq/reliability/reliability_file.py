@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -17,23 +17,22 @@ from interloq.data.files.opening import replacing
 from interloq.data.files.overwriting import refuse_overwriting
 from interloq.data.progress import Progress, silent
 from interloq.data.records.jsonl import (
-    Rejected,
     header,
     header_after,
     header_line,
-    read,
     record_line,
     write,
     write_then_head,
 )
+from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.data.records.sample_fingerprint import SampleFingerprint
 from interloq.records import Sample, Score
-from interloq.reliability.augment import LIMIT, Augmented, AugmentRecord, CandidateTrial, augment_record
-from interloq.reliability.candidates import CandidateOptions
+from interloq.reliability.augment import Augmented, AugmentRecord, CandidateTrial, augment_record
+from interloq.reliability.candidates import find_candidates, open_finder
 from interloq.reliability.model import Effects, Reliability, why_undefined
+from interloq.reliability.reliability_options import AugmentOptions, CandidateOptions, PredictOptions
 from interloq.reliability.weak_references import (
     Rise,
-    check_minimum,
     contexts_and_references,
     metric_name,
     needed,
@@ -43,9 +42,7 @@ from interloq.reliability.weak_references import (
 from interloq.retrieve.extend import SearchTally
 from interloq.signature import LIBRARIES, Signature
 
-MINIMUM = 0.1  # by convention the least correlation that is called small (Cohen, 1988)
 BATCH = 1_024  # samples whose references are predicted together
-OnReject = Callable[[Rejected], None] | None
 
 
 # ---- predict ---------------------------------------------------------------------------------------------------------
@@ -53,38 +50,31 @@ OnReject = Callable[[Rejected], None] | None
 
 def predict_file(
     samples: str | Path,
-    output: str | Path | None = None,
+    output: str | Path | None,
+    options: PredictOptions,
     *,
-    model: str | Path,
-    minimum: float = MINIMUM,
-    encoder: str | None = None,
-    device: str = "auto",
-    seed: int = 0,
-    strict: bool = False,
-    on_reject: OnReject = None,
-    columns: Mapping[str, str] | None = None,
+    reading: ReadOptions = READ_DEFAULTS,
     progress: Progress = silent,
 ) -> tuple[list[Score], dict[str, Any]]:
     """Predict how reliable the references of each sample are; return scores and facts, and write them to `output`.
 
     Details of a score are its interval, the number of distinct references, the reference that helps and the one that
-    harms most, and for sets below `minimum` how many more are `needed` (None: unknown, see `reliability.growth`).
+    harms most, and for sets below `minimum` how many more are `needed` (None: unknown, see `weak_references`).
     """
-    check_minimum(minimum)
-    refuse_overwriting([output] if output else [], [samples, model])
-    loaded = Reliability.load(model, encoder=encoder, device=device)
-    records = list(read(samples, strict=strict, on_reject=on_reject, columns=columns))
+    refuse_overwriting([output] if output else [], [samples, options.model])
+    loaded, minimum = Reliability.from_options(options), options.minimum
+    records = list(reading.read(samples))
     with progress("predicting", len(records)) as step:
         effects = _predict_effects(loaded, records, step)
     known_rises: Sequence[Rise] = ()
     if any(effect.whole.mean < minimum for effect in effects):
-        known_rises = rises(loaded, *contexts_and_references(records), seed=seed)
+        known_rises = rises(loaded, *contexts_and_references(records), seed=options.seed)
     name, fingerprint = metric_name(loaded.metric), SampleFingerprint()
     fingerprint.add(records)
     scores = [
         _score(sample, effect, name, minimum, known_rises) for sample, effect in zip(records, effects, strict=True)
     ]
-    signed = {"model": loaded.signature(), "minimum": f"{minimum:g}", "seed": seed, "samples": fingerprint}
+    signed = {"model": loaded.signature(), "minimum": f"{minimum:g}", "seed": options.seed, "samples": fingerprint}
     counts = summarise_predictions(scores)
     facts = {"metric": name, "signature": Signature.of("reliability", signed), "reliability": counts}
     if output:
@@ -140,29 +130,22 @@ def _extremes(effects: Effects) -> dict[str, Any]:
 def augment_file(
     samples: str | Path,
     output: str | Path,
-    *,
-    model: str | Path,
     source: CandidateOptions,
-    limit: int = LIMIT,
-    seed: int = 0,
-    trials: str | Path | None = None,
-    encoder: str | None = None,
-    device: str = "auto",
-    strict: bool = False,
-    on_reject: OnReject = None,
-    columns: Mapping[str, str] | None = None,
+    options: AugmentOptions,
+    *,
+    reading: ReadOptions = READ_DEFAULTS,
     progress: Progress = silent,
 ) -> dict[str, Any]:
     """Write the samples with candidates that raise the predicted reliability of their references; return facts.
 
     Facts are also in the header of the output. Unless a file is a pipe (`-`), results are kept in `OUTPUT.part` until
-    the output is complete, and the same call resumes after the last of them. `trials` is a file for every candidate
-    that was tried, with the predictions before and after it and whether it was kept.
+    the output is complete, and the same call resumes after the last of them. `options.trials` is a file for every
+    candidate that was tried, with the predictions before and after it and whether it was kept.
     """
-    outputs = [path for path in (output, trials) if path]
-    refuse_overwriting(outputs, [samples, model, *source.files])
-    loaded = Reliability.load(model, encoder=encoder, device=device)
-    finder, finder_signature = source.open(on_reject)
+    outputs = [path for path in (output, options.trials) if path]
+    refuse_overwriting(outputs, [samples, options.model, *source.files])
+    loaded, limit, seed = Reliability.from_options(options), options.limit, options.seed
+    finder, finder_signature = open_finder(source, reading.on_reject)
     before = {} if str(samples) == "-" else header(samples)
     signed = finder_signature.with_parts({"model": loaded.signature(), "limit": limit, "seed": seed})
     facts: dict[str, Any] = {"signature": replace(signed, name="augment"), "metric": loaded.metric}
@@ -175,8 +158,7 @@ def augment_file(
     def augment_samples() -> Iterator[Sample]:
         """Yield samples with the references that were kept; equal requests are done once per batch."""
         projected = loaded.projected()
-        records = read(samples, strict=strict, on_reject=on_reject, columns=columns)
-        for batch in source.batches(records, finder, tally):
+        for batch in find_candidates(reading.read(samples), finder, source, tally):
             results = record.augment(projected, [request for _, request in batch], limit=limit, seed=seed)
             for sample, request in batch:
                 result = results[request]
@@ -186,7 +168,7 @@ def augment_file(
                 yield replace(sample, references=(*sample.references, *result.kept))
             step(len(batch))
 
-    open_trials = replacing(trials) if trials else nullcontext()
+    open_trials = replacing(options.trials) if options.trials else nullcontext()
     with _record(samples, output, signed) as record, progress("augmenting", None) as step, open_trials as trial_file:
         if trial_file:
             trial_file.write(header_line("trials", {"signature": facts["signature"]}))

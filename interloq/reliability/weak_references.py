@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interloq.errors import InputError, count
+from interloq.errors import count
 from interloq.records import Key, Sample, SampleKeys, Score, format_key
 from interloq.reliability.labels import distinct_texts
+from interloq.reliability.reliability_options import check_minimum
 from interloq.signature import fingerprint
 
 if TYPE_CHECKING:  # loads torch
@@ -124,12 +125,6 @@ class Predictions:
                 examples = ", ".join(map(format_key, weak[:EXAMPLES]))
                 notes.append(f"{weak_note(metric, summarise_predictions(sample_scores))} (for example {examples})")
         return notes
-
-
-def check_minimum(minimum: float) -> None:
-    """Refuse a reliability that no set can have."""
-    if not -1 <= minimum <= 1:
-        raise InputError(f"the minimum must be from -1 to 1, got {minimum}", hint="reliability is a correlation")
 
 
 def weak_references(model: Reliability, minimum: float) -> Callable[[Sequence[Sample]], list[str]]:

@@ -146,8 +146,8 @@ def _curves(recipe: ModuleType, options: list[str]) -> str:
     with pytest.MonkeyPatch.context() as patch:
         queries = recipe.Recipe.queries  # Gupta's have ten references here, not twenty
         patch.setattr(recipe.Recipe, "queries", lambda self, _: queries(self, recipe.PLUSPLUS))
-        patch.setattr(recipe, "curve", lambda q, m, **o: importlib.import_module("interloq.reliability.curve").curve(
-            q, m, **o | {"sizes": (1, 2, 3), "own": 1}))  # fmt: skip
+        patch.setattr(recipe, "curve", lambda q, m, o: importlib.import_module("interloq.reliability.curve").curve(
+            q, m, replace(o, sizes=(1, 2, 3), own=1)))  # fmt: skip
         return printed(recipe, options, "--only", "curves")
 
 

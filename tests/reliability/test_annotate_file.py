@@ -8,7 +8,7 @@ from interloq import InputError, Sample, load, write
 from interloq.data.records.jsonl import header
 from interloq.records import Pair
 from interloq.reliability.annotate_file import annotation
-from interloq.reliability.candidates import CandidateOptions
+from interloq.reliability.reliability_options import AnnotateOptions, CandidateOptions
 from tests.reliability.made_predictor import MadePredictor, use
 
 LOG = CandidateOptions(log=["pairs.jsonl"])
@@ -28,7 +28,7 @@ def made(monkeypatch: pytest.MonkeyPatch, folder: Path) -> MadePredictor:
 
 
 def test_samples_of_one_query_are_annotated_together(made: MadePredictor) -> None:
-    with annotation("samples.jsonl", "record", model="model", source=LOG) as one:
+    with annotation("samples.jsonl", "record", LOG, AnnotateOptions(model="model")) as one:
         assert list(one.session.states) == ["s0", "s0 (c)", "s1"]
         one.session.keep()
         one.session.edit("a nice cup")
@@ -46,9 +46,9 @@ def test_samples_of_one_query_are_annotated_together(made: MadePredictor) -> Non
 
 
 def test_the_next_session_resumes(made: MadePredictor) -> None:
-    with annotation("samples.jsonl", "record", model="model", source=LOG) as one:
+    with annotation("samples.jsonl", "record", LOG, AnnotateOptions(model="model")) as one:
         one.session.keep()
-    with annotation("samples.jsonl", "record", model="model", source=LOG) as two:
+    with annotation("samples.jsonl", "record", LOG, AnnotateOptions(model="model")) as two:
         assert two.session.steps == one.session.steps
         assert two.counts()["added"] == 1
 
@@ -56,6 +56,6 @@ def test_the_next_session_resumes(made: MadePredictor) -> None:
 def test_the_record_is_not_an_input(made: MadePredictor) -> None:
     with (
         pytest.raises(InputError, match=r"pairs\.jsonl"),
-        annotation("samples.jsonl", "pairs.jsonl", model="model", source=LOG),
+        annotation("samples.jsonl", "pairs.jsonl", LOG, AnnotateOptions(model="model")),
     ):
         pass

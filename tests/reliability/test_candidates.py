@@ -8,7 +8,8 @@ import pytest
 from interloq import InputError, Sample, write
 from interloq.records import Pair
 from interloq.reliability import candidates as module
-from interloq.reliability.candidates import CandidateOptions, JaccardSearch
+from interloq.reliability.candidates import JaccardSearch, find_candidates, open_finder
+from interloq.reliability.reliability_options import CandidateOptions
 from interloq.retrieve.extend import SearchTally
 from interloq.retrieve.index import index_files
 from interloq.retrieve.leaks import jaccard as similarity
@@ -21,9 +22,9 @@ GIVEN = [Sample("s", ["do you like milk"], "yes", ["gold"])]
 
 
 def found(source: CandidateOptions) -> tuple[list[str], str]:
-    finder, signature = source.open()
+    finder, signature = open_finder(source)
     tally = SearchTally()
-    ((sample, request),) = next(source.batches(GIVEN, finder, tally))
+    ((sample, request),) = next(find_candidates(GIVEN, finder, source, tally))
     assert (sample, request.turns, request.references) == (GIVEN[0], ("do you like milk",), sample.references)
     assert tally.samples == 1
     return [candidate.source for candidate in request.candidates], signature.parts["retriever"]
@@ -49,7 +50,7 @@ def test_the_signature_names_the_log_and_the_options(folder: Path) -> None:
         CandidateOptions(log=["pairs.jsonl"], k=7),
         CandidateOptions(log=["pairs.jsonl"], exclude="ids.txt"),
     ]
-    assert len({str(one.open()[1]) for one in options}) == len(options)
+    assert len({str(open_finder(one)[1]) for one in options}) == len(options)
     assert options[-1].files == ["pairs.jsonl", "ids.txt"]
 
 

@@ -12,6 +12,7 @@ from scipy import stats
 from interloq import InputError, Sample, evaluate
 from interloq.reliability.curve import FEW_REFERENCES, UNRATED, AgreementCurve, curve
 from interloq.reliability.labels import RatedQuery, group_queries
+from interloq.reliability.reliability_options import CurveOptions
 from tests.reliability.made_queries import rated_samples
 
 METRIC = "bleu_star(order=1)"
@@ -23,7 +24,7 @@ def queries(n: int = 12, **options: Any) -> list[RatedQuery]:
 
 def made(found: list[RatedQuery] | None = None, metric: Any = METRIC, **options: Any) -> AgreementCurve:
     settings: dict[str, Any] = {"sizes": (1, 2, 4, 8), "own": 2, "draws": 3, "n_bootstrap": 50} | options
-    return curve(found or queries(), metric, **settings)
+    return curve(found or queries(), metric, CurveOptions(**settings))
 
 
 def scores_and_people(samples: list[Sample]) -> tuple[list[float], list[float]]:

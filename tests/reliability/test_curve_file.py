@@ -13,17 +13,17 @@ from interloq.data.records.jsonl import header
 from interloq.reliability.curve import curve
 from interloq.reliability.curve_file import curve_file, read_curves
 from interloq.reliability.labels import group_queries
+from interloq.reliability.reliability_options import CurveOptions
 from tests.reliability.made_queries import rated_samples
 
 
 def test_one_curve_per_metric(folder: Path) -> None:
     given = rated_samples(8, references=4)
     write("samples.jsonl", given, kind="samples")
-    found = curve_file(
-        "samples.jsonl", ["bleu_star", "bleu"], "curves.jsonl", sizes=[1, 2, 4], own=2, draws=2, n_bootstrap=10
-    )
+    options = CurveOptions(sizes=[1, 2, 4], own=2, draws=2, n_bootstrap=10)
+    found = curve_file("samples.jsonl", ["bleu_star", "bleu"], "curves.jsonl", options)
     assert [one.metric for one in found] == ["bleu_star", "bleu"]
-    assert found[0] == curve(group_queries(given), "bleu_star", sizes=[1, 2, 4], own=2, draws=2, n_bootstrap=10)
+    assert found[0] == curve(group_queries(given), "bleu_star", options)
     assert str(read_curves("curves.jsonl")) == str(found)  # NaN is not equal to itself
     assert header("curves.jsonl")["options"]["sizes"] == [1, 2, 4]
     assert len(list(lines("curves.jsonl"))) == 3
@@ -48,7 +48,7 @@ def test_other_and_damaged_files_are_refused(folder: Path) -> None:
 def test_an_undefined_correlation_is_missing_in_the_file_too(folder: Path) -> None:
     same = [replace(sample, ratings=(Rating(3.0),)) for sample in rated_samples(6, references=2)]
     write("samples.jsonl", same, kind="samples")
-    (found,) = curve_file("samples.jsonl", ["bleu_star"], "curves.jsonl", sizes=[1, 2], n_bootstrap=5)
+    (found,) = curve_file("samples.jsonl", ["bleu_star"], "curves.jsonl", CurveOptions(sizes=[1, 2], n_bootstrap=5))
     assert all(math.isnan(point.value) for point in found.points)
     assert str(read_curves("curves.jsonl")) == str([found])
 
@@ -66,7 +66,7 @@ def test_an_undefined_correlation_is_missing_in_the_file_too(folder: Path) -> No
 )
 def test_fields_of_other_types_are_refused(folder: Path, change: dict[str, object]) -> None:
     write("samples.jsonl", rated_samples(6, references=2), kind="samples")
-    curve_file("samples.jsonl", ["bleu_star"], "curves.jsonl", sizes=[1, 2], n_bootstrap=5)
+    curve_file("samples.jsonl", ["bleu_star"], "curves.jsonl", CurveOptions(sizes=[1, 2], n_bootstrap=5))
     first, line = Path("curves.jsonl").read_text().splitlines()
     Path("curves.jsonl").write_text(f"{first}\n{json.dumps(json.loads(line) | change)}\n")
     with pytest.raises(InputError, match=next(iter(change))):

@@ -10,10 +10,10 @@ from interloq import InputError, Reference, Sample, load, write
 from interloq.data.files.opening import lines
 from interloq.data.records.jsonl import header
 from interloq.records import Pair
-from interloq.reliability.candidates import CandidateOptions
 from interloq.reliability.model import Reliability
 from interloq.reliability.reliability_file import augment_file, predict_file
-from interloq.reliability.weak_references import check_minimum, metric_name, weak_references
+from interloq.reliability.reliability_options import AugmentOptions, CandidateOptions, PredictOptions, check_minimum
+from interloq.reliability.weak_references import metric_name, weak_references
 from tests.reliability.made_model import small_model
 from tests.reliability.made_predictor import MadePredictor, use
 
@@ -45,7 +45,7 @@ def saved(given: list[Sample]) -> str:
 
 def test_predictions_are_scores_with_intervals_and_the_references_that_matter(made: MadePredictor) -> None:
     given = [Sample("s", ["tea ?"], "yes", ["tea", "milk cup", "we so", "we so"])]
-    scores, facts = predict_file(saved(given), "scores.jsonl", model="model")
+    scores, facts = predict_file(saved(given), "scores.jsonl", PredictOptions(model="model"))
     assert load("scores.jsonl", kind="scores") == scores
     (score,) = scores
     assert (score.id, score.metric) == ("s", metric_name("bleu_star"))
@@ -59,23 +59,23 @@ def test_predictions_are_scores_with_intervals_and_the_references_that_matter(ma
     found = header("scores.jsonl")
     assert (found["metric"], found["reliability"]["samples"]) == (score.metric, 1)
     assert found["signature"]["parts"]["model"] == "reliability-made"
-    _, others = predict_file(saved(samples()), model="model")
+    _, others = predict_file(saved(samples()), None, PredictOptions(model="model"))
     assert others["signature"].parts["samples"] != found["signature"]["parts"]["samples"]
 
 
 def test_weak_samples_say_how_many_references_they_need(made: MadePredictor) -> None:
-    scores, facts = predict_file(saved(samples(24)), model="model", minimum=0.35)
+    scores, facts = predict_file(saved(samples(24)), None, PredictOptions(model="model", minimum=0.35))
     assert [score.details.get("needed") for score in scores[::2]] == [3, 2, 1, None, None, None] * 4
     assert facts["reliability"] | {"mean": 0} == {
         "samples": 48, "mean": 0, "minimum": 0.35, "weak": 24, "needed": 2, "unknown": 0, "unpredicted": {}
     }  # fmt: skip
-    _, few = predict_file(saved(samples(3)), model="model", minimum=0.35)
+    _, few = predict_file(saved(samples(3)), None, PredictOptions(model="model", minimum=0.35))
     assert (few["reliability"]["weak"], few["reliability"]["needed"], few["reliability"]["unknown"]) == (6, None, 6)
 
 
 def test_samples_without_a_prediction_have_a_reason(made: MadePredictor) -> None:
     given = [Sample("a", ["tea ?"], "yes"), Sample("b", [" "], "yes", ["tea"]), Sample("c", ["x"], "y", ["", " "])]
-    scores, facts = predict_file(saved(given), model="model")
+    scores, facts = predict_file(saved(given), None, PredictOptions(model="model"))
     assert [(score.value, score.reason) for score in scores] == [
         (None, "no references"), (None, "no context"), (None, "no references"),
     ]  # fmt: skip
@@ -85,15 +85,15 @@ def test_samples_without_a_prediction_have_a_reason(made: MadePredictor) -> None
 
 def test_copies_of_one_reference_and_two_hundred_references(made: MadePredictor) -> None:
     given = [Sample("a", ["x"], "y", ["tea"] * 9), Sample("b", ["x"], "y", [f"tea {i}" for i in range(200)])]
-    scores, _ = predict_file(saved(given), model="model")
+    scores, _ = predict_file(saved(given), None, PredictOptions(model="model"))
     assert [score.details["references"] for score in scores] == [1, 200]
     assert not {"helps", "harms"} & scores[0].details.keys()  # nothing to compare the only reference with
 
 
 def test_results_do_not_depend_on_the_batch(made: MadePredictor, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = predict_file(saved(samples()), model="model", minimum=0.35)
+    whole = predict_file(saved(samples()), None, PredictOptions(model="model", minimum=0.35))
     monkeypatch.setattr("interloq.reliability.reliability_file.BATCH", 1)
-    assert predict_file(saved(samples()), model="model", minimum=0.35) == whole
+    assert predict_file(saved(samples()), None, PredictOptions(model="model", minimum=0.35)) == whole
 
 
 @pytest.mark.parametrize("minimum", [-1.1, 2, float("nan")])
@@ -114,7 +114,9 @@ LOG = CandidateOptions(log=["pairs.jsonl"])
 
 
 def test_augment_adds_what_raises_the_prediction(made: MadePredictor) -> None:
-    facts = augment_file(saved(samples()), "out.jsonl", model="model", source=LOG, limit=4, trials="trials.jsonl")
+    facts = augment_file(
+        saved(samples()), "out.jsonl", LOG, AugmentOptions(model="model", limit=4, trials="trials.jsonl")
+    )
     before, after = load("samples.jsonl"), load("out.jsonl")
     for old, new in zip(before, after, strict=True):
         assert new.references[: len(old.references)] == old.references
@@ -137,9 +139,9 @@ def test_augment_adds_what_raises_the_prediction(made: MadePredictor) -> None:
 def test_results_of_augment_do_not_depend_on_the_batch_or_the_order(
     made: MadePredictor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    augment_file(saved(samples()), "whole.jsonl", model="model", source=LOG)
+    augment_file(saved(samples()), "whole.jsonl", LOG, AugmentOptions(model="model"))
     monkeypatch.setattr("interloq.reliability.candidates.BATCH", 1)
-    augment_file(saved(samples()[::-1]), "single.jsonl", model="model", source=LOG)
+    augment_file(saved(samples()[::-1]), "single.jsonl", LOG, AugmentOptions(model="model"))
     assert load("whole.jsonl") == load("single.jsonl")[::-1]
 
 
@@ -149,7 +151,7 @@ def test_augment_keeps_copies_of_the_test_item_out(made: MadePredictor) -> None:
     Path("ids.txt").write_text("q\n")
     given = [Sample("s0", ["do you want tea 0 ?"], "pot", ["tea"])]
     source = CandidateOptions(log=["leaks.jsonl"], exclude="ids.txt")
-    facts = augment_file(saved(given), "out.jsonl", model="model", source=source)
+    facts = augment_file(saved(given), "out.jsonl", source, AugmentOptions(model="model"))
     assert load("out.jsonl") == given
     assert facts["counts"]["dropped"] == {
         "id": {"pairs": 2, "samples": 1}, "utterance": {"pairs": 1, "samples": 1},
@@ -159,23 +161,23 @@ def test_augment_keeps_copies_of_the_test_item_out(made: MadePredictor) -> None:
 def test_a_failure_leaves_no_files(made: MadePredictor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(made, "encode", lambda _: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        augment_file(saved(samples()), "out.jsonl", model="model", source=LOG, trials="trials.jsonl")
+        augment_file(saved(samples()), "out.jsonl", LOG, AugmentOptions(model="model", trials="trials.jsonl"))
     assert not Path("out.jsonl").exists()
     assert not Path("trials.jsonl").exists()
 
 
 def test_an_interrupted_run_resumes(made: MadePredictor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("interloq.reliability.augment.BLOCK", 2)
-    options: dict[str, Any] = {"model": "model", "source": LOG, "trials": "trials.jsonl"}
-    whole = augment_file(saved(samples()), "out.jsonl", **options)
+    options = AugmentOptions(model="model", trials="trials.jsonl")
+    whole = augment_file(saved(samples()), "out.jsonl", LOG, options)
     expected = [Path(name).read_bytes() for name in ("out.jsonl", "trials.jsonl")]
     encode = made.encode
     with monkeypatch.context() as patch:
         patch.setattr(made, "encode", lambda pairs: 1 / 0 if "want tea 5" in str(pairs) else encode(pairs))
         with pytest.raises(ZeroDivisionError):
-            augment_file("samples.jsonl", "again.jsonl", **options)
+            augment_file("samples.jsonl", "again.jsonl", LOG, options)
     assert not Path("again.jsonl").exists()
-    facts = augment_file("samples.jsonl", "again.jsonl", **options)
+    facts = augment_file("samples.jsonl", "again.jsonl", LOG, options)
     assert (whole["resumed"], facts["counts"]) == (0, whole["counts"])
     assert facts["resumed"] == 4
     assert [Path(name).read_bytes() for name in ("again.jsonl", "trials.jsonl")] == expected
@@ -185,14 +187,14 @@ def test_an_interrupted_run_resumes(made: MadePredictor, monkeypatch: pytest.Mon
 def test_outputs_do_not_replace_inputs(made: MadePredictor) -> None:
     for output in ("samples.jsonl", "pairs.jsonl"):
         with pytest.raises(InputError, match=output):
-            augment_file(saved(samples()), output, model="model", source=LOG)
+            augment_file(saved(samples()), output, LOG, AugmentOptions(model="model"))
     with pytest.raises(InputError, match=r"samples\.jsonl"):
-        predict_file(saved(samples()), "samples.jsonl", model="model")
+        predict_file(saved(samples()), "samples.jsonl", PredictOptions(model="model"))
 
 
 def test_means_before_and_after_are_of_the_same_samples(made: MadePredictor) -> None:
     given = [Sample("a", ["tea please ?"], "y", ["tea", "milk"]), Sample("b", ["tea please ?"], "y")]
-    facts = augment_file(saved(given), "out.jsonl", model="model", source=LOG, limit=2)
+    facts = augment_file(saved(given), "out.jsonl", LOG, AugmentOptions(model="model", limit=2))
     assert facts["counts"]["before"] == facts["counts"]["after"] == pytest.approx(0.2)
     assert facts["counts"]["kept"] == 2  # of the second
 
@@ -204,8 +206,8 @@ def test_a_trained_network_raises_its_own_prediction(folder: Path) -> None:
     write("pairs.jsonl", PAIRS, kind="pairs")
     model = small_model(folder)
     given = [Sample("s", ["do you like milk ?"], "yes", [Reference("we so")])]
-    facts = augment_file(saved(given), "out.jsonl", model=model, source=LOG, device="cpu")
-    (score,), _ = predict_file("out.jsonl", model=model, device="cpu")
+    facts = augment_file(saved(given), "out.jsonl", LOG, AugmentOptions(model=model, device="cpu"))
+    (score,), _ = predict_file("out.jsonl", None, PredictOptions(model=model, device="cpu"))
     assert facts["counts"]["kept"] > 0
     assert score.value == pytest.approx(facts["counts"]["after"], abs=1e-6)
     loaded = Reliability.load(model, device="cpu")

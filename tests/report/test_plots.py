@@ -19,6 +19,7 @@ from interloq.data.records.jsonl import to_json
 from interloq.rank.survival import Survival
 from interloq.reliability.curve import AgreementCurve, AgreementPoint
 from interloq.reliability.curve_file import curve_file
+from interloq.reliability.reliability_options import CurveOptions
 from interloq.report.build import Evidence
 from interloq.report.marks import Mark
 from interloq.report.plots import AxisScale, LinePlot, continuity_plot, line_plot, scale, survival_plot, whole_scale
@@ -80,7 +81,9 @@ def test_undefined_points_are_not_drawn_and_one_arm_is_enough() -> None:
 def test_the_report_draws_curves(folder: Path) -> None:
     write("samples.jsonl", rated_samples(8, references=4), kind="samples")
     score_file("samples.jsonl", ["length"], "scores.jsonl", ScoreOptions(n_bootstrap=0))
-    curve_file("samples.jsonl", ["bleu_star", "rouge_l"], "curves.jsonl", sizes=[1, 2, 4], own=2, n_bootstrap=5)
+    curve_file(
+        "samples.jsonl", ["bleu_star", "rouge_l"], "curves.jsonl", CurveOptions(sizes=[1, 2, 4], own=2, n_bootstrap=5)
+    )
     options = ReportOptions(samples="samples.jsonl", curves=["curves.jsonl"], n_bootstrap=0)
     made = report_file(["scores.jsonl"], "report.html", options)
     assert [found.metric for found in made.page.curves] == ["bleu_star", "rouge_l"]
@@ -94,7 +97,7 @@ def test_the_report_draws_curves(folder: Path) -> None:
 @pytest.mark.parametrize("sizes", [[2], [1, 2, 3]])
 def test_without_foreign_references_there_is_one_line(folder: Path, sizes: list[int]) -> None:
     write("samples.jsonl", rated_samples(8, references=4), kind="samples")
-    (found,) = curve_file("samples.jsonl", ["bleu_star"], sizes=sizes, n_bootstrap=5)
+    (found,) = curve_file("samples.jsonl", ["bleu_star"], options=CurveOptions(sizes=sizes, n_bootstrap=5))
     made = figure(*found.points)
     assert len(titles(made, "dev")) == len(sizes)
     assert titles(made, "train") == []

@@ -11,23 +11,22 @@ from typing import TYPE_CHECKING, Any
 from interloq.cli.extend import REASONS
 from interloq.cli.reliability import annotate as reliability_annotate
 from interloq.cli.reliability import curve as reliability_curve
-from interloq.cli.shared.arguments import (
-    add_common,
-    add_device,
-    add_list,
-    add_map,
-    add_output,
-    add_samples,
-)
-from interloq.cli.shared.output import BadLineReporter, mark_incomplete
-from interloq.cli.shared.paths import InputPath, OutputFile
+from interloq.cli.shared.arguments import add_common, add_map, add_output, add_samples
+from interloq.cli.shared.options import add_options, make_options
+from interloq.cli.shared.output import mark_incomplete, reading
+from interloq.cli.shared.paths import OutputFile
 from interloq.cli.shared.progress import stage_progress
 from interloq.errors import count
+from interloq.reliability.reliability_options import (
+    AnnotateOptions,
+    AugmentOptions,
+    CandidateOptions,
+    PredictOptions,
+)
 from interloq.terminal.console import interval, number, print_json, print_line, print_signatures, print_table
 
 if TYPE_CHECKING:
     from interloq.records import Score
-    from interloq.reliability.candidates import CandidateOptions
 
 EXAMPLES = """\
   interloq reliability predict samples.jsonl --model reliability -o predicted.jsonl
@@ -44,80 +43,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     predicting = actions.add_parser("predict", help="predict how reliable the references of each sample are")
     augmenting = actions.add_parser("augment", help="add replies from logs that raise the predicted reliability")
     annotating = actions.add_parser("annotate", help="decide on replies from logs one by one, with predictions")
-    for action in (predicting, augmenting, annotating):
+    add_samples(predicting)
+    predicting.add_argument(
+        "-o", "--output", type=OutputFile, metavar="FILE", help="score file with the predictions, for meta and report"
+    )
+    for action in (augmenting, annotating):
         add_samples(action)
-        action.add_argument(
-            "--model", required=True, type=InputPath, metavar="FOLDER", help="see interloq train reliability --help"
-        )
-        action.add_argument("--encoder", metavar="NAME", help="the model's encoder, if it has moved")
-        add_device(action)
+        add_output(action, "the samples with further references")
+        add_options(action, CandidateOptions)
+    reliability_annotate.add_arguments(annotating)
+    for action, options in (
+        (predicting, PredictOptions),
+        (augmenting, AugmentOptions),
+        (annotating, AnnotateOptions),
+    ):
+        add_options(action, options)
         add_map(action)
         add_common(action)
-    for action in (augmenting, annotating):
-        _add_candidates(action)
-        add_output(action, "the samples with further references")
-    _add_predict(predicting)
-    _add_augment(augmenting)
-    reliability_annotate.add_arguments(annotating)
     reliability_curve.add_arguments(actions.add_parser("curve", help="correlation with people as references are added"))
 
 
-def _add_predict(action: argparse.ArgumentParser) -> None:
-    action.add_argument(
-        "-o", "--output", type=OutputFile, metavar="FILE", help="score file with the predictions, for meta and report"
-    )
-    action.add_argument(
-        "--min-reliability",
-        type=float,
-        default=0.1,
-        metavar="X",
-        help="references below this are too weak to trust (default 0.1)",
-    )
-    action.add_argument("--seed", type=int, default=0, help="seed of the orders in which references are added")
-
-
-def _add_candidates(action: argparse.ArgumentParser) -> None:
-    add_list(action, "--log", metavar="PAIRS", help="pairs to search by Jaccard similarity", type=InputPath)
-    action.add_argument("--index", type=InputPath, metavar="INDEX", help="an index to search instead")
-    action.add_argument("-k", type=int, default=100, metavar="N", help="candidates per query (default 100)")
-    action.add_argument("--limit", type=int, default=10, metavar="N", help="references per query (default 10)")
-    action.add_argument("--turns", type=int, default=1, metavar="N", help="last turns to search for (default 1)")
-    action.add_argument(
-        "--near-duplicates", type=float, default=0.0, metavar="J", help="drop replies this similar to a gold reply"
-    )
-    action.add_argument(
-        "--exclude", type=InputPath, metavar="FILE", help="ids of pairs, posts or threads to exclude, one per line"
-    )
-    action.add_argument(
-        "--drop-own-replies", action="store_true", help="exclude candidates identical to the reply being judged"
-    )
-
-
-def _add_augment(action: argparse.ArgumentParser) -> None:
-    action.add_argument("--trials", type=OutputFile, metavar="FILE", help="every candidate that was tried")
-    action.add_argument("--seed", type=int, default=0, help="seed of the order of candidates (default 0)")
-
-
 def run(args: argparse.Namespace) -> int:
-    if args.action == "annotate":
-        return reliability_annotate.run(args, candidate_options(args))
-    actions = {"predict": _predict, "augment": _augment, "curve": reliability_curve.run}
+    actions = {
+        "predict": _predict,
+        "augment": _augment,
+        "annotate": reliability_annotate.run,
+        "curve": reliability_curve.run,
+    }
     return actions[args.action](args)
-
-
-def candidate_options(args: argparse.Namespace) -> CandidateOptions:
-    """Options that say where candidates come from."""
-    from interloq.reliability.candidates import CandidateOptions
-
-    return CandidateOptions(
-        index=args.index,
-        log=args.log,
-        k=args.k,
-        turns=args.turns,
-        near=args.near_duplicates,
-        own=not args.drop_own_replies,
-        exclude=args.exclude,
-    )
 
 
 # ---- predict ---------------------------------------------------------------------------------------------------------
@@ -126,21 +79,9 @@ def candidate_options(args: argparse.Namespace) -> CandidateOptions:
 def _predict(args: argparse.Namespace) -> int:
     from interloq.reliability.reliability_file import predict_file
 
-    bad = BadLineReporter()
-    scores, facts = predict_file(
-        args.samples,
-        args.output,
-        model=args.model,
-        minimum=args.min_reliability,
-        encoder=args.encoder,
-        device=args.device,
-        seed=args.seed,
-        strict=args.strict,
-        on_reject=bad,
-        columns=args.columns,
-        progress=stage_progress(quiet=args.quiet),
-    )
-    bad.close()
+    options, progress = make_options(PredictOptions, args), stage_progress(quiet=args.quiet)
+    with reading(args) as read_options:
+        scores, facts = predict_file(args.samples, args.output, options, reading=read_options, progress=progress)
     mark_incomplete(all(score.value is None for score in scores))
     if args.json:
         print_json(facts)
@@ -197,23 +138,10 @@ def _extreme(reference: dict[str, Any] | None) -> str:
 def _augment(args: argparse.Namespace) -> int:
     from interloq.reliability.reliability_file import augment_file
 
-    bad = BadLineReporter()
-    facts = augment_file(
-        args.samples,
-        args.output,
-        model=args.model,
-        source=candidate_options(args),
-        limit=args.limit,
-        seed=args.seed,
-        trials=args.trials,
-        encoder=args.encoder,
-        device=args.device,
-        strict=args.strict,
-        on_reject=bad,
-        columns=args.columns,
-        progress=stage_progress(quiet=args.quiet),
-    )
-    bad.close()
+    source, options = make_options(CandidateOptions, args), make_options(AugmentOptions, args)
+    progress = stage_progress(quiet=args.quiet)
+    with reading(args) as read_options:
+        facts = augment_file(args.samples, args.output, source, options, reading=read_options, progress=progress)
     if args.json:
         print_json({"output": args.output, **facts})
     elif args.output != "-":

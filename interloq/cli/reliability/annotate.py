@@ -10,14 +10,16 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
+from interloq.cli.shared.options import make_options
 from interloq.cli.shared.output import BadLineReporter, mark_incomplete
 from interloq.cli.shared.paths import OutputFile
+from interloq.data.records.read_options import ReadOptions
 from interloq.errors import InputError, count
+from interloq.reliability.reliability_options import AnnotateOptions, CandidateOptions
 from interloq.terminal.console import interval, number, print_json, print_line, print_stderr
 
 if TYPE_CHECKING:
     from interloq.reliability.annotate import Offer, ReliabilityEstimate, Session
-    from interloq.reliability.candidates import CandidateOptions
 
 QUESTION = "[k]eep, [e]dit, [a]bandon, [b]est candidate, [n]ext query or [q]uit?"
 
@@ -29,29 +31,19 @@ def add_arguments(action: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="file for every step, from which the next session resumes (default OUTPUT.record)",
     )
-    action.add_argument("--attempts", type=int, default=3, metavar="N", help="edits per candidate (default 3)")
 
 
-def run(args: argparse.Namespace, source: CandidateOptions) -> int:
+def run(args: argparse.Namespace) -> int:
     from interloq.reliability.annotate_file import annotation
 
     if "-" in (args.samples, args.output):
         raise InputError("annotation needs files, not a pipe", hint="name the samples and the output")
-    bad = BadLineReporter()
-    with annotation(
-        args.samples,
-        args.record or f"{args.output}.record",
-        model=args.model,
-        source=source,
-        attempts=args.attempts,
-        limit=args.limit,
-        encoder=args.encoder,
-        device=args.device,
-        strict=args.strict,
-        on_reject=bad,
-        columns=args.columns,
-    ) as annotating:
-        bad.close()
+    source, options = make_options(CandidateOptions, args), make_options(AnnotateOptions, args)
+    bad_lines = BadLineReporter()
+    read_options = make_options(ReadOptions, args, on_reject=bad_lines)
+    record = args.record or f"{args.output}.record"
+    with annotation(args.samples, record, source, options, reading=read_options) as annotating:
+        bad_lines.close()
         if annotating.queries.warning:
             print_stderr(f"warning: {annotating.queries.warning}")
         _talk(annotating.session)

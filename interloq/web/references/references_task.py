@@ -19,7 +19,8 @@ from interloq.errors import InputError, nearest, short_repr
 from interloq.records import Reference, Sample
 from interloq.reliability.annotate import ATTEMPTS, start_query
 from interloq.reliability.augment import LIMIT, Request
-from interloq.reliability.candidates import CANDIDATES, CandidateOptions, make_request
+from interloq.reliability.candidates import make_request
+from interloq.reliability.reliability_options import CandidateOptions
 from interloq.retrieve.store_address import key_variable, names_server
 from interloq.signature import fingerprint
 from interloq.trust import Trust, check_trust, names_download
@@ -41,7 +42,7 @@ class ReferencesOptions:
     model: str
     log: tuple[str, ...] = ()
     index: str = ""
-    k: int = CANDIDATES
+    k: int = 100
     limit: int = LIMIT
     turns: int = 1
     near_duplicates: float = 0.0
