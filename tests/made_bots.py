@@ -56,3 +56,17 @@ class Bad(Component):
         if self.how == "no reply":
             return 7  # type: ignore[return-value]
         return Reply("again" if self.how == "repeat" else "  ")
+
+
+@dataclass(frozen=True)
+class Wordy:
+    """Says about so many words."""
+
+    words: int
+
+    def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
+        assert len(dialogues) == len(seeds)
+        return [Reply(" ".join(["word"] * (self.words + seed % 3)) + f" {seed}") for seed in seeds]
+
+    def signature(self) -> str:
+        return f"wordy({self.words})"

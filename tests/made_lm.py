@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import tokenizers
+import torch
 import transformers
 
-from tests.made_network import LETTERS, random_network, save, sizes, word_pieces
+from interloq import Sample
+from tests.made_network import LETTERS, loaded, random_network, save, sizes, word_pieces
 
 TEXTS = ["how was it ?", "it was a very good day .", "we saw the film there again .", "no idea , sorry ."]
 SIZES = sizes(16, 24)
@@ -53,3 +55,44 @@ def tiny_bert(folder: Path, *, head: str = "NextSentencePrediction", seed: int =
     whole = getattr(transformers, f"AutoModelFor{head}" if head else "AutoModel")
     config = {"vocab_size": len(tokenizer), "max_position_embeddings": 64, **SIZES}
     return save(folder, random_network("bert", whole=whole, seed=seed, spread=SPREAD, **config), tokenizer)
+
+
+ENDS = {"eos_token": "<|endoftext|>"}
+T5 = {"d_model": 16, "d_kv": 8, "d_ff": 24, "num_layers": 2, "num_heads": 2}
+BART = {
+    "d_model": 16,
+    "encoder_layers": 2,
+    "decoder_layers": 2,
+    "encoder_attention_heads": 2,
+    "decoder_attention_heads": 2,
+    "encoder_ffn_dim": 24,
+    "decoder_ffn_dim": 24,
+    "max_position_embeddings": 128,
+    "pad_token_id": 1,
+    "bos_token_id": None,
+}
+
+
+def tiny_seq2seq(folder: Path, kind: str = "t5", *, forced: int | None = None) -> Path:
+    tokenizer = byte_tokenizer(**ENDS)
+    sizes: dict[str, Any] = T5 if kind == "t5" else BART
+    numbers = {"vocab_size": len(tokenizer), "decoder_start_token_id": 3, "eos_token_id": 0}
+    whole = transformers.AutoModelForSeq2SeqLM
+    model = random_network(kind, whole=whole, spread=SPREAD, **numbers, **sizes)
+    model.generation_config.forced_bos_token_id = forced
+    return save(folder, model, tokenizer)
+
+
+REPLIES = ["it was a very good day .", "no", "we saw the film there again .", "日本語", "how was it ?", "day"]
+
+
+def chat(replies: list[str] = REPLIES) -> list[Sample]:
+    return [Sample(f"{i:02}", ["not read .", "how was it ?"], reply) for i, reply in enumerate(replies)]
+
+
+def literal(folder: Path, first: str, second: str) -> float:
+    """Label 0 is is-next: the loss with this label is −log P(is-next), as transformers itself says."""
+    tokenizer, model = loaded(folder, "BertForNextSentencePrediction")
+    with torch.inference_mode():
+        loss = model(**tokenizer(first, second, return_tensors="pt"), labels=torch.tensor([0])).loss
+    return float(torch.exp(-loss.double()))

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from interloq.data.corpus.dialogues import pairs_of_dialogue
-from interloq.data.sets.byu_chitchat import dialogues, installed
+from interloq.data.sets.byu_chitchat import dialogues, find_installed
 from interloq.records import ILLUSTRATIVE, Dialogue, Pair, Rating, Reference, Sample, Turn
 from interloq.retrieve.leaks import normalised
 
@@ -72,7 +72,7 @@ class RealLog:
 
 def read_real_log() -> RealLog:
     """Return the filtered pairs of the installed package; without it, there are none."""
-    path = installed()
+    path = find_installed()
     if not path:
         return RealLog([], Counter())
     return filter_conversations([dialogue for _, dialogue in dialogues(path)])

@@ -16,7 +16,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.data.files.arrays import mapped
+from interloq.data.files.arrays import map_array
 from interloq.data.text.token_texts import Texts
 from interloq.data.text.tokenize import Tokenizer
 from interloq.errors import InputError
@@ -53,7 +53,7 @@ class WordTable(Sequence[str]):
         """Open the table of a folder."""
         letters = np.memmap(folder / LETTERS, dtype=np.uint8, mode="r")
         kinds = {ENDS: np.int64, HASHES: np.uint64, ORDER: np.int32}
-        arrays = [mapped(folder / name, kind, hint="copy the vectors again") for name, kind in kinds.items()]
+        arrays = [map_array(folder / name, kind, hint="copy the vectors again") for name, kind in kinds.items()]
         _check(letters, *arrays)
         return cls(letters, *arrays)
 

@@ -20,7 +20,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from interloq.data.files.arrays import mapped
+from interloq.data.files.arrays import map_array
 from interloq.data.files.opening import read_json, reading_saved, replacing
 from interloq.data.text.token_texts import Texts
 from interloq.data.text.tokenize import Tokenizer
@@ -98,7 +98,7 @@ class WordVectors:
             what = f"schema {facts.get('schema')}; this version reads schema {SCHEMA}"
             raise InputError(what, where=str(folder / FACTS))
         with reading_saved(folder):
-            matrix = mapped(folder / MATRIX, np.float32, dimensions=2, hint="copy the vectors again")
+            matrix = map_array(folder / MATRIX, np.float32, dimensions=2, hint="copy the vectors again")
             words = WordTable.load(folder)
             if matrix.shape != (len(words), facts["dimensions"]):
                 raise ValueError(f"shape {matrix.shape} for {len(words)} words of {facts['dimensions']} dimensions")

@@ -15,8 +15,7 @@ from interloq import InputError, evaluate
 from interloq.metrics.trained.nsp import Nsp
 from interloq.models.nsp import NextSentence
 from tests.conftest import missing
-from tests.made_lm import tiny_bert, tiny_lm, word_tokenizer
-from tests.made_nsp import REPLIES, chat, literal
+from tests.made_lm import REPLIES, chat, literal, tiny_bert, tiny_lm, word_tokenizer
 
 
 @pytest.fixture(scope="module")

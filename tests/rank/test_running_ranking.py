@@ -14,7 +14,7 @@ from interloq.play.run import PlayOptions, plan, play
 from interloq.rank.running_ranking import Running, score_dialogues
 from interloq.records import Dialogue
 from interloq.registry import create
-from tests.made_arena import Wordy
+from tests.made_bots import Wordy
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ from interloq.rank.settle import (
 from interloq.records import Dialogue, Score, Turn
 from interloq.registry import create
 from interloq.servers.replies import Reply
-from tests.made_arena import Wordy
+from tests.made_bots import Wordy
 
 
 def simulated(

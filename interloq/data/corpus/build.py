@@ -67,7 +67,7 @@ def build(
     job = _Job(inputs, Path(output), settings.check(), options, progress)
     if options.fresh:
         job.clear()
-    built = job.finished()
+    built = job.read_finished()
     if built is not None:
         discard(job.work)  # exists if the build was killed at the very end
         return built
@@ -119,7 +119,7 @@ class _Job:
             (self.output / name).unlink(missing_ok=True)
         discard(self.work)
 
-    def finished(self) -> dict[str, Any] | None:
+    def read_finished(self) -> dict[str, Any] | None:
         """Return the facts of a corpus that was built here from the same logs with the same options."""
         facts = self._facts()
         if facts is None:
@@ -206,7 +206,7 @@ class _Job:
                 if known is None:
                     yield shard, self.settings.cleaning, folder, self.settings.examples, self.options.strict
                 elif known["digest"] != shard.digest:
-                    raise _logs_changed(", ".join(sorted({piece.name for piece in shard.pieces})))
+                    raise _changed_logs_error(", ".join(sorted({piece.name for piece in shard.pieces})))
 
         workers = self.workers
         if self.size:  # unknown for a pipe
@@ -224,9 +224,9 @@ class _Job:
         cleaned = {"shards": shards, "source": _source(self.logs)}
         path = self.work / "cleaned.json"
         if len(matching(self.work / "posts", "*.json")) != shards:
-            raise _logs_changed(str(self.inputs[0]))
+            raise _changed_logs_error(str(self.inputs[0]))
         if path.exists() and read_json(path, hint="add --fresh") != cleaned:
-            raise _logs_changed(str(self.inputs[0]))
+            raise _changed_logs_error(str(self.inputs[0]))
         write_json(path, cleaned)
 
     def _nothing_left(self, counts_of_shards: Sequence[dict[str, Any]]) -> InputError:
@@ -296,7 +296,7 @@ class _Job:
         return [BAD_LINES]
 
 
-def _logs_changed(where: str) -> InputError:
+def _changed_logs_error(where: str) -> InputError:
     hint = "restore the logs, or add --fresh to start over"
     return InputError("the logs have changed since this build started", hint=hint, where=where)
 

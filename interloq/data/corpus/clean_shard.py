@@ -44,7 +44,7 @@ class Cleaned:
     dropped: Counter[str] = field(default_factory=Counter)
     examples: dict[str, list[tuple[str, str, str]]] = field(default_factory=dict)
     rejected: list[bytes] = field(default_factory=list)
-    shown: int = 5  # examples by reason
+    most_examples: int = 5  # examples by reason
 
 
 def read_counts(folder: Path, number: int) -> dict[str, Any] | None:
@@ -57,12 +57,12 @@ def read_counts(folder: Path, number: int) -> dict[str, Any] | None:
 
 def clean_shard(shard: Shard, cleaning: Cleaning, folder: Path, examples: int, strict: bool) -> int:
     """Clean a shard and write it; return the bytes of input read up to its end."""
-    with _uncollected():
+    with _without_garbage_collection():
         return _clean_shard(shard, cleaning, folder, examples, strict)
 
 
 @contextlib.contextmanager
-def _uncollected() -> Iterator[None]:
+def _without_garbage_collection() -> Iterator[None]:
     """Turn off garbage collection: a shard creates hundreds of thousands of objects and no cycles."""
     was_on = gc.isenabled()
     gc.disable()
@@ -74,7 +74,7 @@ def _uncollected() -> Iterator[None]:
 
 
 def _clean_shard(shard: Shard, cleaning: Cleaning, folder: Path, examples: int, strict: bool) -> int:
-    cleaned = Cleaned(shown=examples)
+    cleaned = Cleaned(most_examples=examples)
     for piece in shard.pieces:
 
         def reject(number: int, line: bytes, error: InputError, name: str = piece.name) -> None:
@@ -119,7 +119,7 @@ def _without(posts: Columns, reasons: Sequence[str], texts: Sequence[str], clean
             for row, why in enumerate(reasons):
                 if why == reason:
                     examples.append((posts.id[row], posts.user[row], texts[row]))
-            cleaned.examples[reason] = heapq.nsmallest(cleaned.shown, examples)
+            cleaned.examples[reason] = heapq.nsmallest(cleaned.most_examples, examples)
     return posts.where([not reason for reason in reasons])
 
 

@@ -111,16 +111,18 @@ def _post(row: tuple[Any, ...]) -> ThreadPost:
 
 def _dialogue_line(dialogue: Dialogue) -> bytes:
     """Return a line in the format of `jsonl.write`, several times faster."""
-    turns = [_filled({"text": turn.text, "speaker": turn.speaker, "time": turn.time}) for turn in dialogue.turns]
+    turns = [_compact({"text": turn.text, "speaker": turn.speaker, "time": turn.time}) for turn in dialogue.turns]
     return orjson.dumps({"id": dialogue.id, "turns": turns}) + b"\n"
 
 
 def _pair_line(pair: Pair) -> bytes:
     fields = {"id": pair.id, "utterance": pair.utterance, "response": pair.response}
-    return orjson.dumps(_filled(fields | {"to": pair.to, "thread": pair.thread, "time": pair.time})) + b"\n"
+    fields |= {"to": pair.to, "thread": pair.thread, "time": pair.time}
+    return orjson.dumps(_compact(fields)) + b"\n"
 
 
-def _filled(fields: dict[str, str]) -> dict[str, str]:
+def _compact(fields: dict[str, str]) -> dict[str, str]:
+    """Remove an empty time."""
     if not fields["time"]:
         del fields["time"]
     return fields
@@ -152,7 +154,7 @@ def corpus_facts(
         "posts": {
             "read": sum(read.values()),
             "bad_lines": sum(count["rejected"] for count in cleaned),
-            "dropped": _dropped(cleaned, joined["dropped"], settings.examples),
+            "dropped": _dropped_posts(cleaned, joined["dropped"], settings.examples),
             "kept": joined["kept"],
             "users": joined["users"],
         },
@@ -165,7 +167,7 @@ def corpus_facts(
     }
 
 
-def _dropped(
+def _dropped_posts(
     cleaned: Sequence[dict[str, Any]], dropped_by_joins: Mapping[str, Any], most_examples: int
 ) -> dict[str, Any]:
     """Return the posts dropped by each filter; the examples do not depend on how logs were split into shards."""

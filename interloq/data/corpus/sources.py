@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from interloq.data.files.archives import is_archive, members, open_archive, read_member
-from interloq.data.files.compression import COMPRESSED, damage, decompressed
+from interloq.data.files.compression import COMPRESSED, damage, decompress
 from interloq.data.files.opening import plain_suffix, read_small
 from interloq.errors import InputError
 
@@ -86,7 +86,7 @@ def _open_alone(path: Path, done: int, *, named: bool) -> Iterator[LogSource]:
         file = path.open("rb")
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}", hint="check the path") from error
-    with file, decompressed(file, path.suffix.lower(), window=_WINDOW) as stream:
+    with file, decompress(file, path.suffix.lower(), window=_WINDOW) as stream:
         beside = path.with_name(_stem(path.name) + ANNOTATION)
         links = b""
         if beside.exists():
@@ -105,7 +105,7 @@ def _open_members(path: Path, done: int) -> Iterator[LogSource]:
                 links[_stem(member.name)] = read_member(archive, member, path)
         for member in all_members:
             if _may_have_posts(member.name, names) and (inner := archive.extractfile(member)) is not None:
-                with decompressed(inner, Path(member.name).suffix.lower(), window=_WINDOW) as stream:
+                with decompress(inner, Path(member.name).suffix.lower(), window=_WINDOW) as stream:
                     annotation = links.get(_stem(member.name), b"")
                     yield LogSource(f"{path}/{member.name}", False, stream, lambda: done + tell(), annotation)
 

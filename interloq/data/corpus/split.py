@@ -59,18 +59,18 @@ def border_at(share: float, histogram: Histogram) -> int:
     """
     days = sorted(histogram(DAY, None, None))
     wanted = share * sum(count for _, count in days)
-    day, before = _reached(days, wanted, 0)
+    day, before = _find_step(days, wanted, 0)
     if not days:
         return 0
     if day is None:
         return (days[-1][0] + 1) * DAY
-    second, _ = _reached(sorted(histogram(SECOND, day * DAY, (day + 1) * DAY)), wanted, before)
+    second, _ = _find_step(sorted(histogram(SECOND, day * DAY, (day + 1) * DAY)), wanted, before)
     if second is None:
         return (day + 1) * DAY
     return second * SECOND
 
 
-def _reached(steps: Sequence[tuple[int, int]], wanted: float, before: int) -> tuple[int | None, int]:
+def _find_step(steps: Sequence[tuple[int, int]], wanted: float, before: int) -> tuple[int | None, int]:
     """Return the step at which the running sum passes a value, and the sum before it."""
     for step, count in steps:
         if before + count > wanted:

@@ -71,7 +71,7 @@ class Tables:
         self.folder, self.made = folder, 0
         self.progress: Callable[[float], None] = lambda _: None
         folder.mkdir(parents=True, exist_ok=True)
-        self.connection = _connected(folder / "spill", memory, threads)
+        self.connection = _connect(folder / "spill", memory, threads)
         self.connection.read_parquet([str(path) for path in matching(posts, "*.parquet")]).create_view("posts")
 
     def close(self) -> None:
@@ -118,7 +118,7 @@ def duckdb_version() -> str:
     return str(duckdb.__version__)
 
 
-def _connected(spill: Path, memory: str, threads: int) -> Any:
+def _connect(spill: Path, memory: str, threads: int) -> Any:
     import duckdb
 
     shutil.rmtree(spill, ignore_errors=True)
@@ -311,7 +311,7 @@ AND root = (SELECT root FROM ordered WHERE line = getvariable('line'))
 
 def counts(tables: Tables, examples: int) -> dict[str, Any]:
     """Return the numbers of dropped posts, links and threads by reason, with examples."""
-    dropped = {reason: _dropped(tables, query, examples) for reason, query in _DROPPED.items()}
+    dropped = {reason: _count_dropped(tables, query, examples) for reason, query in _DROPPED.items()}
     why = dict(tables.rows("SELECT why, count(*) FROM threads GROUP BY why"))
     members = dict(tables.rows("SELECT why, sum(posts)::BIGINT FROM threads GROUP BY why"))
     return {
@@ -320,7 +320,7 @@ def counts(tables: Tables, examples: int) -> dict[str, Any]:
         "kept": tables.number("SELECT count(*) FROM kept"),
         "users": tables.number("SELECT count(DISTINCT who) FROM kept"),
         "replies": tables.number("SELECT count(*) FROM kept WHERE reply_to <> ''"),
-        "broken": _broken(tables),
+        "broken": _count_broken(tables),
         "unanswered": tables.number("SELECT count(*) FROM kept ANTI JOIN members USING (place) WHERE reply_to = ''"),
         "threads": {reason or "kept": why.get(reason, 0) for reason in ("", "orphan", "crosses", "too_large")},
         "thread_posts": {reason or "kept": members.get(reason, 0) for reason in ("", "orphan", "crosses", "too_large")},
@@ -335,7 +335,7 @@ _DROPPED = {
 }
 
 
-def _dropped(tables: Tables, query: str, examples: int) -> dict[str, Any]:
+def _count_dropped(tables: Tables, query: str, examples: int) -> dict[str, Any]:
     tables.set(examples=examples)
     tables.connection.sql(query).create_view("gone", replace=True)
     shown = tables.rows("SELECT id, who, text FROM gone ORDER BY id, who, text LIMIT getvariable('examples')")
@@ -345,7 +345,7 @@ def _dropped(tables: Tables, query: str, examples: int) -> dict[str, Any]:
     }
 
 
-def _broken(tables: Tables) -> dict[str, int]:
+def _count_broken(tables: Tables) -> dict[str, int]:
     """Return the number of replies with unusable links, by reason."""
     numbers = dict(tables.rows("SELECT broken, count(*) FROM links WHERE broken <> '' GROUP BY broken"))
     missing = "SELECT count(*) FROM kept ANTI JOIN links ON kept.place = links.child WHERE reply_to <> ''"

@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from interloq.data.files.compression import COMPRESSED, damage, decompressed
+from interloq.data.files.compression import COMPRESSED, damage, decompress
 from interloq.data.files.folders import matching
 from interloq.data.files.opening import not_utf8, read_small
 from interloq.errors import InputError
@@ -114,7 +114,7 @@ def open_archive(path: Path) -> Iterator[tuple[tarfile.TarFile, Callable[[], int
     suffix = ".gz" if path.suffix.lower() == ".tgz" else path.suffix.lower()
     with (
         path.open("rb") as file,
-        decompressed(file, suffix) as stream,
+        decompress(file, suffix) as stream,
         tarfile.open(fileobj=_Headers(stream), mode="r:") as archive,  # type: ignore[call-overload]
     ):
         yield archive, file.tell

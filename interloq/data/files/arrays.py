@@ -20,7 +20,7 @@ _DATA = (OSError, ValueError, TypeError, EOFError, OverflowError, MemoryError, K
 DAMAGE = (*_DATA, *_PARSER)
 
 
-def mapped(path: Path, dtype: DTypeLike, *, dimensions: int = 1, rows: int | None = None, hint: str) -> NDArray[Any]:
+def map_array(path: Path, dtype: DTypeLike, *, dimensions: int = 1, rows: int | None = None, hint: str) -> NDArray[Any]:
     """Return the array in a file, memory-mapped; `rows` is its expected length."""
     try:
         with warnings.catch_warnings():

@@ -20,7 +20,7 @@ RATIO, FREE = 1_000, 2**25  # a file may expand this many times, and always to t
 _STEP = 2**11  # bytes decompressed at a time: a few may expand to many megabytes
 
 
-def decompressed(file: IO[bytes], suffix: str, *, window: int = WINDOW) -> contextlib.AbstractContextManager[Any]:
+def decompress(file: IO[bytes], suffix: str, *, window: int = WINDOW) -> contextlib.AbstractContextManager[Any]:
     """Return the decompressed stream of a file; `window` limits the memory that a .zst file may require."""
     if suffix == ".gz":
         return gzip.open(file)
@@ -41,11 +41,11 @@ def decompressed_records(file: IO[bytes], suffix: str) -> Iterator[Any]:
         yield file
         return
     source: Any = _Counted(file)
-    with decompressed(source, suffix) as stream:
+    with decompress(source, suffix) as stream:
         yield io.BufferedReader(_Bounded(stream, source), 2**17)
 
 
-def compressed(file: IO[bytes], suffix: str) -> contextlib.AbstractContextManager[Any]:
+def compress(file: IO[bytes], suffix: str) -> contextlib.AbstractContextManager[Any]:
     """Return a stream that compresses as the suffix says."""
     if suffix == ".gz":  # no time stamp, so that the same records give the same bytes
         return gzip.GzipFile(fileobj=file, mode="wb", filename="", mtime=0)

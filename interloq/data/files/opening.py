@@ -12,7 +12,7 @@ from typing import IO, Any
 
 import orjson
 
-from interloq.data.files.compression import COMPRESSED, compressed, damage, decompressed_records
+from interloq.data.files.compression import COMPRESSED, compress, damage, decompressed_records
 from interloq.data.files.durable import atomic_file
 from interloq.data.files.write_errors import one_line, writing
 from interloq.errors import InputError, InterloqError, short_repr
@@ -169,7 +169,7 @@ def replacing(path: str | Path, *, mode: int = 0o666) -> Iterator[IO[bytes]]:
             yield sys.stdout.buffer
             sys.stdout.buffer.flush()
         return
-    with atomic_file(path, mode=mode) as file, compressed(file, Path(path).suffix.lower()) as stream:
+    with atomic_file(path, mode=mode) as file, compress(file, Path(path).suffix.lower()) as stream:
         yield stream
 
 

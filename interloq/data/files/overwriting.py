@@ -36,10 +36,10 @@ def _same(first: str, second: str) -> bool:
     try:
         return Path(first).samefile(second)
     except (OSError, ValueError):  # one of them does not exist, or is not a path
-        return first != "-" and _resolved(first) == _resolved(second)
+        return first != "-" and _resolve(first) == _resolve(second)
 
 
-def _resolved(path: str) -> str:
+def _resolve(path: str) -> str:
     try:
         return str(Path(path).resolve())
     except (OSError, ValueError, RuntimeError):

@@ -81,7 +81,7 @@ def as_samples(rows: Any, *, columns: Mapping[str, str] | None = None) -> Iterab
     _check_split(rows)
     if isinstance(rows, str | bytes | Mapping) or not (isinstance(rows, Iterable) or _is_frame(rows)):
         hint = "read a file with load(path); pass a list of samples or dicts, or a data frame"
-        raise InputError(f"samples must be a list, got {_shown(rows)}", hint=_lazy(rows) or hint)
+        raise InputError(f"samples must be a list, got {_describe(rows)}", hint=_lazy(rows) or hint)
     if _is_frame(rows):
         return _of_frame(rows, columns)
     if isinstance(rows, list) and all(isinstance(row, Sample) for row in rows):
@@ -135,7 +135,7 @@ def _of_dicts(rows: Iterable[Any], columns: Mapping[str, str] | None) -> Iterato
             yield row
             continue
         if not isinstance(row, Mapping):
-            raise InputError(f"row {number} must be a sample or a dict, got {_shown(row)}")
+            raise InputError(f"row {number} must be a sample or a dict, got {_describe(row)}")
         with _in_python_terms(f"row {number}"):
             sample = layout.record(plain(row), str(number))
         yield sample
@@ -172,7 +172,7 @@ def _column(values: Any, name: str) -> list[Any]:
     if _is_frame(values):
         return list(map(tuple, _frame_rows(values)))
     if isinstance(values, str | bytes | Mapping | AbstractSet) or not isinstance(values, Iterable):
-        what = f"{name} must be a list with one entry per response, got {_shown(values)}"
+        what = f"{name} must be a list with one entry per response, got {_describe(values)}"
         raise InputError(what, hint=_lazy(values) or f"pass a list, an array or a Series of {name}")
     return list(values)
 
@@ -188,7 +188,7 @@ def _lazy(values: Any) -> str:
     return ""
 
 
-def _shown(value: Any) -> str:
+def _describe(value: Any) -> str:
     return f"{type(value).__name__} {short_repr(value)}"
 
 

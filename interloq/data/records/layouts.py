@@ -61,7 +61,7 @@ class Layout:
 
     def record(self, value: Mapping[str, Any], number: str) -> Any:
         """Return the record of one object; `number` is its id if it has none."""
-        value = self.names.renamed(value)
+        value = self.names.rename(value)
         if self.table:
             self._rated_by_row = self.kind == "samples" and "rater" in value
             value = tables.cells(value, self.kind)
@@ -72,7 +72,7 @@ class Layout:
             value = self._of_chat(value, field)
         ratings = value.get("ratings") if field else None
         if isinstance(ratings, list):
-            value = {**value, "ratings": [self._ratings.renamed(r) if isinstance(r, dict) else r for r in ratings]}
+            value = {**value, "ratings": [self._ratings.rename(r) if isinstance(r, dict) else r for r in ratings]}
         elif isinstance(ratings, dict):  # aspects or raters as keys: the texts can still be used
             self._unread_ratings += 1
             value = {**value, "ratings": []}

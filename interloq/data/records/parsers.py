@@ -188,14 +188,14 @@ def _entry(value: Any, name: str) -> Mapping[str, Any]:
 
 def _list(value: Mapping[str, Any], name: str) -> list[Any]:
     """Return a list field; a single text or number is a list of one."""
-    given = value.get(name)
-    if given is None:
+    items = value.get(name)
+    if items is None:
         return []
-    if isinstance(given, str | int | float):
-        return [given]
-    if not isinstance(given, list):
-        raise InputError(f"{name} must be a list, got {_kind(given)}", hint=f'write "{name}": [ … ]')
-    return given
+    if isinstance(items, str | int | float):
+        return [items]
+    if not isinstance(items, list):
+        raise InputError(f"{name} must be a list, got {_kind(items)}", hint=f'write "{name}": [ … ]')
+    return items
 
 
 def _get(
@@ -207,38 +207,38 @@ def _get(
     required: bool = False,
     of: str = "",
 ) -> Any:
-    given = value.get(name)
+    item = value.get(name)
     full = f"{of}.{name}" if of else name
-    if given is None:
+    if item is None:
         if not required:
             return default
         if name in value:
             raise InputError(f"{full} is missing: it is null", hint=f'write "{name}": "" if it is empty')
         raise InputError(f"{full} is missing{_has(value)}", hint=f'add "{name}"{_mapping(name, value, of)}')
-    if not isinstance(given, kind):
+    if not isinstance(item, kind):
         wanted = "text" if kind is str else "an object"
-        raise InputError(f"{full} must be {wanted}, got {_kind(given)} {given!r:.60}", hint="fix its type")
-    return given
+        raise InputError(f"{full} must be {wanted}, got {_kind(item)} {item!r:.60}", hint="fix its type")
+    return item
 
 
 def _has(value: Mapping[str, Any]) -> str:
     """Return the names of a record's fields, since one of them may be the missing field."""
     if not value:
         return ""
-    shown = list(map(repr, value))[:SHOWN_NAMES]
+    names = list(map(repr, value))[:SHOWN_NAMES]
     if len(value) > SHOWN_NAMES:
-        shown.append("…")
-    return f"; the record has {', '.join(shown)}"
+        names.append("…")
+    return f"; the record has {', '.join(names)}"
 
 
 def _mapping(name: str, value: Mapping[str, Any], of: str) -> str:
     if of or not value:
         return ""
-    close = _nested(name, value) or difflib.get_close_matches(name, value, n=1, cutoff=0.5) or ["NAME"]
+    close = _find_nested(name, value) or difflib.get_close_matches(name, value, n=1, cutoff=0.5) or ["NAME"]
     return f" or map it: --map {name}={close[0]}"
 
 
-def _nested(name: str, value: Mapping[str, Any]) -> list[str]:
+def _find_nested(name: str, value: Mapping[str, Any]) -> list[str]:
     """Return paths to fields within objects of a record that have this name or another name for it."""
     names = {name}
     for fields_of_kind in FIELDS.values():

@@ -71,19 +71,19 @@ class Names:
         self.used: dict[str, str] = {}  # field → the synonym it was read from
         self._absent = {name for field, name in self.columns.items() if (field, name) != EACH_ITS_OWN}
 
-    def renamed(self, value: Mapping[str, Any]) -> Mapping[str, Any]:
+    def rename(self, value: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the record with its standard field names."""
         if self.columns:
             value = self._map(value)
         if self._others.isdisjoint(value):
             return value
-        taken = {}
+        synonyms = {}
         for field in self._synonyms:
             if field not in value and (name := self._synonym(field, value)):
-                taken[field] = name
-        self.used |= taken
-        record = {name: item for name, item in value.items() if name not in taken.values()}
-        for field, name in taken.items():
+                synonyms[field] = name
+        self.used |= synonyms
+        record = {name: item for name, item in value.items() if name not in synonyms.values()}
+        for field, name in synonyms.items():
             record[field] = value[name]
         return record
 

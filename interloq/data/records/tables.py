@@ -90,7 +90,7 @@ def columns_of(given: Sequence[Any], kind: str, names: Names, *, where: str) -> 
         if name and columns_with_name > 1:
             raise InputError(f"two columns are named {name!r}", hint="rename one", where=where)
     try:
-        fields = names.renamed(dict.fromkeys(filter(None, columns)))
+        fields = names.rename(dict.fromkeys(filter(None, columns)))
         names.check()
     except InputError as error:
         raise InputError(error.what, hint=error.hint, where=where) from error

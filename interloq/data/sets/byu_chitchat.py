@@ -19,7 +19,7 @@ from interloq.records import Dialogue, Rating, Turn
 FILES = ("dataset.json", "byu_chitchat.jsonl")
 
 
-def installed() -> Path | None:
+def find_installed() -> Path | None:
     """Return the file in the installed package."""
     package = find_spec("chitchat_dataset")
     if package is None or not package.origin:

@@ -23,7 +23,7 @@ _NEXT = re.compile(r"\s+-(?:\s+(.*))?")
 _BLOCK = re.compile(r"[|>][-+]?")
 
 
-def installed() -> Path | None:
+def find_installed() -> Path | None:
     """Return the folder of the installed package."""
     package = find_spec("chatterbot_corpus")
     if package is None or not package.origin:
@@ -63,10 +63,10 @@ def conversations(data: str, where: str) -> list[list[str]]:
             inside = False
     if not talks:
         raise InputError("no list of conversations in the file", hint="name the published files", where=where)
-    return [list(filter(None, map(_unquoted, turns))) for turns in talks]
+    return [list(filter(None, map(_unquote, turns))) for turns in talks]
 
 
-def _unquoted(value: str) -> str:
+def _unquote(value: str) -> str:
     value = " ".join(value.split())
     if len(value) > 1 and value[0] == value[-1] == "'":
         value = value[1:-1].replace("''", "'")

@@ -208,7 +208,7 @@ def locate(name: str, folder: str | Path | None = None) -> Path:
         if str(folder) and (Path(folder) / candidate).exists():
             return Path(folder) / candidate
     module = chosen.module()
-    if hasattr(module, "installed") and (installed := module.installed()):
+    if hasattr(module, "find_installed") and (installed := module.find_installed()):
         return Path(installed)
     if str(folder):
         raise InputError(f"no {chosen.name} in {str(folder)!r}", hint=f"put one of these there: {', '.join(names)}")

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import orjson
 
-from interloq.data.files.arrays import mapped
+from interloq.data.files.arrays import map_array
 from interloq.data.files.durable import write_atomically
 from interloq.data.files.folders import inside
 from interloq.errors import InputError
@@ -151,7 +151,7 @@ class FolderLog:
 
     def __init__(self, folder: Path, pairs: int) -> None:
         self._path = folder / PAIRS
-        self._ends = mapped(folder / ENDS, np.int64, rows=pairs + 1, hint=REBUILD)
+        self._ends = map_array(folder / ENDS, np.int64, rows=pairs + 1, hint=REBUILD)
         try:
             size = self._path.stat().st_size
             self._bytes = np.memmap(self._path, dtype=np.uint8, mode="r") if size else np.zeros(0, dtype=np.uint8)

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from interloq.data.files.arrays import mapped
+from interloq.data.files.arrays import map_array
 from interloq.data.files.durable import atomic_file, atomic_folder, locked, make_folder, remove, sweep_all
 from interloq.data.files.folders import check_confined, contents, inside, is_free
 from interloq.data.files.write_errors import writing
@@ -360,10 +360,10 @@ class Embedded:
         return self.folder / f"{key}.probes.npy"
 
     def _probes(self, key: Field) -> Floats:
-        return mapped(self._probes_path(key), np.float32, dimensions=2, hint=REBUILD)
+        return map_array(self._probes_path(key), np.float32, dimensions=2, hint=REBUILD)
 
     def _exact(self, path: Path, pairs: int) -> Floats:
-        return mapped(path, np.float32, dimensions=2, rows=pairs, hint=REBUILD)
+        return map_array(path, np.float32, dimensions=2, rows=pairs, hint=REBUILD)
 
 
 def _holds_pairs(folder: Path) -> bool:

@@ -23,7 +23,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.data.files.arrays import mapped
+from interloq.data.files.arrays import map_array
 from interloq.data.files.durable import atomic_file
 from interloq.models.numba_threads import start_threads
 from interloq.retrieve.folder.folder_files import REBUILD, damaged
@@ -60,7 +60,7 @@ class Postings:
     @classmethod
     def open(cls, folder: Path) -> Postings:
         """Open postings. Starts and ends are checked here, the numbers of texts only when visited."""
-        opened = cls(*(mapped(folder / f"{part}.npy", dtype, hint=REBUILD) for part, dtype in PARTS.items()))
+        opened = cls(*(map_array(folder / f"{part}.npy", dtype, hint=REBUILD) for part, dtype in PARTS.items()))
         starts, n = opened.starts, len(opened.texts)
         if len(starts) != len(opened.terms) + 1 or len(opened.counts) != n:
             raise damaged(folder, "its arrays do not match")
@@ -103,7 +103,7 @@ class PostingSegment:
         self.folder, self.postings = folder, Postings.open(folder)
         stored = folder / ranking.impacts_file
         if stored.exists():
-            self.impacts = mapped(stored, np.float32, rows=len(self.postings.texts), hint=REBUILD)
+            self.impacts = map_array(stored, np.float32, rows=len(self.postings.texts), hint=REBUILD)
         else:  # adding pairs was interrupted
             self.impacts = _impacts_of(folder, self.postings, ranking)
 
@@ -111,7 +111,7 @@ class PostingSegment:
 def rank(folders: Iterable[Path], *, k1: float, b: float) -> PostingRanking:
     """The constants for an index with these segments."""
     folders = list(folders)
-    lengths = [mapped(folder / "lengths.npy", np.int32, hint=REBUILD) for folder in folders]
+    lengths = [map_array(folder / "lengths.npy", np.int32, hint=REBUILD) for folder in folders]
     for folder, part in zip(folders, lengths, strict=True):
         if part.min(initial=0) < 0:
             raise damaged(folder / "lengths.npy", "a text cannot have a negative length")

@@ -25,7 +25,7 @@ import faiss
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from interloq.data.files.arrays import mapped, small_arrays
+from interloq.data.files.arrays import map_array, small_arrays
 from interloq.data.files.durable import atomic_path
 from interloq.data.files.write_errors import writing
 from interloq.retrieve.folder.folder_files import REBUILD, damaged
@@ -109,7 +109,7 @@ class VectorSegment:
         self.exact: Floats | None = None
         self.lists: Any = None
         if (folder / EXACT).exists():
-            self.exact = mapped(folder / EXACT, np.float32, dimensions=2, rows=n, hint=REBUILD)
+            self.exact = map_array(folder / EXACT, np.float32, dimensions=2, rows=n, hint=REBUILD)
             self.shape = (self.exact.shape[1], 0)
         else:
             self.lists = _read(folder / LISTS, faiss.IO_FLAG_MMAP)

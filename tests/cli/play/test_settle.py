@@ -19,7 +19,7 @@ from interloq.play.talk import PlayTally
 from interloq.rank.rank import rank
 from interloq.registry import create
 from tests.cli.made_play import BOT, failure, shown
-from tests.made_arena import Wordy
+from tests.made_bots import Wordy
 
 
 @pytest.fixture

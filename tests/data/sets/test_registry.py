@@ -96,7 +96,7 @@ def test_a_dataset_is_found_in_the_folder_of_datasets(tmp_path: Path, monkeypatc
     assert next(read_dataset("predictive_engagement", subset="scores")).metric == "stored:Ruber_Unref_Score"
     (tmp_path / "fed").mkdir()
     assert locate("fed") == tmp_path / "fed"
-    monkeypatch.setattr(chatterbot, "installed", lambda: tmp_path / "package")
+    monkeypatch.setattr(chatterbot, "find_installed", lambda: tmp_path / "package")
     assert locate("chatterbot") == tmp_path / "package"
 
 

@@ -17,8 +17,7 @@ from interloq.errors import InputError, SpecError
 from interloq.metrics.likelihood.fed import Fed, Full
 from interloq.metrics.likelihood.perplexity import Perplexity
 from tests.conftest import by_id
-from tests.made_lm import tiny_lm
-from tests.made_seq2seq import tiny_seq2seq
+from tests.made_lm import tiny_lm, tiny_seq2seq
 from tests.metrics.made_contracts import POSITIVE, REAL, Contract
 from tests.metrics.made_fed import TWO, OneByOne, chat, scores
 

@@ -10,8 +10,7 @@ from interloq import Sample, create, evaluate, spec
 from interloq.metrics.trained.nsp import Nsp
 from interloq.models.nsp import NextSentence
 from tests.conftest import by_id
-from tests.made_lm import tiny_bert
-from tests.made_nsp import chat, literal
+from tests.made_lm import chat, literal, tiny_bert
 from tests.metrics.made_contracts import UNIT, Contract
 
 CONTRACTS = {

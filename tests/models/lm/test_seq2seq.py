@@ -12,8 +12,8 @@ import torch
 from interloq import InputError
 from interloq.models.lm.dialogue_scorer import language_model
 from interloq.models.lm.seq2seq import Seq2SeqModel
+from tests.made_lm import tiny_seq2seq
 from tests.made_network import loaded
-from tests.made_seq2seq import tiny_seq2seq
 
 KINDS = ["t5", "bart", "blenderbot", "forced"]  # the last one: a BART whose decoder must say a certain token first
 DIALOGUES = [

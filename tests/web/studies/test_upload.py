@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from starlette.datastructures import FormData, UploadFile
 
-from interloq.data.files.compression import compressed
+from interloq.data.files.compression import compress
 from interloq.errors import InputError
 from interloq.web.messages import render
 from interloq.web.studies.upload import Upload, check_local, prepare, with_chat_fields
@@ -88,7 +88,7 @@ def test_a_preview_shows_pages_without_systems_and_counts_bad_lines(tmp_path: Pa
 @pytest.mark.parametrize("suffix", [".gz", ".xz", ".zst"])
 def test_a_small_file_cannot_fill_the_memory(content: bytes, message: str, suffix: str, tmp_path: Path) -> None:
     packed = io.BytesIO()
-    with compressed(packed, suffix) as stream:
+    with compress(packed, suffix) as stream:
         stream.write(content)
     assert len(packed.getvalue()) < 2**20
     with pytest.raises(InputError, match=f"{message}.*interloq serve add"):

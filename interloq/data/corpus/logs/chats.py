@@ -39,7 +39,7 @@ def read_telegram(piece: Piece, reject: Reject) -> Iterator[RawPost]:
             shape = "notice"
         answered = as_text(value.get("reply_to_message_id"), "reply_to_message_id")
         return RawPost(
-            f"{chat}:{_required(value, 'id')}",
+            f"{chat}:{_require_text(value, 'id')}",
             as_text(value.get("from_id") or value.get("from"), "from"),
             _telegram_text(value.get("text")),
             microseconds(value.get("date_unixtime") or value.get("date")),
@@ -56,7 +56,7 @@ def read_discord(piece: Piece, reject: Reject) -> Iterator[RawPost]:
     def post(value: Mapping[str, Any]) -> RawPost:
         author, reference = _object(value, "author"), _object(value, "reference")
         return RawPost(
-            _required(value, "id"),
+            _require_text(value, "id"),
             as_text(author.get("id") or author.get("name"), "author"),
             _TARGET.sub(" ", as_text(value.get("content"), "content")),
             microseconds(value.get("timestamp")),
@@ -72,7 +72,7 @@ def read_slack(piece: Piece, reject: Reject) -> Iterator[RawPost]:
     channel = PurePath(piece.name).parent.name
 
     def post(value: Mapping[str, Any]) -> RawPost:
-        time, thread = _required(value, "ts"), as_text(value.get("thread_ts"), "thread_ts")
+        time, thread = _require_text(value, "ts"), as_text(value.get("thread_ts"), "thread_ts")
         text = _SLACK_LINK.sub(r"\1", as_text(value.get("text"), "text"))
         return RawPost(
             f"{channel}:{time}",
@@ -192,7 +192,7 @@ def _object(value: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return inner
 
 
-def _required(value: Mapping[str, Any], name: str) -> str:
+def _require_text(value: Mapping[str, Any], name: str) -> str:
     text = as_text(value.get(name), name)
     if not text:
         raise InputError(f"{name} is missing", hint="export the chat again")

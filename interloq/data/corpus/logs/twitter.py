@@ -58,7 +58,7 @@ def _version_1(value: Mapping[str, Any]) -> RawPost:
     if not isinstance(user, dict):
         user = {}
     return RawPost(
-        _required(value, "id_str", "id"),
+        _require_id(value, "id_str", "id"),
         as_text(_first(user, "id_str", "id", "screen_name"), "user"),
         _full_text(value),
         microseconds(value.get("created_at")),
@@ -74,7 +74,7 @@ def _version_2(value: Any) -> RawPost:
         raise InputError(f"expected a post, got {short_repr(value)}", hint="use the objects of the API")
     ids = dict(map(_reference, _list(value, "referenced_tweets")))
     return RawPost(
-        _required(value, "id"),
+        _require_id(value, "id"),
         as_text(value.get("author_id"), "author_id"),
         _full_text(value),
         microseconds(value.get("created_at")),
@@ -125,7 +125,7 @@ def _first(value: Mapping[str, Any], *names: str) -> Any:
     return None
 
 
-def _required(value: Mapping[str, Any], *names: str) -> str:
+def _require_id(value: Mapping[str, Any], *names: str) -> str:
     id = as_text(_first(value, *names), "id")
     if not id:
         raise InputError("id is missing", hint="use the objects of the API, one per line")
