@@ -75,10 +75,12 @@ def share_references(samples: Mapping[str, Sequence[Sample]]) -> tuple[dict[str,
     for ids in partners.values():
         paired = {name: by_id[name][id] for name, id in ids.items()}
         shared = _shared_contents(paired.values())
-        changed += max(len(sample.references) for sample in paired.values()) > len(shared)
+        has_more = False
         for name, sample in paired.items():
+            has_more = has_more or len(sample.references) > len(shared)
             references = tuple(reference for reference in sample.references if _content(reference) in shared)
             by_id[name][sample.id] = replace(sample, references=references)
+        changed += has_more
     scored = f"{changed:,} of {count(len(partners), 'paired sample')} scored with fewer references"
     reduced = {name: list(version_samples.values()) for name, version_samples in by_id.items()}
     return reduced, [f"references: only those that both versions share; {scored}"]
@@ -90,7 +92,10 @@ def references_read(metrics: Mapping[str, MetricLike | str]) -> dict[str, bool |
 
 
 def _unscored_version(name: str, samples: Sequence[Sample]) -> Version:
-    units = (replace(sample_unit(s.id, s, s.dialogue), sample=str(sample_print(s))) for s in samples)
+    units = []
+    for sample in samples:
+        unit = sample_unit(sample.id, sample, sample.dialogue)
+        units.append(replace(unit, sample=str(sample_print(sample))))
     return Version(name, "sample", tuple(units))
 
 

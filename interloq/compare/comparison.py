@@ -43,7 +43,7 @@ class Change:
 
     @property
     def verdict(self) -> str:
-        """`better`, `worse` or `changed` if the adjusted p-value is below .05, otherwise `not shown`.
+        """Return `better`, `worse` or `changed` if the adjusted p-value is below .05, otherwise `not shown`.
 
         A gate calls only what is `worse` here a regression.
         """
@@ -102,11 +102,11 @@ class Comparison(Tabular):
     same_replies: bool = False  # both versions have the same replies, as if one were compared with itself
 
     def overall(self) -> tuple[Change, ...]:
-        """Changes over all units."""
+        """Return changes over all units."""
         return tuple(change for change in self.changes if not change.slice)
 
     def facts(self) -> dict[str, Any]:
-        """All values, as in JSON."""
+        """Return all values, as in JSON."""
         changes = [{**asdict(change), "verdict": change.verdict} for change in self.changes]
         return {**asdict(self), "changes": changes}
 
@@ -115,9 +115,10 @@ class Comparison(Tabular):
         return f"{self.old} → {self.new}"
 
     def _shown_rows(self) -> list[Row]:
-        """One row per metric and slice."""
-        return [
-            {
+        """Return one row per metric and slice."""
+        rows: list[Row] = []
+        for change in self.changes:
+            row = {
                 "metric": change.metric,
                 "slice": change.slice,
                 "old": change.old.value,
@@ -129,8 +130,8 @@ class Comparison(Tabular):
                 "detectable": change.detectable,
                 "n": change.new.n,
             }
-            for change in self.changes
-        ]
+            rows.append(row)
+        return rows
 
     def _remarks(self) -> tuple[str, ...]:
         """The notes."""

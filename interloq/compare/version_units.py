@@ -85,10 +85,10 @@ def sample_units(scores: Iterable[Score], samples: Sequence[Sample] = (), *, rat
         if unit_id in players:
             unit = _played_unit(unit_id, players[unit_id])
         else:
-            key = sample_keys.find(unit_id)
-            unit = sample_unit(unit_id, by_key[key] if key else None, dialogues[unit_id])
-            if key:
-                rating = rating_of.get(key, math.nan)
+            sample = None
+            if key := sample_keys.find(unit_id):
+                sample, rating = by_key[key], rating_of.get(key, math.nan)
+            unit = sample_unit(unit_id, sample, dialogues[unit_id])
         units.append(_with(unit, unit_scores, rating=rating))
     place = {sample.id: i for i, sample in enumerate(samples)}
     return sorted(units, key=lambda unit: place.get(unit.id, len(place)))  # neighbours in the file stay neighbours
@@ -167,8 +167,11 @@ def sample_unit(id: str, sample: Sample | None, dialogue: str = "") -> Unit:
     if sample is None:
         return Unit(id, {}, keys, dialogue)
     turns = tuple(turn.text for turn in sample.context)
+    ends: tuple[str, ...] = ()
     if turns:
         keys["context"] = fingerprint(*turns)
+    if len(turns) > 1:
+        ends = (fingerprint(turns[0]), fingerprint(turns[-1]))
     return Unit(
         id=id,
         values={},
@@ -177,7 +180,7 @@ def sample_unit(id: str, sample: Sample | None, dialogue: str = "") -> Unit:
         prompt="\n".join(turns),
         text=sample.response,
         turns=turns,
-        ends=(fingerprint(turns[0]), fingerprint(turns[-1])) if len(turns) > 1 else (),
+        ends=ends,
         fields=_texts(sample),
     )
 

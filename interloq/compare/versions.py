@@ -132,7 +132,8 @@ def _fitting(first: Mapping[str, Unit], second: Mapping[str, Unit], shared: Sequ
     fitting_dialogues = set()
     for key in shared:
         old, new = first[key], second[key]
-        if old.dialogue and old.dialogue == new.dialogue and (_contexts_fit(old, new) or _start_alike(old, new)):
+        start_alike = bool(old.ends) and old.ends[:1] == new.ends[:1]
+        if old.dialogue and old.dialogue == new.dialogue and (start_alike or _contexts_fit(old, new)):
             fitting_dialogues.add(old.dialogue)
     fitting_keys = []
     for key in shared:
@@ -147,10 +148,6 @@ def _contexts_fit(old: Unit, new: Unit) -> bool:
     if not old_context or not new_context or old_context == new_context:
         return True
     return bool(old.ends) and old.ends == new.ends
-
-
-def _start_alike(old: Unit, new: Unit) -> bool:
-    return bool(old.ends) and bool(new.ends) and old.ends[0] == new.ends[0]
 
 
 def _pair(pairing: Pairing, pairs: tuple[tuple[Unit, Unit], ...], old: Version, new: Version, known: bool) -> Matched:
@@ -290,9 +287,10 @@ def _replace_clusters(units: Sequence[Unit], clusters: Sequence[str], run_of: Ma
 
 def _values(units: Sequence[Unit], metric: str) -> Array:
     """Return the scores of a metric, or the ratings if none is named."""
+    version = Version("", "sample", tuple(units))
     if metric:
-        return np.array([unit.values.get(metric, math.nan) for unit in units])
-    return np.array([unit.rating for unit in units])
+        return version.scores(metric)
+    return version.ratings()
 
 
 def _widest(values: Array, units: Sequence[Unit], version: Version, clusters: tuple[str, ...]) -> tuple[str, ...]:

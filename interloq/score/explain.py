@@ -110,17 +110,20 @@ def explain(metric: Bleu | DeltaBleu, sample: Sample) -> Explanation:
     weights = [1.0] * len(texts)
     if weighted:
         weights = [reference.weight for reference in sample.references]
+    # whether orders longer than the reply also count
+    every_order = isinstance(metric, DeltaBleu) or not metric.effective_order or metric.smoothing in ("add-k", "tiny")
     row = metric.stats([sample])[0]
     parts = metric.details(row)
     closest: list[int] = []
     if not (isinstance(metric, Bleu) and metric.brevity == "average"):
         closest = [i for i, text in enumerate(texts) if len(text) == parts["reference_length"]]
+    references = tuple(_explain_reference(sample, i, reply, text, metric.order) for i, text in enumerate(texts))
     orders = []
     for n in range(1, metric.order + 1):
         reply_grams = ngrams(reply, n)
         matches = _match_ngrams(reply_grams, [ngrams(text, n) for text in texts], weights)
-        precision, every = parts[f"precision_{n}"], _uses_every_order(metric)
-        orders.append(_explain_order(n, reply_grams, matches, max(weights), precision, every=every))
+        precision = parts[f"precision_{n}"]
+        orders.append(_explain_order(n, reply_grams, matches, max(weights), precision, every=every_order))
     return Explanation(
         metric=title(metric),
         score=float(metric.value(row)),
@@ -131,7 +134,7 @@ def explain(metric: Bleu | DeltaBleu, sample: Sample) -> Explanation:
         closest=tuple(closest),
         brevity_penalty=parts["brevity_penalty"],
         orders=tuple(orders),
-        references=tuple(_explain_reference(sample, i, reply, text, metric.order) for i, text in enumerate(texts)),
+        references=references,
     )
 
 
@@ -160,11 +163,6 @@ def _explain_order(
         precision=precision,
         used=every or count > 0,
     )
-
-
-def _uses_every_order(metric: Bleu | DeltaBleu) -> bool:
-    """Return whether orders longer than the reply also count."""
-    return isinstance(metric, DeltaBleu) or not metric.effective_order or metric.smoothing in ("add-k", "tiny")
 
 
 def _explain_reference(

@@ -18,7 +18,9 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -36,6 +38,16 @@ MODULES = (  # one that holds the code of two former modules is listed twice: it
     *("metrics/overlap/ngrams", "data/records/dialogue_names"),
 )
 SECONDS = 120  # for the tests of one module, which take a few
+NO_FAULT = "none"
+
+
+@dataclass
+class Trial:
+    """A fault, and whether the tests of its module noticed it."""
+
+    module: str
+    mutant: Mutant
+    noticed: bool = False
 
 
 def main() -> int:
@@ -46,25 +58,35 @@ def main() -> int:
     parser.add_argument("--json", metavar="FILE", help="write every fault and whether it was noticed")
     args = parser.parse_args()
     modules = Counter(module for module in MODULES if args.only in module)
-    jobs = []
+    trials = []
     for module, times in modules.items():
         source = (ROOT / "interloq" / f"{module}.py").read_text("utf-8")
-        jobs += [(module, mutant) for mutant in draw_mutants(source, times * args.mutants, args.seed)]
-    noticed = _try_all(jobs)
+        trials.append(Trial(module, Mutant(source, 0, NO_FAULT)))
+        trials += [Trial(module, mutant) for mutant in draw_mutants(source, times * args.mutants, args.seed)]
+    _try_all(trials)
+    failing = [trial.module for trial in trials if trial.mutant.fault == NO_FAULT and trial.noticed]
+    if failing:  # they would seem to notice every fault
+        print(f"tests that fail without a fault: {', '.join(failing)}")
+        return 1
+    trials = [trial for trial in trials if trial.mutant.fault != NO_FAULT]
     for module in modules:
-        own = [found for (name, _), found in zip(jobs, noticed, strict=True) if name == module]
-        print(f"{module:<28} {sum(own):>3} of {len(own)}")
-    print(f"{'all':<28} {sum(noticed):>3} of {len(noticed)}: {sum(noticed) / max(1, len(noticed)):.1%}")
+        _print_share(module, [trial for trial in trials if trial.module == module])
+    _print_share("all", trials)
     if args.json:
-        rows = [
-            {"module": module, "line": mutant.line, "fault": mutant.fault, "noticed": found}
-            for (module, mutant), found in zip(jobs, noticed, strict=True)
-        ]
+        rows = []
+        for trial in trials:
+            fault = {"module": trial.module, "line": trial.mutant.line, "fault": trial.mutant.fault}
+            rows.append({**fault, "noticed": trial.noticed})
         Path(args.json).write_text(json.dumps(rows, indent=1), "utf-8")
     return 0
 
 
-def _try_all(jobs: list[tuple[str, Mutant]]) -> list[bool]:
+def _print_share(name: str, trials: Sequence[Trial]) -> None:
+    noticed = sum(trial.noticed for trial in trials)
+    print(f"{name:<28} {noticed:>3} of {len(trials)}: {noticed / max(1, len(trials)):.0%}")
+
+
+def _try_all(trials: Sequence[Trial]) -> None:
     """Try the mutants on all cores, each in a copy of the tree that one worker at a time has."""
     copies: SimpleQueue[Path] = SimpleQueue()
     workers = os.cpu_count() or 1
@@ -73,7 +95,8 @@ def _try_all(jobs: list[tuple[str, Mutant]]) -> list[bool]:
             for part in ("interloq", "tests", "recipes", "benchmarks", "docs", "pyproject.toml"):
                 _copy(ROOT / part, Path(folder) / str(i) / part)
             copies.put(Path(folder) / str(i))
-        return list(pool.map(lambda job: _try_in_a_copy(job[0], job[1], copies), jobs))
+        for trial, noticed in zip(trials, pool.map(lambda trial: _try_in_a_copy(trial, copies), trials), strict=True):
+            trial.noticed = noticed
 
 
 def _copy(source: Path, target: Path) -> None:
@@ -84,13 +107,13 @@ def _copy(source: Path, target: Path) -> None:
         shutil.copy(source, target)
 
 
-def _try_in_a_copy(module: str, mutant: Mutant, copies: SimpleQueue[Path]) -> bool:
+def _try_in_a_copy(trial: Trial, copies: SimpleQueue[Path]) -> bool:
     tree = copies.get()
-    path = tree / "interloq" / f"{module}.py"
+    path = tree / "interloq" / f"{trial.module}.py"
     original = path.read_text("utf-8")
     try:
-        path.write_text(mutant.source, "utf-8")
-        return not _pass(tree, module)
+        path.write_text(trial.mutant.source, "utf-8")
+        return not _pass(tree, trial.module)
     finally:
         path.write_text(original, "utf-8")
         copies.put(tree)

@@ -76,7 +76,8 @@ def gate_file(
     judged = judge_versions(read.versions[OLD], averaged, options.judge)
     if judged.preference:
         gated = [judged.preference, *gated]
-        refuse_unscored(judged.new, judged.preference, NEW, allowed=UNPAIRED if options.allow_unpaired else "")
+        allowed = UNPAIRED if options.allow_unpaired else ""
+        refuse_unscored(judged.new, judged.preference, NEW, allowed=allowed)
     if options.rated and not options.rated_scores and kind_held(new) == "scores":
         choose(gated, trust=options.trust, where=str(new))
     with nothing_rejected():
@@ -104,7 +105,9 @@ def _check(options: GateOptions, baseline: str | Path | None) -> None:
         raise InputError(f"{' and '.join(converted)} both set the unit of the margin", hint="give one of them")
     if options.n_permutations == 0:
         raise InputError("a verdict needs a test", hint="omit --permutations 0")
-    others = [*converted, *(["--repeat"] if options.repeat else [])]
+    others = list(converted)
+    if options.repeat:
+        others.append("--repeat")
     if options.shared_references and baseline:
         raise InputError("a baseline keeps scores, not references to share", hint="gate OLD NEW, or bless a new one")
     if options.judge and others:
@@ -278,12 +281,14 @@ def refuse_gaps(old: Version, new: Version, metrics: Sequence[str], *, allow_unp
     """Refuse test sets that differ, and units without a score."""
     units = match_units(old, new)
     if any(units.alone) and not allow_unpaired:
-        only = " and ".join(f"{n} only in the {side} version" for side, n in zip((OLD, NEW), units.alone, strict=True))
+        only_old, only_new = units.alone
+        only = f"{only_old} only in the old version and {only_new} only in the new version"
         what = f"{count(len(units.pairs), new.unit)} in both, {only}"
         hint = "let both versions answer the same prompts, or bless a new baseline"
         why, advice = explain_unpaired(old, new, units)
         if why:
-            what, hint = f"{what} ({why})" if units.pairs else why, advice
+            hint = advice
+            what = f"{what} ({why})" if units.pairs else why
         raise InputError(f"the test sets differ: {what}", hint=f"{hint}, or add --allow-unpaired")
     for side, version in ((OLD, old), (NEW, new)):
         for metric in metrics:
