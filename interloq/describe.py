@@ -43,32 +43,36 @@ class Description:
     settings: tuple[Setting, ...]
 
     def table(self) -> str:
-        """The settings as a Markdown table; helps are Markdown themselves."""
+        """Return the settings as a Markdown table; helps are Markdown themselves."""
         lines = ["| field | type | default | meaning |", "|---|---|---|---|"]
-        for one in self.settings:
-            cells = (f"`{one.name}`", one.type, _code(one.default), one.help)
+        for setting in self.settings:
+            cells = [f"`{setting.name}`", setting.type, _code(setting.default), setting.help]
             lines.append(f"| {' | '.join(cell.replace('|', BAR) for cell in cells)} |")
         return "\n".join(lines)
 
 
 def describe(name: str) -> Description:
     """Describe the component with this name or spec."""
-    asked = read_spec(name).name
+    wanted = read_spec(name).name
+    known: list[str] = []
     for kind in KINDS:
-        if registered := registered_name(asked, kind=kind):
-            return _description(kind, registered)
-    known = [known for kind in KINDS for known in names(kind)]
-    raise SpecError(f"unknown component {asked!r}{nearest(asked, known)}")
+        if registered := registered_name(wanted, kind=kind):
+            return _describe(kind, registered)
+        known += names(kind)
+    raise SpecError(f"unknown component {wanted!r}{nearest(wanted, known)}")
 
 
 def describe_all() -> list[Description]:
     """Describe every registered component, including plugins, sorted by kind and name."""
-    return [_description(kind, name) for kind in KINDS for name in names(kind)]
+    descriptions: list[Description] = []
+    for kind in KINDS:
+        descriptions += [_describe(kind, name) for name in names(kind)]
+    return descriptions
 
 
-def _description(kind: str, name: str) -> Description:
+def _describe(kind: str, name: str) -> Description:
     cls: Any = named_class(name, kind=kind)
-    settings = tuple(_settings(cls))
+    settings = tuple(_read_settings(cls))
     summary, _, text = _documentation(cls).partition("\n\n")
     missing = ",".join(f"{setting.name}=…" for setting in settings if setting.default == REQUIRED)
     return Description(
@@ -84,7 +88,7 @@ def _description(kind: str, name: str) -> Description:
 
 
 def _documentation(cls: type) -> str:
-    """The module's docstring, or the class's if the module has several components."""
+    """Return the module's docstring, or the class's if the module has several components."""
     module = sys.modules[cls.__module__]
     components = 0
     for kind in KINDS:
@@ -95,23 +99,25 @@ def _documentation(cls: type) -> str:
     return inspect.getdoc(cls) or ""
 
 
-def _settings(cls: Any) -> list[Setting]:
+def _read_settings(cls: Any) -> list[Setting]:
     hints = typing.get_type_hints(cls, include_extras=True)
-    return [
-        Setting(field.name, _type(hint, field.metadata.get("kind")), _default(field), help_of(hint))
-        for field in dataclasses.fields(cls)
-        if field.init and (hint := hints[field.name])
-    ]
+    settings = []
+    for field in dataclasses.fields(cls):
+        if not field.init:
+            continue
+        hint = hints[field.name]
+        default = REQUIRED if field.default is dataclasses.MISSING else repr(field.default)
+        settings.append(Setting(field.name, _type(hint, field.metadata.get("kind")), default, help_of(hint)))
+    return settings
 
 
 def help_of(hint: Any) -> str:
-    """The help text of a field, such as `longest n-gram` for `order: Annotated[int, "longest n-gram"]`."""
-    texts = typing.get_args(hint)[1:] if typing.get_origin(hint) is Annotated else ()
-    return next((text for text in texts if isinstance(text, str)), "")
-
-
-def _default(field: dataclasses.Field[Any]) -> str:
-    return REQUIRED if field.default is dataclasses.MISSING else repr(field.default)
+    """Return the help text of a field, such as `longest n-gram` for `order: Annotated[int, "longest n-gram"]`."""
+    if typing.get_origin(hint) is Annotated:
+        for text in typing.get_args(hint)[1:]:
+            if isinstance(text, str):
+                return text
+    return ""
 
 
 def _type(hint: Any, kind: str | None) -> str:

@@ -26,7 +26,12 @@ class InputError(InterloqError):
 
     def __init__(self, what: str, *, hint: str = "", where: str = "") -> None:
         self.what, self.hint, self.where = what, hint, where
-        super().__init__((f"{where}: " if where else "") + what + (f"; {hint}" if hint else ""))
+        message = what
+        if where:
+            message = f"{where}: {message}"
+        if hint:
+            message = f"{message}; {hint}"
+        super().__init__(message)
 
 
 class SpecError(InterloqError):
@@ -55,17 +60,17 @@ _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 60
 
 
 def short_repr(value: object) -> str:
-    """The value for a message, in at most 60 characters, whatever its size and depth."""
+    """Return the value for a message, in at most 60 characters, whatever its size and depth."""
     return f"{_SHORT.repr(value):.60}"
 
 
 def count(n: int, one: str, many: str = "") -> str:
-    """`1 pair`, `2,000 pairs`: a count that agrees with its noun, for messages."""
+    """Return a count that agrees with its noun, for messages: `1 pair`, `2,000 pairs`."""
     return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """`; did you mean 'bleu'?`, or the list of known words if none is similar."""
+    """Return `; did you mean 'bleu'?`, or the list of known words if none is similar."""
     names = sorted(known)
     close = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
     if close:

@@ -15,18 +15,16 @@ import dataclasses
 import importlib
 import inspect
 import json
-import sys
-import types
 import typing
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path, PurePath
-from typing import Any, ClassVar, Literal, Union
+from typing import Any, ClassVar, Literal
 
 from interloq.errors import SpecError, count, nearest
 from interloq.needs import Needs
-from interloq.spec_text import ParsedSpec, read_spec, split_label
+from interloq.spec_text import ParsedSpec, expected, fits, read_spec, split_label
 
 Places = Literal["whole", "last", "blank"]  # how a spec writes paths: as given, the last part, empty
 KINDS = ("bot", "metric", "rater", "retriever", "tokenizer")  # of components
@@ -85,16 +83,19 @@ class Component:
             value = getattr(self, field.name)
             kind = field.metadata.get("kind")
             if kind:
-                value = _components(value, kind)
+                value = _make_components(value, kind)
                 object.__setattr__(self, field.name, value)
-            if not (_are(value, kind, hint) if kind else fits(value, hint)):
+                is_right = _are(value, kind, hint)
+            else:
+                is_right = fits(value, hint)
+            if not is_right:
                 raise SpecError(f"{name_of(self)}: {field.name} must be {expected(hint, kind)}, got {value!r}")
 
 
-def _components(value: Any, kind: str) -> Any:
-    """A component or a tuple of components, made from specs if given as text."""
+def _make_components(value: Any, kind: str) -> Any:
+    """Return a component or a tuple of components, made from specs if given as text."""
     if isinstance(value, list | tuple):
-        return tuple(_components(part, kind) for part in value)
+        return tuple(_make_components(part, kind) for part in value)
     if isinstance(value, str):
         return create(value, kind=kind)
     complete(type(value), kind)
@@ -102,7 +103,7 @@ def _components(value: Any, kind: str) -> Any:
 
 
 def component(kind: str, default: str) -> Any:
-    """A dataclass field for a component of this kind, which may be given as a spec string."""
+    """Return a dataclass field for a component of this kind, which may be given as a spec string."""
     return dataclasses.field(default=default, metadata={"kind": kind})
 
 
@@ -136,7 +137,7 @@ def read_catalogue() -> Mapping[str, Mapping[str, Facts]]:
 
 
 def names(kind: str) -> list[str]:
-    """The registered names of one kind, including plugins."""
+    """Return the registered names of one kind, including plugins."""
     return sorted(targets(kind))
 
 
@@ -163,7 +164,7 @@ def create(text: str, *, kind: str | None = None) -> Any:
 
 
 def named_class(text: str, *, kind: str) -> type | None:
-    """The class named by a spec, with or without a label, whatever its fields; None if the name is unknown."""
+    """Return the class named by a spec, with or without a label, whatever its fields; None if the name is unknown."""
     name = name_in_spec(text, kind=kind)
     return _class(name, kind) if name else None
 
@@ -177,31 +178,31 @@ def name_in_spec(text: str, *, kind: str) -> str | None:
 
 
 def registered_name(name: str, *, kind: str) -> str | None:
-    """The same name if registered, else the only one that differs just in case, hyphens or underscores."""
+    """Return the name if it is registered, else the only one that differs just in case, hyphens or underscores."""
     known = _targets()[kind]
     if name in known:
         return name
-    same = [other for other in known if _folded(other) == _folded(name)]
-    return same[0] if len(same) == 1 else None
+    alike = [other for other in known if _folded(other) == _folded(name)]
+    return alike[0] if len(alike) == 1 else None
 
 
 def spec(component: Any) -> str:
-    """The shortest spec that recreates this component: fields with default values are omitted."""
-    return _Writer(False, "whole").written(component)
+    """Return the shortest spec that recreates this component: fields with default values are omitted."""
+    return _Writer(False, "whole").write(component)
 
 
 def title(component: Any) -> str:
-    """The component's name in score files and tables: its spec, with only the last part of each path."""
-    return _Writer(False, "last").written(component)
+    """Return the component's name in score files and tables: its spec, with only the last part of each path."""
+    return _Writer(False, "last").write(component)
 
 
 def full_spec(component: Any, *, places: Places = "whole") -> str:
-    """The spec with every field spelled out, for signatures."""
-    return _Writer(True, places).written(component)
+    """Return the spec with every field spelled out, for signatures."""
+    return _Writer(True, places).write(component)
 
 
 def name_of(component: Any) -> str:
-    """The registered name of a component, or its class name if it is not registered."""
+    """Return the registered name of a component, or its class name if it is not registered."""
     return _find(type(component))[1]
 
 
@@ -214,12 +215,15 @@ def field_value(component: Any, name: str) -> Any:
 
 
 def parts_of(component: Any) -> list[Any]:
-    """The components in the fields of a component."""
+    """Return the components in the fields of a component."""
+    parts: list[Any] = []
     if not dataclasses.is_dataclass(component):
-        return []
-    values = (getattr(component, field.name) for field in dataclasses.fields(component) if field.init)
-    parts = (part for value in values for part in (value if isinstance(value, tuple) else (value,)))
-    return [part for part in parts if isinstance(part, Component)]
+        return parts
+    for field in dataclasses.fields(component):
+        value = getattr(component, field.name) if field.init else ()
+        values = value if isinstance(value, tuple) else (value,)
+        parts += [part for part in values if isinstance(part, Component)]
+    return parts
 
 
 @dataclasses.dataclass(frozen=True)
@@ -227,33 +231,39 @@ class _Writer:
     all_fields: bool
     places: Places
 
-    def written(self, component: Any) -> str:
+    def write(self, component: Any) -> str:
         complete(type(component))
-        parts = []
+        fields = []
         for field, _ in _fields(type(component)):
             value = getattr(component, field.name)
-            if field.name in component.places and self.places != "whole":
-                value = _last(value) if self.places == "last" else ""
-            if field.name in component.immaterial and self.places != "whole":
-                value = _default(field)
+            if self.places != "whole":
+                value = self._without_places(component, field, value)
             if self.all_fields or value != _default(field):
-                parts.append(f"{field.name}={self._literal(value)}")
+                fields.append(f"{field.name}={self._write_value(value)}")
         name = name_of(component)
-        return f"{name}({','.join(parts)})" if parts else name
+        return f"{name}({','.join(fields)})" if fields else name
 
-    def _literal(self, value: Any) -> str:
+    def _without_places(self, component: Any, field: dataclasses.Field[Any], value: Any) -> Any:
+        """Return a field's value without what changes no result."""
+        if field.name in component.immaterial:
+            return _default(field)
+        if field.name not in component.places:
+            return value
+        if self.places == "blank":
+            return ""
+        if isinstance(value, str) and ":" not in value:  # server addresses and hub models are not paths
+            return PurePath(value).name or value
+        return value
+
+    def _write_value(self, value: Any) -> str:
         if isinstance(value, tuple) and any(isinstance(part, Component) for part in value):
-            return f"({','.join(map(self._literal, value))}{',' * (len(value) == 1)})"
+            return f"({','.join(map(self._write_value, value))}{',' * (len(value) == 1)})"
         if not isinstance(value, Component):
             return repr(value)
-        text = self.written(value)
-        # '13a' and 'ja-mecab' are not identifiers, so tokenizers are quoted
-        return text if text.split("(")[0].isidentifier() and _find(type(value))[0] != "tokenizer" else repr(text)
-
-
-def _last(place: Any) -> Any:
-    """The last part of a path; server addresses and hub models are not paths and stay whole."""
-    return place if not isinstance(place, str) or ":" in place else PurePath(place).name or place
+        text = self.write(value)
+        if _find(type(value))[0] == "tokenizer" or not text.split("(")[0].isidentifier():
+            return repr(text)  # '13a' and 'ja-mecab' are not identifiers, so tokenizers are quoted
+        return text
 
 
 @cache
@@ -290,32 +300,34 @@ def _create(written: ParsedSpec, kind: str | None, text: str) -> Any:
     for candidate in kinds:
         if name := registered_name(written.name, kind=candidate):
             cls = _class(name, candidate)
-            fields = {
-                field: _created(value, text) for field, value in (_unnamed(written, cls) | written.fields).items()
-            }
+            fields: dict[str, Any] = {}
+            for field, value in (_name_parts(written, cls) | written.fields).items():
+                fields[field] = _create_parts(value, text)
             return _build(cls, name, fields)
-    known = [n for candidate in kinds for n in _targets()[candidate]]
+    known: list[str] = []
+    for candidate in kinds:
+        known += names(candidate)
     where = "" if written.name == text.strip() else f" in {text!r:.80}"
     raise SpecError(f"unknown {kind or 'component'} {written.name!r}{where}{nearest(written.name, known)}")
 
 
-def _created(value: Any, text: str) -> Any:
-    """A field's value: specs become components, alone or in a tuple."""
+def _create_parts(value: Any, text: str) -> Any:
+    """Return a field's value: specs become components, alone or in a tuple."""
     if isinstance(value, tuple):
-        return tuple(_created(part, text) for part in value)
+        return tuple(_create_parts(part, text) for part in value)
     return _create(value, None, text) if isinstance(value, ParsedSpec) else value
 
 
-def _unnamed(written: ParsedSpec, cls: type) -> dict[str, ParsedSpec]:
-    """The parts given without a name, under the fields that hold components, in their order."""
+def _name_parts(written: ParsedSpec, cls: type) -> dict[str, ParsedSpec]:
+    """Return the parts given without a name, under the fields that hold components, in their order."""
     slots = [field.name for field, _ in _fields(cls) if field.metadata.get("kind")]
     if len(written.parts) > len(slots):
         given, taken = count(len(written.parts), "component"), " and ".join(slots) or "none"
         raise SpecError(f"{written.name} has {given} without a field's name, and takes {taken}")
-    found = dict(zip(slots, written.parts, strict=False))
-    if twice := found.keys() & written.fields.keys():
+    named_parts = dict(zip(slots, written.parts, strict=False))
+    if twice := named_parts.keys() & written.fields.keys():
         raise SpecError(f"{min(twice)!r} is given twice in {written.name}(…)")
-    return found
+    return named_parts
 
 
 def _find(cls: type) -> tuple[str, str]:
@@ -324,9 +336,12 @@ def _find(cls: type) -> tuple[str, str]:
 
 @cache
 def _registered(target: str) -> tuple[str, str] | None:
-    """Kind and name of a registered class."""
-    every = ((kind, name, path) for kind, components in _targets().items() for name, path in components.items())
-    return next(((kind, name) for kind, name, path in every if path == target), None)
+    """Return the kind and name of a registered class."""
+    for kind, components in _targets().items():
+        for name, registered in components.items():
+            if registered == target:
+                return kind, name
+    return None
 
 
 def _build(cls: type, name: str, arguments: dict[str, Any]) -> Any:
@@ -345,14 +360,16 @@ def _is_required(field: dataclasses.Field[Any]) -> bool:
 
 
 def _missing_fields(name: str, cls: Any, missing: list[str]) -> str:
-    """Message about missing fields, with how to get their values if known."""
-    known: Mapping[str, str] = cls.needs.fields if cls.needs else {}
-    parts = [f"{field} ({known[field]})" if field in known else field for field in missing]
-    return f"{name} needs {' and '.join(parts)}: write {name}({','.join(f'{field}=…' for field in missing)})"
+    """Return a message about missing fields, with how to get their values if known."""
+    described = list(missing)
+    for i, field in enumerate(missing):
+        if cls.needs and field in cls.needs.fields:
+            described[i] = f"{field} ({cls.needs.fields[field]})"
+    return f"{name} needs {' and '.join(described)}: write {name}({','.join(f'{field}=…' for field in missing)})"
 
 
 def _fields(cls: Any) -> tuple[tuple[dataclasses.Field[Any], Any], ...]:
-    """Fields of a component with their types."""
+    """Return the fields of a component with their types."""
     return _cached_fields(cls)  # mypy does not accept that classes can be hashed unless they are Any
 
 
@@ -380,28 +397,3 @@ def _are(value: Any, kind: str, hint: Any) -> bool:
     if typing.get_origin(hint) is not tuple:
         return _is_a(value, kind)
     return isinstance(value, tuple) and bool(value) and all(_is_a(part, kind) for part in value)
-
-
-def fits(value: Any, hint: Any) -> bool:
-    """Whether a value has the annotated type."""
-    origin = typing.get_origin(hint)
-    if origin is Literal:
-        return any(value == choice and type(value) is type(choice) for choice in typing.get_args(hint))
-    if origin in (Union, types.UnionType):
-        return any(fits(value, part) for part in typing.get_args(hint))
-    if hint is float and isinstance(value, int) and abs(value) > sys.float_info.max:
-        return False
-    if hint in (int, float):
-        return isinstance(value, int | hint) and not isinstance(value, bool)
-    if hint in (str, bool, type(None)):
-        return isinstance(value, hint)
-    return True  # components and containers check themselves
-
-
-def expected(hint: Any, kind: str | None = None) -> str:
-    """Description of the expected type, for messages."""
-    if kind:
-        return f"a tuple of {kind}s" if typing.get_origin(hint) is tuple else f"a {kind}"
-    if typing.get_origin(hint) is Literal:
-        return "one of " + ", ".join(repr(choice) for choice in typing.get_args(hint))
-    return getattr(hint, "__name__", str(hint))

@@ -48,26 +48,27 @@ class Signature:
         return not self.parts
 
     def with_parts(self, parts: Mapping[str, object]) -> Signature:
-        """A copy with further parts before the version."""
-        version = {name: value for name, value in self.parts.items() if name == VERSION}
-        return replace(self, parts={**self.without(VERSION).parts, **_as_text(parts), **version})
+        """Return a copy with further parts before the version."""
+        extended = {**self.without(VERSION).parts, **_as_text(parts)}
+        if VERSION in self.parts:
+            extended[VERSION] = self.parts[VERSION]
+        return replace(self, parts=extended)
 
     def without(self, *names: str) -> Signature:
-        """A copy without these parts."""
+        """Return a copy without these parts."""
         return replace(self, parts={name: value for name, value in self.parts.items() if name not in names})
 
     def differences(self, other: Signature) -> Iterator[tuple[str, str | None, str | None]]:
-        """Each part that differs, with both values; None if a signature lacks the part."""
+        """Yield each part that differs, with both values; None if a signature lacks the part."""
         if self.name != other.name:
             yield "name", self.name, other.name
         for name in dict.fromkeys([*self.parts, *other.parts]):
-            one, two = self.parts.get(name), other.parts.get(name)
-            if one != two:
-                yield name, one, two
+            if self.parts.get(name) != other.parts.get(name):
+                yield name, self.parts.get(name), other.parts.get(name)
 
     @classmethod
     def of(cls, name: str, parts: Mapping[str, object]) -> Signature:
-        """A signature of these parts, followed by Interloq's version."""
+        """Return a signature of these parts, followed by Interloq's version."""
         return cls(name, _as_text({**parts, VERSION: __version__}))
 
     @classmethod
@@ -83,7 +84,7 @@ class Signature:
 
 
 def signature(component: Any, **facts: object) -> Signature:
-    """Signature of a component: its fields, what it is built with, these facts in the given order, and versions.
+    """Sign a component: its fields, what it is built with, these facts in the given order, and versions.
 
     Paths are not part of it: `built_with` and the tokenizer identify the content of files and folders.
     """
@@ -97,13 +98,13 @@ def signature(component: Any, **facts: object) -> Signature:
 
 
 def runs_network(component: Any) -> bool:
-    """Whether a component, or one in its fields, runs a network in this process."""
+    """Return whether a component, or one in its fields, runs a network in this process."""
     complete(type(component))
     return "torch" in component.libraries or any(map(runs_network, parts_of(component)))
 
 
 def _versions(component: Any) -> dict[str, str]:
-    """Installed versions of the `libraries` of a component and of the components in its fields."""
+    """Return the installed versions of the `libraries` of a component and of the components in its fields."""
     versions = {name: _version(name) for name in component.libraries}
     for part in parts_of(component):
         versions |= _versions(part)
@@ -112,7 +113,7 @@ def _versions(component: Any) -> dict[str, str]:
 
 @cache
 def _version(package: str) -> str:
-    """Installed version of a package, "" if it is not installed; cached because its metadata is slow to parse."""
+    """Return the installed version of a package, "" if there is none; cached because its metadata is slow to parse."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -120,12 +121,12 @@ def _version(package: str) -> str:
 
 
 def _as_text(parts: Mapping[str, object]) -> dict[str, str]:
-    """The parts as text; empty parts are omitted."""
+    """Return the parts as text; empty parts are omitted."""
     return {name: text for name, value in parts.items() if (text := str(value))}
 
 
 def fingerprint(*parts: str | bytes) -> str:
-    """Hash of these texts in this order, as sixteen hexadecimal digits."""
+    """Hash these texts in this order, as sixteen hexadecimal digits."""
     digest = hashlib.blake2b(digest_size=8)
     for part in parts:
         data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
@@ -134,6 +135,6 @@ def fingerprint(*parts: str | bytes) -> str:
 
 
 def file_fingerprint(path: Path) -> str:
-    """Hash of a file's content, as sixteen hexadecimal digits."""
+    """Hash a file's content, as sixteen hexadecimal digits."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=8)).hexdigest()

@@ -6,9 +6,11 @@ from __future__ import annotations
 import ast
 import os.path
 import re
-from collections.abc import Iterator
+import sys
+import types
+import typing
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, Union
 
 from interloq.errors import SpecError
 
@@ -42,22 +44,20 @@ def read_spec(text: str) -> ParsedSpec:
     if not name or (rest and not (rest.startswith("(") and rest.endswith(")"))):
         raise SpecError(_describe_unreadable(text))
     try:
-        return _parsed(name[0], _call(rest or "()", text), text)
+        return _parse(name[0], _call(rest or "()", text), text)
     except (RecursionError, MemoryError):
-        raise SpecError(f"cannot read spec {_shown(text)}: it is nested too deeply") from None
+        raise SpecError(f"cannot read spec {_shorten(text)}: it is nested too deeply") from None
 
 
 def _describe_unreadable(text: str) -> str:
     """Return why a text is not a spec; the path of a file is the likeliest mistake."""
     if os.path.isfile(text):  # noqa: PTH113 - unlike Path, it accepts every text
-        return (
-            f"{_shown(text)} is a file, not a spec such as bleu(order=2); metrics chosen with `choose` are named @FILE"
-        )
-    return f"cannot read spec {_shown(text)}; write name or name(field=value,…)"
+        return f"{_shorten(text)} is a file, not a spec such as bleu(order=2); metrics chosen with `choose` are named @FILE"
+    return f"cannot read spec {_shorten(text)}; write name or name(field=value,…)"
 
 
 def straight(text: str) -> str:
-    """The text with curly quotes replaced by straight ones."""
+    """Return the text with curly quotes replaced by straight ones."""
     return text.translate(_CURLY)
 
 
@@ -85,6 +85,31 @@ def split_label(text: str) -> tuple[str, str]:
     return (label[1].strip(), text[label.end() :].strip()) if label else ("", text.strip())
 
 
+def fits(value: Any, hint: Any) -> bool:
+    """Return whether a value has the annotated type."""
+    origin = typing.get_origin(hint)
+    if origin is Literal:
+        return any(value == choice and type(value) is type(choice) for choice in typing.get_args(hint))
+    if origin in (Union, types.UnionType):
+        return any(fits(value, part) for part in typing.get_args(hint))
+    if hint is float and isinstance(value, int) and abs(value) > sys.float_info.max:
+        return False
+    if hint in (int, float):
+        return isinstance(value, int | hint) and not isinstance(value, bool)
+    if hint in (str, bool, type(None)):
+        return isinstance(value, hint)
+    return True  # components and containers check themselves
+
+
+def expected(hint: Any, kind: str | None = None) -> str:
+    """Describe the expected type, for messages."""
+    if kind:
+        return f"a tuple of {kind}s" if typing.get_origin(hint) is tuple else f"a {kind}"
+    if typing.get_origin(hint) is Literal:
+        return "one of " + ", ".join(repr(choice) for choice in typing.get_args(hint))
+    return getattr(hint, "__name__", str(hint))
+
+
 def _call(text: str, whole: str) -> ast.Call:
     """Parse the text as a call. Curly quotes are replaced only if parsing fails, since a value may contain ’."""
     failure: Exception | None = None
@@ -96,42 +121,42 @@ def _call(text: str, whole: str) -> ast.Call:
             continue
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
             return call
-    raise SpecError(f"cannot read spec {_shown(whole)}; write name(field=value,…)") from failure
+    raise SpecError(f"cannot read spec {_shorten(whole)}; write name(field=value,…)") from failure
 
 
-def _parsed(name: str, call: ast.Call, whole: str) -> ParsedSpec:
-    specs = [node for node in call.args if isinstance(node, ast.Name | ast.Call)]
-    if len(specs) < len(call.args) or any(keyword.arg is None for keyword in call.keywords):
-        raise SpecError(f"fields in {_shown(whole)} need names: write name(field=value)")
-    return ParsedSpec(name, _fields(call, whole), tuple(_value(node, whole) for node in specs))
-
-
-def _fields(call: ast.Call, whole: str) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, value in _named(call):
-        if name in found:
-            raise SpecError(f"{name!r} is given twice in {_shown(whole)}")
-        found[name] = _value(value, whole)
-    return found
-
-
-def _named(call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
-    return ((keyword.arg, keyword.value) for keyword in call.keywords if keyword.arg)
+def _parse(name: str, call: ast.Call, whole: str) -> ParsedSpec:
+    nameless = SpecError(f"fields in {_shorten(whole)} need names: write name(field=value)")
+    for node in call.args:
+        if not isinstance(node, ast.Name | ast.Call):
+            raise nameless
+    fields: dict[str, Any] = {}
+    for keyword in call.keywords:
+        if keyword.arg is None:
+            raise nameless
+        if keyword.arg in fields:
+            raise SpecError(f"{keyword.arg!r} is given twice in {_shorten(whole)}")
+        fields[keyword.arg] = _value(keyword.value, whole)
+    return ParsedSpec(name, fields, tuple(_value(node, whole) for node in call.args))
 
 
 def _value(node: ast.expr, whole: str) -> Any:
     if isinstance(node, ast.Name):
         return ParsedSpec(node.id, {})
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-        return _parsed(node.func.id, node, whole)
+        return _parse(node.func.id, node, whole)
     if isinstance(node, ast.Tuple | ast.List):
         return tuple(_value(part, whole) for part in node.elts)
     try:
         value = ast.literal_eval(node)
     except (ValueError, TypeError) as error:
-        raise SpecError(f"{_shown(ast.unparse(node))} in {_shown(whole)} is neither a literal nor a spec") from error
+        raise SpecError(
+            f"{_shorten(ast.unparse(node))} in {_shorten(whole)} is neither a literal nor a spec"
+        ) from error
     return value
 
 
-def _shown(text: str) -> str:
-    return repr(text if len(text) <= SHOWN else text[: SHOWN - 1] + "…")
+def _shorten(text: str) -> str:
+    """Return the text in quotes, for messages."""
+    if len(text) > SHOWN:
+        text = text[: SHOWN - 1] + "…"
+    return repr(text)

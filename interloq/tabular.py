@@ -28,23 +28,23 @@ class Tabular:
     __slots__ = ()
 
     def _title(self) -> str:
-        """Title of the table, on one line."""
+        """Return the title of the table, on one line."""
         raise NotImplementedError
 
     def _shown_rows(self) -> list[Row]:
-        """The rows of the table."""
+        """Return the rows of the table."""
         raise NotImplementedError
 
     def _frame_rows(self) -> list[Row]:
-        """The rows of the data frame; the rows of the table unless overridden."""
+        """Return the rows of the data frame; the rows of the table unless overridden."""
         return self._shown_rows()
 
     def _remarks(self) -> Sequence[str]:
-        """Notes about the numbers, shown below the table."""
+        """Return notes about the numbers, shown below the table."""
         return ()
 
     def to_frame(self) -> Any:
-        """The rows as a pandas data frame."""
+        """Return the rows as a pandas data frame."""
         try:
             import pandas as pd
         except ImportError:
@@ -52,37 +52,46 @@ class Tabular:
         return pd.DataFrame(self._frame_rows())
 
     def __repr__(self) -> str:
-        rows = self._shown_rows()
-        cells = [list(rows[0] if rows else ()), *([_shown(value) for value in row.values()] for row in rows)]
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        lines = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in cells if line]
-        notes = [f"note: {text}" for text in self._remarks()]
-        return "\n".join([f"{type(self).__name__}: {self._title()}", *lines, *notes])
+        table = self._cells()
+        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+        lines = [f"{type(self).__name__}: {self._title()}"]
+        for cells in table:
+            lines.append("  ".join(map(str.ljust, cells, widths)).rstrip())
+        lines += [f"note: {text}" for text in self._remarks()]
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        rows = self._shown_rows()
-        head = "".join(f"<th>{escape(name)}</th>" for name in (rows[0] if rows else ()))
-        body = "".join(
-            f"<tr>{''.join(f'<td>{escape(_shown(value))}</td>' for value in row.values())}</tr>" for row in rows
-        )
+        lines = ["<tr></tr>"]
+        for i, cells in enumerate(self._cells()):
+            tag = "td" if i else "th"
+            line = "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells)
+            lines[i:] = [f"<tr>{line}</tr>"]
+        table = f"<table><caption>{escape(self._title())}</caption>{''.join(lines)}</table>"
         notes = "".join(f"<li>{escape(text)}</li>" for text in self._remarks())
-        table = f"<table><caption>{escape(self._title())}</caption><tr>{head}</tr>{body}</table>"
         return f"{table}<ul>{notes}</ul>" if notes else table
+
+    def _cells(self) -> list[list[str]]:
+        """Return the names of the columns, then the rows as text; nothing without rows."""
+        rows = self._shown_rows()
+        cells = [list(row) for row in rows[:1]]
+        for row in rows:
+            cells.append(list(map(_format_value, row.values())))
+        return cells
 
 
 def markdown(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table."""
+    """Return a Markdown table."""
     head, *body = (f"| {' | '.join(map(markdown_text, row))} |" for row in (columns, *rows))
     return "\n".join([head, "|" + "---|" * len(columns), *body])
 
 
 def markdown_text(text: str) -> str:
-    """Text on one line in which no character has a meaning in Markdown or HTML."""
+    """Return the text on one line, in which no character has a meaning in Markdown or HTML."""
     return _MARKS.sub(r"\\\1", " ".join(text.split()))
 
 
 def latex(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A LaTeX table for the package booktabs; the first column is text, the others are numbers."""
+    """Return a LaTeX table for the package booktabs; the first column is text, the others are numbers."""
     head, *body = (f"  {' & '.join(map(_latex_text, row))} \\\\" for row in (columns, *rows))
     frame = f"\\begin{{tabular}}{{l{'r' * (len(columns) - 1)}}}", "\\end{tabular}"
     return "\n".join([frame[0], "  \\toprule", head, "  \\midrule", *body, "  \\bottomrule", frame[1]])
@@ -94,11 +103,14 @@ def _latex_text(cell: str) -> str:
 
 
 def bounds(ci: tuple[float, float] | None) -> dict[str, float | None]:
-    """The interval's two columns, `low` and `high`."""
-    return {"low": ci[0] if ci else None, "high": ci[1] if ci else None}
+    """Return the interval's two columns, `low` and `high`."""
+    low, high = ci or (None, None)
+    return {"low": low, "high": high}
 
 
-def _shown(value: object) -> str:
-    if value is None or (isinstance(value, float) and math.isnan(value)):
+def _format_value(value: object) -> str:
+    if value is None:
         return MISSING
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return MISSING if math.isnan(value) else f"{value:.4g}"
+    return str(value)

@@ -36,7 +36,10 @@ def create_from_file(specs: Mapping[str, str], *, kind: str, where: str, trust: 
 
 def check_trust(components: Mapping[str, Any], where: str, trust: Trust) -> None:
     """Refuse components of a file that reach outside the program, unless it is trusted; called before any is used."""
-    effects = {name: effect for name, component in components.items() if (effect := side_effect(component))}
+    effects = {}
+    for name, component in components.items():
+        if effect := side_effect(component):
+            effects[name] = effect
     check_effects(effects, where, trust)
     for name in effects:
         for key in _keys(components[name]):
@@ -58,12 +61,13 @@ def check_effects(effects: Mapping[str, str], where: str, trust: Trust) -> None:
 
 
 def side_effect(component: Any) -> str:
-    """Text that names what a component and its parts run, start or contact; '' if they only compute."""
-    return ", ".join(dict.fromkeys(effect for part in _with_parts(component) if (effect := _own_effect(part))))
+    """Return in words what a component and its parts run, start or contact; '' if they only compute."""
+    effects = dict.fromkeys(map(_own_effect, _with_parts(component)))
+    return ", ".join(filter(None, effects))
 
 
 def names_download(model: str) -> str:
-    """Text that names the download of a model; '' for one that is on this machine."""
+    """Return in words that a model is downloaded; '' for one that is on this machine."""
     return f"downloads {model}" if model.startswith(HUB) else ""
 
 
@@ -89,20 +93,21 @@ def _own_effect(component: Any) -> str:
 
 
 def _texts(component: Any) -> Iterator[tuple[str, str]]:
-    """Fields with text, also those in tuples."""
+    """Yield fields with text, also those in tuples."""
     if not dataclasses.is_dataclass(component):
         return
     for field in dataclasses.fields(component):
         value = getattr(component, field.name, None)
-        for one in value if isinstance(value, tuple) else (value,):
-            if isinstance(one, str):
-                yield field.name, one
+        values = value if isinstance(value, tuple) else (value,)
+        for text in values:
+            if isinstance(text, str):
+                yield field.name, text
 
 
 def _keys(component: Any) -> list[str]:
-    """Environment variables that are set and that a component or its parts would send to a server."""
-    names = [str(part.key_variable) for part in _with_parts(component)]
-    return [name for name in dict.fromkeys(names) if os.environ.get(name, "")]
+    """Return environment variables that are set and that a component or its parts would send to a server."""
+    variables = dict.fromkeys(part.key_variable for part in _with_parts(component))
+    return [variable for variable in variables if os.environ.get(variable, "")]
 
 
 def _check_key(name: str, variable: str, effect: str, where: str) -> None:

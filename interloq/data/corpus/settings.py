@@ -28,7 +28,7 @@ from interloq.data.files.opening import read_small
 from interloq.describe import help_of
 from interloq.errors import InputError, nearest, short_repr
 from interloq.options import option
-from interloq.registry import expected, fits
+from interloq.spec_text import expected, fits
 from interloq.version import __version__
 
 FIELDS = "fields"  # the table of a log's names for the parts of a post
