@@ -52,7 +52,8 @@ def read_spec(text: str) -> ParsedSpec:
 def _describe_unreadable(text: str) -> str:
     """Return why a text is not a spec; the path of a file is the likeliest mistake."""
     if os.path.isfile(text):  # noqa: PTH113 - unlike Path, it accepts every text
-        return f"{_shorten(text)} is a file, not a spec such as bleu(order=2); metrics chosen with `choose` are named @FILE"
+        hint = "metrics chosen with `choose` are named @FILE"
+        return f"{_shorten(text)} is a file, not a spec such as bleu(order=2); {hint}"
     return f"cannot read spec {_shorten(text)}; write name or name(field=value,…)"
 
 

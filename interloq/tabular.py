@@ -55,28 +55,25 @@ class Tabular:
         table = self._cells()
         widths = [max(map(len, column)) for column in zip(*table, strict=True)]
         lines = [f"{type(self).__name__}: {self._title()}"]
-        for cells in table:
-            lines.append("  ".join(map(str.ljust, cells, widths)).rstrip())
+        lines += ["  ".join(map(str.ljust, cells, widths)).rstrip() for cells in table]
         lines += [f"note: {text}" for text in self._remarks()]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        lines = ["<tr></tr>"]
+        lines = ""
         for i, cells in enumerate(self._cells()):
             tag = "td" if i else "th"
             line = "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells)
-            lines[i:] = [f"<tr>{line}</tr>"]
-        table = f"<table><caption>{escape(self._title())}</caption>{''.join(lines)}</table>"
+            lines += f"<tr>{line}</tr>"
+        table = f"<table><caption>{escape(self._title())}</caption>{lines or '<tr></tr>'}</table>"
         notes = "".join(f"<li>{escape(text)}</li>" for text in self._remarks())
         return f"{table}<ul>{notes}</ul>" if notes else table
 
     def _cells(self) -> list[list[str]]:
         """Return the names of the columns, then the rows as text; nothing without rows."""
         rows = self._shown_rows()
-        cells = [list(row) for row in rows[:1]]
-        for row in rows:
-            cells.append(list(map(_format_value, row.values())))
-        return cells
+        head = [list(row) for row in rows[:1]]
+        return head + [list(map(_format_value, row.values())) for row in rows]
 
 
 def markdown(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -15,7 +15,7 @@ import math
 import re
 import sys
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -117,7 +117,7 @@ def load_metric(text: str, *, trust: bool) -> Metric:
         raise InputError(f"there is no file {str(path)!r}", hint="write FILE.py:NAME")
     if not trust:
         raise InputError(f"{text} would execute the file as Python code", hint="if you trust its author, add --trust")
-    return _as_metric(_attribute(path, place["name"]), text, file_fingerprint(path))
+    return _make_metric(_attribute(path, place["name"]), text, file_fingerprint(path))
 
 
 def remember(metric: MetricLike) -> None:
@@ -135,13 +135,9 @@ def failed_line(error: BaseException) -> str:
     """File and line in code given as FILE.py:NAME that raised the error or called what did; empty if none did."""
     last = ""
     for frame, line in traceback.walk_tb(error.__traceback__):
-        if _is_of_file(frame.f_globals):
+        if str(frame.f_globals.get("__name__")).startswith(MODULE):
             last = f"{frame.f_code.co_filename}:{line}"
     return last
-
-
-def _is_of_file(names: Mapping[str, Any]) -> bool:
-    return str(names.get("__name__")).startswith(MODULE)
 
 
 def _metric(function: Callable[..., Any], *, name: str, direction: Direction, batch: bool, source: str) -> MadeMetric:
@@ -227,17 +223,18 @@ def _attribute(path: Path, name: str) -> Any:
     return getattr(module, name)
 
 
-def _as_metric(found: Any, text: str, source: str) -> Metric:
-    if isinstance(found, MadeMetric):
-        type(found).source = source
-        return found
-    if isinstance(found, type) and issubclass(found, Component):
+def _make_metric(attribute: Any, text: str, source: str) -> Metric:
+    """Return the metric that an attribute of a file is, makes or computes."""
+    if isinstance(attribute, MadeMetric):
+        type(attribute).source = source
+        return attribute
+    if isinstance(attribute, type) and issubclass(attribute, Component):
         try:
-            return as_metric(cast("MetricLike", found()))
+            return as_metric(cast("MetricLike", attribute()))
         except TypeError as error:
             raise InputError(
                 f"{text} cannot be made without fields: {error}", hint="give its fields defaults"
             ) from error
-    if not callable(found):
-        raise InputError(f"{text} is {type(found).__name__}, not a function")
-    return _metric(found, name="", direction="higher", batch=False, source=source)
+    if not callable(attribute):
+        raise InputError(f"{text} is {type(attribute).__name__}, not a function")
+    return _metric(attribute, name="", direction="higher", batch=False, source=source)

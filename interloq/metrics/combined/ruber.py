@@ -65,8 +65,10 @@ class Ruber(Metric, name="ruber"):
     def fitted(self) -> str:
         if self._fit is None:
             return ""
-        parts = zip(self._parts().items(), self._fit.ranges, strict=True)
-        return ",".join(f"{name}[{_bounds(*bounds)}{source_of(part)}]" for (name, part), bounds in parts)
+        sources = []
+        for (name, part), (low, high) in zip(self._parts().items(), self._fit.ranges, strict=True):
+            sources.append(f"{name}[{low!r}..{high!r}{source_of(part)}]")
+        return ",".join(sources)
 
     def built_with(self) -> str:
         """Identifies the tokenizers and models of both parts."""
@@ -143,10 +145,6 @@ def _scores(metric: Metric, samples: Sequence[Sample]) -> Array:
 def fitted_to(part: Any, samples: Sequence[Sample]) -> Any:
     """A part of a metric, fitted to these samples if it is a fitted metric."""
     return part.fit(samples) if isinstance(part, FittedMetric) else part
-
-
-def _bounds(low: float, high: float) -> str:
-    return f"{low!r}..{high!r}"
 
 
 def source_of(part: Any) -> str:

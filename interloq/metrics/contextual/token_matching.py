@@ -93,7 +93,7 @@ class _Slice:
         self.encoder, self.numbered, self.shares, self.pairs, self.lowest = encoder, numbered, shares, pairs, lowest
         self.order = np.argsort(pairs[:, 1], kind="stable")
         self.sorted = pairs[self.order, 1]
-        self.found = torch.zeros((len(pairs), 4 if lowest else 2), device=encoder.device)
+        self.matched = torch.zeros((len(pairs), 4 if lowest else 2), device=encoder.device)
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def compared(self) -> Floats:
@@ -103,14 +103,14 @@ class _Slice:
         self._compare(held, held, references[both])
         for batch in self.encoder.cached_batches(self.numbered, references[~both]):
             self._compare(held, self._vectors(batch), batch.places)
-        return np.asarray(self.found.double().cpu().numpy())
+        return np.asarray(self.matched.double().cpu().numpy())
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def compared_in(self, batches: Iterable[Encoded]) -> Floats:
         """Compare pairs with all texts, both replies and references, in these batches."""
         held = self._held(batches, np.arange(len(self.numbered.ends) - 1))
         self._compare(held, held, np.unique(self.pairs[:, 1]))
-        return np.asarray(self.found.double().cpu().numpy())
+        return np.asarray(self.matched.double().cpu().numpy())
 
     def _held(self, batches: Iterable[Encoded], texts: Ints) -> Held:
         total = int(self.numbered.lengths[texts].sum())
@@ -152,7 +152,7 @@ class _Slice:
         values = [(products.amax(2) * own).sum(1), (products.amax(1) * other).sum(1)]
         if self.lowest:
             values += [(products.amin(2) * own).sum(1), (products.amin(1) * other).sum(1)]
-        self.found[torch.from_numpy(pairs).to(self.encoder.device)] = torch.stack(values, dim=1)
+        self.matched[torch.from_numpy(pairs).to(self.encoder.device)] = torch.stack(values, dim=1)
 
     def _lay_out(self, held: Held, texts: Ints) -> tuple[torch.Tensor, torch.Tensor]:
         """Vectors and shares of texts as rows of equal width, padded with the last token, with share 0."""

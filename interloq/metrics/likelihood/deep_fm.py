@@ -61,13 +61,9 @@ class DeepFm(Metric, name="deep_fm"):
     def stats(self, samples: Sequence[Sample]) -> Array:
         if self.mode == "referenced":
             return score_rows(self._ratios(samples))
-        return score_rows(self._means(samples))
-
-    def _means(self, samples: Sequence[Sample]) -> Array:
-        return self._mean_log_likelihoods(
-            [sample.context[-1].text for sample in samples],
-            [self.separator + sample.response for sample in samples],
-        )
+        contexts = [sample.context[-1].text for sample in samples]
+        texts = [self.separator + sample.response for sample in samples]
+        return score_rows(self._mean_log_likelihoods(contexts, texts))
 
     def _ratios(self, samples: Sequence[Sample]) -> Array:
         counts, references = reference_counts(samples), reference_texts(samples)

@@ -83,7 +83,11 @@ class Preferences:
     @cached_property
     def figures(self) -> dict[str, float]:
         """How far to trust the preferences: slope on relative length, reliability, agreement (see judge_moments.py)."""
-        rows = [moments(_size(pair), pair.runs, pair.rating) for pair in self.pairs if pair.runs]
+        rows = []
+        for pair in self.pairs:
+            if pair.runs:
+                size = log2((1 + len(pair.first.response)) / (1 + len(pair.second.response)))
+                rows.append(moments(size, pair.runs, pair.rating))
         return figures(np.array(rows).reshape(len(rows), COLUMNS).sum(axis=0))
 
     def remark(self) -> str:
@@ -140,10 +144,6 @@ def _judgment(one: Sample, two: Sample, answers: Iterator[list[float] | str], ju
     read = _excerpt(one, two, judge)
     orders = (_sign(front), -_sign(behind))
     return PairJudgment(one, two, orders, "", runs, rating, replies_cut=read.replies_cut, context_cut=read.context_cut)
-
-
-def _size(pair: PairJudgment) -> float:
-    return log2((1 + len(pair.first.response)) / (1 + len(pair.second.response)))
 
 
 def _ask(orders: Sequence[tuple[Sample, Sample]], judge: LlmJudge) -> list[list[float] | str]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from interloq.errors import InputError
@@ -85,7 +84,9 @@ class JudgeServer:
         good: dict[bytes, ChatAnswer] = {}
         requests = len(left)
         for attempt in range(attempts):
-            bodies = [_reseeded(body, attempt) for body in left.values()]
+            bodies = []
+            for body in left.values():  # the same seed would get the same answer
+                bodies.append({**body, "seed": (body["seed"] + attempt * STEP) % 2**31})
             answers = self._send(bodies, spent)
             for key, answer in zip(list(left), answers, strict=True):
                 if isinstance(answer, RequestFailed):
@@ -109,7 +110,10 @@ class JudgeServer:
     def _send(self, bodies: Sequence[Body], spent: Spending) -> list[Any]:
         if not bodies:
             return []
-        ended = partial(self._ended, spent)
+
+        def ended(answer: ChatAnswer | RequestFailed, seconds: float) -> None:
+            spent.add(replace(self._call(answer), seconds=seconds))
+
         return self.bot.ask(bodies, read_answer, spent.start_call, ended, reasoning_tokens=self.reasoning_tokens)
 
     def _failure(self, failed: RequestFailed, body: Body) -> str:
@@ -123,14 +127,11 @@ class JudgeServer:
             hint = "raise reasoning_tokens if the server counts reasoning"
         raise InputError(f"the endpoint does not answer: {failed}", hint=hint, where=self.bot.url)
 
-    def _ended(self, spent: Spending, found: ChatAnswer | RequestFailed, seconds: float) -> None:
-        spent.add(replace(self._call(found), seconds=seconds))
-
-    def _call(self, found: ChatAnswer | RequestFailed) -> Call:
+    def _call(self, answer: ChatAnswer | RequestFailed) -> Call:
         call = Call(endpoint=self.bot.url, model=self.bot.model)
-        if isinstance(found, RequestFailed):  # without the server's message, which may repeat the prompt
-            return replace(call, failure=str(found).partition(":")[0])
-        tokens = found.prompt_tokens, found.completion_tokens
+        if isinstance(answer, RequestFailed):  # without the server's message, which may repeat the prompt
+            return replace(call, failure=str(answer).partition(":")[0])
+        tokens = answer.prompt_tokens, answer.completion_tokens
         return replace(call, prompt_tokens=tokens[0], completion_tokens=tokens[1], cost=cost_of(*tokens, self.price))
 
     def _keys(self, bodies: Sequence[Body]) -> list[bytes]:
@@ -144,8 +145,3 @@ def no_log_probabilities(url: str) -> InputError:
         hint="write mode='sampled', with n=… answers per reply",
         where=url,
     )
-
-
-def _reseeded(body: Body, attempt: int) -> Body:
-    """The request with another seed after the first attempt: the same one would get the same answer."""
-    return {**body, "seed": (body["seed"] + attempt * STEP) % 2**31}

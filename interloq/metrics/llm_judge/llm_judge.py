@@ -114,7 +114,8 @@ class LlmJudge(Metric, name="llm_judge"):
             raise SpecError(f"llm_judge: ask must be dimensions, such as ('overall','natural'), got {self.ask!r}")
         if self.ask and (self.mode == "expected" or self.dimension not in self.ask):
             raise SpecError(f"llm_judge: ask needs mode='sampled' and must contain the dimension {self.dimension!r}")
-        if self.price != () and not _is_price(self.price):
+        prices = self.price if isinstance(self.price, tuple) else (None,)
+        if len(prices) not in (0, 2) or any(type(price) not in (int, float) or price < 0 for price in prices):
             raise SpecError(f"llm_judge: price must be two numbers, such as (0.5,1.5), got {self.price!r}")
         if self.endpoint:
             self._bot()
@@ -397,7 +398,3 @@ class LlmJudge(Metric, name="llm_judge"):
                 raise no_log_probabilities(self.endpoint)
             return "the answer has no log-probabilities"
         return read_choice(answer.candidates, choices)
-
-
-def _is_price(value: Any) -> bool:
-    return isinstance(value, tuple) and len(value) == 2 and all(type(p) in (int, float) and p >= 0 for p in value)

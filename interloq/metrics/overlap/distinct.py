@@ -74,7 +74,8 @@ class Distinct(Metric, name="distinct"):
             numbers[keys >= 0] = np.unique(keys[keys >= 0], return_inverse=True)[1]
         pairs = np.unique(numbers[numbers >= 0] * len(samples) + owners[numbers >= 0])
         lengths = texts.lengths if self.per == "token" else np.maximum(texts.lengths - self.n + 1, 0)
-        return _Grams(pairs % max(len(samples), 1), _firsts(pairs // max(len(samples), 1)), lengths)
+        grams, replies = np.divmod(pairs, max(len(samples), 1))
+        return _Grams(replies, np.flatnonzero(np.diff(grams, prepend=-1)), lengths)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +93,6 @@ class _Grams:
         present = np.packbits(counts > 0, axis=0)[:, self.replies]
         anywhere = np.bitwise_or.reduceat(present, self.starts, axis=1)
         return np.asarray(np.count_nonzero(np.unpackbits(anywhere, axis=0, count=len(counts)), axis=1))
-
-
-def _firsts(ordered: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Indices where a sorted number differs from the previous one."""
-    return np.flatnonzero(np.diff(ordered, prepend=-1))
 
 
 def _has_tokens(text: str, least: int, tokenizer: Tokenizer) -> bool:

@@ -95,7 +95,7 @@ class Rubric:
     def _fill(self, prompt: str, dialogue: str, **parts: str) -> str:
         values = {"dialogue": dialogue, "lowest": str(self.lowest), "highest": str(self.highest), **parts}
         # in one pass, so that braces in the dialogue stay what they are
-        return _SLOT.sub(lambda found: values.get(found[1], found[0]), self.prompts[prompt])
+        return _SLOT.sub(lambda slot: values.get(slot[1], slot[0]), self.prompts[prompt])
 
 
 def read_rubric(name: str, of: Unit = "reply") -> Rubric:
