@@ -84,9 +84,8 @@ class JudgeServer:
         good: dict[bytes, ChatAnswer] = {}
         requests = len(left)
         for attempt in range(attempts):
-            bodies = []
-            for body in left.values():  # the same seed would get the same answer
-                bodies.append({**body, "seed": (body["seed"] + attempt * STEP) % 2**31})
+            later = attempt * STEP  # the same seed would get the same answer
+            bodies = [{**body, "seed": (body["seed"] + later) % 2**31} for body in left.values()]
             answers = self._send(bodies, spent)
             for key, answer in zip(list(left), answers, strict=True):
                 if isinstance(answer, RequestFailed):
