@@ -25,6 +25,7 @@ UNTESTED = {  # modules without logic of their own
     "web/schema.py": "the tables, compared with the migrations in web/test_database.py",
 }
 SUITES = {  # tests of several modules at once
+    "cli/test_corpus_forget.py": "corpus forget, as a user runs it",
     "cli/test_exit_codes.py": "one rule for the exit codes of all verbs",
     "cli/test_identity.py": "ids and systems from score to report",
     "cli/test_train_adapt.py": "train adapt and train encoder, as a user runs them",

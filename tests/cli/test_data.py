@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from interloq import load
+from interloq import Sample, load, write
 from interloq.cli.main import main
 from interloq.data.records.jsonl import header
 from tests.published_layouts import packed, write_engagement, write_fed, write_grade, write_gupta, write_usr
@@ -170,3 +170,28 @@ def test_text_files_are_joined_line_by_line(folder: Path, capsys: pytest.Capture
     Path("gold.txt").write_text("yes\n")
     assert main(["data", "lines", "a.txt", *options]) == 2
     assert "gold.txt has 1 line, but a.txt has more" in capsys.readouterr().err
+
+
+def test_tasks_are_written_and_annotations_read(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
+    write("samples.jsonl", [Sample("1", ["hi"], "yes", system="bot")], kind="samples")
+    assert main(["data", "to-label-studio", "samples.jsonl", "--aspect", "fit", "-o", "tasks.json"]) == 0
+    assert "tasks.json: 1 task; configuration in tasks.xml\nkeep tasks.key.json" in capsys.readouterr().out
+    tasks = json.loads(Path("tasks.json").read_text())
+    results = [{"from_name": "fit", "type": "rating", "value": {"rating": 3}}, {"type": "relation"}]
+    tasks[0]["annotations"] = [{"completed_by": 7, "result": results}, {"result": [], "was_cancelled": True}]
+    Path("export.json").write_text(json.dumps(tasks))
+    reading = ["data", "from-label-studio", "export.json", "--key", "tasks.key.json", "-o", "rated.jsonl"]
+    assert main(reading) == 1
+    shown = capsys.readouterr()
+    assert "rated.jsonl: 1 sample; 1 annotation skipped as cancelled" in shown.out
+    assert "1 result of type 'relation' not imported" in shown.err
+    (rating,) = load("rated.jsonl")[0].ratings
+    assert (rating.aspect, rating.value, rating.rater[0], len(rating.rater)) == ("fit", 3.0, "u", 17)
+    assert main([*reading, "--keep-user-ids", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["records"] == 1
+    assert load("rated.jsonl")[0].ratings[0].rater == "7"
+    assert main(["data", "from-label-studio", "export.json", "-o", "again.jsonl"]) == 2
+    assert "export.json: task 1: the task was written by Interloq; name its key file" in capsys.readouterr().err

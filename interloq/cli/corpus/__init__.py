@@ -4,20 +4,22 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from interloq.cli.corpus import forget as corpus_forget
 from interloq.cli.corpus import samples as corpus_samples
 from interloq.cli.corpus.options import add_build, settings
 from interloq.cli.corpus.samples import print_parts
-from interloq.cli.shared.arguments import add_common, add_map, add_output
+from interloq.cli.shared.arguments import add_common, add_json, add_map, add_output
 from interloq.cli.shared.options import add_options, make_options
-from interloq.cli.shared.output import BadLineReporter, mark_incomplete
+from interloq.cli.shared.output import BadLineReporter, confirm_removal, mark_incomplete
 from interloq.cli.shared.paths import InputPath
 from interloq.cli.shared.progress import phases
 from interloq.data.pseudonyms import UserIdOptions
 from interloq.data.records.read_options import ReadOptions
 from interloq.errors import InputError, count
+from interloq.options import option, user_key_option
 from interloq.signature import Signature
 from interloq.terminal.console import print_json, print_line, print_signatures, print_stderr, print_table
 
@@ -41,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     showing = actions.add_parser("show", help="print the contents of a corpus and what its filters dropped")
     showing.add_argument("folder", type=InputPath, metavar="FOLDER", help="a folder written by `corpus build`")
     showing.add_argument("--examples", action="store_true", help="also print examples of what each filter dropped")
-    showing.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    add_json(showing, "tables")
     _add_import(actions.add_parser("import", help="convert a published dialogue corpus to dialogues and pairs"))
     pairing = actions.add_parser("pairs", help="extract pairs from dialogues")
     pairing.add_argument(
@@ -51,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_map(pairing, of="dialogues")
     add_common(pairing)
     corpus_samples.add_arguments(actions)
-    corpus_forget.add_arguments(actions)
+    _add_forget(actions.add_parser("forget", help="remove one user's dialogues, ratings and profile, in place"))
 
 
 def _add_import(importing: argparse.ArgumentParser) -> None:
@@ -70,12 +72,20 @@ def _add_import(importing: argparse.ArgumentParser) -> None:
         "--compress", choices=("zst", "gz", "none"), default="zst", help="compression of the outputs (default zst)"
     )
     add_options(importing, UserIdOptions)
-    importing.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    add_json(importing)
 
 
 def run(args: argparse.Namespace) -> int:
-    actions = {"build": _build, "settings": _settings, "show": _show, "import": _import, "pairs": _pairs}
-    return (actions | corpus_samples.ACTIONS | {"forget": corpus_forget.run})[args.action](args)
+    actions = {
+        "build": _build,
+        "settings": _settings,
+        "show": _show,
+        "import": _import,
+        "pairs": _pairs,
+        "forget": _forget,
+        **corpus_samples.ACTIONS,
+    }
+    return actions[args.action](args)
 
 
 def _build(args: argparse.Namespace) -> int:
@@ -184,4 +194,63 @@ def _pairs(args: argparse.Namespace) -> int:
         print_json({"pairs": pairs, "bad_lines": bad.count})
     else:
         print_line(count(pairs, "pair"))
+    return 0
+
+
+# ---- forget ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForgetOptions:
+    """Where else to remove a user, and how the user's id was hashed."""
+
+    models: Sequence[str] = option(
+        (),
+        "a model of train dcp or train interlocutor, from which their token is removed too",
+        flag="--model",
+        path=True,
+        metavar="FOLDER",
+    )
+    user_key: str | None = user_key_option()
+    yes: bool = option(False, "do not ask for confirmation")
+
+
+def _add_forget(forget: argparse.ArgumentParser) -> None:
+    forget.add_argument("user", metavar="USER", help="their id, or its pseudonym")
+    forget.add_argument(
+        "corpus", type=InputPath, metavar="CORPUS", help="a folder of a corpus or of samples, or a JSONL file"
+    )
+    add_options(forget, ForgetOptions)
+    add_json(forget)
+
+
+def _forget(args: argparse.Namespace) -> int:
+    from interloq.data.pseudonyms import names_of
+    from interloq.scorers.interlocutor.forget_file import find, forget_in_models
+
+    options = make_options(ForgetOptions, args)
+    users = names_of(args.user, options.user_key)
+    user_data = find(users, args.corpus)
+    if not options.yes and (user_data.found or options.models):
+        also = f" and their token in {count(len(options.models), 'model')}" if options.models else ""
+        confirm_removal(f"{count(user_data.found, 'record')} of {args.user!r} in {args.corpus}{also}")
+    models: dict[str, bool] = {}
+    if options.models:
+        models = dict(zip(options.models, forget_in_models(users, options.models), strict=True))
+    user_data.remove()
+    if not (user_data.found or any(models.values())):
+        mark_incomplete()
+        print_stderr(f"interloq: nothing of the user {args.user!r} was found")
+    if args.json:
+        files = {str(path): {"removed": gone, "of": of} for path, (gone, of) in user_data.records.items()}
+        print_json({"removed": user_data.found, "files": files, "models": models, "not_undone": user_data.notes})
+        return 0
+    rows = [[str(path), f"{gone:,}", f"{of:,}"] for path, (gone, of) in user_data.records.items()]
+    print_table("", ["file", "removed", "of"], rows)
+    for model, known in models.items():
+        result = "the user was removed" if known else "the model does not know this user"
+        print_line(f"{model}: {result}")
+    print_line("not undone:")
+    for note in user_data.notes:
+        print_line(f"- {note}")
     return 0

@@ -7,8 +7,7 @@ import argparse
 from dataclasses import asdict
 from typing import Any
 
-from interloq.cli.data import label_studio as data_label_studio
-from interloq.cli.shared.arguments import add_common, add_map, add_output
+from interloq.cli.shared.arguments import add_common, add_json, add_map, add_output
 from interloq.cli.shared.options import add_options, make_options
 from interloq.cli.shared.output import BadLineReporter, mark_incomplete, reading
 from interloq.cli.shared.paths import InputPath
@@ -21,6 +20,7 @@ from interloq.errors import count
 from interloq.records import format_key
 from interloq.score.score_options import CheckOptions
 from interloq.terminal.console import print_json, print_line, print_notes, print_stderr, print_table
+from interloq.web.studies.label_studio_tasks import LabelStudioOptions, label_studio_file
 
 EXAMPLES = """\
   interloq data list
@@ -37,7 +37,7 @@ EXAMPLES = """\
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     listing = actions.add_parser("list", help="list the published datasets that can be imported")
-    listing.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    add_json(listing)
 
     importing = actions.add_parser("import", help="convert a published dataset to records")
     importing.add_argument("dataset", metavar="NAME", help="grade, usr, fed, … (see: interloq data list)")
@@ -75,7 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output(merging, "JSONL, also .gz .xz .zst; - for a pipe")
     add_common(merging)
 
-    data_label_studio.add_arguments(actions)
+    _add_label_studio(actions)
     _add_lines(actions.add_parser("lines", help="join text files line by line: replies, contexts, references"))
 
 
@@ -100,8 +100,8 @@ def run(args: argparse.Namespace) -> int:
         "convert": _convert,
         "lines": _lines,
         "merge": _merge,
-        "to-label-studio": data_label_studio.write_tasks,
-        "from-label-studio": data_label_studio.read_annotations,
+        "to-label-studio": _write_tasks,
+        "from-label-studio": _read_annotations,
     }
     return actions[args.action](args)
 
@@ -216,3 +216,53 @@ def _show(facts: dict[str, Any], args: argparse.Namespace, source: str) -> None:
         print_table("", ["aspect", "ratings", "not applicable"], rows)
     if facts.get("bad_lines"):
         print_line(f"bad lines: {facts['bad_lines']}")
+
+
+# ---- Label Studio ----------------------------------------------------------------------------------------------------
+
+
+def _add_label_studio(actions: Any) -> None:
+    writing = actions.add_parser("to-label-studio", help="write samples or dialogues as tasks for Label Studio")
+    writing.add_argument("file", type=InputPath, metavar="FILE", help="samples or dialogues")
+    add_output(writing, "tasks (.json); a configuration (.xml) and a key file (.key.json) are written next to it")
+    add_options(writing, LabelStudioOptions)
+    importing = actions.add_parser("from-label-studio", help="read annotations that Label Studio exported as JSON")
+    importing.add_argument("file", type=InputPath, metavar="FILE", help="JSON export of Label Studio")
+    add_output(importing, "JSONL, also .gz .xz .zst; - for a pipe")
+    importing.add_argument(
+        "--key", type=InputPath, metavar="FILE", help="the tasks' key file, if Interloq wrote the tasks"
+    )
+    add_map(importing)
+    add_options(importing, UserIdOptions)
+    for action in (writing, importing):
+        add_json(action, "a line")
+
+
+def _write_tasks(args: argparse.Namespace) -> int:
+    facts = label_studio_file(args.file, args.output, make_options(LabelStudioOptions, args))
+    if args.json:
+        print_json(facts)
+    else:
+        print_line(f"{args.output}: {count(facts['tasks'], 'task')}; configuration in {facts['config']}")
+        print_line(f"keep {facts['key']} from annotators: it names the systems")
+    return 0
+
+
+def _read_annotations(args: argparse.Namespace) -> int:
+    from interloq.web.studies.label_studio_answers import label_studio_answers
+
+    names = make_options(UserIdOptions, args).pseudonyms()
+    facts = label_studio_answers(args.file, args.output, key=args.key, names=names, columns=args.columns)
+    for type, n in facts["skipped"].items():
+        print_stderr(f"interloq: {count(n, 'result')} of type {type!r} not imported")
+    mark_incomplete(facts["skipped"])
+    if args.output == "-":
+        return 0
+    if args.json:
+        print_json(facts)
+    else:
+        text = f"{args.output}: {count(facts['records'], facts['kind'].removesuffix('s'))}"
+        if facts["cancelled"]:
+            text += f"; {count(facts['cancelled'], 'annotation')} skipped as cancelled"
+        print_line(text)
+    return 0
