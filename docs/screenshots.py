@@ -22,7 +22,8 @@ from sqlalchemy import Connection, select
 from interloq.web.access import joining, people
 from interloq.web.database import open_database
 from interloq.web.schema import item
-from interloq.web.serve import ServerAddress, invitation_links, make_study
+from interloq.web.serve import invitation_links, make_study
+from interloq.web.serve_options import ServerAddress
 from interloq.web.studies.tasks import Stored, find_task
 from interloq.web.work.answers import submit
 from interloq.web.work.assign import Assigned, next_item

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import logging
 import re
 import socket
@@ -11,10 +10,9 @@ import sys
 import tempfile
 import webbrowser
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import uvicorn
 from sqlalchemy import select
@@ -22,9 +20,8 @@ from sqlalchemy import select
 from interloq.data.embedded import embedded_path
 from interloq.data.pseudonyms import read_key
 from interloq.errors import InputError
-from interloq.trust import Trust
-from interloq.web.access.people import MOST_PEOPLE, Role, invitation_path, invite
-from interloq.web.access.visitors import LOOPBACK, Study
+from interloq.web.access.people import Role, invitation_path, invite
+from interloq.web.access.visitors import Study
 from interloq.web.app import create_app
 from interloq.web.chat.chat_bots import check_bots
 from interloq.web.chat.chat_budget import check_costs
@@ -32,16 +29,20 @@ from interloq.web.chat.chat_task import NO_LIMIT, Limit
 from interloq.web.database import Database, open_database
 from interloq.web.references.references_routes import check_models
 from interloq.web.schema import invitation
+from interloq.web.serve_options import (
+    MOST_PEOPLE,
+    ONE_INVITATION,
+    PORT,
+    SERVE_DEFAULTS,
+    InvitationOptions,
+    ServeOptions,
+    ServerAddress,
+)
 from interloq.web.studies.task_file import add_to_study, read_settings
 from interloq.web.studies.tasks import all_tasks, find_task
 
-PORT = 8765
-PROXIES = "127.0.0.1,::1"  # addresses from which a reverse proxy on this machine connects
-MOST_LINKS = 10_000  # made at once
 SHUTDOWN = 10  # seconds for requests in flight
-IPV6 = "["  # the start of an address in brackets, which is all that the check of host names compares
 _TOKEN = re.compile(r"(/join/|\?)[^\s\"]+")
-_ROOT = re.compile(r"(/[\w~-][\w.~-]*)*/?", re.ASCII)
 CONSENT = "This is a demonstration: what you enter is deleted when the server ends."
 TASKS: dict[str, dict[str, Any]] = {
     "rate": {
@@ -85,82 +86,22 @@ TASKS: dict[str, dict[str, Any]] = {
 }
 
 
-@dataclass(frozen=True)
-class ServerAddress:
-    """Where the app listens, and the address that people open, if there is a reverse proxy in between."""
-
-    host: str = "127.0.0.1"
-    port: int = PORT
-    public: str = ""
-    proxy: str = ""  # addresses of reverse proxies whose headers are used, separated by commas
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.port < 65_536:
-            raise InputError(f"port must be from 0 to 65,535, got {self.port}")
-        try:
-            parts = urlsplit(self.public)
-            plain = _ROOT.fullmatch(parts.path) and not (parts.query or parts.fragment or parts.username)
-            good = parts.scheme in ("http", "https") and parts.hostname and plain
-        except ValueError:
-            good = False
-        if self.public and not good:
-            hint = "use https://example.org or https://example.org/path"
-            raise InputError(f"not an address of a server: {self.public!r}", hint=hint)
-
-    @property
-    def local(self) -> bool:
-        """Whether only this machine can reach it."""
-        try:
-            return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return self.host == "localhost"
-
-    @property
-    def secure(self) -> bool:
-        """Whether people open it over https."""
-        return self.public.startswith("https:")
-
-    @property
-    def hosts(self) -> tuple[str, ...]:
-        """Host names of requests that are answered."""
-        public = urlsplit(self.public).hostname or ""
-        names = list(LOOPBACK)
-        for host in (self.host, public):
-            name = IPV6 if ":" in host else host
-            if name:
-                names.append(name)
-        return tuple(dict.fromkeys(names))
-
-    def url(self, path: str = "") -> str:
-        """The address of a page."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{self.public.rstrip('/') or f'http://{host}:{self.port}'}{path}"
-
-
 def run(
     place: str | Path,
     address: ServerAddress,
+    options: ServeOptions = SERVE_DEFAULTS,
     *,
-    secret: str | None = None,
     say: Callable[[str], None] = print,
-    new: bool = False,
-    open_page: bool = False,
-    access_log: bool = False,
-    trust: Trust = None,
-    trust_administrators: bool = False,
-    limit: Limit = NO_LIMIT,
     invited: Sequence[str] = (),
 ) -> None:
-    """Serve a study until interrupted. An open network needs a secret; `secret` is a file or `env:NAME`.
+    """Serve a study until interrupted; a link to each task named in `invited` is printed first.
 
-    With `new`, a missing study is made, to which administrators add tasks in the browser; otherwise it is refused.
-    `trust` is called with what bots of the study do besides talking; without it, a study with such bots is refused.
-    `trust_administrators` lets administrators add such bots in the browser. `limit` is what all chats together may
-    spend on bots, with what they spent before.
-    A link to each task named in `invited` is printed first.
+    With `options.new`, a missing study is made, to which administrators add tasks in the browser; otherwise it is
+    refused.
     """
-    _check_open(address, secret)
-    database = open_database(place, create=new)
+    trust, limit = options.trust, _limit(options)
+    _check_open(address, options.secret)
+    database = open_database(place, create=options.new)
     try:
         check_bots(database, trust, where=str(place))
         with database.reading() as connection:
@@ -175,17 +116,23 @@ def run(
             say(line)
         say(f"serving at {address.url()} (Ctrl-C ends it)")
         study = Study(
-            database, read_key(secret), address.hosts, secure=address.secure, public=address.public, trust=trust,
-            trust_administrators=trust_administrators, limit=limit,
+            database, read_key(options.secret), address.hosts, secure=address.secure, public=address.public,
+            trust=trust, trust_administrators=options.trust_administrators, limit=limit,
         )  # fmt: skip
-        if open_page:
+        if options.open_page:
             webbrowser.open(link or address.url())
-        server = uvicorn.Server(_config(study, address, access_log=access_log))
+        server = uvicorn.Server(_config(study, address, access_log=options.access_log))
         server.run(sockets=[listening])
     except KeyboardInterrupt:  # raised again after requests in flight have ended
         say("stopped")
     finally:
         database.close()
+
+
+def _limit(options: ServeOptions) -> Limit:
+    calls = NO_LIMIT.calls if options.max_calls is None else options.max_calls
+    cost = NO_LIMIT.cost if options.max_cost is None else options.max_cost
+    return Limit(calls, cost)
 
 
 def first_lines(database: Database, place: str, link: str) -> Iterator[str]:
@@ -257,30 +204,29 @@ def first_admin_link(database: Database, address: ServerAddress) -> str:
 
 
 def invitation_links(
-    place: str | Path,
-    task: str,
-    address: ServerAddress,
-    *,
-    role: Role = "annotator",
-    number: int = 1,
-    label: str = "",
-    parameter: str = "",
-    most_people: int = MOST_PEOPLE,
+    place: str | Path, task: str, address: ServerAddress, options: InvitationOptions = ONE_INVITATION
 ) -> list[str]:
-    """Links of new invitations to a task, or for administrators with another role and without a task."""
-    if not 1 <= number <= MOST_LINKS:
-        raise InputError(f"the number of links must be from 1 to {MOST_LINKS:,}, got {number}")
+    """Make invitations to a task, or for administrators without a task, and return their links."""
+    if bool(task) == options.admin:
+        raise InputError("name a task, or invite administrators with --admin")
+    role: Role = "annotator"
+    if options.admin:
+        role = options.role or "owner"
+    most_people = MOST_PEOPLE if options.most_people is None else options.most_people
     database = open_database(place, create=False)
+    tokens = []
     try:
         with database.writing() as connection:
             number_of_task = find_task(connection, task).id if task else None
-            tokens = [
-                invite(connection, number_of_task, role=role, label=label, parameter=parameter, most_people=most_people)
-                for _ in range(number)
-            ]
+            for _ in range(options.number):
+                token = invite(
+                    connection, number_of_task, role=role, label=options.label, parameter=options.parameter,
+                    most_people=most_people,
+                )  # fmt: skip
+                tokens.append(token)
     finally:
         database.close()
-    return [address.url(invitation_path(token, parameter)) for token in tokens]
+    return [address.url(invitation_path(token, options.parameter)) for token in tokens]
 
 
 def without_tokens(record: logging.LogRecord) -> bool:
@@ -299,7 +245,7 @@ def serve_demo(port: int = PORT, *, say: Callable[[str], None] = print) -> None:
     address = ServerAddress(port=port)
     with tempfile.TemporaryDirectory(prefix="interloq-serve-") as name:
         secret = str(Path(name) / "demo.key")
-        run(make_study(Path(name)), address, secret=secret, say=say, invited=tuple(TASKS))
+        run(make_study(Path(name)), address, ServeOptions(secret=secret), say=say, invited=tuple(TASKS))
 
 
 def make_study(folder: Path) -> Path:

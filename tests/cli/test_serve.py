@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import signal
 import subprocess
@@ -11,11 +12,12 @@ from urllib.request import HTTPCookieProcessor, build_opener
 
 import pytest
 
+from interloq import Sample
 from interloq.cli.main import main
 from interloq.data.records.jsonl import write
-from interloq.web.access import joining
+from interloq.web.access import joining, people
 from interloq.web.database import open_database
-from tests.web.conftest import replies
+from tests.web.conftest import likert_task, replies, stored_task
 
 
 @pytest.fixture
@@ -91,3 +93,62 @@ def test_the_help_of_an_action_has_its_examples_only(capsys: pytest.CaptureFixtu
     with pytest.raises(SystemExit):
         main(["serve", "restore", "--help"])
     assert capsys.readouterr().out.endswith("\nexamples:\n  interloq serve restore study-monday.db study.db\n")
+
+
+@pytest.fixture
+def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    database = open_database(tmp_path / "study.db")
+    stored = stored_task(database, likert_task(), replies(2))
+    with database.writing() as connection:
+        joining.join(connection, people.invite(connection, stored.id, parameter="PID"), {"PID": "ann"})
+    database.close()
+    return str(tmp_path / "study.db")
+
+
+def test_export_backup_and_restore(opened: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output, copy, again = (str(tmp_path / name) for name in ("rated.jsonl", "copy.db", "again.db"))
+    assert main(["serve", "export", opened, "likert", "-o", output]) == 0
+    assert main(["serve", "backup", opened, copy]) == 0
+    assert main(["serve", "restore", copy, again]) == 0
+    captured = capsys.readouterr()
+    first, *others = captured.out.splitlines()
+    assert first == f"{output}: 4 samples with 0 new ratings and 4 ratings from before the study"
+    assert "nobody has answered yet" in captured.err
+    assert others == [f"{copy}: 1 task", f"{again}: 1 task"]
+    assert main(["serve", "restore", copy, again]) == 2
+    assert main(["serve", "export", str(tmp_path / "none.db"), "likert", "-o", output]) == 2
+    errors = capsys.readouterr().err.splitlines()
+    assert ["exists already" in errors[0], "there is no study" in errors[1]] == [True, True]
+
+
+@pytest.mark.parametrize("end", ["", "-wal"])
+def test_an_export_never_overwrites_the_study(opened: str, end: str, capsys: pytest.CaptureFixture[str]) -> None:
+    before = Path(opened).read_bytes()
+    assert main(["serve", "export", opened, "likert", "-o", opened + end]) == 2
+    assert "is also an input" in capsys.readouterr().err
+    assert Path(opened).read_bytes() == before
+
+
+def test_forget_asks_first(opened: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
+    assert main(["serve", "forget", opened, "ann"]) == 2
+    assert "--yes" in capsys.readouterr().err
+    assert main(["serve", "forget", opened, "ann", "--yes", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"removed": 1, "copies": {}, "not_changed": []}
+    assert main(["serve", "forget", opened, "ann", "--yes"]) == 1
+
+
+def test_an_export_does_not_replace_the_file_that_the_task_was_made_from(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    samples, opened = tmp_path / "samples.jsonl", str(tmp_path / "new.db")
+    write(samples, [Sample("1", ["Hi."], "Hello.", system="a")], kind="samples")
+    before = samples.read_bytes()
+    assert main(["serve", "add", opened, str(samples), "--task", "rate", "--name", "t"]) == 0
+    assert main(["serve", "export", opened, "t", "-o", str(samples)]) == 2
+    assert "is the file that task 't' was made from" in capsys.readouterr().err
+    assert samples.read_bytes() == before
+    for _ in range(2):  # an earlier export may be replaced
+        assert main(["serve", "export", opened, "t", "-o", str(tmp_path / "rated.jsonl")]) == 0

@@ -13,7 +13,8 @@ import httpx
 import pytest
 
 from interloq.web.access.visitors import Study
-from interloq.web.serve import PROXIES, ServerAddress, _config
+from interloq.web.serve import _config
+from interloq.web.serve_options import PROXIES, ServerAddress
 from tests.web.conftest import KEY, Person, Served, likert_task, replies
 
 HOST, CLIENT = "rate.example.org", "203.0.113.7"

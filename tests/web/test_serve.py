@@ -26,7 +26,6 @@ from interloq.web.database import open_database
 from interloq.web.schema import item
 from interloq.web.serve import (
     CONSENT,
-    ServerAddress,
     _config,
     first_admin_link,
     first_lines,
@@ -35,6 +34,7 @@ from interloq.web.serve import (
     run,
     without_tokens,
 )
+from interloq.web.serve_options import InvitationOptions, ServeOptions, ServerAddress
 from interloq.web.studies.tasks import all_tasks, number_of_items
 from tests.web.conftest import KEY, likert_task, replies, stored_task
 
@@ -52,19 +52,19 @@ def test_an_open_network_needs_a_secret_and_an_address(
     tmp_path: Path, address: ServerAddress, secret: str | None, message: str
 ) -> None:
     with pytest.raises(InputError, match=message):
-        run(tmp_path / "study.db", address, secret=secret, new=True)
+        run(tmp_path / "study.db", address, ServeOptions(secret=secret, new=True))
 
 
 def test_a_port_in_use_is_refused(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(InputError, match="cannot listen"):
-        run(tmp_path / "study.db", ServerAddress(port=taken.getsockname()[1]), new=True)
+        run(tmp_path / "study.db", ServerAddress(port=taken.getsockname()[1]), ServeOptions(new=True))
 
 
 def test_a_misspelt_study_is_not_made(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no study .*typo\.db.*--new"):
         run(tmp_path / "typo.db", ServerAddress(port=0))
     with pytest.raises(InputError, match="no study"):
-        invitation_links(tmp_path / "typo.db", "", ServerAddress())
+        invitation_links(tmp_path / "typo.db", "task", ServerAddress())
     assert list(tmp_path.iterdir()) == []
 
 
@@ -129,11 +129,12 @@ def test_invitations(tmp_path: Path) -> None:
     database = open_database(tmp_path / "study.db")
     stored_task(database, likert_task(), replies(1))
     database.close()
-    assert len(set(invitation_links(tmp_path / "study.db", "likert", ServerAddress(), number=3))) == 3
-    (link,) = invitation_links(tmp_path / "study.db", "likert", ServerAddress(), parameter="PROLIFIC_PID")
+    place, address = tmp_path / "study.db", ServerAddress()
+    assert len(set(invitation_links(place, "likert", address, InvitationOptions(number=3)))) == 3
+    (link,) = invitation_links(place, "likert", address, InvitationOptions(parameter="PROLIFIC_PID"))
     assert link.endswith("?PROLIFIC_PID={{%PROLIFIC_PID%}}")
     with pytest.raises(InputError, match="from 1 to"):
-        invitation_links(tmp_path / "study.db", "likert", ServerAddress(), number=0)
+        invitation_links(tmp_path / "study.db", "likert", ServerAddress(), InvitationOptions(number=0))
 
 
 def test_the_access_log_contains_no_secrets() -> None:

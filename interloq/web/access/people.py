@@ -20,11 +20,11 @@ from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from interloq.errors import InputError, short_repr
 from interloq.web.schema import invitation, person, session
+from interloq.web.serve_options import MOST_PEOPLE
 from interloq.web.studies.questions import LARGEST
 
 LONGEST_LABEL, LONGEST_PARAMETER = 80, 40  # characters
 SESSION_DAYS = 60
-MOST_PEOPLE = 1_000  # who may come by one link of a crowd platform, unless another number is given
 _VISITOR = (  # made once: every request reads it
     select(
         person.c.id,

@@ -18,11 +18,11 @@ from interloq.web.access.people import ROUTES, Visitor
 from interloq.web.access.security import ADMIN_COOKIE, COOKIE, CSRF_HEADER, HOST, from_our_page
 from interloq.web.chat.chat_task import NO_LIMIT, Limit
 from interloq.web.database import Database
+from interloq.web.serve_options import LOOPBACK
 from interloq.web.studies.tasks import Stored, get_task
 
 Number = Annotated[int, Field(ge=1, lt=2**63)]  # of a row: databases have no larger ones
 MOST_PLACES = 10**6
-LOOPBACK = ("localhost", "127.0.0.1", "[::1]", "::1")
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ from interloq.web.chat.conversations import all_chats
 from interloq.web.messages import preferred, render
 from interloq.web.pages import Pages
 from interloq.web.schema import assignment, invitation, item, person, task
+from interloq.web.serve_options import MOST_PEOPLE, ExportOptions
 from interloq.web.studies.export import export_task
 from interloq.web.studies.forget import forget_person, note_export
 from interloq.web.studies.questions import LARGEST
@@ -68,7 +69,7 @@ class Invitations(BaseModel):
     label: str = Field("", max_length=people.LONGEST_LABEL)
     parameter: str = Field("", max_length=people.LONGEST_PARAMETER, pattern=r"^\w*$")
 
-    most_people: int = Field(people.MOST_PEOPLE, ge=1, le=LARGEST)
+    most_people: int = Field(MOST_PEOPLE, ge=1, le=LARGEST)
 
 
 class AdministratorInvitations(BaseModel):
@@ -128,7 +129,7 @@ def export(request: Request, database: StudyDatabase, number: Number, alone: boo
     with TemporaryDirectory() as folder, database.reading() as connection:
         stored = _task(connection, number)
         path = Path(folder) / "export.jsonl"
-        wrote = export_task(connection, stored, path, _pseudonyms(request), alone=alone)
+        wrote = export_task(connection, stored, path, _pseudonyms(request), ExportOptions(alone=alone))
         content = path.read_bytes()
     with database.writing() as connection:
         note_export(connection, number, None)

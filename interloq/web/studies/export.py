@@ -30,6 +30,7 @@ from interloq.web.database import open_database
 from interloq.web.references.reference_steps import Work, made_work
 from interloq.web.references.references_task import references_options, stored_sample
 from interloq.web.schema import answer, assignment, item
+from interloq.web.serve_options import EXPORT_DEFAULTS, ExportOptions
 from interloq.web.studies.forget import note_export
 from interloq.web.studies.items import compared_ids
 from interloq.web.studies.questions import exported, guesses
@@ -114,19 +115,19 @@ def preferences(connection: Connection, task: int, name: Pseudonyms) -> Iterator
 
 
 def export_study(
-    place: str | Path, task: str, output: str | Path, *, secret: str | None = None, **options: bool
+    place: str | Path, task: str, output: str | Path, options: ExportOptions = EXPORT_DEFAULTS
 ) -> dict[str, Any]:
-    """Export a task of a study (see `export_task`); `secret` is the key of pseudonyms, a file or `env:NAME`."""
+    """Export a task of a study; see `export_task`."""
     inputs = [place, *(f"{place}-{part}" for part in SQLITE_PARTS)]
-    if secret:
-        inputs.append(secret)
+    if options.secret:
+        inputs.append(options.secret)
     refuse_overwriting([output], inputs)
-    name, database = Pseudonyms(read_key(secret)), open_database(place, create=False)
+    name, database = Pseudonyms(read_key(options.secret)), open_database(place, create=False)
     try:
         with database.reading() as connection:
             stored = find_task(connection, task)
             _refuse_source(output, stored)
-            wrote = export_task(connection, stored, output, name, **options)
+            wrote = export_task(connection, stored, output, name, options)
         with database.writing() as connection:
             note_export(connection, stored.id, output)
         return wrote
@@ -148,15 +149,13 @@ def export_task(
     stored: Stored,
     output: str | Path,
     name: Pseudonyms,
-    *,
-    alone: bool = False,
-    replies: bool = False,
+    options: ExportOptions = EXPORT_DEFAULTS,
 ) -> dict[str, Any]:
     """Write the answers so far as one file that every verb reads; returns its kind and the number of records.
 
-    CSV and TSV are long tables of ratings. `alone` writes ratings without what they rate, `replies` the bots' replies
-    in chats as samples.
+    CSV and TSV are long tables of ratings.
     """
+    alone, replies = options.alone, options.replies
     if (alone and stored.settings.kind != "rate") or (replies and stored.settings.kind != "chat"):
         what = "ratings on their own" if alone else "single replies"
         raise InputError(f"a task of kind {stored.settings.kind!r} cannot be exported as {what}")

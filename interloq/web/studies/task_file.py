@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
@@ -20,8 +20,9 @@ from sqlalchemy import Connection
 from interloq.data.files.opening import read_json
 from interloq.data.pseudonyms import HASHED
 from interloq.data.records.convert_file import kind_held
-from interloq.data.records.jsonl import Rejected, first_object, header, read
+from interloq.data.records.jsonl import first_object, header
 from interloq.data.records.parsers import PARSERS
+from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.errors import InputError, nearest, short_repr
 from interloq.metrics.metric_names import direction, unknown_directions
 from interloq.records import Dialogue, Sample
@@ -33,6 +34,7 @@ from interloq.web.chat.chat_task import chat_items
 from interloq.web.database import open_database
 from interloq.web.messages import LANGUAGES, texts
 from interloq.web.references.references_task import prepare_references
+from interloq.web.serve_options import TASK_FILE_DEFAULTS, TaskFileOptions, TaskOptions
 from interloq.web.studies.items import StudyItem, compare_items, rate_items, with_scores
 from interloq.web.studies.questions import (
     Kind,
@@ -77,6 +79,12 @@ def read_settings(path: str | Path | None, *, default_name: str = "", **options:
         raise InputError(error.what, hint=error.hint, where=str(path or "")) from error
 
 
+def task_settings(options: TaskOptions, path: str | Path | None) -> TaskSettings:
+    """Read the settings that options name; a task without a name gets the name of its file, if it has one."""
+    given = {"kind": options.kind, "per_item": options.per_item, "name": options.name or None}
+    return read_settings(options.settings, default_name=default_name(path), **given)
+
+
 def _defaults(kind: object, language: object) -> dict[str, Any]:
     """Questions and other settings of a kind of task that are used unless others are given."""
     if kind is None:
@@ -99,22 +107,24 @@ def default_name(path: str | Path | None) -> str:
 
 
 def add_to_study(
-    place: str | Path, path: str | Path | None, settings: TaskSettings, *, trust: Trust = None, **options: Any
+    place: str | Path,
+    path: str | Path | None,
+    settings: TaskSettings,
+    options: TaskFileOptions = TASK_FILE_DEFAULTS,
+    *,
+    reading: ReadOptions = READ_DEFAULTS,
 ) -> dict[str, Any]:
-    """Add a task with the records of a file to a study, which is created if it is missing; see `prepare_file`.
-
-    Chats have no file; `trust` is called with what their bots or an index do besides computing.
-    """
+    """Add a task with the records of a file to a study, which is created if it is missing; chats have no file."""
     kind = settings.task.kind
     # prepared before the database is opened, so that nobody waits for it
     if path is None:
         if kind != "chat":
             raise InputError(f"a task of kind {kind!r} needs a file", hint="name a file of samples or dialogues")
-        prepared = prepare_chat(settings, trust=trust)
+        prepared = prepare_chat(settings, trust=options.trust)
     else:
         if kind == "chat":
             raise InputError(f"a task of kind {kind!r} has no file", hint="its bots are in the settings")
-        prepared = prepare_file(path, settings, trust=trust, **options)
+        prepared = prepare_file(path, settings, options, reading=reading)
     database = open_database(place)
     try:
         with database.writing() as connection:
@@ -172,36 +182,28 @@ def prepare_chat(settings: TaskSettings, *, trust: Trust = None, where: str = "t
 def prepare_file(
     path: str | Path,
     settings: TaskSettings,
+    options: TaskFileOptions = TASK_FILE_DEFAULTS,
     *,
-    together: bool = True,
-    scores: str | Path | None = None,
-    strict: bool = False,
-    on_reject: Callable[[Rejected], None] | None = None,
-    columns: Mapping[str, str] | None = None,
-    trust: Trust = None,
+    reading: ReadOptions = READ_DEFAULTS,
 ) -> PreparedTask:
-    """A task with the records of a file. Bad lines are handled as by `read`.
-
-    Items on which the metrics in the file `scores` disagree most are given out first, and the scores are kept to watch
-    how well each metric agrees with people.
-    """
+    """Return a task with the records of a file."""
     if str(path) == "-":
         raise InputError("a task needs a file, not a pipe", hint="name a file of samples or dialogues")
     kind = kind_held(path)
     if kind not in ("samples", "dialogues"):
         raise InputError(f"{path} contains {kind}", hint="give samples or dialogues")
-    records = list(read(path, kind=kind, strict=strict, on_reject=on_reject, columns=columns))
+    records = list(reading.read(path, kind=kind))
     source: dict[str, Any] = {"name": Path(path).name, "kind": kind, "fingerprint": file_fingerprint(Path(path))}
     if settings.task.kind == "references":
         source["header"] = header(path)
-        return _prepare_references(records, settings, source, on_reject, scored=scores, trust=trust)
+        return _prepare_references(records, settings, source, options, reading)
     if (first_object(path) or {}).get("users") == HASHED:
         source["users"] = HASHED
-    items = _items(records, settings.task, together=together)
-    if scores is not None:
+    items = _items(records, settings.task, together=not options.alone)
+    if options.scores is not None:
         checked = ScoredSamples(record for record in records if isinstance(record, Sample))
-        scored = read(scores, kind="scores", strict=strict, on_reject=on_reject)
-        items = with_scores(items, checked.check(scored, scores))
+        scored = reading.read_beside([options.scores], kind="scores")
+        items = with_scores(items, checked.check(scored, options.scores))
     if ignored := _metrics_without_direction(settings.task, items):
         what = "it is unknown whether higher or lower is better, so these scores give no priorities"
         source["warning"] = f"{', '.join(ignored)}: {what}"
@@ -226,22 +228,20 @@ def _prepare_references(
     records: Sequence[Sample | Dialogue],
     settings: TaskSettings,
     source: Mapping[str, Any],
-    on_reject: Callable[[Rejected], None] | None,
-    *,
-    scored: object,
-    trust: Trust,
+    options: TaskFileOptions,
+    reading: ReadOptions,
 ) -> PreparedTask:
     samples = [record for record in records if isinstance(record, Sample)]
     unsuitable = ""
     if settings.checks:
         unsuitable = "attention checks"
-    elif scored:
+    elif options.scores:
         unsuitable = "scores"
     elif source["kind"] != "samples":
         unsuitable = str(source["kind"])
     if unsuitable:
         raise InputError(f"a task of kind 'references' has no {unsuitable}", hint="give samples and a model")
-    task, items, facts = prepare_references(samples, settings.task, on_reject=on_reject, trust=trust)
+    task, items, facts = prepare_references(samples, settings.task, on_reject=reading.on_reject, trust=options.trust)
     return PreparedTask(TaskSettings(task), tuple(items), {**source, **facts}, len(samples))
 
 

@@ -17,6 +17,7 @@ from starlette.datastructures import FormData, UploadFile
 
 from interloq.data.files.opening import pieces
 from interloq.data.records.jsonl import Rejected
+from interloq.data.records.read_options import ReadOptions
 from interloq.data.records.tables import SEPARATOR
 from interloq.errors import InputError, MissingDependencyError, SpecError
 from interloq.spec_text import read_spec
@@ -24,6 +25,7 @@ from interloq.trust import Trust
 from interloq.web.access.security import LARGEST_UPLOAD
 from interloq.web.chat.chat_task import WHOLE, asked_after, chat_options
 from interloq.web.messages import message
+from interloq.web.serve_options import TaskFileOptions
 from interloq.web.studies.questions import StudyTask
 from interloq.web.studies.task_file import PreparedTask, TaskSettings, prepare_chat, prepare_file, read_settings
 
@@ -113,8 +115,8 @@ def prepare(given: Upload, trust: Trust = None) -> tuple[PreparedTask, dict[str,
     for path in (given.records, given.scores):
         if path is not None:
             check_content(path)
-    together = given.fields.get("together", "yes") == "yes"
-    prepared = prepare_file(given.records, settings, together=together, on_reject=rejected, scores=given.scores)
+    pages = TaskFileOptions(alone=given.fields.get("together", "yes") != "yes", scores=given.scores)
+    prepared = prepare_file(given.records, settings, pages, reading=ReadOptions(on_reject=rejected))
     return prepared, _preview(prepared, rejected)
 
 

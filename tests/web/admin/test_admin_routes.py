@@ -18,7 +18,8 @@ from interloq.data.records.jsonl import write
 from interloq.records import Score
 from interloq.web.access.security import ADMIN_COOKIE, COOKIE
 from interloq.web.admin.admin_routes import router
-from interloq.web.serve import ServerAddress, invitation_links
+from interloq.web.serve import invitation_links
+from interloq.web.serve_options import InvitationOptions, ServerAddress
 from tests.web.conftest import Served, choice_task, likert_task, replies
 
 if TYPE_CHECKING:
@@ -132,7 +133,9 @@ def test_links_have_the_public_address_and_equal_those_of_the_command(served: Se
     served.start()
     admin = Client(served, served.invite(None)).with_token("/admin")
     (link,) = json.loads(admin("POST", f"/admin/tasks/{rated}/invitations", {"parameter": "PID"})[2])["links"]
-    (other,) = invitation_links(served.place, "likert", ServerAddress(public=served.public), parameter="PID")
+    (other,) = invitation_links(
+        served.place, "likert", ServerAddress(public=served.public), InvitationOptions(parameter="PID")
+    )
     assert re.fullmatch(r"https://rate\.example\.org/join/[\w-]+\?PID=\{\{%PID%\}\}", link)
     assert link.split("/join/")[1][32:] == other.split("/join/")[1][32:]
     assert link.startswith(other.split("/join/")[0])

@@ -27,6 +27,7 @@ from interloq.web.chat import conversations as chat
 from interloq.web.chat.chat_export import send_to_outsiders
 from interloq.web.chat.chat_task import asked_after
 from interloq.web.database import Database
+from interloq.web.serve_options import ExportOptions
 from interloq.web.studies.export import export_task
 from interloq.web.studies.tasks import Stored, get_task
 from interloq.web.work import answers, assign
@@ -63,9 +64,9 @@ def rate(study: Database, stored: Stored, person: int, number: int, **guesses: i
         answers.submit(*own, "submission", given, "page", asked=asked)
 
 
-def exported(study: Database, stored: Stored, path: Path, **options: bool) -> list[Any]:
+def exported(study: Database, stored: Stored, path: Path, *, alone: bool = False, replies: bool = False) -> list[Any]:
     with study.reading() as connection:
-        facts = export_task(connection, stored, path, NAMES, **options)
+        facts = export_task(connection, stored, path, NAMES, ExportOptions(alone=alone, replies=replies))
     return load(path, kind=facts["kind"])
 
 

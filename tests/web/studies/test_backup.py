@@ -17,7 +17,8 @@ from interloq.cli.main import main
 from interloq.errors import InputError
 from interloq.web.database import Database, head_revision, open_database
 from interloq.web.schema import METADATA
-from interloq.web.serve import ServerAddress, first_admin_link
+from interloq.web.serve import first_admin_link
+from interloq.web.serve_options import ServerAddress
 from interloq.web.studies.backup import backup, find_damage, reporting_damage, restore
 from interloq.web.work import answers, assign
 from tests.web.conftest import annotators, choice_task, likert_task, made_server_database, replies, stored_task

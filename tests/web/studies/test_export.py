@@ -16,6 +16,7 @@ from interloq.records import OUTSIDER, Dialogue, Rating, Sample, Turn
 from interloq.web.access import joining, people
 from interloq.web.database import Database
 from interloq.web.references.reference_steps import ReferenceDecision
+from interloq.web.serve_options import ExportOptions
 from interloq.web.studies import tasks
 from interloq.web.studies.export import export_task
 from interloq.web.studies.forget import withdraw_person
@@ -51,7 +52,7 @@ def hashed(study: Database, *numbers: int) -> set[str]:
 
 def exported(study: Database, stored: Stored, path: Path, *, alone: bool = False) -> list[object]:
     with study.reading() as connection:
-        facts = export_task(connection, stored, path, NAMES, alone=alone)
+        facts = export_task(connection, stored, path, NAMES, ExportOptions(alone=alone))
     found = load(path, kind=facts["kind"])
     assert len(found) == facts["records"]
     if "new_ratings" in facts:
@@ -211,4 +212,4 @@ def test_there_are_no_ratings_to_export(study: Database, tmp_path: Path, monkeyp
     with study.reading() as connection:
         for output, alone in ((tmp_path / "x.csv", False), (tmp_path / "x.jsonl", True)):
             with pytest.raises(InputError, match="references"):
-                export_task(connection, stored, output, NAMES, alone=alone)
+                export_task(connection, stored, output, NAMES, ExportOptions(alone=alone))

@@ -15,6 +15,7 @@ from interloq.web.access import people
 from interloq.web.chat.chat_export import send_to_outsiders
 from interloq.web.database import Database
 from interloq.web.schema import answer, item
+from interloq.web.serve_options import ExportOptions, TaskFileOptions
 from interloq.web.studies.export import export_task
 from interloq.web.studies.forget import DOWNLOAD, copied_items, exports_of, forget_rater, note_export, withdraw_person
 from interloq.web.studies.task_file import prepare_file, read_settings
@@ -53,9 +54,11 @@ def test_conversations_disappear_from_the_tasks_of_outsiders(study: Database, tm
         outside = get_task(connection, send_to_outsiders(connection, stored, NAMES))
         files = [tmp_path / "talks.jsonl", tmp_path / "replies.jsonl"]
         for path, singly in zip(files, (False, True), strict=True):
-            export_task(connection, stored, path, Pseudonyms("another key"), replies=singly)
+            export_task(connection, stored, path, Pseudonyms("another key"), ExportOptions(replies=singly))
             note_export(connection, stored.id, path)
-            prepare_file(path, read_settings(None, kind="rate", name=path.stem), together=False).store(connection)
+            prepare_file(path, read_settings(None, kind="rate", name=path.stem), TaskFileOptions(alone=True)).store(
+                connection
+            )
     (outsider,) = annotators(study, outside)
     with study.writing() as connection:
         for _ in range(2):

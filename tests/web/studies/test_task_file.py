@@ -17,6 +17,7 @@ from interloq.score.score_file import score_file
 from interloq.score.score_options import ScoreOptions
 from interloq.web.database import open_database
 from interloq.web.schema import item
+from interloq.web.serve_options import TaskFileOptions
 from interloq.web.studies.task_file import add_to_study, default_name, read_settings
 from interloq.web.studies.tasks import find_task
 from tests.reliability.made_predictor import use
@@ -56,15 +57,17 @@ def test_scores_whose_direction_is_unknown_are_named_and_end_no_task(tmp_path: P
     found = [Score(one.id, name, 0.5, system=one.system) for one in replies(3) for name in names]
     write(tmp_path / "scores.jsonl", found, kind="scores")
     study, files = tmp_path / "study.db", (tmp_path / "samples.jsonl", tmp_path / "scores.jsonl")
-    facts = add_to_study(study, files[0], read_settings(None, kind="rate", name="watched"), scores=files[1])
+    facts = add_to_study(
+        study, files[0], read_settings(None, kind="rate", name="watched"), TaskFileOptions(scores=files[1])
+    )
     assert ("toxicity" in facts.get("warning", "")) == ("toxicity" in names)
     path = settings_file(tmp_path, stop_when_settled=True, settled_by="metrics")
     settings = read_settings(path, kind="rate", name="ending")
     if "toxicity" not in names:
-        assert add_to_study(study, files[0], settings, scores=files[1])["items"] == 3
+        assert add_to_study(study, files[0], settings, TaskFileOptions(scores=files[1]))["items"] == 3
         return
     with pytest.raises(InputError, match="settled_by 'metrics' needs scores of two metrics"):
-        add_to_study(study, files[0], settings, scores=files[1])
+        add_to_study(study, files[0], settings, TaskFileOptions(scores=files[1]))
 
 
 @pytest.mark.parametrize(
@@ -140,7 +143,7 @@ def test_scores_of_other_samples_with_the_same_ids_are_refused(tmp_path: Path) -
             tmp_path / "study.db",
             paths[1],
             read_settings(None, default_name="x", kind="rate"),
-            scores=paths[2],
+            TaskFileOptions(scores=paths[2]),
         )
 
 
@@ -172,7 +175,7 @@ def test_references_are_written_for_samples_alone(folder: Path, monkeypatch: pyt
         assert find_task(connection, "better").source["header"]["dataset"] == "made"
     database.close()
     with pytest.raises(InputError, match="has no scores"):
-        add_to_study("study.db", "samples.jsonl", settings, scores="scores.jsonl")
+        add_to_study("study.db", "samples.jsonl", settings, TaskFileOptions(scores="scores.jsonl"))
     write("dialogues.jsonl", [Dialogue("d", ["Hi"])], kind="dialogues")
     with pytest.raises(InputError, match="has no dialogues"):
         add_to_study("study.db", "dialogues.jsonl", settings)
