@@ -128,15 +128,13 @@ def literal(args: argparse.Namespace) -> Callable[[Sequence[Turns]], Floats]:
         return float(said[range(len(own)), own].mean())
 
     def score(contexts: Sequence[Turns]) -> Floats:
-        rows = [
-            [
-                mean([likelihood(turns, text) for text in found.positive])
-                - mean([likelihood(turns, text) for text in found.negative])
-                for found in wanted
-            ]
-            for turns in contexts
-        ]
-        return np.array(rows)
+        scores = np.zeros((len(contexts), len(wanted)))
+        for row, turns in zip(scores, contexts, strict=True):
+            for i, dimension in enumerate(wanted):
+                good = mean([likelihood(turns, text) for text in dimension.positive])
+                bad = mean([likelihood(turns, text) for text in dimension.negative])
+                row[i] = good - bad
+        return scores
 
     return score
 

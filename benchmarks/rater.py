@@ -131,11 +131,10 @@ def rating(pieces: Pieces, args: argparse.Namespace) -> None:
     shape = Shape(hidden=args.hidden, embedding=args.hidden, width=2 * args.hidden)
     model = RaterModel(RaterNetwork(pieces.size, shape), pieces, {"temperature": 1.0}, device=args.device)
     rng = np.random.default_rng(1)
-    triplets = [
-        (utterance, gold, reply)
-        for utterance, gold in ((_text(rng), _text(rng)) for _ in range(args.samples))
-        for reply in [_text(rng) for _ in range(REFERENCES)]
-    ]
+    triplets: list[tuple[str, str, str]] = []
+    for _ in range(args.samples):
+        utterance, gold = _text(rng), _text(rng)
+        triplets += [(utterance, gold, _text(rng)) for _ in range(REFERENCES)]
     few = triplets[: args.loop]
     ways: dict[str, tuple[Callable[[], NDArray[np.float64]], int]] = {
         "one triplet at a time": (lambda: _padded(model, few, 1), len(few)),

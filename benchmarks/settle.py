@@ -56,9 +56,10 @@ def _is_wrong(gap: float, better: str, worse: str) -> bool:
 
 
 def _naive(gap: float, played: list[list[DialogueScore]], looks: list[int]) -> bool:
-    table = np.array(
-        [[np.mean([r.value for r in rows if r.system == f"s{s}"]) for s in range(SYSTEMS)] for rows in played]
-    )
+    table = np.zeros((len(played), SYSTEMS))
+    for row, scores in zip(table, played, strict=True):
+        for s in range(SYSTEMS):
+            row[s] = np.mean([score.value for score in scores if score.system == f"s{s}"])
     for n in looks:
         for first in range(SYSTEMS):
             for second in range(first):

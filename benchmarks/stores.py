@@ -228,9 +228,13 @@ def report(figures: dict[str, dict[str, Any]], n: int) -> str:
 
 
 def _number(value: float | None) -> str:
-    return (
-        "" if value is None else f"{value:.3f}" if value <= 1 else f"{value:,.1f}" if value < 100 else f"{value:,.0f}"
-    )
+    if value is None:
+        return ""
+    if value <= 1:
+        return f"{value:.3f}"
+    if value < 100:
+        return f"{value:,.1f}"
+    return f"{value:,.0f}"
 
 
 if __name__ == "__main__":

@@ -223,15 +223,18 @@ def agreement(
 ) -> Share:
     """Share of known pairs in which the better bot has the better mean; occasions are resampled, as in `rank`."""
     scored = [row for row in rows if not np.isnan(row.value)]
-    systems = {name: i for i, name in enumerate(sorted({name for pair in known for name in pair}))}
-    units = {name: i for i, name in enumerate(sorted({row.occasion for row in scored}))}
+    names = sorted({name for pair in known for name in pair})
+    systems = {name: i for i, name in enumerate(names)}
+    occasions = sorted({row.occasion for row in scored})
+    units = {name: i for i, name in enumerate(occasions)}
     sums, sizes = np.zeros((len(units), len(systems))), np.zeros((len(units), len(systems)))
     for row in scored:
         if row.system in systems:
             cell = units[row.occasion], systems[row.system]
             sums[cell] += -row.value if lower_is_better else row.value
             sizes[cell] += 1
-    better, worse = (np.array([systems[pair[side]] for pair in known], dtype=np.intp) for side in (0, 1))
+    better = np.array([systems[name] for name, _ in known], dtype=np.intp)
+    worse = np.array([systems[name] for _, name in known], dtype=np.intp)
     right = _right(sums.sum(axis=0)[None], sizes.sum(axis=0)[None], better, worse)[0]
     drawn = [
         np.nanmean(_right(counts @ sums, counts @ sizes, better, worse), axis=1)

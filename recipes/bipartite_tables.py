@@ -16,9 +16,9 @@ def show(found: Mapping[str, Any]) -> None:
         levels = [[n, f"{f['pairs']['train']:,}", *_levels(f)] for n, f in found["trained"].items()]
         print_table("trained here", ["model", "pairs", "perplexity before", "after"], levels)
     schemes = found["schemes"]
-    counts = [
-        [name, *(f"{s[key]:,}" for key in ("dialogues", "utterances", "with_failures"))] for name, s in schemes.items()
-    ]
+    counts = []
+    for name, s in schemes.items():
+        counts.append([name, f"{s['dialogues']:,}", f"{s['utterances']:,}", f"{s['with_failures']:,}"])
     print_table("dialogues", ["scheme", "dialogues", "utterances", "with failures"], counts)
     rows = [[name, bot, what, f"{n:,}"] for name, s in schemes.items() for bot, what, n in s["failures"]]
     print_table("failures by bot", ["scheme", "bot", "what", "times"], rows or [["none", "", "", ""]])

@@ -182,9 +182,11 @@ def _by_title(table: ContinuityTable) -> dict[str, list[ContinuityRow]]:
 
 def print_rows(title: str, rows: Mapping[str, Sequence[ContinuityRow]], missing: Mapping[str, str]) -> None:
     """Print one row per model or baseline: means over seeds, with the mean ends of their intervals."""
-    shown = [[name, *(_shown(own, measure) for measure in MEASURES), _published(name)] for name, own in rows.items()]
-    shown += [[name, "not available", "", "", _published(name)] for name in missing]
-    print_table(title, ["", "accuracy", "macro-F1", "AUC", "published"], shown)
+    table = []
+    for name, own in rows.items():
+        table.append([name, *(_shown(own, measure) for measure in MEASURES), _published(name)])
+    table += [[name, "not available", "", "", _published(name)] for name in missing]
+    print_table(title, ["", "accuracy", "macro-F1", "AUC", "published"], table)
     for name, reason in missing.items():
         print_line(f"{name} is not available: {reason}")
     print_line()
@@ -212,7 +214,10 @@ def print_groups(table: ContinuityTable) -> None:
     names = [f"{group.smallest}–{group.largest} ({group.users} users)" for group in table.groups]
     by_group = [_by_title(replace(table, rows=group.rows)) for group in table.groups]
     titles = [*PERSONAL.values(), "private_majority", "turn_index"]
-    rows = [[title, *(f"{_mean(group[title], 'accuracy')['value']:.3f}" for group in by_group)] for title in titles]
+    rows = []
+    for title in titles:
+        accuracies = [_mean(group[title], "accuracy")["value"] for group in by_group]
+        rows.append([title, *(f"{accuracy:.3f}" for accuracy in accuracies)])
     print_table("accuracy by the users' number of training samples", ["", *names], rows)
     print_line()
 
@@ -242,14 +247,16 @@ def correctness(
 ) -> dict[str, Floats]:
     """Share of the seeds whose decision on each test sample is right."""
     labels = np.array([label(sample) == 1 for sample in parts["test"]])
-    found = {
-        title: np.mean([(m["test"] >= r.cut) == labels for r, m in zip(rows[title], models, strict=True)], axis=0)
-        for title, models in predicted.items()
-    }
+    right = {}
+    for title, models in predicted.items():
+        by_seed = []
+        for row, model in zip(rows[title], models, strict=True):
+            by_seed.append((model["test"] >= row.cut) == labels)
+        right[title] = np.mean(by_seed, axis=0)
     for name, baseline in BASELINES.items():
-        own = np.array([score.value for score in baseline(parts["train"], parts["test"])])
-        found[name] = ((own >= rows[name][0].cut) == labels).astype(np.float64)
-    return found
+        scores = np.array([score.value for score in baseline(parts["train"], parts["test"])])
+        right[name] = ((scores >= rows[name][0].cut) == labels).astype(np.float64)
+    return right
 
 
 def claims_of(correct: Mapping[str, Floats], dialogue: Ints, resamples: int) -> list[Claim]:

@@ -126,16 +126,23 @@ def prepare_continuity(name: str, data: Path, folder: Path, *, quick: bool = Fal
 
 def busiest(dialogues: Iterable[Dialogue]) -> list[Dialogue]:
     """A few dialogues of the users with the most."""
-    found = list(dialogues)
-    users = Counter(name for each in found for name in {turn.speaker for turn in each.turns} - {""})
+    dialogues = list(dialogues)
+    users: Counter[str] = Counter()
+    for dialogue in dialogues:
+        users.update(_speakers(dialogue) - {""})
     top = {name for name, _ in users.most_common(6)}
-    both = [each for each in found if len({turn.speaker for turn in each.turns}) == 2]
-    return [each for each in both if top & {turn.speaker for turn in each.turns}][:QUICK]
+    both = [dialogue for dialogue in dialogues if len(_speakers(dialogue)) == 2]
+    return [dialogue for dialogue in both if top & _speakers(dialogue)][:QUICK]
+
+
+def _speakers(dialogue: Dialogue) -> set[str]:
+    return {turn.speaker for turn in dialogue.turns}
 
 
 def drawn_to(samples: Sequence[Sample], answered: float) -> list[Sample]:
     """All last replies, and inner ones drawn so that a share was answered; the draw depends on ids alone."""
-    last, inner = [[s for s in samples if label(s) == wanted] for wanted in (0, 1)]
+    last = [s for s in samples if label(s) == 0]
+    inner = [s for s in samples if label(s) == 1]
     n = round(len(last) * answered / (1 - answered))
     chosen = {s.id for s in sorted(inner, key=lambda s: fingerprint(s.id))[:n]} | {s.id for s in last}
     return [sample for sample in samples if sample.id in chosen]

@@ -79,11 +79,14 @@ class Plan:
 
     def finished(self, arms: Sequence[Arm]) -> list[Arm]:
         """Arms with predictions of the first seed; an error if there are none."""
-        first = self.seeds[0]
-        found = [arm for arm in arms if all(self._path(arm, rate, first).is_file() for rate in self.rates)]
-        if not found:
+        finished = []
+        for arm in arms:
+            paths = [self._path(arm, rate, self.seeds[0]) for rate in self.rates]
+            if all(path.is_file() for path in paths):
+                finished.append(arm)
+        if not finished:
             self.stored(arms[0])  # raises an error that names the missing file
-        return found
+        return finished
 
     def samples(self, arm: Arm, part: str) -> list[Sample]:
         """Samples of one part of an arm's data."""
@@ -91,10 +94,12 @@ class Plan:
 
     def facts(self, arms: Sequence[Arm]) -> dict[str, list[dict[str, float]]]:
         """Learning rate, seed and dev loss of every model behind the tables."""
-        return {
-            arm.name: [{"rate": one.rate, "seed": one.seed, "dev_loss": one.dev_loss} for one in self.stored(arm)]
-            for arm in self.finished(arms)
-        }
+        facts: dict[str, list[dict[str, float]]] = {}
+        for arm in self.finished(arms):
+            facts[arm.name] = []
+            for model in self.stored(arm):
+                facts[arm.name].append({"rate": model.rate, "seed": model.seed, "dev_loss": model.dev_loss})
+        return facts
 
     def _chosen(self, arm: Arm, make: Callable[[Arm, float, int], Predicted]) -> list[Predicted]:
         first = [make(arm, rate, self.seeds[0]) for rate in self.rates]

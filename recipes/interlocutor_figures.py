@@ -96,10 +96,10 @@ def share(correct: Floats, cluster: Ints, resamples: int) -> Figure:
 def print_parts(title: str, found: Mapping[str, Mapping[str, Figure]], published: Mapping[str, float]) -> None:
     """Print one row per model: r overall and its parts, with the published one."""
     names = list(next(iter(found.values())))
-    rows = [
-        [row, *(str(parts[name]) for name in names), f"{published[row]:.3f}" if row in published else ""]
-        for row, parts in found.items()
-    ]
+    rows = []
+    for row, parts in found.items():
+        last = f"{published[row]:.3f}" if row in published else ""
+        rows.append([row, *(str(parts[name]) for name in names), last])
     print_table(title, ["", *names, "published"], rows)
     print_line()
 

@@ -118,10 +118,10 @@ class Judges:
         """Scores of the tested set by a judge learned from the others, scores of those held out, and λ."""
         others = [name for name in self.names if name not in _unseen(tested)]
         found = {name: [head(self.states[name]) for head in self._heads(tested, name)] for name in others}
-        agreement = [
-            np.mean([spearman(self._own(name), rows[i]) for name, rows in found.items()]) for i in range(len(STRENGTHS))
-        ]
-        best = int(np.argmax(agreement))
+        agreement = np.zeros((len(found), len(STRENGTHS)))
+        for k, (name, rows) in enumerate(found.items()):
+            agreement[k] = [spearman(self._own(name), row) for row in rows]
+        best = int(np.argmax(agreement.mean(axis=0)))
         own = self._heads(tested)[best](self.states[tested])
         return {tested: own, **{name: rows[best] for name, rows in found.items()}}, STRENGTHS[best]
 
@@ -208,10 +208,10 @@ def _judged(
 ) -> dict[str, Floats]:
     """Scores of a tested set by judges, metrics and blends; adds the blends' weights and the judges' λ to `weights`."""
     judged = {name: judge.scores(tested) for name, judge in judges.items()}
-    by_set = {
-        name: {**{judge: found[name] for judge, (found, _) in judged.items()}, **plain[name]}
-        for name in next(iter(judged.values()))[0]
-    }
+    by_set: dict[str, dict[str, Floats]] = {}
+    for name in next(iter(judged.values()))[0]:
+        by_set[name] = {judge: scores_of_sets[name] for judge, (scores_of_sets, _) in judged.items()}
+        by_set[name] |= plain[name]
     scores = dict(by_set[tested])
     kind = [name for name in by_set if SPOT not in sets or (name in DIALOGUES) == (tested in DIALOGUES)]
     for title, chosen in parts.items():

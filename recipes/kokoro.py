@@ -78,13 +78,14 @@ def prepare(args: argparse.Namespace) -> None:
 
 def sessions(args: argparse.Namespace) -> list[Dialogue]:
     """All sessions with their score alone; a few clients' with --quick."""
-    found = [
-        replace(each, ratings=tuple(rating for rating in each.ratings if rating.aspect == ASPECT))
-        for _, each in read_parts("kokorochat", locate("kokorochat", data_folder(args.data)))
-    ]
-    clients = Counter(rating.rater for each in found for rating in each.ratings)
+    scored = []
+    clients: Counter[str] = Counter()
+    for _, session in read_parts("kokorochat", locate("kokorochat", data_folder(args.data))):
+        ratings = tuple(rating for rating in session.ratings if rating.aspect == ASPECT)
+        clients.update(rating.rater for rating in ratings)
+        scored.append(replace(session, ratings=ratings))
     chosen = {name for name, _ in clients.most_common(QUICK)} if args.quick else set(clients)
-    return [each for each in found if {rating.rater for rating in each.ratings} & chosen]
+    return [session for session in scored if any(rating.rater in chosen for rating in session.ratings)]
 
 
 def tables(args: argparse.Namespace, plan: Plan, rows: Sequence[Arm]) -> None:

@@ -95,8 +95,11 @@ def _replies(side: Side) -> list[Sample]:
 
 
 def _of(groups: Sequence[Sequence[Sample]]) -> RatedSet:
-    return RatedSet(
-        [sample for group in groups for sample in group],
-        np.repeat(np.arange(len(groups)), [len(group) for group in groups]),
-        np.array([np.mean([rating.value for rating in group[0].ratings]) for group in groups]),
-    )
+    samples: list[Sample] = []
+    items: list[int] = []
+    human = []
+    for i, group in enumerate(groups):
+        samples += group
+        items += [i] * len(group)
+        human.append(np.mean([rating.value for rating in group[0].ratings]))
+    return RatedSet(samples, np.array(items), np.array(human))

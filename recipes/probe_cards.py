@@ -178,7 +178,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", default="", metavar="NAMES", help="metrics separated by commas, or plain")
     args = parser.parse_args(arguments)
     os.chdir(args.models)  # so that specs name the models as users do
-    names = PLAIN if args.only == "plain" else args.only.split(",") if args.only else tuple(METRICS)
+    names: Sequence[str] = tuple(METRICS)
+    if args.only == "plain":
+        names = PLAIN
+    elif args.only:
+        names = args.only.split(",")
     missing = 0
     for card in map(Card, names):
         absent = [name for name in card.models if not Path(name).is_dir()]

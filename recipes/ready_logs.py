@@ -144,10 +144,11 @@ _MADE = {
 
 def write_dialogues(path: Path, dialogues: Iterable[Dialogue]) -> Path:
     """Write dialogues without a header, which names the package's version: the same log has the same hash in each."""
-    return write_objects(
-        path,
-        ({"id": d.id, "turns": [{"speaker": turn.speaker, "text": turn.text} for turn in d.turns]} for d in dialogues),
-    )
+    objects = []
+    for dialogue in dialogues:
+        turns = [{"speaker": turn.speaker, "text": turn.text} for turn in dialogue.turns]
+        objects.append({"id": dialogue.id, "turns": turns})
+    return write_objects(path, objects)
 
 
 def write_objects(path: Path, objects: Iterable[Mapping[str, Any]]) -> Path:
@@ -177,13 +178,9 @@ def test_samples(data: Path) -> Iterator[Sample]:
 
 def write_samples(data: Path, path: Path) -> Path:
     """The texts of all test samples, without ratings."""
-    texts = (
-        {
-            "id": s.id,
-            "context": [t.text for t in s.context],
-            "response": s.response,
-            "references": [r.text for r in s.references],
-        }
-        for s in test_samples(data)
-    )
-    return write_objects(path, texts)
+    objects = []
+    for sample in test_samples(data):
+        context = [turn.text for turn in sample.context]
+        references = [reference.text for reference in sample.references]
+        objects.append({"id": sample.id, "context": context, "response": sample.response, "references": references})
+    return write_objects(path, objects)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -69,22 +70,21 @@ def first_ones(start: Arm, candidates: Arm) -> Arm:
 
 def union(*arms: Arm) -> Arm:
     """All references of several arms."""
-    return [tuple(dict.fromkeys(text for texts in own for text in texts)) for own in zip(*arms, strict=True)]
+    return [tuple(dict.fromkeys(chain.from_iterable(texts))) for texts in zip(*arms, strict=True)]
 
 
 def by_rater(queries: Sequence[Sourced], rater: str) -> Arm:
     """Candidates from logs, those with the highest weights first."""
-    samples = [
-        Sample(
-            str(i), one.query.turns, "-",
-            [Reference(one.texts[GOLD][0]), *(Reference(text, source="retrieved:logs") for text in one.texts[LOGS])],
-        )
-        for i, one in enumerate(queries)
-    ]  # fmt: skip
-    return [
-        tuple(r.text for r in sorted(sample.references[1:], key=lambda r: -r.weight))
-        for sample in create(rater, kind="rater").rate(samples)
-    ]
+    samples = []
+    for i, sourced in enumerate(queries):
+        candidates = [Reference(text, source="retrieved:logs") for text in sourced.texts[LOGS]]
+        references = [Reference(sourced.texts[GOLD][0]), *candidates]
+        samples.append(Sample(str(i), sourced.query.turns, "-", references))
+    arm = []
+    for sample in create(rater, kind="rater").rate(samples):
+        best_first = sorted(sample.references[1:], key=lambda reference: -reference.weight)
+        arm.append(tuple(reference.text for reference in best_first))
+    return arm
 
 
 def source(queries: Sequence[Sourced], *names: str) -> Arm:
@@ -107,7 +107,9 @@ def arms(queries: Sequence[Sourced], models: Mapping[str, Models], rater: str) -
         found[f"{name} + logs: nearest"] = [first_ones(start, logs)]
         found[f"{name} + logs: rater"] = [first_ones(start, rated)]
         found |= _chosen_arms(f"{name} + logs", models, queries, start, logs)
-    others = [tuple(t for t in texts if t not in own) for texts, own in zip(source(queries, SCARCE), gold, strict=True)]
+    others = []
+    for texts, golds in zip(source(queries, SCARCE), gold, strict=True):
+        others.append(tuple(text for text in texts if text not in golds))
     found[f"{GOLD} + {SCARCE}: random"] = [at_random(gold, others, seed) for seed in range(DRAWS)]
     return found | _chosen_arms(f"{GOLD} + {SCARCE}", models, queries, gold, others)
 

@@ -157,11 +157,8 @@ class Errors:
 
 def errors(found: Predicted, resamples: int) -> list[Errors]:
     """By size and over all, with every query weighing the same; intervals by resampling queries."""
-    every = [(0, np.ones(len(found.sizes), dtype=bool))]
-    return [
-        _errors(found, size, some, resamples)
-        for size, some in [*((int(s), found.sizes == s) for s in np.unique(found.sizes)), *every]
-    ]
+    by_size = [_errors(found, int(size), found.sizes == size, resamples) for size in np.unique(found.sizes)]
+    return [*by_size, _errors(found, 0, np.ones(len(found.sizes), dtype=bool), resamples)]
 
 
 def _errors(found: Predicted, size: int, some: NDArray[np.bool_], resamples: int) -> Errors:

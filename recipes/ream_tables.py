@@ -27,25 +27,24 @@ def _figure(value: float | None, ci: Sequence[float] | None = None, sign: str = 
 
 def print_labels(found: Mapping[str, Any]) -> None:
     columns = ["queries", "replies", "mean", "variance", "by chance", "learnable", "split halves", "differences"]
-    rows = {
-        name: [
-            str(one.queries), f"{one.replies:.0f}", *(_figure(v) for v in (one.mean, one.variance, one.by_chance)),
-            _figure(one.learnable, one.learnable_ci), _figure(one.halves, one.halves_ci),
-            _figure(one.differences, one.differences_ci),
-        ]
-        for name, one in found.items()
-    }  # fmt: skip
+    rows = {}
+    for name, labels in found.items():
+        rows[name] = [
+            str(labels.queries), f"{labels.replies:.0f}", _figure(labels.mean), _figure(labels.variance),
+            _figure(labels.by_chance), _figure(labels.learnable, labels.learnable_ci),
+            _figure(labels.halves, labels.halves_ci), _figure(labels.differences, labels.differences_ci),
+        ]  # fmt: skip
     _print_table("Labels: Pearson over the replies to a query, with all references", columns, rows)
 
 
 def print_curves(found: Mapping[str, AgreementCurve]) -> None:
     for name, one in found.items():
-        rows = {
-            f"{p.references - p.foreign} own" + (f", {p.foreign} foreign" if p.foreign else ""): [
-                *_point(p), *_point(other)
-            ]
-            for p, other in zip(_level(one, "query"), _level(one, "all"), strict=True)
-        }  # fmt: skip
+        rows = {}
+        for point, other in zip(_level(one, "query"), _level(one, "all"), strict=True):
+            title = f"{point.references - point.foreign} own"
+            if point.foreign:
+                title += f", {point.foreign} foreign"
+            rows[title] = [*_point(point), *_point(other)]
         columns = ["per query", "change", "over all replies", "change"]
         _print_table(f"{name} ({one.queries} queries): Pearson with people", columns, rows)
 
@@ -68,13 +67,11 @@ def print_sweep(found: Mapping[str, Errors]) -> None:
 
 
 def _print_errors(title: str, found: Mapping[str, Errors]) -> None:
-    rows = {
-        name: [
-            str(one.queries), _figure(one.label), _figure(one.predicted), *(_figure(v) for v in one.mse.values()),
-            *(_figure(gain[0], gain[1:], "+") for gain in one.gains.values()),
-        ]
-        for name, one in found.items()
-    }  # fmt: skip
+    rows = {}
+    for name, errors in found.items():
+        rows[name] = [str(errors.queries), _figure(errors.label), _figure(errors.predicted)]
+        rows[name] += map(_figure, errors.mse.values())
+        rows[name] += [_figure(gain[0], gain[1:], "+") for gain in errors.gains.values()]
     first = next(iter(found.values()))
     columns = ["queries", "label", "predicted", *(f"MSE {way}" for way in first.mse)]
     _print_table(title, [*columns, *(f"{way} − REAM#" for way in first.gains)], rows)
@@ -99,10 +96,11 @@ def print_agreement(found: Mapping[str, Any]) -> None:
 def print_simulation(found: Mapping[str, Simulated]) -> None:
     for way, one in found.items():
         print_errors({f"simulation, {way}, {one.train_sets:,} training sets in {one.seconds:.0f} s": one.truth})
-    columns = [
-        {"MSE of one label": one.label_mse, "MSE of REAM# against labels": one.noisy_mse}
-        | {f"correlation with the truth, {k}": v for k, v in one.correlation.items()}
-        | {f"true reliability, {k}": v for k, v in one.augmented.items()}
-        for one in found.values()
-    ]
-    _print_table("Simulation", list(found), {name: [_figure(c[name]) for c in columns] for name in columns[0]})
+    rows: dict[str, list[str]] = {}
+    for one in found.values():
+        column = {"MSE of one label": one.label_mse, "MSE of REAM# against labels": one.noisy_mse}
+        column |= {f"correlation with the truth, {k}": v for k, v in one.correlation.items()}
+        column |= {f"true reliability, {k}": v for k, v in one.augmented.items()}
+        for name, value in column.items():
+            rows.setdefault(name, []).append(_figure(value))
+    _print_table("Simulation", list(found), rows)

@@ -94,7 +94,11 @@ def _difference(
 
 def _verdict(claim: Claim, name: str, difference: float, spread: Floats) -> Verdict:
     low, high = percentile_interval(spread)
-    text = "holds" if low > 0 else "does not hold" if high < 0 else "undecided"
+    text = "undecided"
+    if low > 0:
+        text = "holds"
+    elif high < 0:
+        text = "does not hold"
     return Verdict(claim, name, difference, (low, high), text)
 
 

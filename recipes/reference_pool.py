@@ -70,11 +70,14 @@ def rated_references(samples: Sequence[Sample], index: Path, rater: str) -> dict
     joined = [replace(a, references=tuple(dict.fromkeys((*a.references, *b.references)))) for a, b in pairs]
     made = create(rater, kind="rater")
     rated = cached(joined, lambda some: list(made.rate(some)), signature=str(made.signature()))
-    found = [dict(zip(a.references, b.references, strict=True)) for a, b in zip(joined, rated, strict=True)]
-    return {
-        parrot: [replace(s, references=tuple(own[r] for r in s.references)) for s, own in zip(some, found, strict=True)]
-        for parrot, some in extended.items()
-    }
+    weighted: dict[bool, list[Sample]] = {False: [], True: []}
+    for i, (before, after) in enumerate(zip(joined, rated, strict=True)):
+        rating_of = dict(zip(before.references, after.references, strict=True))
+        for parrot, of_parrot in extended.items():
+            sample = of_parrot[i]
+            references = tuple(rating_of[reference] for reference in sample.references)
+            weighted[parrot].append(replace(sample, references=references))
+    return weighted
 
 
 def with_random(sets: Mapping[str, RatedSet], pairs: Path) -> dict[str, Sequence[Sample]]:

@@ -95,8 +95,10 @@ def _kept(scorer: Scorer, folder: Path | None, name: str, spec: str, encoder: st
     models = [_model(encoder)] if spec == COSINE else [_model(place) for place in _places(create(spec))]
 
     def scored(samples: Sequence[Sample]) -> Floats:
-        asked = fingerprint(*(text for s in samples for text in ("\0", *(turn.text for turn in s.context), s.response)))
-        path = folder / f"{name}-{fingerprint(spec, *models, asked)}.json"
+        texts: list[str] = []
+        for sample in samples:
+            texts += ("\0", *(turn.text for turn in sample.context), sample.response)
+        path = folder / f"{name}-{fingerprint(spec, *models, fingerprint(*texts))}.json"
         if not path.exists():
             folder.mkdir(parents=True, exist_ok=True)
             values = [None if np.isnan(v) else v for v in scorer(samples).tolist()]
