@@ -27,7 +27,7 @@ from training_checks import MINILM, SMALL, VOCABULARY, made_encoder
 
 from interloq.data.text.token_texts import Texts
 from interloq.learn.start import Start
-from interloq.models.subwords import Subwords
+from interloq.models.pretrained import Subwords
 from interloq.scorers.interlocutor.examples import InterlocutorExamples
 from interloq.scorers.interlocutor.reader import REPLIER, USERS
 from interloq.scorers.interlocutor.samples import CONTINUED

@@ -31,7 +31,7 @@ from interloq.learn.pair_tokens import PairTokens
 from interloq.learn.settings import Training
 from interloq.learn.start import Start
 from interloq.models.cross_encoder import CrossEncoder
-from interloq.models.subwords import Subwords
+from interloq.models.pretrained import Subwords
 from interloq.models.token_predictor import SpecialTokens, TokenPredictor
 from interloq.scorers.relevance.examples import NONE, Exchanges
 from interloq.scorers.relevance.job import RelevanceTask

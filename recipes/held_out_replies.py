@@ -24,7 +24,7 @@ import orjson
 from ja_zh_logs import Talk
 
 from interloq.data.files.opening import lines
-from interloq.models.subwords import Subwords
+from interloq.models.pretrained import Subwords
 from interloq.retrieve.leaks import normalised
 
 TRUE, SHUFFLED, CONTRADICTION = "true", "shuffled turns", "contradiction"

@@ -40,7 +40,7 @@ from interloq.learn.ready import READY, READY_FOLDER
 from interloq.learn.settings import LowRank
 from interloq.learn.start import Start
 from interloq.learn.store import FACTS, WEIGHTS, load_model
-from interloq.models.subwords import Subwords
+from interloq.models.pretrained import Subwords
 from interloq.retrieve.training_log import TrainingLog
 from interloq.scorers.relevance.examples import Exchanges, write_exchanges
 from interloq.scorers.relevance.job import from_log

@@ -33,7 +33,7 @@ from interloq.learn.adapt.scratch import train_word_pieces, write_untrained
 from interloq.learn.adapt.settings import SCRATCH, Adaptation, SmallEncoder
 from interloq.learn.job import train
 from interloq.learn.settings import LowRank
-from interloq.models.subwords import Subwords
+from interloq.models.pretrained import Subwords
 from interloq.retrieve.training_log import TrainingLog
 from interloq.scorers.relevance.examples import Exchanges, write_exchanges
 from interloq.scorers.relevance.job import from_log

@@ -13,7 +13,7 @@ from interloq.learn.adapt.settings import ADAPT, Adaptation
 from interloq.learn.adapt.task import AdaptTask
 from interloq.learn.job import train
 from interloq.learn.pair_tokens import write_pair_tokens
-from interloq.models.subwords import Subwords
+from interloq.models.pretrained import Subwords
 from interloq.records import Pair
 from tests.made_ruber import topic_pairs
 

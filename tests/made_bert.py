@@ -10,7 +10,7 @@ import transformers
 
 from interloq.learn.job import train
 from interloq.learn.settings import Training
-from interloq.models.subwords import Subwords
+from interloq.models.pretrained import Subwords
 from interloq.rate.bert_model import BertRaterJob, BertRaterModel
 from interloq.rate.learning import RaterLogs
 from interloq.rate.pairs import RaterPairs, write_examples

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from interloq.learn.job import train
-from interloq.models.subwords import Subwords
+from interloq.models.pretrained import Subwords
 from interloq.scorers.relevance.examples import Exchange, Exchanges, write_exchanges
 from interloq.scorers.relevance.job import RelevanceJob
 from interloq.scorers.relevance.settings import TRAINING, RelevanceReading, RelevanceSettings

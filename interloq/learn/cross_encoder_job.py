@@ -27,9 +27,8 @@ from interloq.learn.low_rank import attach
 from interloq.learn.settings import LowRank
 from interloq.learn.start import Start, keep_files, low_rank_facts
 from interloq.models.batches import bucketed
-from interloq.models.cross_encoder import CrossEncoder, joined_rows, row_lengths
-from interloq.models.row_outputs import BATCH, TOKENS
-from interloq.models.subwords import Subwords
+from interloq.models.cross_encoder import BATCH, TOKENS, CrossEncoder, joined_rows, row_lengths
+from interloq.models.pretrained import Subwords
 from interloq.models.token_rows import TokenRows
 
 

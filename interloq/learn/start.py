@@ -27,8 +27,7 @@ from interloq.learn.ready import READY, is_ready, ready_folder
 from interloq.learn.settings import LowRank
 from interloq.learn.store import FACTS, load_model, restored
 from interloq.models.cross_encoder import CONFIG, CrossEncoder
-from interloq.models.pretrained import model_folder, weights_fingerprint
-from interloq.models.subwords import Subwords
+from interloq.models.pretrained import Subwords, model_folder, weights_fingerprint
 from interloq.registry import full_spec
 from interloq.signature import file_fingerprint, fingerprint
 

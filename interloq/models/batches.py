@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence, Sized
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,13 +14,26 @@ POOL = 64  # batches' worth of shuffled examples that are sorted by length toget
 Numbers = NDArray[np.integer]
 
 
+def lengths_of(rows: Iterable[Sized]) -> Ints:
+    """Return the length of each row."""
+    return np.array(list(map(len, rows)), dtype=np.int64)
+
+
+def number_distinct(items: Sequence[Any], *, sort: bool = False) -> tuple[list[Any], Ints]:
+    """Return the distinct items, in the order they occur or sorted, and the number of each item among them."""
+    distinct = sorted(set(items)) if sort else list(dict.fromkeys(items))
+    numbers = {item: number for number, item in enumerate(distinct)}
+    return distinct, np.array([numbers[item] for item in items], dtype=np.int64)
+
+
 def bucketed(lengths: Ints, *, size: int, tokens: int, rng: np.random.Generator | None) -> list[Ints]:
     """Split examples into batches of at most `size` examples and at most `tokens` tokens, padding included.
 
     With `rng`, examples and batches are in random order; without it, everything is sorted by length.
     """
-    order = rng.permutation(len(lengths)) if rng is not None else np.arange(len(lengths))
-    pool = size * POOL if rng is not None else max(1, len(order))
+    order, pool = np.arange(len(lengths)), max(1, len(lengths))
+    if rng is not None:
+        order, pool = rng.permutation(len(lengths)), size * POOL
     batches: list[Ints] = []
     for start in range(0, len(order), pool):
         part = order[start : start + pool]
@@ -34,7 +50,9 @@ def _cut(examples: Ints, lengths: Ints, size: int, tokens: int) -> list[Ints]:
     while start < len(examples):
         ahead = lengths[start : start + size]
         fits = ahead * np.arange(1, len(ahead) + 1) <= tokens
-        n = len(ahead) if fits.all() else max(1, int(np.argmin(fits)))
+        n = len(ahead)
+        if not fits.all():
+            n = max(1, int(np.argmin(fits)))
         batches.append(examples[start : start + n])
         start += n
     return batches

@@ -68,10 +68,11 @@ class _Worker:
             if not answer:
                 code = process.wait()
                 self._stop()
-                took = f"it takes more than {SECONDS:g} s"
-                return {"limit": took if code == -signal.SIGPROF else f"rendering it ended with exit status {code}"}
-            found: dict[str, str] = json.loads(answer)
-            return found
+                if code == -signal.SIGPROF:
+                    return {"limit": f"it takes more than {SECONDS:g} s"}
+                return {"limit": f"rendering it ended with exit status {code}"}
+            read: dict[str, str] = json.loads(answer)
+            return read
 
     def close(self) -> None:
         """End the process."""

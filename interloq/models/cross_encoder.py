@@ -8,7 +8,8 @@ long for the network, its texts are truncated to the greatest common length at w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +20,19 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING, 
 
 from interloq.data.text.token_texts import Texts
 from interloq.errors import InputError
+from interloq.models.batches import bucketed, lengths_of
+from interloq.models.memory import Reader, read_in_parts
 from interloq.models.packing import Packing, first_position
-from interloq.models.pretrained import empty_network, load_network
-from interloq.models.subwords import Subwords
+from interloq.models.pretrained import Subwords, empty_network, load_network
 from interloq.models.token_rows import Packed, TokenRows
 
 Ints = NDArray[np.int64]
 DEVIATION = 0.02  # standard deviation of the head's initial weights, as in BERT
 CONFIG = "config.json"
+Floats = NDArray[np.float64]
+Network = Callable[[TokenRows], torch.Tensor]
+BATCH = 256  # rows per batch
+TOKENS = {"cpu": 1024, "cuda": 2**13}  # tokens per batch: what fits in a processor's cache, and what keeps a GPU busy
 
 
 class CrossEncoder(torch.nn.Module):  # type: ignore[misc]
@@ -82,10 +88,11 @@ class CrossEncoder(torch.nn.Module):  # type: ignore[misc]
 
 def rows(tokens: Sequence[Sequence[NDArray[Any]]], subwords: Subwords, *, limit: int | None = None) -> TokenRows:
     """Join each row's texts, given as tokens, and pad to the longest row; all rows have the same number of texts."""
-    flat = [text for texts in tokens for text in texts]
-    ends = np.concatenate([[0], np.cumsum([len(text) for text in flat], dtype=np.int64)])
+    flat = list(chain.from_iterable(tokens))
+    ends = np.concatenate([[0], np.cumsum(lengths_of(flat))])
     joined = np.concatenate([np.zeros(0, dtype=np.int32), *flat]).astype(np.int32)
-    indices = np.arange(len(flat)).reshape(len(tokens), len(tokens[0]) if tokens else 1)
+    texts_per_row = len(tokens[0]) if tokens else 1
+    indices = np.arange(len(flat)).reshape(len(tokens), texts_per_row)
     return joined_rows(Texts(joined, ends), indices, subwords, limit=limit)
 
 
@@ -112,7 +119,9 @@ def joined_rows(texts: Texts, indices: Ints, subwords: Subwords, *, limit: int |
 def row_lengths(lengths: Ints, limit: int | None = None) -> Ints:
     """Tokens per row, special tokens included, from the lengths of the texts [rows, texts]."""
     total: Ints = 1 + np.sum(lengths + 1, axis=1)
-    return total if limit is None else np.minimum(total, limit)
+    if limit is None:
+        return total
+    return np.minimum(total, limit)
 
 
 def cut_lengths(lengths: Ints, limit: int | None) -> Ints:
@@ -124,10 +133,8 @@ def cut_lengths(lengths: Ints, limit: int | None) -> Ints:
         raise InputError(
             f"{lengths.shape[1]} texts do not fit in {limit} tokens", hint="use an encoder with a longer maximum length"
         )
-    low, high = (
-        np.ones(int(long.sum()), dtype=np.int64),
-        lengths[long].max(axis=1),
-    )  # a length that fits, a length that does not
+    low = np.ones(int(long.sum()), dtype=np.int64)  # a length that fits
+    high = lengths[long].max(axis=1)  # a length that does not
     while (high - low > 1).any():
         middle = (low + high) // 2
         fits = np.minimum(lengths[long], middle[:, None]).sum(axis=1) <= room
@@ -140,10 +147,36 @@ def cut_lengths(lengths: Ints, limit: int | None) -> Ints:
 def _positions(encoder: Any) -> int | None:
     """Longest row that the encoder can read."""
     longest = getattr(encoder.config, "max_position_embeddings", None)
-    return None if longest is None or longest < 1 else int(longest) - first_position(encoder)
+    if longest is None or longest < 1:
+        return None
+    return int(longest) - first_position(encoder)
 
 
 def _is_causal(config: Any) -> bool:
     """Whether tokens see earlier tokens only, as in language models; BERT-like models can also be decoders."""
-    both = type(config) in MODEL_FOR_CAUSAL_LM_MAPPING and type(config) in MODEL_FOR_MASKED_LM_MAPPING
-    return bool(getattr(config, "is_decoder", False)) if both else type(config) in MODEL_FOR_CAUSAL_LM_MAPPING
+    if type(config) not in MODEL_FOR_CAUSAL_LM_MAPPING:
+        return False
+    if type(config) in MODEL_FOR_MASKED_LM_MAPPING:
+        return bool(getattr(config, "is_decoder", False))
+    return True
+
+
+@torch.inference_mode()  # type: ignore[untyped-decorator]
+def row_outputs(
+    reader: Reader, read: Sequence[tuple[NDArray[Any], ...]], subwords: Subwords, network: Network, width: int
+) -> Floats:
+    """Outputs [rows, width] of a network on the reader's device; a row is the tokens of its texts."""
+    lengths = np.array([sum(map(len, row)) for row in read], dtype=np.int64)
+    outputs = np.zeros((len(read), width))
+    for chosen in bucketed(lengths, size=BATCH, tokens=reader.tokens, rng=None):
+        batch = rows([read[i] for i in chosen], subwords)
+        outputs[chosen] = _outputs(reader, batch, network).double().cpu().numpy()
+    return outputs
+
+
+def _outputs(reader: Reader, batch: TokenRows, network: Network) -> torch.Tensor:
+    parts = read_in_parts(
+        reader, lambda part: network(batch[part]), len(batch.ids), lambda: f"one row of {batch.ids.shape[1]} tokens"
+    )
+    outputs: torch.Tensor = torch.cat(parts)
+    return outputs

@@ -4,6 +4,12 @@
 See `pretrained.py` for how a model is named. Each distinct text is encoded once, in batches of similar length. Padding
 is done here, so the tokenizer needs no pad token. In float32 neither batching nor order changes a vector by more than
 1e-5. A batch that does not fit in GPU memory is split in two. Vectors can be cached on disk: see `vector_cache.py`.
+
+How a network behaves is found by running it on a few tokens rather than by its model type. Layers above the wanted one
+can be dropped if the remaining network then returns the wanted layer's states. That fails if the network changes states
+after its last layer, as ModernBERT does, or runs one layer many times, as ALBERT does: such a network is kept whole and
+its hidden states are used. Padding changes nothing in most networks. If it does, as in networks that look at neighbours
+regardless of the mask, only texts of equal length may share a batch.
 """
 
 from __future__ import annotations
@@ -21,8 +27,7 @@ from numpy.typing import NDArray
 
 from interloq.data.text.token_texts import Texts
 from interloq.errors import InputError
-from interloq.models.batches import bucketed
-from interloq.models.encoder_probe import layers_of, probe
+from interloq.models.batches import bucketed, number_distinct
 from interloq.models.memory import read_in_parts
 from interloq.models.pretrained import (
     check_fit,
@@ -46,6 +51,9 @@ TEXTS = 4096
 FEW = 2048  # texts tokenised at a time: a tokenizer's output is much larger than the part that is kept
 LIMIT = 2**20  # most tokens of a text, for models without a limit
 LONGEST = 128  # tokens of a text that are used: replies are short, and time grows with length
+ROWS = (1, 6, 9)  # tokens of the test rows, which are run together and one by one
+NEAR = 1e-4
+FAILURE = (ArithmeticError, AttributeError, LookupError, NameError, RuntimeError, TypeError, ValueError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +95,9 @@ class Encoder:
         self.special: list[int] = sorted({self._tokenizer.cls_token_id, self._tokenizer.sep_token_id} - {None})
         self._special = torch.tensor(self.special, dtype=torch.long, device=self.device)
         pad = self._tokenizer.pad_token_id or 0
-        self._pad = pad if pad < model.config.vocab_size else 0  # an added pad token may have no vector
+        if pad >= model.config.vocab_size:  # an added pad token may have no vector
+            pad = 0
+        self._pad = pad
         self._behaviour = probe(model, self.layer, self._pad, str(self.folder))
         check_fit(self._tokenizer.vocab_size, model, self.folder)
         self._model = model.to(self.device, self.precision)
@@ -99,7 +109,8 @@ class Encoder:
 
     def batches(self, numbered: Texts, which: Ints | None = None) -> Iterator[Encoded]:
         """Batches of tokenised texts: all, or those with the indices `which`."""
-        which = np.arange(len(numbered.ends) - 1) if which is None else which
+        if which is None:
+            which = np.arange(len(numbered.ends) - 1)
         for part in self._parts(numbered.lengths[which]):
             yield self._batch(which[part], numbered)
 
@@ -113,28 +124,29 @@ class Encoder:
 
     def sentences(self, texts: Sequence[str], *, pooling: Pooling = "mean") -> NDArray[np.float32]:
         """Unit vectors, one row per text; zeros for a text that is only white space or has no tokens."""
-        distinct = [text for text in dict.fromkeys(texts) if text.strip()]
-        found = np.zeros((len(distinct) + 1, self.dimensions), dtype=np.float32)  # last row: empty text
-        if self._cache and distinct:
-            numbered, sizes = self.numbered(distinct), [self.dimensions] * len(distinct)
-            keys = [numbered[i].tobytes() for i in range(len(distinct))]
-            name = f"{self._vectors_name}-{pooling}"
-            found[:-1] = self._cache.rows(
-                name, keys, sizes, lambda new: self._pooled([distinct[i] for i in new], pooling)
-            )
-        else:
-            found[:-1] = self._pooled(distinct, pooling)
-        place = {text: i for i, text in enumerate(distinct)}
-        return found[[place.get(text, -1) for text in texts]]
+        distinct, which = number_distinct(texts)
+        vectors = np.zeros((len(distinct), self.dimensions), dtype=np.float32)
+        with_text = [i for i, text in enumerate(distinct) if text.strip()]
+        if with_text:
+            vectors[with_text] = self._sentences([distinct[i] for i in with_text], pooling)
+        return vectors[which]
+
+    def _sentences(self, texts: list[str], pooling: Pooling) -> Any:
+        """Unit vectors of distinct texts, from the cache if there is one."""
+        if self._cache is None:
+            return self._pooled(texts, pooling)
+        numbered, sizes = self.numbered(texts), [self.dimensions] * len(texts)
+        keys = [numbered[i].tobytes() for i in range(len(texts))]
+        name = f"{self._vectors_name}-{pooling}"
+        return self._cache.rows(name, keys, sizes, lambda new: self._pooled([texts[i] for i in new], pooling))
 
     def _pooled(self, texts: list[str], pooling: Pooling) -> NDArray[np.float32]:
-        found = np.zeros((len(texts), self.dimensions), dtype=np.float32)
+        vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         for batch in self.encode(texts):
-            vectors = pooled(batch.states.float(), batch.mask, pooling)
             own = (batch.mask == 1) & ~torch.isin(batch.ids, self._special)
-            vectors = torch.nn.functional.normalize(vectors, dim=1) * own.any(dim=1, keepdim=True)
-            found[batch.places] = vectors.cpu().numpy()
-        return found
+            unit = torch.nn.functional.normalize(pooled(batch.states.float(), batch.mask, pooling), dim=1)
+            vectors[batch.places] = (unit * own.any(dim=1, keepdim=True)).cpu().numpy()
+        return vectors
 
     @cached_property
     def name(self) -> str:
@@ -176,13 +188,13 @@ class Encoder:
         """Batches with the states of each layer from 0 up to this encoder's."""
         numbered = self.numbered(texts)
         for places in self._parts(numbered.lengths):
-            found = self._batch_of_layers(places, numbered)
-            if not torch.equal(found[-2].states, found[-1].states):
+            *layers, last = self._batch_of_layers(places, numbered)
+            if not torch.equal(layers[-1].states, last.states):
                 raise InputError(
                     f"models of type {self._model.config.model_type!r} change the states after their last layer",
                     hint="choose one layer: all layers cannot be computed in one pass",
                 )
-            yield found[:-1]
+            yield layers
 
     def _parts(self, lengths: Ints) -> Iterator[Ints]:
         """Texts that share a batch: of similar length, or of equal length if padding would change their vectors."""
@@ -235,22 +247,29 @@ class Encoder:
             len(ids),
             lambda: f"one text of {ids.shape[1]} tokens",
         )
-        return parts[0] if len(parts) == 1 else [torch.cat(layer) for layer in zip(*parts, strict=True)]
+        if len(parts) == 1:
+            return parts[0]
+        return list(map(torch.cat, zip(*parts, strict=True)))
 
     def _read(self, ids: torch.Tensor, mask: torch.Tensor, every: bool) -> list[torch.Tensor]:
         cut = self._behaviour.cut
-        found = self._model(input_ids=ids, attention_mask=mask, output_hidden_states=every or not cut)
-        own = found.last_hidden_state if cut else found.hidden_states[self.layer]
-        return [*(found.hidden_states[: self.layer + 1] if every else ()), own]
+        output = self._model(input_ids=ids, attention_mask=mask, output_hidden_states=every or not cut)
+        own = output.last_hidden_state if cut else output.hidden_states[self.layer]
+        if every:
+            return [*output.hidden_states[: self.layer + 1], own]
+        return [own]
 
 
 def _positions(model: Any) -> int:
     """Number of tokens that have a position; RoBERTa-like models count positions from the padding index + 1."""
     table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
-    most = getattr(model.config, "max_position_embeddings", None) or LIMIT
-    most = most if most > 0 else LIMIT  # XLNet has -1: no limit
+    most = int(getattr(model.config, "max_position_embeddings", None) or LIMIT)
+    if most < 0:  # XLNet has -1: no limit
+        most = LIMIT
     first = getattr(table, "padding_idx", None)
-    return int(most if first is None else most - first - 1)
+    if first is not None:
+        most -= first + 1
+    return most
 
 
 def pooled(states: torch.Tensor, mask: torch.Tensor, pooling: Pooling) -> torch.Tensor:
@@ -261,3 +280,87 @@ def pooled(states: torch.Tensor, mask: torch.Tensor, pooling: Pooling) -> torch.
         return states.masked_fill(mask[..., None] == 0, -torch.inf).amax(dim=1)
     weights = mask[..., None].to(states.dtype)
     return (states * weights).sum(dim=1) / weights.sum(dim=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """Result of a probe."""
+
+    cut: bool  # the layers above the wanted one were dropped
+    padding_is_safe: bool  # padding does not change the states
+
+
+def layers_of(model: Any, where: str) -> int:
+    """Number of layers of a text encoder; other models are refused."""
+    layers = getattr(model.config, "num_hidden_layers", None)
+    if getattr(model.config, "is_encoder_decoder", False) or layers is None:
+        raise _not_an_encoder(model, where)
+    return int(layers)
+
+
+@torch.inference_mode()  # type: ignore[untyped-decorator]
+def probe(model: Any, layer: int, pad: int, where: str) -> Behaviour:
+    """Probe a model on the CPU in float32, and drop the layers above `layer` if possible."""
+    try:
+        alone = [_whole(model, row, layer) for row in _rows(model)]
+    except FAILURE as error:
+        raise _not_an_encoder(model, where) from error
+    cut = _cut(model, layer, alone)
+    return Behaviour(cut, _padding_is_safe(model, layer, pad, alone, cut=cut))
+
+
+def _rows(model: Any) -> list[torch.Tensor]:
+    size = int(model.get_input_embeddings().num_embeddings)
+    return [(7 * torch.arange(length) + 5) % size for length in ROWS]
+
+
+def _whole(model: Any, row: torch.Tensor, layer: int) -> torch.Tensor:
+    ids = row[None]
+    output = model(input_ids=ids, attention_mask=torch.ones_like(ids), output_hidden_states=True)
+    return output.hidden_states[layer][0]
+
+
+def _cut(model: Any, layer: int, expected: list[torch.Tensor]) -> bool:
+    """Drop the layers above `layer` from the network's list of layers; put them back if that does not work."""
+    stack = _layer_list(model)
+    if stack is None:
+        return False
+    above = list(stack[layer:])
+    del stack[layer:]
+    try:
+        same = True
+        for row, states in zip(_rows(model), expected, strict=True):
+            output = model(input_ids=row[None], attention_mask=torch.ones_like(row[None]))
+            same = same and _near(output.last_hidden_state[0], states)
+        if same:
+            return True
+    except FAILURE:
+        pass  # the network needs all its layers
+    stack.extend(above)
+    return False
+
+
+def _layer_list(model: Any) -> torch.nn.ModuleList | None:
+    """Return the network's list of layers; None if it has none of this length."""
+    for part in model.modules():
+        if isinstance(part, torch.nn.ModuleList) and len(part) == model.config.num_hidden_layers:
+            return part
+    return None
+
+
+def _padding_is_safe(model: Any, layer: int, pad: int, alone: list[torch.Tensor], *, cut: bool) -> bool:
+    rows = _rows(model)
+    ids = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=pad)
+    mask = (torch.arange(ids.shape[1]) < torch.tensor(ROWS)[:, None]).long()
+    output = model(input_ids=ids, attention_mask=mask, output_hidden_states=not cut)
+    states = output.last_hidden_state if cut else output.hidden_states[layer]
+    return all(_near(row[:length], own) for row, length, own in zip(states, ROWS, alone, strict=True))
+
+
+def _near(one: torch.Tensor, other: torch.Tensor) -> bool:
+    return one.shape == other.shape and bool(torch.allclose(one, other, rtol=NEAR, atol=NEAR))
+
+
+def _not_an_encoder(model: Any, where: str) -> InputError:
+    kind = model.config.model_type
+    return InputError(f"models of type {kind!r} are not text encoders", hint="use a BERT-like encoder", where=where)

@@ -26,8 +26,9 @@ def loaded(asked_by: str, target: str, name: str, *, extra: str = "encoder", **o
     except ImportError as error:
         raise MissingDependencyError(asked_by, error.name or "torch", extra) from error
     folder = Path(name)
-    place = str(folder.resolve()) if folder.is_dir() else name
-    return _cached(make, place, last_written(folder), tuple(sorted(options.items())))
+    if folder.is_dir():
+        name = str(folder.resolve())
+    return _cached(make, name, last_written(folder), tuple(sorted(options.items())))
 
 
 @lru_cache(maxsize=FEW)

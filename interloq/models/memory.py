@@ -43,12 +43,12 @@ def cut_to_fit(
     `smaller` is called at every split, so that later batches can be smaller from the start; `error` makes the error
     that is raised if a single item does not fit.
     """
-    found: list[Result] = []
+    results: list[Result] = []
     ahead = [slice(0, n)]
     while ahead:
         part = ahead.pop()
         try:
-            found.append(work(part))
+            results.append(work(part))
             continue
         except torch.OutOfMemoryError as out_of_memory:
             if part.stop - part.start <= 1:
@@ -57,4 +57,4 @@ def cut_to_fit(
         smaller()
         middle = (part.start + part.stop) // 2
         ahead += [slice(middle, part.stop), slice(part.start, middle)]
-    return found
+    return results

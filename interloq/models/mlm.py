@@ -21,12 +21,18 @@ from numpy.typing import NDArray
 from interloq.data.files.opening import read_json, reading_saved
 from interloq.data.text.token_texts import Texts
 from interloq.errors import InputError
-from interloq.models.batches import bucketed
+from interloq.models.batches import bucketed, number_distinct
 from interloq.models.cross_encoder import joined_rows
 from interloq.models.memory import read_in_parts
-from interloq.models.pretrained import load_network, load_tokenizer, model_folder, weights_fingerprint
+from interloq.models.pretrained import (
+    LONGEST,
+    Subwords,
+    load_network,
+    load_tokenizer,
+    model_folder,
+    weights_fingerprint,
+)
 from interloq.models.processes import pick_device
-from interloq.models.subwords import LONGEST, Subwords
 from interloq.models.token_predictor import SPARE, SpecialTokens, TokenPredictor, special_tokens_of
 from interloq.models.token_rows import TokenRows
 
@@ -57,8 +63,9 @@ class MaskedLikelihood:
         model = load_network(folder, transformers.AutoModelForMaskedLM, hint=HINT)
         special_tokens = special_tokens_of(load_tokenizer(folder), "mlm", folder)
         positions = getattr(model.config, "max_position_embeddings", None)
-        room = longest if positions is None else min(longest, positions - SPARE - SPECIAL)
-        return cls(TokenPredictor(model, []), Subwords(folder, longest=room), special_tokens, device=device)
+        if positions is not None:
+            longest = min(longest, positions - SPARE - SPECIAL)
+        return cls(TokenPredictor(model, []), Subwords(folder, longest=longest), special_tokens, device=device)
 
     def signature(self) -> str:
         kind = self.predictor.model.config.model_type
@@ -74,9 +81,8 @@ class MaskedLikelihood:
 
     def scores(self, texts: Sequence[str]) -> tuple[Floats, Ints]:
         """Sum of log-likelihoods and number of predicted tokens of each text; each distinct text is read once."""
-        place = {text: i for i, text in enumerate(dict.fromkeys(texts))}
-        sums, counts = self.of_tokens(self.subwords.texts(list(place)))
-        which = [place[text] for text in texts]
+        distinct, which = number_distinct(texts)
+        sums, counts = self.of_tokens(self.subwords.texts(distinct))
         return sums[which], counts[which]
 
     def of_tokens(self, texts: Texts) -> tuple[Floats, Ints]:
@@ -84,11 +90,12 @@ class MaskedLikelihood:
         starts, lengths = texts.ends[:-1], np.diff(texts.ends)
         hidden = np.flatnonzero(self._known(texts.tokens))  # one row per token
         owners = np.searchsorted(texts.ends, hidden, side="right") - 1
-        found = np.zeros(len(hidden))
+        likelihoods = np.zeros(len(hidden))
         for batch in bucketed(lengths[owners] + SPECIAL, size=ROWS, tokens=self.tokens, rng=None):
             rows = joined_rows(texts, owners[batch][:, None], self.subwords)
-            found[batch] = self._log_likelihoods(rows, 1 + (hidden - starts[owners])[batch])
-        sums, counts = (np.bincount(owners, weights=each, minlength=len(starts)) for each in (found, None))
+            likelihoods[batch] = self._log_likelihoods(rows, 1 + (hidden - starts[owners])[batch])
+        sums = np.bincount(owners, weights=likelihoods, minlength=len(starts))
+        counts = np.bincount(owners, minlength=len(starts))
         return sums.astype(np.float64), counts.astype(np.int64)
 
     def _known(self, tokens: NDArray[Any]) -> NDArray[np.bool_]:
@@ -113,15 +120,15 @@ class MaskedLikelihood:
         ids = torch.where(places, self.special_tokens.mask, ids)
         hidden = TokenRows(ids, rows.mask.long(), rows.kinds.long()).on(self.device)
         logits = self.predictor(hidden, places.to(self.device)).float()
-        found: torch.Tensor = logits.log_softmax(dim=1).gather(1, targets[:, None])[:, 0]
-        return found
+        likelihoods: torch.Tensor = logits.log_softmax(dim=1).gather(1, targets[:, None])[:, 0]
+        return likelihoods
 
 
 def values(mode: Mode, sums: Floats, counts: Ints) -> Floats:
     """Mean log-likelihood per token (likelihood), or minus the sum (surprise); NaN for texts without tokens."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = sums / counts if mode == "likelihood" else -sums
-    return np.where(counts > 0, found, np.nan)
+        value = sums / counts if mode == "likelihood" else -sums
+    return np.where(counts > 0, value, np.nan)
 
 
 def reply_bounds(scorer: MaskedLikelihood, replies: Texts) -> dict[str, Any]:

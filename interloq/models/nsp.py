@@ -15,12 +15,19 @@ import torch
 import transformers
 from numpy.typing import NDArray
 
-from interloq.models.batches import bucketed
+from interloq.models.batches import bucketed, number_distinct
 from interloq.models.cross_encoder import rows
 from interloq.models.memory import read_in_parts
-from interloq.models.pretrained import check_fit, load_network, model_folder, pick_precision, weights_fingerprint
+from interloq.models.pretrained import (
+    LONGEST,
+    Subwords,
+    check_fit,
+    load_network,
+    model_folder,
+    pick_precision,
+    weights_fingerprint,
+)
 from interloq.models.processes import pick_device
-from interloq.models.subwords import LONGEST, Subwords
 from interloq.models.token_rows import TokenRows
 
 TOKENS, PAIRS = 8192, 512  # per batch, padding included
@@ -47,13 +54,14 @@ class NextSentence:
     def scores(self, first: Sequence[str], second: Sequence[str]) -> NDArray[np.float64]:
         """P(the second text follows the first) for each pair; each distinct pair is read once."""
         pairs = list(zip(first, second, strict=True))
-        place = {pair: i for i, pair in enumerate(sorted(set(pairs)))}
-        before, after = (self.subwords.texts([pair[side] for pair in place]) for side in (0, 1))
-        probabilities = np.zeros(len(place))
+        distinct, which = number_distinct(pairs, sort=True)
+        before = self.subwords.texts([text for text, _ in distinct])
+        after = self.subwords.texts([text for _, text in distinct])
+        probabilities = np.zeros(len(distinct))
         for batch in bucketed(before.lengths + after.lengths + 3, size=PAIRS, tokens=self.tokens, rng=None):
             tokens = [(before[i], after[i]) for i in batch.tolist()]
             probabilities[batch] = self._probabilities(tokens).cpu().numpy()
-        return probabilities[[place[pair] for pair in pairs]]
+        return probabilities[which]
 
     def signature(self) -> str:
         precision = "" if self.precision == torch.float32 else "-bfloat16"
@@ -71,7 +79,7 @@ class NextSentence:
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def _logits(self, padded: TokenRows) -> torch.Tensor:
-        ids, mask, kinds = (part.long().to(self.device) for part in (padded.ids, padded.mask, padded.kinds))
-        options: dict[str, Any] = {"token_type_ids": kinds} if self.kinds else {}
-        logits: torch.Tensor = self._model(input_ids=ids, attention_mask=mask, **options).logits
+        read = TokenRows(padded.ids.long(), padded.mask.long(), padded.kinds.long()).on(self.device)
+        options: dict[str, Any] = {"token_type_ids": read.kinds} if self.kinds else {}
+        logits: torch.Tensor = self._model(input_ids=read.ids, attention_mask=read.mask, **options).logits
         return logits

@@ -55,7 +55,7 @@ class Packing:
         The network must be on that device.
         """
         before = self.model.config._attn_implementation
-        self.reason = self._checked(device, before)
+        self.reason = self._why_not(device, before)
         self.on = not self.reason
         if self.on:
             self._attend_by(ATTENTION)
@@ -70,7 +70,7 @@ class Packing:
             self.model.set_attn_implementation(name)
 
     @torch.no_grad()  # type: ignore[untyped-decorator]
-    def _checked(self, device: torch.device, before: str) -> str:
+    def _why_not(self, device: torch.device, before: str) -> str:
         """Why the network cannot read packed rows; empty if it can."""
         trained = self.model.training
         self.model.eval()
@@ -78,7 +78,8 @@ class Packing:
             for amp, most in ((False, EXACT), (True, ROUNDED)):
                 off = self._difference(device, before, amp=amp)
                 if not off < most:
-                    return f"states of packed rows differ by {off:.1e} in {'bf16' if amp else 'float32'}"
+                    precision = "bf16" if amp else "float32"
+                    return f"states of packed rows differ by {off:.1e} in {precision}"
         except (AttributeError, LookupError, NotImplementedError, RuntimeError, TypeError, ValueError) as error:
             return f"{type(error).__name__}: {error}"  # it takes no position ids, or computes attention itself
         finally:
@@ -109,7 +110,9 @@ def first_position(model: Any) -> int:
     """Position id of a row's first token; RoBERTa-like models count from the padding index + 1."""
     table = getattr(getattr(model.base_model, "embeddings", None), "position_embeddings", None)
     padding = getattr(table, "padding_idx", None)
-    return 0 if padding is None else int(padding) + 1
+    if padding is None:
+        return 0
+    return int(padding) + 1
 
 
 def packed_attention(
@@ -127,27 +130,29 @@ def packed_attention(
     **others: Any,
 ) -> tuple[torch.Tensor, None]:
     """Attention within each row. Query, key and value are [1, heads, tokens, size], as transformers gives them."""
-    if odd := [name for name in ("sliding_window", "softcap", "s_aux") if others.get(name) is not None]:
-        raise NotImplementedError(f"packed attention does not support {odd[0]}")
-    causal = bool(getattr(module, "is_causal", True) if is_causal is None else is_causal)
+    for name in ("sliding_window", "softcap", "s_aux"):
+        if others.get(name) is not None:
+            raise NotImplementedError(f"packed attention does not support {name}")
+    if is_causal is None:
+        is_causal = bool(getattr(module, "is_causal", True))
     groups = query.shape[1] // key.shape[1]
     if groups > 1:  # several heads share keys and values
-        key, value = (part.repeat_interleave(groups, dim=1) for part in (key, value))
+        key, value = key.repeat_interleave(groups, dim=1), value.repeat_interleave(groups, dim=1)
     if torch.is_autocast_enabled(query.device.type):
         half = torch.get_autocast_dtype(query.device.type)
-        query, key, value = (part.to(half) for part in (query, key, value))
+        query, key, value = query.to(half), key.to(half), value.to(half)
     if query.is_cuda and query.dtype in HALF:
         flat = [part.squeeze(0).transpose(0, 1) for part in (query, key, value)]  # [0] would copy gradients
         ends, most = cu_seq_lens_q, max_length_q
-        found = torch.ops.aten._flash_attention_forward(
-            *flat, ends, ends, most, most, dropout, causal, False, scale=scaling
+        outputs = torch.ops.aten._flash_attention_forward(
+            *flat, ends, ends, most, most, dropout, is_causal, False, scale=scaling
         )
-        return found[0][None], None
-    allowed = _within_rows(cu_seq_lens_q, query.shape[2], causal=causal)
-    found = torch.nn.functional.scaled_dot_product_attention(
+        return outputs[0][None], None
+    allowed = _within_rows(cu_seq_lens_q, query.shape[2], causal=is_causal)
+    states = torch.nn.functional.scaled_dot_product_attention(
         query, key, value, attn_mask=allowed, dropout_p=dropout, scale=scaling
     )
-    return found.transpose(1, 2).contiguous(), None
+    return states.transpose(1, 2).contiguous(), None
 
 
 def _within_rows(ends: torch.Tensor, tokens: int, *, causal: bool) -> torch.Tensor:

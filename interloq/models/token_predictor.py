@@ -28,6 +28,7 @@ from interloq.models.token_rows import Packed, TokenRows
 Goal = Literal["mlm", "lm"]
 CARRIED = ("pooler.", "seq_relationship.")  # parts of BERT that predict no tokens: kept unchanged
 SPARE = 2  # positions that RoBERTa leaves unused
+MOST = 2**12  # tokens of a text
 KINDS = {"mlm": transformers.AutoModelForMaskedLM, "lm": transformers.AutoModelForCausalLM}
 
 
@@ -72,16 +73,22 @@ class TokenPredictor(torch.nn.Module):  # type: ignore[misc]
     def _only_places(self, _: Any, __: Any, output: Any) -> Any:
         if self._places is not None:
             states = output["last_hidden_state"]
-            padded = self._places.dtype == torch.bool
-            kept = states[self._places] if padded else states.squeeze(0).index_select(0, self._places)
+            if self._places.dtype == torch.bool:  # padded rows
+                kept = states[self._places]
+            else:
+                kept = states.squeeze(0).index_select(0, self._places)
             output["last_hidden_state"] = kept[None]
         return output
 
     def tied(self) -> dict[str, str]:
         """Name of a shared weight → the name it is stored under."""
         first: dict[int, str] = {}
-        names = {name: first.setdefault(id(p), name) for name, p in self.named_parameters(remove_duplicate=False)}
-        return {name: kept for name, kept in names.items() if name != kept}
+        tied = {}
+        for name, parameter in self.named_parameters(remove_duplicate=False):
+            stored_name = first.setdefault(id(parameter), name)
+            if name != stored_name:
+                tied[name] = stored_name
+        return tied
 
     def state_dict(self, *arguments: Any, **options: Any) -> dict[str, Any]:
         """Weights; a weight with several names is listed once."""
@@ -101,7 +108,8 @@ def load_predictor(folder: Path, goal: Goal, *, seed: int) -> TokenPredictor:
         torch.manual_seed(seed)
         model, missing = load_partly(folder, KINDS[goal], hint="copy the complete model folder")
     prefix = f"{model.base_model_prefix}."
-    if lost := [name for name in missing if name.startswith(prefix) and not any(c in name for c in CARRIED)]:
+    lost = [name for name in missing if name.startswith(prefix) and not _is_carried(name)]
+    if lost:
         raise InputError(
             f"{len(lost)} of the network's weights are missing, {lost[0]!r} first",
             hint="copy the complete model folder",
@@ -125,7 +133,9 @@ def goal_of(folder: Path, objective: Goal | Literal["auto"]) -> Goal:
         raise InputError(
             f"models of type {config.model_type!r} cannot be trained with {objective}", hint=f"use objective {can[0]}"
         )
-    return can[0] if objective == "auto" else objective
+    if objective == "auto":
+        return can[0]
+    return objective
 
 
 def special_tokens_of(tokenizer: Any, goal: Goal, where: Path) -> SpecialTokens:
@@ -147,7 +157,9 @@ def special_tokens_of(tokenizer: Any, goal: Goal, where: Path) -> SpecialTokens:
 def room(config: Any, special_tokens: SpecialTokens) -> int:
     """Most tokens that each of two texts may have in a row."""
     positions = getattr(config, "max_position_embeddings", None)
-    return 2**12 if positions is None else min(2**12, (positions - SPARE - special_tokens.extra) // 2)
+    if positions is None:
+        return MOST
+    return min(MOST, (int(positions) - SPARE - special_tokens.extra) // 2)
 
 
 def carried(folder: Path, prefix: str) -> dict[str, torch.Tensor]:
@@ -156,7 +168,13 @@ def carried(folder: Path, prefix: str) -> dict[str, torch.Tensor]:
     for path in matching(folder, "*.safetensors"):
         with reading_saved(path), safe_open(path, framework="pt") as file:
             names = list(file.keys())
-            bare = not any(name.startswith(f"{prefix}.") for name in names)
-            kept = [name for name in names if any(part in name for part in CARRIED)]
-            carried_weights |= {f"{prefix}.{name}" if bare else name: file.get_tensor(name) for name in kept}
+            added = f"{prefix}."
+            if any(name.startswith(added) for name in names):
+                added = ""
+            for name in filter(_is_carried, names):
+                carried_weights[added + name] = file.get_tensor(name)
     return carried_weights
+
+
+def _is_carried(name: str) -> bool:
+    return any(part in name for part in CARRIED)

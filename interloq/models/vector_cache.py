@@ -32,7 +32,9 @@ class VectorCache:
     def configured(cls, path: str | Path | None) -> VectorCache | None:
         """The cache at this path, or at the one set in the environment; None without either."""
         name = str(path or os.environ.get(VARIABLE, ""))
-        return cls(Path(name)) if name else None
+        if not name:
+            return None
+        return cls(Path(name))
 
     def rows(
         self, model: str, texts: Sequence[bytes], lengths: Sequence[int], make: Callable[[list[int]], Iterable[Row]]
@@ -44,13 +46,15 @@ class VectorCache:
         keys = [blake2b(model.encode() + b"\0" + text, digest_size=16).digest() for text in texts]
         cache = BlobCache(self.path, "vector")
         known = cache.get(keys)
-        found = {
-            i: np.frombuffer(known[key], dtype="<f4")
-            for i, (key, length) in enumerate(zip(keys, lengths, strict=True))
-            if len(known.get(key, b"")) == 4 * length > 0
-        }
-        if new := [i for i in range(len(keys)) if i not in found]:
+        rows, new = dict[int, Row](), list[int]()
+        for i, (key, length) in enumerate(zip(keys, lengths, strict=True)):
+            stored = known.get(key, b"")
+            if len(stored) == 4 * length > 0:
+                rows[i] = np.frombuffer(stored, dtype="<f4")
+            else:
+                new.append(i)
+        if new:
             made = dict(zip(new, make(new), strict=True))
             cache.put([(keys[i], row.astype("<f4").tobytes()) for i, row in made.items()])
-            found |= made
-        return [found[i] for i in range(len(keys))]
+            rows |= made
+        return [rows[i] for i in range(len(keys))]

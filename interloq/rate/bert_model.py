@@ -34,8 +34,8 @@ from interloq.learn.trainable import PairLog
 from interloq.models.batches import bucketed
 from interloq.models.cross_encoder import CONFIG, CrossEncoder, joined_rows, row_lengths
 from interloq.models.memory import read_in_parts
+from interloq.models.pretrained import Subwords
 from interloq.models.processes import pick_device
-from interloq.models.subwords import Subwords
 from interloq.models.token_rows import Packed, TokenRows
 from interloq.rate.examples import Examples
 from interloq.rate.learning import EXAMPLES, OTHERS, SMALLER, RaterLogs, number_texts, rater_facts, was_trained_on

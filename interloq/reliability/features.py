@@ -18,7 +18,7 @@ from interloq.data.files.opening import reading_saved
 from interloq.errors import InputError
 from interloq.learn.start import Start
 from interloq.models.cross_encoder import CrossEncoder
-from interloq.models.subwords import Subwords
+from interloq.models.pretrained import Subwords
 from interloq.models.vector_cache import VectorCache
 from interloq.reliability.labelled_sets import Pair
 from interloq.scorers.relevance.model import RelevanceScorer

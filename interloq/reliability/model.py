@@ -28,7 +28,7 @@ from interloq.metrics.context_reply import NO_CONTEXT
 from interloq.metrics.metric import NO_REFERENCES
 from interloq.models.batches import bucketed
 from interloq.models.cross_encoder import CrossEncoder
-from interloq.models.subwords import Subwords
+from interloq.models.pretrained import Subwords
 from interloq.registry import create
 from interloq.reliability.features import encode_pairs, frozen_reader, pair_reader
 from interloq.reliability.job import KIND, metric_id, warning

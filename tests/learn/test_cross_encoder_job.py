@@ -14,7 +14,7 @@ from interloq.learn.low_rank import has_updates
 from interloq.learn.settings import LowRank
 from interloq.learn.start import Start
 from interloq.models.cross_encoder import rows
-from interloq.models.subwords import Subwords
+from interloq.models.pretrained import Subwords
 from tests.made_relevance import scorer_job, tiny_encoder
 
 

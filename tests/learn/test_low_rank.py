@@ -11,7 +11,7 @@ from interloq.errors import InputError
 from interloq.learn.low_rank import add_stored, attach, has_updates, merge, round_as_stored, stored_tensors
 from interloq.learn.settings import LowRank
 from interloq.models.cross_encoder import CrossEncoder, rows
-from interloq.models.subwords import Subwords
+from interloq.models.pretrained import Subwords
 from tests.made_lm import tiny_lm
 from tests.made_relevance import tiny_encoder
 

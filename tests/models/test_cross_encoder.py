@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,12 @@ from numpy.typing import NDArray
 
 from interloq.data.text.token_texts import Texts
 from interloq.errors import InputError
-from interloq.models.cross_encoder import CrossEncoder, cut_lengths, joined_rows, rows
-from interloq.models.subwords import Subwords
+from interloq.models.cross_encoder import CrossEncoder, cut_lengths, joined_rows, row_outputs, rows
+from interloq.models.pretrained import Subwords
 from interloq.models.token_rows import TokenRows
 from tests.made_bert import tiny_bert
 from tests.made_lm import tiny_lm
+from tests.made_relevance import tiny_encoder
 
 
 @pytest.fixture(scope="module")
@@ -166,3 +168,20 @@ def test_an_empty_network_is_in_float32(encoder: Path, tmp_path: Path) -> None:
 def test_what_is_not_a_config_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"cannot load a model"):
         CrossEncoder.empty(tmp_path, 2)
+
+
+def test_outputs_are_in_the_order_of_the_rows_and_batches_fit(tmp_path: Path) -> None:
+    subwords, seen = Subwords(tiny_encoder(tmp_path)), list[int]()
+
+    def network(rows: TokenRows) -> torch.Tensor:
+        seen.append(rows.ids.numel())
+        return rows.mask.sum(dim=1, keepdim=True).float() * torch.tensor([1.0, 2.0])
+
+    reader = SimpleNamespace(device=torch.device("cpu"), tokens=40)
+    read = [(np.full(n, 7), np.full(2, 8)) for n in (9, 1, 5, 20, 3, 1)]
+    found = row_outputs(reader, read, subwords, network, 2)
+    assert found[:, 0].tolist() == [14, 6, 10, 25, 8, 6]  # with three special tokens
+    assert np.array_equal(found[:, 1], 2 * found[:, 0])
+    assert len(seen) > 1
+    assert max(seen) <= 60
+    assert row_outputs(reader, [], subwords, network, 2).shape == (0, 2)

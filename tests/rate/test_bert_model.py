@@ -22,7 +22,7 @@ from interloq.learn.calibrate import CALIBRATION
 from interloq.learn.job import train
 from interloq.learn.learning_curve import read_curve
 from interloq.models.cross_encoder import CrossEncoder, rows
-from interloq.models.subwords import Subwords
+from interloq.models.pretrained import Subwords
 from interloq.models.token_rows import Packed, TokenRows
 from interloq.rate.bert_model import KIND, BertRaterModel, BertRaterTask, rater_subwords
 from interloq.rate.network_rater import join_turns

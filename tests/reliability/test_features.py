@@ -9,7 +9,7 @@ import pytest
 
 from interloq import InputError
 from interloq.learn.start import Start
-from interloq.models.subwords import Subwords
+from interloq.models.pretrained import Subwords
 from interloq.models.vector_cache import VARIABLE
 from interloq.reliability import features
 from interloq.reliability.features import (

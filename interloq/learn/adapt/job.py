@@ -32,8 +32,7 @@ from interloq.learn.learning_curve import write_curve
 from interloq.learn.pair_tokens import PairTokens, write_pair_tokens
 from interloq.learn.settings import Training
 from interloq.models.mlm import BOUNDS, MaskedLikelihood, reply_bounds
-from interloq.models.pretrained import load_tokenizer, model_folder, weights_fingerprint
-from interloq.models.subwords import Subwords
+from interloq.models.pretrained import Subwords, load_tokenizer, model_folder, weights_fingerprint
 from interloq.models.token_predictor import (
     Goal,
     SpecialTokens,

@@ -25,7 +25,7 @@ Prior = Literal["none", "empty", "context"]
 LanguageModel = Annotated[
     str, "causal or encoder-decoder language model: a folder, a package, or `hub:org/name@revision`"
 ]
-Layout = Annotated[  # see models/lm/turns.py
+Layout = Annotated[  # see models/lm/network.py
     Literal["eos", "lines", "chat"],
     "turns each end with an end token, are lines, or follow the model's chat template",
 ]

@@ -332,7 +332,7 @@ class LlmJudge(Metric, name="llm_judge"):
         if not prompts:
             return np.zeros((0, len(choices)))
         model = self._local.model
-        from interloq.models.lm.choice import choice_probabilities
+        from interloq.models.lm.dialogue_scorer import choice_probabilities
 
         return choice_probabilities(model, prompts, choices, layout=self.layout)
 

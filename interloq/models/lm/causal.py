@@ -21,7 +21,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import chain, product
 
 import numpy as np
 import torch
@@ -29,10 +29,9 @@ import transformers
 from numpy.typing import NDArray
 
 from interloq.errors import InputError
-from interloq.models.batches import bucketed
+from interloq.models.batches import bucketed, lengths_of, number_distinct
 from interloq.models.lm import tree as lm_tree
-from interloq.models.lm.network import TOKENS, LoadedModel
-from interloq.models.lm.turns import Layout, Turns, TurnTokens
+from interloq.models.lm.network import TOKENS, Layout, LoadedModel, Turns, TurnTokens
 
 ROWS = 256
 ON_GPU = 8192  # tokens per batch of trees
@@ -69,10 +68,9 @@ class LanguageModel(LoadedModel):
         An empty continuation has no tokens and sum 0.
         """
         pairs = list(zip(contexts, continuations, strict=True))
-        place = {pair: i for i, pair in enumerate(sorted(set(pairs)))}
-        sums, counts = self._in_batches(*self._rows(list(place)))
-        each = np.array([place[pair] for pair in pairs], dtype=np.int64)
-        return sums[each], counts[each]
+        distinct, which = number_distinct(pairs, sort=True)
+        sums, counts = self._in_batches(*self._rows(distinct))
+        return sums[which], counts[which]
 
     def reply_scores(
         self, dialogues: Sequence[Turns], replies: Sequence[str], *, layout: Layout = "eos"
@@ -93,23 +91,19 @@ class LanguageModel(LoadedModel):
         """Scores of every follow-up after every dialogue; `whole` adds the log-likelihood of the dialogues."""
         turns = TurnTokens(self._tokenizer, layout, where=str(self.folder))
         reserve = min(RESERVE, self.longest // 2)
-        branches = [tuple(row) for row in turns.numbers(follow_ups)]
+        branches = list(map(tuple, turns.numbers(follow_ups)))
         check_follow_ups(follow_ups, branches, reserve)
         contexts = turns.contexts(dialogues, self.longest - reserve)
-        distinct = sorted(set(contexts))
+        distinct, which = number_distinct(contexts, sort=True)
         read = self._by_trees if self._reads_trees else self._by_rows
         sums, own = read(distinct, branches, whole)
-        place = {context: i for i, context in enumerate(distinct)}
-        each = np.array([place[context] for context in contexts], dtype=np.int64)
-        counts = np.array([len(branch) for branch in branches], dtype=np.int64)
-        lengths = np.array([len(context) - 1 for context in contexts], dtype=np.int64)
-        return FollowUpScores(sums[each], counts, own[each], lengths)
+        return FollowUpScores(sums[which], lengths_of(branches), own[which], lengths_of(contexts) - 1)
 
     def _in_batches(
         self, rows: list[list[int]], starts: NDArray[np.int64]
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Sum over each row's tokens from its start on, and their number."""
-        lengths = np.array([len(row) for row in rows], dtype=np.int64)
+        lengths = lengths_of(rows)
         sums = np.zeros(len(rows))
         for batch in bucketed(lengths, size=ROWS, tokens=self.tokens, rng=None):
             batch = batch[lengths[batch] > starts[batch]]
@@ -119,11 +113,13 @@ class LanguageModel(LoadedModel):
 
     def _sums(self, rows: list[list[int]], starts: NDArray[np.int64]) -> list[float]:
         parts = self._in_parts(lambda part: self._read_rows(rows[part], starts[part]), list(map(len, rows)))
-        return [value for part in parts for value in part]
+        return list(chain.from_iterable(parts))
 
     def _rows(self, pairs: Sequence[tuple[str, str]]) -> tuple[list[list[int]], NDArray[np.int64]]:
         """Each pair's tokens as one row, and where its continuation starts."""
-        contexts, continuations = (self._numbers([pair[side] for pair in pairs]) for side in (0, 1))
+        turns = TurnTokens(self._tokenizer, "lines")
+        contexts = turns.numbers([context for context, _ in pairs])
+        continuations = turns.numbers([continuation for _, continuation in pairs])
         rows, starts = [], []
         for context, continuation in zip(contexts, continuations, strict=True):
             first = self._first(context)
@@ -134,15 +130,13 @@ class LanguageModel(LoadedModel):
             starts.append(len(before))
         return rows, np.array(starts, dtype=np.int64)
 
-    def _numbers(self, texts: Sequence[str]) -> list[list[int]]:
-        """Token ids without special tokens; a text that yields no tokens is one unknown token."""
-        return TurnTokens(self._tokenizer, "lines").numbers(texts)
-
     def _first(self, context: Sequence[int]) -> list[int]:
         start, end = self._tokenizer.bos_token_id, self._tokenizer.eos_token_id
         if start is not None:
             return [start]
-        return [] if context else [end or 0]
+        if context:
+            return []
+        return [end or 0]
 
     # ---- follow-ups --------------------------------------------------------------------------------------------------
 
@@ -153,19 +147,24 @@ class LanguageModel(LoadedModel):
         rows = list(lm_tree.rows(contexts, block))
         sums, own = np.zeros((len(contexts), len(follow_ups))), np.zeros(len(contexts))
         lengths = np.array([row.size(block) for row in rows], dtype=np.int64)
-        budget = max(self.tokens, ON_GPU) if self.device.type == "cuda" and self.tokens == TOKENS else self.tokens
+        budget = self.tokens
+        if self.device.type == "cuda" and self.tokens == TOKENS:
+            budget = max(self.tokens, ON_GPU)
+        own_sums = own if whole else None
         for batch in bucketed(lengths, size=ROWS, tokens=budget, rng=None):
-            self._trees([rows[i] for i in batch], block, sums, own if whole else None)
+            self._read_tree_parts([rows[i] for i in batch], lengths[batch].tolist(), block, sums, own_sums)
         return sums, own
 
-    def _trees(
+    def _read_tree_parts(
         self,
         rows: list[lm_tree.Row],
+        lengths: list[int],
         block: lm_tree.Block,
         sums: NDArray[np.float64],
         own: NDArray[np.float64] | None,
     ) -> None:
-        self._in_parts(lambda part: self._read_trees(rows[part], block, sums, own), [row.size(block) for row in rows])
+        """Fill in the sums of the rows' contexts, in parts if memory runs out."""
+        self._in_parts(lambda part: self._read_trees(rows[part], block, sums, own), lengths)
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def _read_trees(
@@ -177,8 +176,10 @@ class LanguageModel(LoadedModel):
     ) -> None:
         """Fill in the sums of the rows' contexts."""
         batch = lm_tree.batch(rows, block)
-        logits, skipped = self._tree_logits(batch, 0 if own is not None else batch.first)
-        edges = batch.edges(block) if own is None else np.concatenate([batch.edges(block), batch.context_edges])
+        edges, start = batch.edges(block), batch.first
+        if own is not None:
+            edges, start = np.concatenate([edges, batch.context_edges]), 0
+        logits, skipped = self._tree_logits(batch, start)
         log_probs = _log_probabilities(logits, edges - np.array([0, skipped, 0]))
         ends = len(batch.blocks) * len(block.targets)
         numbers = [number for _, _, number in batch.blocks]
@@ -191,21 +192,32 @@ class LanguageModel(LoadedModel):
         sees = torch.from_numpy(batch.sees).to(self.device)[:, None]
         mask = torch.zeros(sees.shape, dtype=self.precision, device=self.device)
         mask.masked_fill_(~sees, torch.finfo(self.precision).min)
-        ids, depths = (torch.from_numpy(part).to(self.device) for part in (batch.tokens, batch.depths))
-        options: dict[str, Any] = {"logits_to_keep": ids.shape[1] - start} if self._can_skip_logits else {}
-        output = self._model(input_ids=ids, attention_mask=mask, position_ids=depths, use_cache=False, **options)
-        return output.logits, start if self._can_skip_logits else 0
+        ids = torch.from_numpy(batch.tokens).to(self.device)
+        depths = torch.from_numpy(batch.depths).to(self.device)
+        return self._last_logits(ids, mask, start, position_ids=depths)
+
+    def _last_logits(
+        self, ids: torch.Tensor, mask: torch.Tensor, start: int, **options: torch.Tensor
+    ) -> tuple[torch.Tensor, int]:
+        """Return the logits from token `start` on, and the number of tokens skipped: 0 if the model cannot skip any."""
+        skipped, keep = 0, {}
+        if self._can_skip_logits:
+            skipped, keep = start, {"logits_to_keep": ids.shape[1] - start}
+        output = self._model(input_ids=ids, attention_mask=mask, use_cache=False, **options, **keep)
+        return output.logits, skipped
 
     def _by_rows(
         self, contexts: list[lm_tree.Tokens], follow_ups: list[lm_tree.Tokens], whole: bool
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """For models that cannot read trees."""
-        rows = [[*context, *follow_up] for context in contexts for follow_up in follow_ups]
-        starts = np.repeat([len(context) for context in contexts], len(follow_ups)).astype(np.int64)
+        rows = []
+        for context, follow_up in product(contexts, follow_ups):
+            rows.append([*context, *follow_up])
+        starts = np.repeat(lengths_of(contexts), len(follow_ups))
         sums = self._in_batches(rows, starts)[0].reshape(len(contexts), len(follow_ups))
         own = np.zeros(len(contexts))
         if whole:
-            own = self._in_batches([list(c) for c in contexts], np.ones(len(contexts), dtype=np.int64))[0]
+            own = self._in_batches(list(map(list, contexts)), np.ones(len(contexts), dtype=np.int64))[0]
         return sums, own
 
     def _probe(self) -> bool:
@@ -230,7 +242,8 @@ class LanguageModel(LoadedModel):
         if self.longest < 16:
             return False  # too short for the test
         size = int(self._model.get_input_embeddings().num_embeddings)
-        first, second = (tuple((step * i + 1) % size for i in range(8)) for step in (3, 5))
+        first = tuple(((3 * np.arange(8) + 1) % size).tolist())
+        second = tuple(((5 * np.arange(8) + 1) % size).tolist())
         contexts, follow_ups = [first[:3], first[:5]], [first, second, second[:4]]
         try:
             tree_sums, _ = self._by_trees(contexts, follow_ups, whole=False)
@@ -255,14 +268,12 @@ class LanguageModel(LoadedModel):
         return values_of_rows
 
     def _logits(self, ids: torch.Tensor, start: int) -> tuple[torch.Tensor, int]:
-        """Logits [rows, tokens, vocabulary] and the number of tokens skipped: `start`, or 0 if the model cannot skip.
+        """Return logits [rows, tokens, vocabulary] as `_last_logits` does.
 
         Padding is not masked: it comes after all tokens of a row, so a causal model never sees it.
         """
-        options: dict[str, Any] = {"logits_to_keep": ids.shape[1] - start} if self._can_skip_logits else {}
         ids = ids.to(self.device)
-        output = self._model(input_ids=ids, attention_mask=torch.ones_like(ids), use_cache=False, **options)
-        return output.logits, start if self._can_skip_logits else 0
+        return self._last_logits(ids, torch.ones_like(ids), start)
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def _check_causal(self) -> None:

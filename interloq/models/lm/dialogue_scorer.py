@@ -9,22 +9,27 @@ later calls use those. So one dimension costs only what it needs, and eighteen c
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from interloq.errors import InputError
 from interloq.models.lm.causal import FollowUpScores, LanguageModel
+from interloq.models.lm.network import Layout, Turns
 from interloq.models.lm.seq2seq import Seq2SeqModel
-from interloq.models.lm.turns import Layout, Turns
 from interloq.models.pretrained import has_encoder, model_folder
 
 FEW = 4  # sets of dialogues whose scores are cached
+MARGIN = 64  # tokens of the model kept for the answer, as in causal.py
 
 
 def language_model(name: str, **options: Any) -> Any:
     """A causal or an encoder-decoder model, depending on the folder."""
-    return (Seq2SeqModel if has_encoder(model_folder(name)) else LanguageModel)(name, **options)
+    if has_encoder(model_folder(name)):
+        return Seq2SeqModel(name, **options)
+    return LanguageModel(name, **options)
 
 
 class DialogueScorer:
@@ -55,16 +60,40 @@ class DialogueScorer:
     ) -> FollowUpScores:
         """Like the model's own; `every` lists the follow-ups that later calls may ask for."""
         key = (layout, whole, tuple(map(tuple, dialogues)))
-        texts, found = self._cache.get(key, ([], None))
-        if found is None or not set(follow_ups) <= set(texts):
-            texts = list(dict.fromkeys(follow_ups if found is None else [*texts, *follow_ups, *every]))
-            found = self.model.follow_up_scores(dialogues, texts, layout=layout, whole=whole)
-            self._store(key, texts, found)
+        texts, scores = self._cache.get(key, ([], None))
+        if scores is None:
+            texts = list(dict.fromkeys(follow_ups))
+        elif not set(follow_ups) <= set(texts):
+            texts, scores = list(dict.fromkeys([*texts, *follow_ups, *every])), None
+        if scores is None:
+            scores = self.model.follow_up_scores(dialogues, texts, layout=layout, whole=whole)
+            self._store(key, texts, scores)
         columns = [texts.index(text) for text in follow_ups]
-        return FollowUpScores(found.sums[:, columns], found.counts[columns], found.context_sums, found.context_counts)
+        return replace(scores, sums=scores.sums[:, columns], counts=scores.counts[columns])
 
-    def _store(self, key: tuple[Any, ...], texts: list[str], found: FollowUpScores) -> None:
+    def _store(self, key: tuple[Any, ...], texts: list[str], scores: FollowUpScores) -> None:
         self._cache.pop(key, None)
         while len(self._cache) >= FEW:
             del self._cache[next(iter(self._cache))]
-        self._cache[key] = (texts, found)
+        self._cache[key] = (texts, scores)
+
+
+def choice_probabilities(
+    model: Any, prompts: Sequence[str], choices: Sequence[str], *, layout: Layout
+) -> NDArray[np.float64]:
+    """p(choice | prompt) [prompts, choices], not normalised: rows sum to the probability of all choices together."""
+    dialogues = [[prompt] for prompt in prompts]
+    lengths = model.context_lengths(dialogues, layout=layout)
+    room = model.longest - min(MARGIN, model.longest // 2)
+    if max(lengths, default=0) > room:
+        raise InputError(
+            f"a prompt has {max(lengths):,} tokens, and the model reads at most {room:,}",
+            hint="lower `longest`, or use a shorter rubric",
+            where=str(model.folder),
+        )
+    scores = model.follow_up_scores(dialogues, choices, layout=layout)
+    counts = scores.counts.tolist()
+    if len(set(counts)) > 1:
+        sizes = ", ".join(f"{choice!r} {n}" for choice, n in zip(choices, counts, strict=True))
+        raise InputError(f"the model's answers differ in tokens: {sizes}", hint="use another scale or model")
+    return np.asarray(np.exp(scores.sums))

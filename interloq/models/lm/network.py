@@ -1,15 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Base of all language models: loading, signature, and handling of insufficient memory."""
+"""Base of all language models: loading, signature, insufficient memory, and dialogue turns as tokens.
+
+Layouts of the turns that a model reads before the next one:
+- `eos`: start, turn, end token, turn, end token …, as DialoGPT was trained;
+- `lines`: start, and one line per turn;
+- `chat`: the model's own chat template, with its prompt for the assistant's answer. The assistant speaks next, so the
+  last turn is the user's, and the two alternate backwards from there.
+
+Every turn is tokenised separately (except in `chat`, where the template is one text), so a turn's tokens do not depend
+on its neighbours. A dialogue that is too long loses its oldest turns as a whole; if the last turn alone is too long, it
+loses its beginning.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from itertools import chain
+from typing import Any, ClassVar, Literal
 
 import torch
 
 from interloq.errors import InputError
-from interloq.models.lm.turns import Layout, Turns, TurnTokens
+from interloq.models.chat_template import Message, TemplateRefused, render_chat
 from interloq.models.memory import Result, read_in_parts
 from interloq.models.pretrained import (
     Precision,
@@ -27,6 +39,8 @@ TOKENS = 2048  # per batch, padding included: each token has one logit per word 
 TEMPLATE = "chat_template.jinja"
 LONGEST = 512  # tokens of context and continuation together
 UNLIMITED = 1 << 30
+Layout = Literal["eos", "lines", "chat"]
+Turns = Sequence[str]
 
 
 class LoadedModel:
@@ -75,3 +89,88 @@ class LoadedModel:
     def _in_parts(self, work: Callable[[slice], Result], lengths: Sequence[int]) -> list[Result]:
         """Results of `work` on texts of these lengths, read in parts if memory runs out."""
         return read_in_parts(self, work, len(lengths), lambda: f"one text of {max(lengths)} tokens")
+
+
+class TurnTokens:
+    """Turns texts of a dialogue into tokens, with a transformers tokenizer."""
+
+    def __init__(self, tokenizer: Any, layout: Layout, *, where: str = "") -> None:
+        self.tokenizer, self.layout, self.where = tokenizer, layout, where
+        self.start, self.end = tokenizer.bos_token_id, tokenizer.eos_token_id
+        if layout == "eos" and self.end is None:
+            raise InputError("the model has no end token", hint="use layout='lines'", where=where)
+        if layout == "chat" and not getattr(tokenizer, "chat_template", None):
+            raise InputError("the model has no chat template", hint="use layout='eos' or layout='lines'", where=where)
+
+    def contexts(self, dialogues: Sequence[Turns], room: int) -> list[tuple[int, ...]]:
+        """Tokens before the next turn, at most `room` and at least one."""
+        if self.layout == "chat":
+            return [self._chat(list(turns), room) for turns in dialogues]
+        texts = sorted(set(chain.from_iterable(dialogues)))
+        if self.layout == "eos":
+            rows = [[*row, self.end] for row in self.numbers(texts)]
+        else:
+            rows = self.numbers([f"{text}\n" for text in texts])
+        tokens = dict(zip(texts, rows, strict=True))
+        contexts = []
+        for turns in dialogues:
+            turn_tokens = [tokens[turn] for turn in turns]
+            contexts.append(self._cut(turn_tokens, room))
+        return contexts
+
+    def numbers(self, texts: Sequence[str]) -> list[list[int]]:
+        """Token ids without special tokens; a text that yields no tokens is one unknown token."""
+        if not texts:
+            return []
+        rows: list[list[int]] = self.tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]
+        unknown = self.tokenizer.unk_token_id or 0
+        for row, text in zip(rows, texts, strict=True):
+            if text and not row:
+                row.append(unknown)
+        return rows
+
+    def first(self) -> list[int]:
+        """Tokens that start a text: its first token must also be predicted from something."""
+        if self.start is not None:
+            return [self.start]
+        return [self.end or 0]
+
+    def _cut(self, turns: Sequence[Sequence[int]], room: int) -> tuple[int, ...]:
+        first = self.first()
+        kept: list[int] = []
+        for turn in reversed(turns):
+            if len(first) + len(turn) + len(kept) > room:
+                break
+            kept[:0] = turn
+        if not kept and turns and room > len(first):
+            kept = list(turns[-1][len(first) - room :])
+        return tuple(first + kept)
+
+    def _chat(self, turns: list[str], room: int) -> tuple[int, ...]:
+        row = self._templated(turns)
+        while len(row) > room and len(turns) > 1:
+            turns = turns[1:]
+            row = self._templated(turns)
+        return tuple(row[-room:])
+
+    def _templated(self, turns: Turns) -> list[int]:
+        roles = ("user", "assistant")
+        messages = [{"role": roles[i % 2], "content": turn} for i, turn in enumerate(reversed(turns))]
+        messages.reverse()
+        try:
+            text = render_chat(self.tokenizer, messages, where=self.where)
+        except TemplateRefused:  # mostly because the user must speak first
+            text = self._text_after_user(messages)
+        return self.numbers([text])[0] or self.first()
+
+    def _text_after_user(self, messages: list[Message]) -> str:
+        """Return the prompt with an empty message of the user before the others."""
+        messages = [{"role": "user", "content": ""}, *messages]
+        try:
+            return render_chat(self.tokenizer, messages, where=self.where)
+        except TemplateRefused as error:
+            raise InputError(
+                f"the chat template refuses a dialogue of {len(messages)} turns: {error!s:.100}",
+                hint="use layout='eos' or layout='lines'",
+                where=self.where,
+            ) from error

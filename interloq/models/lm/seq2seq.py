@@ -9,6 +9,7 @@ cross-attention run once per dialogue: the decoder's cached keys and values are 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 import torch
@@ -17,10 +18,9 @@ from numpy.typing import NDArray
 from transformers.modeling_outputs import BaseModelOutput
 
 from interloq.errors import InputError
-from interloq.models.batches import bucketed
+from interloq.models.batches import bucketed, lengths_of, number_distinct
 from interloq.models.lm.causal import RESERVE, ROWS, FollowUpScores, check_follow_ups, log_likelihood
-from interloq.models.lm.network import LoadedModel
-from interloq.models.lm.turns import Layout, Turns, TurnTokens
+from interloq.models.lm.network import Layout, LoadedModel, Turns, TurnTokens
 
 Rows = Sequence[Sequence[int]]
 
@@ -42,8 +42,8 @@ class Seq2SeqModel(LoadedModel):
         turns = TurnTokens(self._tokenizer, layout, where=str(self.folder))
         contexts = self._contexts(turns, dialogues)
         rows = [row[: self.longest - len(self._start)] for row in turns.numbers(replies)]
-        counts = np.array([len(row) for row in rows], dtype=np.int64)
-        lengths = np.array([len(context) for context in contexts], dtype=np.int64) + counts
+        counts = lengths_of(rows)
+        lengths = lengths_of(contexts) + counts
         sums = np.zeros(len(rows))
         for batch in bucketed(lengths, size=ROWS, tokens=self.tokens, rng=None):
             batch = batch[counts[batch] > 0]
@@ -61,22 +61,21 @@ class Seq2SeqModel(LoadedModel):
         rows = turns.numbers(follow_ups)
         check_follow_ups(follow_ups, rows, min(RESERVE, self.longest // 2))
         contexts = self._contexts(turns, dialogues)
-        distinct = sorted(set(contexts))
-        place = {context: i for i, context in enumerate(distinct)}
-        each = np.array([place[context] for context in contexts], dtype=np.int64)
-        sums = self._every(distinct, rows)[each]
-        counts = np.array([len(row) for row in rows], dtype=np.int64)
-        return FollowUpScores(sums, counts, np.zeros(len(contexts)), np.zeros(len(contexts), dtype=np.int64))
+        distinct, which = number_distinct(contexts, sort=True)
+        sums = self._every(distinct, rows)[which]
+        return FollowUpScores(sums, lengths_of(rows), np.zeros(len(contexts)), np.zeros(len(contexts), dtype=np.int64))
 
     def _contexts(self, turns: TurnTokens, dialogues: Sequence[Turns]) -> list[tuple[int, ...]]:
         """Contexts as for a causal model, followed by the end token if the layout has not added it."""
-        end = [] if turns.layout != "lines" or turns.end is None else [turns.end]
+        end = []
+        if turns.layout == "lines" and turns.end is not None:
+            end = [turns.end]
         return [(*context, *end) for context in turns.contexts(dialogues, self.longest - len(end))]
 
     def _every(self, contexts: Sequence[tuple[int, ...]], follow_ups: Rows) -> NDArray[np.float64]:
         sums = np.zeros((len(contexts), len(follow_ups)))
-        lengths = np.array([len(context) for context in contexts], dtype=np.int64)
-        order = np.argsort([len(row) for row in follow_ups], kind="stable")
+        lengths = lengths_of(contexts)
+        order = np.argsort(lengths_of(follow_ups), kind="stable")
         for start in range(0, len(order), ROWS):
             part = order[start : start + ROWS]
             rows = [follow_ups[i] for i in part]
@@ -96,7 +95,7 @@ class Seq2SeqModel(LoadedModel):
         ids, seen = _padded(contexts, self.device)
         start = torch.tensor([self._start] * len(contexts), device=self.device)
         opened = self._model(input_ids=ids, attention_mask=seen, decoder_input_ids=start, use_cache=True)
-        rows = [row for own in answers for row in own]
+        rows = list(chain.from_iterable(answers))
         following, _ = _padded([row[:-1] for row in rows], self.device)
         logits = opened.logits[:, -1:].repeat_interleave(each, dim=0)
         if following.shape[1]:
@@ -111,9 +110,9 @@ class Seq2SeqModel(LoadedModel):
                 use_cache=True,
             )
             logits = torch.cat([logits, rest.logits], dim=1)
-        sums = [
-            log_likelihood(logits[i, : len(row)], torch.tensor(row, device=self.device)) for i, row in enumerate(rows)
-        ]
+        sums = []
+        for row, values in zip(rows, logits, strict=True):
+            sums.append(log_likelihood(values[: len(row)], torch.tensor(row, device=self.device)))
         return np.asarray(torch.stack(sums).cpu().numpy().reshape(len(contexts), each))
 
     def _decoder_start(self) -> list[int]:
@@ -125,7 +124,9 @@ class Seq2SeqModel(LoadedModel):
                 "the model does not define its decoder's start token", hint=self.hint, where=str(self.folder)
             )
         forced = getattr(self._model.generation_config, "forced_bos_token_id", None)
-        return [start] if forced is None else [start, forced]
+        if forced is None:
+            return [start]
+        return [start, forced]
 
 
 def _padded(rows: Rows, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:

@@ -94,12 +94,12 @@ class Row:
 
     def sees(self) -> Bools:
         """Attention mask [node, node] of the contexts' tree; computed when needed, because it is large."""
-        found = np.zeros((len(self.tokens), len(self.tokens)), dtype=bool)
+        sees = np.zeros((len(self.tokens), len(self.tokens)), dtype=bool)
         ends = [*self.starts[1:], len(self.tokens)]
         for path, start, end in zip(self.paths, self.starts, ends, strict=True):
-            found[start:end, path[: len(path) - (end - start)]] = True
-            found[start:end, start:end] = np.tri(end - start, dtype=bool)
-        return found
+            sees[start:end, path[: len(path) - (end - start)]] = True
+            sees[start:end, start:end] = np.tri(end - start, dtype=bool)
+        return sees
 
 
 def rows(contexts: Sequence[Tokens], block: Block, *, size: int = ROW) -> Iterator[Row]:
@@ -163,11 +163,10 @@ class TreeBatch:
 
     def edges(self, block: Block) -> Ints:
         """Predictions in the blocks, block by block: [row, position, token]."""
-        each = [
-            np.column_stack([np.full(len(block.places), row), start + block.places, block.targets])
-            for row, start, _ in self.blocks
-        ]
-        return np.concatenate(each)
+        edges = []
+        for row, start, _ in self.blocks:
+            edges.append(np.column_stack([np.full(len(block.places), row), start + block.places, block.targets]))
+        return np.concatenate(edges)
 
     @property
     def first(self) -> int:

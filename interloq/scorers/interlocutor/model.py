@@ -20,9 +20,9 @@ from interloq.errors import InputError, short_repr
 from interloq.learn.calibrate import probabilities
 from interloq.learn.start import files_of, trained_network, weights_of
 from interloq.learn.store import check_counts, check_shapes, check_temperature, foreign, load_model
+from interloq.models.cross_encoder import TOKENS, row_outputs
+from interloq.models.pretrained import Subwords
 from interloq.models.processes import pick_device
-from interloq.models.row_outputs import TOKENS, row_outputs
-from interloq.models.subwords import Subwords
 from interloq.records import Sample
 from interloq.scorers.interlocutor.reader import SampleReader, number_users
 from interloq.scorers.interlocutor.samples import judge_of

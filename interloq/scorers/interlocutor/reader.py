@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.models.subwords import Subwords
+from interloq.models.pretrained import Subwords
 from interloq.records import Sample
 from interloq.scorers.interlocutor.samples import judges_turns
 

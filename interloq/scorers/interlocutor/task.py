@@ -29,7 +29,7 @@ from interloq.learn.cross_encoder_job import PairRows
 from interloq.learn.fit import Part
 from interloq.models.batches import bucketed, mixed
 from interloq.models.cross_encoder import CrossEncoder
-from interloq.models.subwords import Subwords
+from interloq.models.pretrained import Subwords
 from interloq.models.token_rows import Packed, TokenRows
 from interloq.scorers.interlocutor.examples import InterlocutorExamples, Ints
 from interloq.scorers.interlocutor.reader import JUDGE, USERS

@@ -31,7 +31,7 @@ from interloq.learn.low_rank import stored_tensors
 from interloq.learn.settings import LowRank, Training
 from interloq.learn.store import read_facts, save_model
 from interloq.models.cross_encoder import CrossEncoder
-from interloq.models.subwords import Subwords
+from interloq.models.pretrained import Subwords
 from interloq.models.token_rows import Packed, TokenRows
 from interloq.retrieve.training_log import TrainingLog
 from interloq.scorers.judge.job import OTHERS, StartingScorer, judge_tensors

@@ -25,7 +25,7 @@ from interloq.data.files.write_errors import writing
 from interloq.data.text.texts import UnseenTexts
 from interloq.data.text.token_texts import Texts
 from interloq.errors import InputError, MissingDependencyError
-from interloq.models.subwords import Subwords
+from interloq.models.pretrained import Subwords
 from interloq.registry import full_spec
 from interloq.scorers.relevance.settings import RelevanceReading
 from interloq.signature import fingerprint

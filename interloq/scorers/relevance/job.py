@@ -31,7 +31,7 @@ from interloq.learn.job import Curve, Run
 from interloq.learn.settings import LowRank, Training
 from interloq.models.batches import bucketed
 from interloq.models.cross_encoder import CrossEncoder, joined_rows
-from interloq.models.subwords import Subwords
+from interloq.models.pretrained import Subwords
 from interloq.models.token_rows import Packed, TokenRows
 from interloq.registry import full_spec
 from interloq.retrieve.training_log import TrainingLog

@@ -17,10 +17,9 @@ from interloq.data.files.opening import reading_saved
 from interloq.learn.ready import scorer_folder
 from interloq.learn.start import files_of, trained_network, weights_of
 from interloq.learn.store import check_counts, check_temperature, foreign, load_model
-from interloq.models.cross_encoder import CrossEncoder
+from interloq.models.cross_encoder import TOKENS, CrossEncoder, Network, row_outputs
+from interloq.models.pretrained import Subwords
 from interloq.models.processes import pick_device
-from interloq.models.row_outputs import TOKENS, Network, row_outputs
-from interloq.models.subwords import Subwords
 from interloq.signature import fingerprint
 
 Floats = NDArray[np.float64]

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from interloq.errors import InputError
 from interloq.models.batches import mixed
-from interloq.models.pretrained import load_tokenizer
-from interloq.models.subwords import Subwords
+from interloq.models.pretrained import Subwords, load_tokenizer
 from interloq.scorers.relevance.examples import NONE, Exchanges, Ints, Part, groups
 from interloq.scorers.relevance.settings import EDITS, RelevanceSettings
 

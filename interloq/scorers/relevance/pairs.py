@@ -14,7 +14,7 @@ from interloq.learn.adapt.settings import Adaptation, StartingModel
 from interloq.learn.pair_tokens import TOKENS, PairTokens, save_pairs
 from interloq.learn.settings import Training
 from interloq.learn.trainable import PairLog
-from interloq.models.subwords import Subwords
+from interloq.models.pretrained import Subwords
 from interloq.scorers.relevance.examples import Exchanges
 from interloq.signature import fingerprint
 

@@ -22,7 +22,7 @@ from interloq.learn.adapt.scratch import from_log, train_word_pieces
 from interloq.learn.adapt.settings import SCRATCH, Adaptation, SmallEncoder
 from interloq.learn.job import train
 from interloq.models.encoder import Encoder
-from interloq.models.subwords import Subwords
+from interloq.models.pretrained import Subwords
 from interloq.records import Pair
 from tests.made_adapt import SMALL, pairs
 from tests.made_ruber import topic_pairs

@@ -17,7 +17,7 @@ from interloq.errors import MissingDependencyError, SpecError
 from interloq.learn import ready
 from interloq.metrics.metric import Metric
 from interloq.metrics.trained.relevance import Relevance, Valid
-from interloq.models import row_outputs
+from interloq.models import cross_encoder
 from interloq.models.token_rows import TokenRows
 from interloq.scorers.relevance.model import RelevanceScorer, ValidScorer
 from interloq.scorers.relevance.settings import VALID
@@ -101,13 +101,13 @@ def test_a_long_context_loses_its_front_and_a_long_reply_its_end(model: str) -> 
 
 def test_each_pair_is_read_once(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[int] = []
-    outputs = row_outputs._outputs
+    outputs = cross_encoder._outputs
 
-    def counted(reader: RelevanceScorer, rows: TokenRows, network: row_outputs.Network) -> torch.Tensor:
+    def counted(reader: RelevanceScorer, rows: TokenRows, network: cross_encoder.Network) -> torch.Tensor:
         read.append(len(rows.ids))
         return outputs(reader, rows, network)
 
-    monkeypatch.setattr(row_outputs, "_outputs", counted)
+    monkeypatch.setattr(cross_encoder, "_outputs", counted)
     samples = [Sample(str(i), ["tea ?"], "tea ." if i % 2 else "rain .") for i in range(10)]
     found = scores(Relevance(model), samples)
     assert sum(read) == 2

@@ -11,7 +11,7 @@ import pytest
 from interloq import InputError
 from interloq.models.lm import tree as lm_tree
 from interloq.models.lm.causal import LanguageModel
-from interloq.models.lm.dialogue_scorer import DialogueScorer, language_model
+from interloq.models.lm.dialogue_scorer import DialogueScorer, choice_probabilities, language_model
 from tests.made_lm import tiny_lm
 from tests.models.lm.made_trees import DIALOGUES, FOLLOW_UPS, KINDS, Literal
 
@@ -97,3 +97,26 @@ def test_the_kind_of_model_is_seen_from_its_folder(tmp_path: Path) -> None:
     model = language_model(str(tiny_lm(tmp_path, positions=128)), device="cpu")
     assert isinstance(model, LanguageModel)
     assert np.isfinite(model.follow_up_scores([("a",)], ["b"]).sums[0, 0])
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> LanguageModel:
+    return LanguageModel(str(tiny_lm(tmp_path_factory.mktemp("lm"), positions=96)), device="cpu", longest=96)
+
+
+def test_probabilities_are_those_of_the_next_token(model: LanguageModel) -> None:
+    prompts = ["rate it :", "how good ?"]
+    found = choice_probabilities(model, prompts, ["1", "2", "3"], layout="lines")
+    sums, _ = model.log_likelihoods([f"{prompt}\n" for prompt in prompts], ["2"] * 2)
+    np.testing.assert_allclose(found[:, 1], np.exp(sums), rtol=1e-4)
+    assert (found.sum(axis=1) < 1).all()
+
+
+def test_a_prompt_that_would_be_cut_is_refused(model: LanguageModel) -> None:
+    with pytest.raises(InputError, match="a prompt has 82 tokens, and the model reads at most 48; lower `longest`"):
+        choice_probabilities(model, ["~" * 80], ["1"], layout="lines")
+
+
+def test_answers_of_different_length_are_refused(model: LanguageModel) -> None:
+    with pytest.raises(InputError, match="answers differ in tokens: '1' 1, '~~' 2"):
+        choice_probabilities(model, ["a"], ["1", "~~"], layout="lines")

@@ -9,7 +9,7 @@ import pytest
 
 from interloq import InputError, Rating, Sample, write
 from interloq.learn.fit import Part
-from interloq.models.subwords import Subwords
+from interloq.models.pretrained import Subwords
 from interloq.records import INTERLOCUTOR, OUTSIDER
 from interloq.retrieve.training_log import TrainingLog
 from interloq.scorers.interlocutor.examples import (

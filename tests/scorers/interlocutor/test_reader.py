@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from interloq import Rating, Sample
-from interloq.models.subwords import Subwords
+from interloq.models.pretrained import Subwords
 from interloq.records import INTERLOCUTOR, Turn
 from interloq.scorers.interlocutor.reader import JUDGE, REPLIER, USERS, SampleReader
 from tests.made_relevance import tiny_encoder

@@ -14,7 +14,7 @@ from interloq.data.text.token_texts import Texts
 from interloq.learn.fit import Part
 from interloq.models.cross_encoder import CrossEncoder, rows
 from interloq.models.packing import ATTENTION
-from interloq.models.subwords import Subwords
+from interloq.models.pretrained import Subwords
 from interloq.scorers.interlocutor.examples import InterlocutorExamples
 from interloq.scorers.interlocutor.reader import JUDGE, REPLIER, USERS
 from interloq.scorers.interlocutor.samples import CONTINUED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from interloq.models.subwords import Subwords
+from interloq.models.pretrained import Subwords
 from interloq.scorers.relevance.examples import Exchanges
 from tests.made_relevance import exchanges, stored, talks
 

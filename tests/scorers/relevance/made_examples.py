@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from interloq.models.subwords import Subwords
+from interloq.models.pretrained import Subwords
 from interloq.scorers.relevance.examples import Exchanges
 
 

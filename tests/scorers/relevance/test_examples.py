@@ -13,7 +13,7 @@ import pytest
 
 from interloq.errors import InputError
 from interloq.learn.job import train
-from interloq.models.subwords import Subwords
+from interloq.models.pretrained import Subwords
 from interloq.scorers.relevance.examples import NONE, Exchange, Exchanges, write_exchanges
 from interloq.scorers.relevance.settings import RelevanceReading
 from tests.made_relevance import exchanges, scorer_job, stored, talks

@@ -12,7 +12,7 @@ import torch
 from interloq.errors import InputError
 from interloq.learn.job import train
 from interloq.learn.start import Start
-from interloq.models.subwords import Subwords
+from interloq.models.pretrained import Subwords
 from interloq.models.token_rows import Packed, TokenRows
 from interloq.scorers.relevance.examples import NONE, Exchanges
 from interloq.scorers.relevance.job import RelevanceTask, labelled, wins

@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interloq.models.subwords import Subwords
+from interloq.models.pretrained import Subwords
 from interloq.scorers.relevance.examples import Exchanges, Part
 from interloq.scorers.relevance.negatives import GROUP, MARK, draw, spoil, token_kinds
 from interloq.scorers.relevance.settings import EDITS, RelevanceSettings

@@ -9,7 +9,7 @@ import pytest
 
 from interloq import InputError
 from interloq.learn.pair_tokens import PairTokens
-from interloq.models.subwords import Subwords
+from interloq.models.pretrained import Subwords
 from interloq.scorers.relevance.examples import Exchanges
 from interloq.scorers.relevance.pairs import ExchangePairs
 from tests.made_relevance import talks, tiny_encoder

@@ -13,7 +13,7 @@ import torch
 from interloq.errors import InputError
 from interloq.learn.job import train
 from interloq.learn.start import Start
-from interloq.models.subwords import Subwords
+from interloq.models.pretrained import Subwords
 from interloq.models.token_rows import TokenRows
 from interloq.scorers.relevance.examples import Exchange, Exchanges
 from interloq.scorers.relevance.job import RelevanceTask
