@@ -49,9 +49,9 @@ from interloq.metrics.metric import Array
 from interloq.play.bot import Bot
 from interloq.play.openings import Opening, read_openings
 from interloq.play.partners import load_partners, partner_set, save_partners
+from interloq.play.play_options import SCHEMES, PlanOptions
 from interloq.play.run import plan, play
 from interloq.play.samples import samples
-from interloq.play.schedule import SCHEMES
 from interloq.play.talk import close_all, failures, kind_of
 from interloq.rank.rank import rank
 from interloq.rank.ranking import Standing
@@ -118,14 +118,13 @@ def play_all(job: Job) -> dict[str, dict[str, int]]:
 def _play(
     job: Job, scheme: str, judged: Mapping[str, Bot], others: Mapping[str, Bot], openings: Sequence[Opening]
 ) -> dict[str, int]:
+    repeats = job.repeats * (len(others) if scheme == "self-play" else 1)
     planned = plan(
-        scheme,
         judged,
         openings,
+        PlanOptions(scheme=scheme, repeats=repeats, limit=job.openings),
         exchanges=job.sizes.exchanges,
         partners=others if scheme == "bipartite" else None,
-        repeats=job.repeats * (len(others) if scheme == "self-play" else 1),
-        limit=job.openings,
     )
     tally = play(planned, dialogues_file(job, scheme))
     report(f"{scheme}: {tally.dialogues:,} dialogues, {tally.resumed:,} of them from earlier runs")

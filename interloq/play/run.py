@@ -9,25 +9,27 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from interloq.data.files.appended import check_run
 from interloq.data.records.jsonl import header, read
-from interloq.errors import InputError, InterloqError, nearest
+from interloq.errors import InputError, InterloqError
 from interloq.play.bot import Bot
 from interloq.play.journal import Journal, journal_path
 from interloq.play.openings import Opening, openings_fingerprint
 from interloq.play.partners import PartnerSet, lasting, partner_set
-from interloq.play.schedule import SCHEMES, BotMatch, all_play_all, apart, bipartite, check_name, chosen, self_play
-from interloq.play.talk import REPEATS, PlayTally, sameness, talk
+from interloq.play.play_options import REPEATS, SCHEMES, PlanOptions, PlayOptions
+from interloq.play.schedule import BotMatch, all_play_all, apart, bipartite, check_name, chosen, self_play
+from interloq.play.talk import PlayTally, sameness, talk
 from interloq.records import Dialogue, Turn
 from interloq.registry import spec
 from interloq.signature import Signature
 
 Hear = Callable[[Dialogue], None]
+DEFAULTS = PlayOptions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,24 +52,16 @@ class Plan:
 
 
 def plan(
-    scheme: str,
     targets: Mapping[str, Bot],
     openings: Sequence[Opening],
+    options: PlanOptions,
     *,
     exchanges: int,
     partners: Mapping[str, Bot] | None = None,
     known: PartnerSet | None = None,
-    repeats: int = 1,
-    limit: int | None = None,
-    seed: int = 0,
-    same: int = REPEATS,
-    stop_repeating: bool = False,
 ) -> Plan:
-    """The matches of a scheme with their bots. `known` is the partner set that `partners` were loaded from."""
-    if scheme not in SCHEMES:
-        raise InputError(f"unknown scheme {scheme!r}{nearest(scheme, SCHEMES)}")
-    if same < 1:
-        raise InputError(f"same must be 1 or more, got {same}", hint="it is how often a bot may repeat itself")
+    """Return the matches of a scheme with their bots. `known` is the partner set that `partners` were loaded from."""
+    scheme, seed = options.scheme, options.seed
     if scheme == "bipartite" and not partners:
         others = " or ".join(name for name in SCHEMES if name != scheme)
         raise InputError(
@@ -80,14 +74,14 @@ def plan(
         check_name(name)
     names = apart(partners or {}, targets)
     bots = dict(targets) | {names[name]: bot for name, bot in (partners or {}).items()}
-    used = chosen(openings, limit, seed)
-    options = {"exchanges": exchanges, "repeats": repeats, "seed": seed}
+    used = chosen(openings, options.limit, seed)
+    counts = {"exchanges": exchanges, "repeats": options.repeats, "seed": seed}
     if scheme == "bipartite":
-        matches, against = bipartite(targets, names.values(), used, **options), partners or {}
+        matches, against = bipartite(targets, names.values(), used, **counts), partners or {}
     elif scheme == "all-play-all":
-        matches, against = all_play_all(targets, used, **options), targets
+        matches, against = all_play_all(targets, used, **counts), targets
     else:
-        matches, against = self_play(targets, used, **options), {}
+        matches, against = self_play(targets, used, **counts), {}
     against_set = known or partner_set(against, openings, exchanges=exchanges)
     signed = {names.get(partner.name, partner.name): partner.signature for partner in against_set.partners}
     run = {
@@ -96,33 +90,22 @@ def plan(
         "openings": openings_fingerprint(openings),
         "exchanges": exchanges,
         "seed": seed,
-        "rules": {"repeats": same, "stop_repeating": stop_repeating},
+        "rules": {"repeats": options.same, "stop_repeating": options.stop_repeating},
         # signing reads all weights, so it is done once per bot
         "bots": {name: signed.get(name) or lasting(bot.signature()) for name, bot in sorted(bots.items())},
     }
-    return Plan(tuple(matches), bots, run, same, stop_repeating)
+    return Plan(tuple(matches), bots, run, options.same, options.stop_repeating)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlayOptions:
-    """Options of a run that its dialogues do not depend on; `batch`, `patience` and `progress` are those of `talk`."""
-
-    batch: int | None = None
-    patience: float = 0.0
-    again: bool = False  # play failed dialogues again
-    tally: PlayTally = field(default_factory=PlayTally)
-    progress: Callable[[int], None] | None = None
-
-
-def play(plan: Plan, output: str | Path, options: PlayOptions | None = None, *, hear: Hear | None = None) -> PlayTally:
+def play(plan: Plan, output: str | Path, options: PlayOptions = DEFAULTS, *, hear: Hear | None = None) -> PlayTally:
     """Play what was not played before, and write all dialogues.
 
-    `hear` is called with each finished dialogue, including those played before.
+    `hear` is called with each finished dialogue, including the ones played before.
     """
-    options = options or PlayOptions()
-    with playing(plan, output, options) as play_matches:
+    tally: PlayTally = options.tally or PlayTally()
+    with playing(plan, output, replace(options, tally=tally)) as play_matches:
         play_matches(plan.matches, hear)
-    return options.tally
+    return tally
 
 
 @contextlib.contextmanager

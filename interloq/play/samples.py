@@ -14,12 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from interloq.data.files.overwriting import refuse_overwriting
-from interloq.data.records.jsonl import Rejected, header, read, write
+from interloq.data.records.jsonl import header, write
 from interloq.data.records.layouts import ASSISTANTS
+from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.errors import InputError, RejectedWarning
+from interloq.play.play_options import SamplesOptions
 from interloq.records import Dialogue, Further, Rating, Sample
 
 JUDGED, OTHER = "judged", "other"  # speakers of a whole dialogue
+DEFAULTS = SamplesOptions()
 SHOWN = 8  # names shown in a message
 CARRIED = ("partners", "scheme", "openings", "exchanges")  # facts about the dialogues that their scores need
 
@@ -201,19 +204,14 @@ def _shared(dialogue: Dialogue) -> Further:
 def samples_file(
     dialogues: str | Path,
     output: str | Path,
+    options: SamplesOptions = DEFAULTS,
     *,
-    targets: Collection[str] = (),
-    system: str = "",
-    strict: bool = False,
-    on_reject: Callable[[Rejected], None] | None = None,
-    columns: Mapping[str, str] | None = None,
+    reading: ReadOptions = READ_DEFAULTS,
 ) -> Sampled:
-    """Write the systems' utterances as samples, with the partner set from the dialogues' header; see `samples`.
-
-    `-` is a pipe. Bad lines and `columns` are handled as in `interloq.read`.
-    """
+    """Write the systems' utterances as samples, with the partner set from the dialogues' header; `-` is a pipe."""
     refuse_overwriting([output], [dialogues])
     tally, facts = Sampled(), {} if str(dialogues) == "-" else header(dialogues)
-    recorded = read(dialogues, kind="dialogues", strict=strict, on_reject=on_reject, columns=columns)
-    write(output, samples(recorded, targets=targets, system=system, tally=tally), kind="samples", **carried(facts))
+    recorded = reading.read(dialogues, kind="dialogues")
+    judged = samples(recorded, targets=options.targets, system=options.system, tally=tally)
+    write(output, judged, kind="samples", **carried(facts))
     return tally

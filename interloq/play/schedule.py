@@ -18,10 +18,9 @@ from dataclasses import dataclass
 
 from interloq.errors import InputError
 from interloq.play.openings import Opening
+from interloq.play.play_options import EXCHANGES
 from interloq.signature import fingerprint
 
-SCHEMES = ("self-play", "all-play-all", "bipartite")
-EXCHANGES = 5
 SECOND, PARTNER = " (2)", " (partner)"
 _REFUSED = re.compile(r"[~;\x00-\x1f\x7f-\x9f\u2028\u2029]|: |^\s|\s$|\((2|partner)\)$")
 

@@ -27,13 +27,13 @@ from typing import Any
 from interloq.errors import InputError
 from interloq.play.bot import Bot, guarded
 from interloq.play.journal import Journal
+from interloq.play.play_options import REPEATS
 from interloq.play.schedule import SECOND, BotMatch, seed_of
 from interloq.records import Dialogue, Turn
 from interloq.servers.replies import Reply, one_line
 
 BATCH = 256  # dialogues a bot answers at once, if it does not set this itself
 TOGETHER = 4_096  # dialogues in flight
-REPEATS = 3  # equal utterances after which a bot counts as repeating itself
 GIVE_UP = 100  # missing replies in a row after which a bot is no longer asked
 REPEATING = "repeats itself"
 

@@ -30,7 +30,8 @@ import numpy as np
 from interloq.agree.dialogue_scores import DialogueScore, dialogue_scores, downwards, means
 from interloq.errors import InputError
 from interloq.metrics.metric import Array, Metric
-from interloq.play.run import Hear, Plan, PlayOptions, playing
+from interloq.play.play_options import PlayOptions
+from interloq.play.run import Hear, Plan, playing
 from interloq.play.schedule import BotMatch
 from interloq.rank.running_ranking import check_metric, score_dialogues
 from interloq.records import Dialogue, Score

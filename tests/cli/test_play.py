@@ -255,7 +255,7 @@ def test_a_full_disk_is_said_and_the_run_goes_on(talking: Path) -> None:
         (["--scheme", "self-play", "--target", "a=eliza", "--limit", "41"], "cannot draw 41 of 40 openings"),
         (["--scheme", "self-play", "--target", "a=eliza", "--exchanges", "-1"], "exchanges must be at least 1"),
         (["--scheme", "self-play", "--target", "a=eliza", "--exchanges", "0"], "exchanges must be at least 1"),
-        (["--scheme", "self-play", "--target", "a=eliza", "--same", "0"], "same must be 1 or more, got 0"),
+        (["--scheme", "self-play", "--target", "a=eliza", "--same", "0"], "same must be at least 1, got 0"),
         (["--scheme", "self-play", "--target", "a=eliza", "--patience", "-5"], "patience must be 0 seconds or more"),
         (["--scheme", "self-play", "--target", "a=eliza", "--until-settled", "bleu"], "at least two systems are"),
         (["--scheme", "self-play", "--target", "a=eliza", "--watch", "distinct"], "it scores sets of replies"),

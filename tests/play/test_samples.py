@@ -13,6 +13,7 @@ from interloq.data.records.jsonl import header
 from interloq.errors import InputError, RejectedWarning
 from interloq.play.bot import Bot
 from interloq.play.openings import Opening
+from interloq.play.play_options import SamplesOptions
 from interloq.play.samples import Sampled, carried, samples, samples_file, system_ratings, target_of, whole_dialogues
 from interloq.play.schedule import all_play_all, bipartite, self_play
 from interloq.play.talk import talk
@@ -121,12 +122,12 @@ def talks(folder: Path) -> Path:
 
 
 def test_what_systems_said_is_written_with_the_partner_set(talks: Path) -> None:
-    samples_file("talks.jsonl", "samples.jsonl", targets=["mine"])
+    samples_file("talks.jsonl", "samples.jsonl", SamplesOptions(targets=["mine"]))
     assert {(sample.system, sample.response) for sample in load("samples.jsonl")} <= {("mine", "hi"), ("mine", "bye")}
     assert header("samples.jsonl")["partners"] == "abc"
 
 
 def test_nobody_of_that_name_is_refused(talks: Path) -> None:
     with pytest.raises(InputError, match="mime"):
-        samples_file("talks.jsonl", "samples.jsonl", targets=["mime"])
+        samples_file("talks.jsonl", "samples.jsonl", SamplesOptions(targets=["mime"]))
     assert not (talks / "samples.jsonl").exists()

@@ -10,7 +10,8 @@ from interloq.agree.dialogue_scores import dialogue_scores, means
 from interloq.data.records.jsonl import load
 from interloq.errors import InputError
 from interloq.play.openings import Opening
-from interloq.play.run import PlayOptions, plan, play
+from interloq.play.play_options import PlanOptions, PlayOptions
+from interloq.play.run import plan, play
 from interloq.rank.running_ranking import Running, score_dialogues
 from interloq.records import Dialogue
 from interloq.registry import create
@@ -27,7 +28,7 @@ def wordy(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_ranking_so_far_is_that_of_all_dialogues_heard(folder: Path) -> None:
     openings = [Opening(f"opening-{i}", (f"hello {i}", "hi")) for i in range(7)]
     targets = {"short": Wordy(2), "long": Wordy(9)}
-    planned = plan("bipartite", targets, openings, exchanges=2, partners={"p": Wordy(1)})
+    planned = plan(targets, openings, PlanOptions(scheme="bipartite"), exchanges=2, partners={"p": Wordy(1)})
     metric = create("length", kind="metric")
     running, lower = (Running(metric, lower_is_better=lower) for lower in (False, True))
     seen: list[list[tuple[str, float]]] = []

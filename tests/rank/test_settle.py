@@ -14,6 +14,7 @@ from interloq.agree.dialogue_scores import DialogueScore
 from interloq.data.records.jsonl import load
 from interloq.errors import InputError
 from interloq.play.openings import Opening
+from interloq.play.play_options import PlanOptions
 from interloq.play.run import plan
 from interloq.play.schedule import bipartite
 from interloq.rank.settle import (
@@ -215,7 +216,7 @@ class Silent(Wordy):
 def test_bots_play_only_as_long_as_needed(folder: Path) -> None:
     openings = [Opening(f"opening-{i}", (f"hello {i}", "hi")) for i in range(200)]
     targets, partners = {"short": Wordy(2), "long": Wordy(9)}, {"p": Wordy(1)}
-    planned = plan("bipartite", targets, openings, exchanges=2, partners=partners)
+    planned = plan(targets, openings, PlanOptions(scheme="bipartite"), exchanges=2, partners=partners)
     metric = create("length", kind="metric")
     found = play_until_settled(planned, folder / "d.jsonl", metric, Rule(lower_is_better=False))
     assert found.settled.settled
@@ -231,7 +232,9 @@ def test_bots_play_only_as_long_as_needed(folder: Path) -> None:
 @pytest.mark.usefixtures("wordy")
 def test_what_was_said_is_heard_and_not_read_from_the_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     openings = [Opening(f"opening-{i}", (f"hello {i}", "hi")) for i in range(60)]
-    planned = plan("bipartite", {"a": Wordy(4), "b": Wordy(4)}, openings, exchanges=2, partners={"p": Wordy(1)})
+    planned = plan(
+        {"a": Wordy(4), "b": Wordy(4)}, openings, PlanOptions(scheme="bipartite"), exchanges=2, partners={"p": Wordy(1)}
+    )
     monkeypatch.setattr("interloq.play.run.read", lambda *_, **__: pytest.fail("the file was read"))
     looks: list[Look] = []
     metric = create("length", kind="metric")
@@ -245,7 +248,13 @@ def test_what_was_said_is_heard_and_not_read_from_the_file(folder: Path, monkeyp
 @pytest.mark.usefixtures("wordy")
 def test_the_dialogues_are_kept_where_no_target_says_anything(folder: Path) -> None:
     openings = [Opening(f"opening-{i}", (f"hello {i}", "hi")) for i in range(60)]
-    planned = plan("bipartite", {"a": Silent(0), "b": Silent(1)}, openings, exchanges=2, partners={"p": Wordy(1)})
+    planned = plan(
+        {"a": Silent(0), "b": Silent(1)},
+        openings,
+        PlanOptions(scheme="bipartite"),
+        exchanges=2,
+        partners={"p": Wordy(1)},
+    )
     with pytest.raises(InputError, match="no target said anything in the dialogues after round 0"):
         play_until_settled(planned, folder / "d.jsonl", create("length", kind="metric"), Rule(lower_is_better=False))
     assert {dialogue.failure for dialogue in load(folder / "d.jsonl", kind="dialogues")} != {""}
@@ -253,6 +262,8 @@ def test_the_dialogues_are_kept_where_no_target_says_anything(folder: Path) -> N
 
 @pytest.mark.usefixtures("wordy")
 def test_metrics_of_the_whole_set_are_refused(folder: Path) -> None:
-    planned = plan("self-play", {"a": Wordy(1), "b": Wordy(2)}, [Opening("o", ("hi",))], exchanges=1)
+    planned = plan(
+        {"a": Wordy(1), "b": Wordy(2)}, [Opening("o", ("hi",))], PlanOptions(scheme="self-play"), exchanges=1
+    )
     with pytest.raises(InputError, match="is fitted to the whole set"):
         play_until_settled(planned, folder / "d.jsonl", create("nist", kind="metric"))

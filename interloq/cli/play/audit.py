@@ -8,10 +8,12 @@ import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from interloq.cli.rank import add_direction, add_score_files
-from interloq.cli.shared.arguments import add_common, add_list
+from interloq.cli.rank import add_score_files
+from interloq.cli.shared.arguments import add_common
+from interloq.cli.shared.options import add_options, make_options
 from interloq.cli.shared.output import reading
 from interloq.errors import count
+from interloq.play.play_options import AuditOptions
 from interloq.terminal.console import number, print_json, print_line, print_table
 
 if TYPE_CHECKING:
@@ -22,15 +24,7 @@ SHOWN = 10  # changes of partners in the table; --json prints all
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_score_files(parser)
-    parser.add_argument(
-        "-m", "--metric", default="", metavar="SPEC", help="the metric, if the files have scores of several"
-    )
-    add_direction(parser)
-    parser.add_argument("--unfavoured", metavar="NAME", help="the system to push down, in an all-play-all ranking")
-    parser.add_argument("--alike", action="append", default=[], metavar="NAME", help="a system similar to it; give two")
-    add_list(parser, "--favoured", metavar="NAME", help="the system to push up (default: each)")
-    add_list(parser, "--in-set", metavar="NAME", help="a partner in the set")
-    add_list(parser, "--pool", metavar="NAME", help="a scored partner to add or swap in")
+    add_options(parser, AuditOptions)
     add_common(parser)
 
 
@@ -42,16 +36,17 @@ def run(args: argparse.Namespace) -> int:
 
     with reading(args) as read_options:
         scored = read_scored(args.scores, args.dialogues, reading=read_options)
-    rows = dialogue_scores(scored.scores, scored.dialogues, metric=find(args.metric, metrics_of(scored.scores)))
-    lower = args.lower_is_better
-    if args.unfavoured or args.alike or args.favoured:
-        tried = cheating(rows, args.unfavoured or "", args.alike, favoured=args.favoured, lower_is_better=lower)
+    options = make_options(AuditOptions, args)
+    metric, lower = find(options.metric, metrics_of(scored.scores)), options.lower_is_better
+    rows = dialogue_scores(scored.scores, scored.dialogues, metric=metric)
+    if options.unfavoured or options.alike or options.favoured:
+        tried = cheating(rows, options.unfavoured, options.alike, favoured=options.favoured, lower_is_better=lower)
         if args.json:
             print_json({**asdict(tried), "table": tried.table, "unscored": tried.unscored})
         else:
             _print_cheating(tried)
         return 0
-    effect = influence(rows, args.in_set, args.pool, lower_is_better=lower)
+    effect = influence(rows, options.in_set, options.pool, lower_is_better=lower)
     if args.json:
         print_json(asdict(effect))
     else:

@@ -7,61 +7,41 @@ import argparse
 from typing import TYPE_CHECKING
 
 from interloq.cli.play.view import print_bots
-from interloq.cli.rank import add_direction
-from interloq.cli.shared.paths import OutputFile
 from interloq.errors import count
 from interloq.terminal.console import interval, number, print_json, print_line, print_stderr, print_table
 
 if TYPE_CHECKING:
     from interloq.metrics.metric import Metric
-    from interloq.play.run import Plan, PlayOptions
+    from interloq.play.play_options import PlayOptions, SettleOptions
+    from interloq.play.run import Plan
     from interloq.play.talk import PlayTally
     from interloq.rank.settle import Look, Played, Settled, SystemGap
 
 SIGNS = {"apart": " > ", "alike": " = ", "not apart": " ? "}  # between systems in a ranking
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options that make `interloq play run` stop early."""
-    parser.add_argument(
-        "--until-settled", metavar="SPEC", help="stop as soon as this metric separates the targets; needs at least two"
-    )
-    parser.add_argument("--alpha", type=float, default=0.05, help="error probability over all looks (default 0.05)")
-    parser.add_argument("--margin", type=float, default=0.0, help="differences up to this do not matter (default 0)")
-    add_direction(parser)
-    parser.add_argument(
-        "--scores", type=OutputFile, metavar="FILE", help="write the scores of all judged utterances here"
-    )
-
-
 class Settling:
     """Plays a plan until the ranking is settled or the plan ends; `ranking` is the current ranking."""
 
-    def __init__(self, args: argparse.Namespace, metric: Metric) -> None:
-        self.args, self.metric = args, metric
+    def __init__(self, output: str, metric: Metric, options: SettleOptions, *, quiet: bool) -> None:
+        self.output, self.metric, self.options, self.quiet = output, metric, options, quiet
         self.last: Look | None = None
 
     def play(self, plan: Plan, options: PlayOptions) -> Played:
         """Play; the caller closes the bots."""
         from interloq.rank.settle import Rule, play_until_settled
 
-        args = self.args
-        return play_until_settled(
-            plan,
-            args.output,
-            self.metric,
-            Rule(args.alpha, margin=args.margin, lower_is_better=args.lower_is_better),
-            options,
-            on_look=self._look,
-        )
+        settle = self.options
+        rule = Rule(settle.alpha, margin=settle.margin, lower_is_better=settle.lower_is_better)
+        return play_until_settled(plan, self.output, self.metric, rule, options, on_look=self._look)
 
     def ranking(self) -> str:
-        """The ranking at the last look, as text."""
+        """Return the ranking at the last look, as text."""
         return _order(self.last) if self.last else ""
 
     def _look(self, look: Look) -> None:
         self.last = look
-        if not self.args.quiet:
+        if not self.quiet:
             left = sum(not (gap.apart or gap.alike) for gap in look.gaps)
             done = f"{count(look.rounds, 'round')}, {count(look.dialogues, 'dialogue')}"
             print_stderr(f"{done}: {_order(look)}; {left} of {len(look.gaps)} adjacent pairs not yet separated")

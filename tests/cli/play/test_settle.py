@@ -14,7 +14,8 @@ from interloq.cli.main import main
 from interloq.cli.play import settle as play_settle
 from interloq.data.records.jsonl import header, load
 from interloq.play.openings import Opening
-from interloq.play.run import PlayOptions, plan
+from interloq.play.play_options import PlanOptions, PlayOptions, SettleOptions
+from interloq.play.run import plan
 from interloq.play.talk import PlayTally
 from interloq.rank.rank import rank
 from interloq.registry import create
@@ -32,12 +33,11 @@ def wordy(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_command_says_how_many_dialogues_it_took(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     openings = [Opening(f"opening-{i}", (f"hello {i}", "hi")) for i in range(60)]
     targets = {"short": Wordy(2), "long": Wordy(9), "also long": Wordy(9)}
-    planned = plan("bipartite", targets, openings, exchanges=2, partners={"p": Wordy(1)})
-    parser = argparse.ArgumentParser()
-    play_settle.add_arguments(parser)
-    args = parser.parse_args(["--until-settled", "length", "--higher-is-better", "--scores", "s.jsonl"])
-    vars(args).update(output="d.jsonl", batch=None, patience=0.0, again=False, quiet=False, json=False)
-    tally, settling = PlayTally(), play_settle.Settling(args, create("length", kind="metric"))
+    planned = plan(targets, openings, PlanOptions(scheme="bipartite"), exchanges=2, partners={"p": Wordy(1)})
+    args = argparse.Namespace(output="d.jsonl", scores="s.jsonl", json=False)
+    options = SettleOptions(until_settled="length", lower_is_better=False)
+    settling = play_settle.Settling("d.jsonl", create("length", kind="metric"), options, quiet=False)
+    tally = PlayTally()
     played = settling.play(planned, PlayOptions(tally=tally))
     play_settle.show(args, played, planned, tally)
     captured = capsys.readouterr()
