@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from interloq.cli.corpus import samples as corpus_samples
-from interloq.cli.corpus.options import add_build, settings
+from interloq.cli.corpus.options import CompressOptions, add_build, settings
 from interloq.cli.corpus.samples import print_parts
 from interloq.cli.shared.arguments import add_common, add_json, add_map, add_output
 from interloq.cli.shared.options import add_options, make_options
@@ -68,9 +68,7 @@ def _add_import(importing: argparse.ArgumentParser) -> None:
         help="its folder or archive (default: looked up in $INTERLOQ_DATA)",
     )
     add_output(importing, "the folder to write", metavar="FOLDER")
-    importing.add_argument(
-        "--compress", choices=("zst", "gz", "none"), default="zst", help="compression of the outputs (default zst)"
-    )
+    add_options(importing, CompressOptions)
     add_options(importing, UserIdOptions)
     add_json(importing)
 

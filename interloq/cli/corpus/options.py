@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from dataclasses import dataclass
+from typing import Any, Literal, NoReturn
 
 from interloq.cli.shared.arguments import add_common, add_list, add_output
 from interloq.cli.shared.options import add_options
 from interloq.cli.shared.paths import InputPath
 from interloq.errors import InputError
+from interloq.options import option
 
 FLAGS = {  # the settings that are also flags; their help texts are those of the settings
     "--lang": "cleaning.lang",
@@ -52,6 +54,13 @@ MOVED = {  # flags of earlier versions
     "--unseen": "split.unseen",
     "--examples": "examples",
 }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompressOptions:
+    """Compression of the files that `corpus import`, `corpus continuity` and `corpus ratings` write."""
+
+    compress: Literal["zst", "gz", "none"] = option("zst", "compression of the outputs")
 
 
 def add_build(build: argparse.ArgumentParser) -> None:

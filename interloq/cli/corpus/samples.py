@@ -5,20 +5,30 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
+from interloq.cli.corpus.options import CompressOptions
 from interloq.cli.shared.arguments import add_common, add_map, add_output
 from interloq.cli.shared.options import add_options, given_options, make_options
 from interloq.cli.shared.output import BadLineReporter
 from interloq.cli.shared.paths import InputPath
 from interloq.data.pseudonyms import UserIdOptions
 from interloq.data.records.read_options import ReadOptions
+from interloq.options import option
 from interloq.scorers.interlocutor.samples import SampleSelection
 from interloq.terminal.console import print_json, print_line, print_table
 
 FILE = "JSONL, also .gz .xz .zst; - for a pipe"
 UNLIMITED = SampleSelection(min_conversations=0, max_conversations=0)  # ratings are valid labels however few there are
 OF_RATINGS = ("min_conversations", "max_conversations", "context", "by", "dev", "test", "seed")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleFileOptions:
+    """Files beside the dialogues."""
+
+    profiles: str | None = option(None, "profiles of users, as JSON", path=True, metavar="FILE")
 
 
 def add_arguments(actions: Any) -> None:
@@ -33,10 +43,8 @@ def _add(action: argparse.ArgumentParser, of: str, selection: SampleSelection, n
     action.add_argument("file", type=InputPath, metavar="FILE", help=f"{of}: {FILE}")
     add_output(action, "the folder to write", metavar="FOLDER")
     add_options(action, selection, only=names)
-    action.add_argument("--profiles", type=InputPath, metavar="FILE", help="profiles of users, as JSON")
-    action.add_argument(
-        "--compress", choices=("zst", "gz", "none"), default="zst", help="compression of the outputs (default zst)"
-    )
+    add_options(action, SampleFileOptions)
+    add_options(action, CompressOptions)
     add_options(action, UserIdOptions)
     add_map(action, of="dialogues")
     add_common(action)

@@ -5,19 +5,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from dataclasses import fields
-from typing import TYPE_CHECKING, TypeVar
 
 from interloq.cli.shared.options import add_flag, add_options
 from interloq.cli.shared.paths import InputPath, OutputFile, OutputPath
 from interloq.data.records.read_options import ReadOptions
 from interloq.options import flags_of
 from interloq.terminal.console import print_stderr
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-Options = TypeVar("Options", bound="DataclassInstance")
 
 
 def add_samples(parser: argparse.ArgumentParser) -> None:
@@ -44,18 +37,6 @@ def add_list(
     """Add an option that may be given several times; its value is a list."""
     parser.add_argument(
         *names, action="append", default=[], type=type, metavar=metavar, help=f"{help}; repeatable", dest=dest
-    )
-
-
-def filled(options: type[Options], args: argparse.Namespace) -> Options:
-    """A dataclass of options with the values of the arguments that have the names of its fields."""
-    return options(**{field.name: getattr(args, field.name) for field in fields(options)})
-
-
-def add_device(parser: argparse.ArgumentParser) -> None:
-    """Add the option `--device`."""
-    parser.add_argument(
-        "--device", choices=("auto", "cpu", "cuda"), default="auto", help="where to compute (default auto)"
     )
 
 
@@ -91,42 +72,6 @@ def add_common(parser: argparse.ArgumentParser) -> None:
     )
     add_options(parser, ReadOptions, only=("strict",))
     add_quiet(parser)
-
-
-def add_user_key(parser: argparse.ArgumentParser, help: str = "key that user ids were hashed with") -> None:
-    """Add the option `--user-key`."""
-    default = "(default: interloq/user.key in ~/.config)"
-    parser.add_argument("--user-key", metavar="FILE|env:NAME", help=f"{help} {default}")
-
-
-def add_user_ids(parser: argparse.ArgumentParser) -> None:
-    """Add the options about ids of users."""
-    add_user_key(parser, "key for hashing user ids; a missing file is made")
-    parser.add_argument("--keep-user-ids", action="store_true", help="do not hash user ids")
-
-
-def add_drop_own_replies(parser: argparse.ArgumentParser) -> None:
-    """Add the option `--drop-own-replies`."""
-    parser.add_argument(
-        "--drop-own-replies", action="store_true", help="drop references that are identical to the reply being judged"
-    )
-
-
-def add_normalise(parser: argparse.ArgumentParser) -> None:
-    """Add the option `--normalise`."""
-    parser.add_argument(
-        "--normalise",
-        choices=("z", "rank"),
-        default="",
-        help="put each rater's ratings on a common scale: z-scores, or ranks among the rater's own ratings",
-    )
-
-
-def add_without_system(parser: argparse.ArgumentParser) -> None:
-    """Add the option `--without-system`."""
-    parser.add_argument(
-        "--without-system", action="append", default=[], metavar="NAME", help="exclude this system; repeatable"
-    )
 
 
 def add_trust(

@@ -6,17 +6,19 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from interloq.cli.shared.arguments import add_common, add_device, add_list, add_output
-from interloq.cli.shared.options import add_flag, given_options
+from interloq.cli.shared.arguments import add_common, add_output
+from interloq.cli.shared.options import add_flag, add_options, given_options, make_options
 from interloq.cli.shared.output import BadLineReporter
 from interloq.cli.shared.paths import InputPath
 from interloq.cli.shared.progress import stage_progress
 from interloq.errors import InputError, MissingDependencyError, count
 from interloq.learn.learning_curve import read_curve
 from interloq.learn.trainable import Trainable, job_names, trainable
-from interloq.options import flags_of, format_default
+from interloq.options import device_option, flags_of, format_default, option
 from interloq.terminal.console import print_json, print_line, print_stderr
 
 if TYPE_CHECKING:
@@ -76,6 +78,14 @@ def _module(part: str) -> Any:
 # ---- registered jobs -------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainOptions:
+    """Options of every job, besides its settings."""
+
+    without: Sequence[str] = option((), "exclude what overlaps these samples", path=True, metavar="SAMPLES")
+    device: str = device_option()
+
+
 def add_job_arguments(parser: argparse.ArgumentParser, job: Trainable) -> None:
     """Add the arguments of a registered job."""
     parser.add_argument(
@@ -86,9 +96,9 @@ def add_job_arguments(parser: argparse.ArgumentParser, job: Trainable) -> None:
         help=f"{job.reads}, also .gz .xz .zst",
     )
     add_output(parser, "the folder to write, or to resume in", metavar="FOLDER")
-    add_list(parser, "--without", metavar="SAMPLES", help="exclude what overlaps these samples", type=InputPath)
+    add_options(parser, TrainOptions, only=("without",))
     add_job_options(parser, job)
-    add_device(parser)
+    add_options(parser, TrainOptions, only=("device",))
     add_common(parser)
 
 
@@ -97,9 +107,10 @@ def _run_job(args: argparse.Namespace, job: Trainable) -> int:
 
     job, settings = choose_job(args, job)
     bad = BadLineReporter()
-    log = TrainingLog(args.files, args.without, strict=args.strict, on_reject=bad)
+    options = make_options(TrainOptions, args)
+    log = TrainingLog(args.files, options.without, strict=args.strict, on_reject=bad)
     try:
-        facts = _train(args, job, settings, log)
+        facts = _train(args, job, settings, log, device=options.device)
     except KeyboardInterrupt:
         print_stderr(f"\nrerun the same command to resume in {args.output}")
         raise
@@ -115,7 +126,9 @@ def _run_job(args: argparse.Namespace, job: Trainable) -> int:
     return 0
 
 
-def _train(args: argparse.Namespace, job: Trainable, settings: list[Any], log: TrainingLog) -> dict[str, Any]:
+def _train(
+    args: argparse.Namespace, job: Trainable, settings: list[Any], log: TrainingLog, *, device: str
+) -> dict[str, Any]:
     try:
         made = job.make(log, settings)
         from interloq.learn.job import train
@@ -124,7 +137,7 @@ def _train(args: argparse.Namespace, job: Trainable, settings: list[Any], log: T
     return train(
         made,
         args.output,
-        device=args.device,
+        device=device,
         progress=stage_progress(quiet=args.quiet),
         report=lambda line: None if args.quiet else print_stderr(line),
     )

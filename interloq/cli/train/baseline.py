@@ -13,7 +13,7 @@ from interloq.cli.shared.arguments import add_common, add_output
 from interloq.cli.shared.options import add_options, make_options
 from interloq.cli.shared.output import BadLineReporter
 from interloq.cli.shared.paths import InputPath
-from interloq.cli.shared.progress import progress
+from interloq.cli.shared.progress import stage_progress
 from interloq.data.records.read_options import ReadOptions
 from interloq.errors import InputError, MissingDependencyError, count
 from interloq.options import REQUIRED, check_limits, device_option, option
@@ -52,7 +52,9 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json({"file": str(path), **facts})
         return 0
-    rows = [[layer, *(number(levels[part], 4) for part in PARTS)] for layer, levels in facts["layers"].items()]
+    rows = []
+    for layer, levels in facts["layers"].items():
+        rows.append([layer, *(number(levels[part], 4) for part in PARTS)])
     print_line(f"{path}: {count(facts['pairs'], 'pair')} of unrelated texts, {facts['model']}")
     print_table("", ["layer", "P", "R", "F"], rows)
     return 0
@@ -78,7 +80,7 @@ def _make_baseline(args: argparse.Namespace, options: BaselineOptions) -> dict[s
         idf=options.idf,
         source=fingerprint(*sorted(file_fingerprint(Path(path)) for path in args.files)),
         every_layer=options.layer is None,
-        progress=lambda label, total: progress(label, total, quiet=args.quiet),
+        progress=stage_progress(quiet=args.quiet),
     )
 
 

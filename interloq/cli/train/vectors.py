@@ -5,23 +5,49 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 from interloq.cli.shared.arguments import add_common, add_output
 from interloq.cli.shared.options import add_options, given_options
 from interloq.cli.shared.output import BadLineReporter
-from interloq.cli.shared.paths import InputPath, OutputFile
-from interloq.cli.shared.progress import progress
+from interloq.cli.shared.paths import InputPath
+from interloq.cli.shared.progress import stage_progress
 from interloq.data.records.read_options import ReadOptions
 from interloq.data.text.texts import KINDS
 from interloq.errors import InputError
-from interloq.options import flags_of
-from interloq.registry import spec
+from interloq.options import flags_of, option
 from interloq.terminal.console import number, print_json, print_line, print_stderr
 
 if TYPE_CHECKING:
     from interloq.vectors.word_vectors import WordVectors
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorOptions:
+    """What is read and written, and how it is computed; none of it changes the vectors of given texts."""
+
+    source: str | None = option(
+        None,
+        "convert a file of GloVe, word2vec or .vec vectors instead",
+        flag="--from",
+        path=True,
+        metavar="FILE",
+    )
+    kind: str | None = option(None, "kind of records in the files", choices=KINDS, shown="detected per file")
+    tokenizer: str | None = option(
+        None,
+        "splits texts into words (default 13a(lowercase=True)); with --from: the vectors' tokenizer",
+        metavar="SPEC",
+    )
+    threads: int = option(0, "threads (default: all cores); does not change the result", shown="")
+    memory: float = option(4.0, "memory for counting", metavar="GB")
+    device: Literal["cpu", "cuda", "torch"] = option(
+        "cpu", "where to train (default cpu); cuda, and torch on the CPU, need torch", shown=""
+    )
+    text: str | None = option(
+        None, "also write GloVe's text format, compressed if named .gz .xz .zst", writes=True, metavar="FILE"
+    )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,36 +61,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="pairs, dialogues, samples, posts, or text with one text per line; - for a pipe",
     )
     add_output(parser, "the folder to write, or to resume in", metavar="FOLDER")
-    parser.add_argument(
-        "--from",
-        dest="source",
-        type=InputPath,
-        metavar="FILE",
-        help="convert a file of GloVe, word2vec or .vec vectors instead",
-    )
-    parser.add_argument("--kind", choices=KINDS, help="kind of records in the files (default: detected per file)")
-    parser.add_argument(
-        "--tokenizer",
-        metavar="SPEC",
-        help=f"splits texts into words (default {spec(Glove().tokenizer)}); with --from: the vectors' tokenizer",
-    )
+    add_options(parser, VectorOptions, only=("source", "kind", "tokenizer"))
     add_options(parser, Glove(), with_defaults=False)
-    parser.add_argument(
-        "--threads", type=int, default=0, metavar="N", help="threads (default: all cores); does not change the result"
-    )
-    parser.add_argument("--memory", type=float, default=4.0, metavar="GB", help="memory for counting (default 4)")
-    parser.add_argument(
-        "--device",
-        choices=("cpu", "cuda", "torch"),
-        default="cpu",
-        help="where to train (default cpu); cuda, and torch on the CPU, need torch",
-    )
-    parser.add_argument(
-        "--text",
-        type=OutputFile,
-        metavar="FILE",
-        help="also write GloVe's text format, compressed if named .gz .xz .zst",
-    )
+    add_options(parser, VectorOptions, without=("source", "kind", "tokenizer"))
     parser.add_argument("--neighbours", nargs="+", metavar="WORD", help="print the nearest neighbours of these words")
     add_common(parser)
 
@@ -114,16 +113,12 @@ def _train(args: argparse.Namespace) -> WordVectors:
             device=args.device,
             threads=args.threads,
             memory=args.memory,
-            progress=lambda label, total: _bar(label, total, args.quiet),
+            progress=stage_progress(quiet=args.quiet),
             report=lambda line: None if args.quiet else print_stderr(line),
         )
     except KeyboardInterrupt:
         print_stderr(f"\nrerun the same command to resume in {args.output}")
         raise
-
-
-def _bar(label: str, total: int | None, quiet: bool) -> AbstractContextManager[Any]:
-    return progress(label, total, quiet=quiet)
 
 
 def _texts(args: argparse.Namespace) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 
@@ -10,7 +9,6 @@ import pytest
 
 from interloq import Rating, write
 from interloq.cli.main import main
-from interloq.cli.shared.arguments import add_common, add_drop_own_replies, add_without_system
 
 Captured = pytest.CaptureFixture[str]
 
@@ -35,12 +33,3 @@ def test_every_verb_that_reads_samples_takes_a_mapping(folder: Path, arguments: 
     assert main([*given, "--map", "response=sadi"]) == 2
     said = capsys.readouterr().err
     assert "response is missing" in said or "'sadi'" in said
-
-
-def test_options_of_every_verb() -> None:
-    parser = argparse.ArgumentParser()
-    for add in (add_common, add_drop_own_replies, add_without_system):
-        add(parser)
-    given = parser.parse_args(["--json", "--without-system", "a", "--without-system", "b"])
-    assert (given.json, given.strict, given.quiet, given.drop_own_replies) == (True, False, False, False)
-    assert given.without_system == ["a", "b"]
