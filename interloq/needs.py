@@ -32,7 +32,7 @@ class Needs:
     extra: str = ""
 
     def line(self) -> str:
-        """The needs on one short line, for lists."""
+        """Return the needs on one short line, for lists."""
         given = [f"{name}: {re.split('[;:]', what)[0]}" for name, what in self.fields.items()]
         parts = ["references"] * self.references + ["a context"] * self.context + given
         extra = self.extra.replace("|", " or ")

@@ -96,7 +96,7 @@ class Preference:
         object.__setattr__(self, "ids", ids)
 
     def key(self, system: str) -> Key:
-        """Key of the answer of one of the two systems."""
+        """Return the key of the answer of one of the two systems."""
         return (self.ids or (self.item, self.item))[self.systems.index(system)], system
 
 
@@ -276,7 +276,7 @@ class Result(Tabular):
     prints: Sequence[str] = field(default=(), compare=False)  # fingerprint of each sample, in their order
 
     def scores(self, metric: str = "") -> Iterator[Score]:
-        """One record per sample, with the metric's spec or another name."""
+        """Yield one record per sample, with the metric's spec or another name."""
         for i, (key, value) in enumerate(self.by_sample.items()):
             known = None if math.isnan(value) else value
             reason, dialogue = self.reasons.get(key, ""), self.dialogues.get(key, "")
@@ -284,23 +284,23 @@ class Result(Tabular):
             yield Score(key[0], metric or self.metric, known, reason, key[1], dialogue=dialogue, sample=sample)
 
     def _title(self) -> str:
-        """The metric's spec."""
+        """Return the metric's spec."""
         return self.metric
 
     def _shown_rows(self) -> list[Row]:
-        """One row: the value, its interval, the numbers of samples, and the details."""
+        """Return one row: the value, its interval, the numbers of samples, and the details."""
         counts = {"n": self.n, "unscored": self.unscored}
         return [{"value": self.value, **bounds(self.ci), **counts, **self.details}]
 
     def _frame_rows(self) -> list[Row]:
-        """One row per sample: `id`, `system`, `value` (NaN if unscored) and the `reason`."""
+        """Return one row per sample: `id`, `system`, `value` (NaN if unscored) and the `reason`."""
         return [
             {"id": key[0], "system": key[1], "value": value, "reason": self.reasons.get(key, "")}
             for key, value in self.by_sample.items()
         ]
 
     def _remarks(self) -> list[str]:
-        """The notes."""
+        """Return the notes."""
         return [note.text for note in self.notes]
 
 
@@ -337,13 +337,13 @@ class SampleKeys:
             self._systems.setdefault(id, []).append(system)
 
     def find(self, id: str, system: str = "") -> Key | None:
-        """The sample with this id and system, or the only one with this id if no system is given."""
+        """Return the sample with this id and system, or the only one with this id if no system is given."""
         if system in self._systems.get(id, []):
             return id, system
         return None if system else self.only(id)
 
     def only(self, id: str) -> Key | None:
-        """The only sample with this id; None if there is none."""
+        """Return the only sample with this id; None if there is none."""
         systems = self._systems.get(id, [])
         if len(systems) > 1:
             named = ", ".join(repr(system or NO_SYSTEM) for system in sorted(systems))
@@ -352,12 +352,12 @@ class SampleKeys:
 
 
 def format_key(key: Key) -> str:
-    """`'c1' of 'bot'`, for messages."""
+    """Return the key for messages: `'c1' of 'bot'`."""
     return f"{key[0]!r} of {key[1]!r}" if key[1] else repr(key[0])
 
 
 def _each(values: Any, kind: type[Any], name: str) -> Iterator[Any]:
-    """Records from records or plain strings; a single string is one record, not a list of letters."""
+    """Return records from records or plain strings; a single string is one record, not a list of letters."""
     if isinstance(values, str | kind):
         values = (values,)
     elif not isinstance(values, Iterable) or isinstance(values, bytes | Mapping):
@@ -375,7 +375,7 @@ def _each(values: Any, kind: type[Any], name: str) -> Iterator[Any]:
 
 
 def _ratings(values: Iterable[float | Rating]) -> Iterator[Rating]:
-    """Ratings from records or plain numbers; each number gets its own rater, since two numbers are two people."""
+    """Return ratings from records or plain numbers; each number gets its own rater: two numbers are two people."""
     for i, value in enumerate(values):
         yield value if isinstance(value, Rating) else Rating(float(value), rater=str(i + 1))
 
@@ -389,7 +389,7 @@ def _systems(systems: Mapping[str, str | None]) -> dict[str, str]:
 
 
 def _further(given: Further | None, kind: type[Any]) -> Further:
-    """Further fields of a record; one that is called like a field of the record would be read as that field."""
+    """Check further fields of a record; one that is called like a field of the record would be read as that field."""
     if taken := (given or {}).keys() & kind.__dataclass_fields__.keys():
         raise InputError(f"{min(taken)!r} is a field of its own", hint="give further fields other names")
     return dict(given) if given else {}

@@ -27,11 +27,11 @@ class ContextReply(Metric):
     model: Annotated[str, "folder of the trained network"]
 
     def network(self) -> Any:
-        """The network; it has a signature."""
+        """Return the network; it has a signature."""
         raise NotImplementedError
 
     def network_scores(self, samples: Sequence[Sample]) -> Array:
-        """The network's scores of samples whose replies have text, given the last turn of the context."""
+        """Return the network's scores of samples whose replies have text, given the last turn of the context."""
         scores: Array = self.network().scores([sample.context[-1].text for sample in samples], replies(samples))
         return scores
 
@@ -49,12 +49,12 @@ class ContextReply(Metric):
 
 
 def needs_context(sample: Sample) -> str | None:
-    """Reason why a sample without an utterance to answer is unscored, or None."""
+    """Return why a sample without an utterance to answer is unscored, or None."""
     return None if sample.context and sample.context[-1].text.strip() else NO_CONTEXT
 
 
 def needs_turns(sample: Sample) -> str | None:
-    """Reason why a sample without any turn that has text is unscored, or None."""
+    """Return why a sample without any turn that has text is unscored, or None."""
     for turn in sample.context:
         if turn.text.strip():
             return None

@@ -45,11 +45,11 @@ class FunctionMetric(Metric):
     reads_references = False  # not known
 
     def built_with(self) -> str:
-        """Identifies the function's source, for the signature."""
+        """Identify the function's source, for the signature."""
         return f"python-{self.source}"
 
     def failure(self, reason: str) -> str:
-        """The error in the reason of an unscored sample; empty if the function left it unscored on purpose."""
+        """Return the error in the reason of an unscored sample; empty if the function left it unscored on purpose."""
         return reason.removeprefix(FAILED) if reason.startswith(FAILED) else ""
 
 
@@ -79,7 +79,7 @@ class BatchFunction(FunctionMetric):
         return score_rows(np.array([score for score, _ in self.scored(tuple(samples))], dtype=np.float64))
 
     def failures(self, samples: Sequence[Sample]) -> list[str]:
-        """Why samples are unscored; empty for the others."""
+        """Return why samples are unscored; empty for the others."""
         return [why for _, why in self.scored(tuple(samples))]
 
 
@@ -101,14 +101,14 @@ def metric(
 def metric(
     function: Callable[..., Any] | None = None, *, name: str = "", direction: Direction = "higher", batch: bool = False
 ) -> MadeMetric | Callable[[Callable[..., Any]], MadeMetric]:
-    """A metric from a function; also a decorator, `@metric` or `@metric(direction="lower")`."""
+    """Make a metric from a function; also a decorator, `@metric` or `@metric(direction="lower")`."""
     if function is None:
         return lambda decorated: metric(decorated, name=name, direction=direction, batch=batch)
     return _metric(function, name=name, direction=direction, batch=batch, source=_source(function))
 
 
 def load_metric(text: str, *, trust: bool) -> Metric:
-    """The metric `FILE.py:NAME`: a function, or a metric or its class; the file is executed only if it is trusted."""
+    """Load the metric `FILE.py:NAME`: a function, a metric or its class; the file is executed only if trusted."""
     place = FILE.fullmatch(text)
     if not place:
         raise InputError(f"{text!r} does not name a function of a file", hint="write FILE.py:NAME")
@@ -127,12 +127,12 @@ def remember(metric: MetricLike) -> None:
 
 
 def is_file_metric(text: str) -> bool:
-    """Whether it names a function of a file, `FILE.py:NAME`, and not a registered metric."""
+    """Return whether it names a function of a file, `FILE.py:NAME`, and not a registered metric."""
     return FILE.fullmatch(text) is not None
 
 
 def failed_line(error: BaseException) -> str:
-    """File and line in code given as FILE.py:NAME that raised the error or called what did; empty if none did."""
+    """Return the line in code given as FILE.py:NAME that raised the error or called what did; empty if none did."""
     last = ""
     for frame, line in traceback.walk_tb(error.__traceback__):
         if str(frame.f_globals.get("__name__")).startswith(MODULE):
@@ -192,7 +192,7 @@ def _read_score(value: Any) -> Scored:
 
 
 def _source(function: Any) -> str:
-    """Fingerprint of the source, or of the bytecode if there is no source, as for a function typed at the prompt."""
+    """Hash the source, or the bytecode if there is no source, as for a function typed at the prompt."""
     inner = inspect.unwrap(function)
     try:
         return fingerprint(inspect.getsource(inner if inspect.isroutine(inner) else type(inner)))

@@ -40,13 +40,13 @@ class MetricLike(Protocol):
     """What a metric must have; `as_metric` adds the rest."""
 
     def unscorable(self, sample: Sample) -> str | None:
-        """Reason why this sample is unscored, or None."""
+        """Return why this sample is unscored, or None."""
 
     def stats(self, samples: Sequence[Sample]) -> Array:
-        """One row per sample; NaN if `unscorable` or `failures` gives a reason."""
+        """Return one row per sample; NaN if `unscorable` or `failures` gives a reason."""
 
     def value(self, total: Array) -> Array:
-        """Scores from rows or sums of rows: the last axis is the row."""
+        """Return scores from rows or sums of rows: the last axis is the row."""
 
 
 class Metric(Component, kind="metric"):
@@ -194,7 +194,7 @@ class FittedMetric(Protocol):
     def fit(self, samples: Sequence[Sample]) -> Self: ...
 
     def fitted(self) -> str:
-        """Identifies the samples that the constants were fitted to, for the signature; empty before `fit`."""
+        """Identify the samples that the constants were fitted to, for the signature; empty before `fit`."""
 
 
 @runtime_checkable
@@ -210,7 +210,7 @@ class FollowingMetric(Protocol):
     """A metric that can follow a dialogue, such as dcp."""
 
     def course(self, sample: Sample) -> Iterable[TurnScore]:
-        """Scores of the replies in the sample's context and of its own, one after the other."""
+        """Return the scores of the replies in the sample's context and of its own, one after the other."""
 
 
 @runtime_checkable
@@ -229,29 +229,29 @@ class SetMetric(Protocol):
     """A metric whose rows cannot be summed, such as distinct-n: it scores a weighted set as a whole."""
 
     def value_of_set(self, samples: Sequence[Sample], counts: Iterable[NDArray[np.int64]]) -> Array:
-        """Value of each resampled set; `counts[b, i]` of a block is how often sample i is in set b."""
+        """Return the value of each resampled set; `counts[b, i]` of a block is how often sample i is in set b."""
 
 
 def mean_value(total: Array) -> Array:
-    """Value of rows [score, 1]: the mean over samples."""
+    """Return the value of rows [score, 1]: the mean over samples."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(total[..., 0] / total[..., 1])
 
 
 def score_rows(scores: Array, *parts: Array) -> Array:
-    """Rows [score, 1] from scores, for metrics whose set score is the mean; `parts` are columns for `mean_parts`."""
+    """Return rows [score, 1], for metrics whose set score is the mean; `parts` are columns for `mean_parts`."""
     rows = np.column_stack([scores, np.ones_like(scores), *parts])
     rows[np.isnan(scores)] = np.nan
     return rows
 
 
 def mean_parts(total: Array, *names: str) -> dict[str, float]:
-    """Means over samples of the parts that follow [score, 1] in a sum of rows, by name."""
+    """Return the means over samples of the parts that follow [score, 1] in a sum of rows, by name."""
     return dict(zip(names, (total[2:] / total[1]).tolist(), strict=True))
 
 
 def best_reference(scores: Array, samples: Sequence[Sample]) -> Array:
-    """Largest score of each sample's references, which follow each other, ignoring NaN; NaN without any."""
+    """Return the largest score of each sample's references, which follow each other, ignoring NaN; NaN without any."""
     best = np.full(len(samples), -np.inf)
     owner = np.repeat(np.arange(len(samples)), reference_counts(samples))
     np.fmax.at(best, owner, scores)
@@ -259,7 +259,7 @@ def best_reference(scores: Array, samples: Sequence[Sample]) -> Array:
 
 
 def needs_references(sample: Sample) -> str | None:
-    """Reason why a sample without references is unscored, or None."""
+    """Return why a sample without references is unscored, or None."""
     return None if sample.references else NO_REFERENCES
 
 

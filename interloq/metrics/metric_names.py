@@ -35,7 +35,7 @@ def direction(metric: str, lower_is_better: bool | None = None) -> Direction:
 
 
 def downwards(metric: str, lower_is_better: bool | None = None, *, verb: str = "rank") -> bool:
-    """Whether lower scores are better; a metric without a better side, or of whole sets, is refused."""
+    """Return whether lower scores are better; a metric without a better side, or of whole sets, is refused."""
     if why := unrankable(metric, lower_is_better):
         what, hint = why
         raise InputError(f"cannot {verb} by {metric}: {what}", hint=hint)
@@ -43,7 +43,7 @@ def downwards(metric: str, lower_is_better: bool | None = None, *, verb: str = "
 
 
 def unrankable(metric: str, lower_is_better: bool | None = None) -> tuple[str, str] | None:
-    """Why systems cannot be ranked by the mean of its scores, and what to do instead; None if they can."""
+    """Return why systems cannot be ranked by the mean of its scores, and what to do instead; None if they can."""
     if about_sets(metric):
         return (
             "it scores sets of replies, not single ones",
@@ -91,19 +91,19 @@ def _defined_direction(metric: str) -> Direction | None:
 
 
 def about_sets(metric: str) -> bool:
-    """Whether it scores only sets of replies, such as distinct-n: see `metric.SetMetric`."""
+    """Return whether it scores only sets of replies, such as distinct-n: see `metric.SetMetric`."""
     name = name_in_spec(metric, kind="metric")
     return name is not None and bool(facts(name, kind="metric")["scores_sets"])
 
 
 def always_means(metric: str) -> bool:
-    """Whether its value of a set is the mean of sample scores, whatever its fields; True for unknown metrics."""
+    """Return whether its value of a set is the mean of sample scores, whatever its fields; True for unknown metrics."""
     name = name_in_spec(metric, kind="metric")
     return name is None or bool(facts(name, kind="metric")["always_mean"])
 
 
 def about_dialogues(metric: str) -> bool:
-    """Whether it scores whole dialogues, such as `llm_judge(of='dialogue')`; see `Metric.of`."""
+    """Return whether it scores whole dialogues, such as `llm_judge(of='dialogue')`; see `Metric.of`."""
     try:
         return bool(read_spec(split_label(metric)[1]).fields.get("of") == "dialogue")
     except SpecError:
@@ -111,14 +111,14 @@ def about_dialogues(metric: str) -> bool:
 
 
 def labels(metrics: Collection[str]) -> dict[str, str]:
-    """Name of each metric in tables: its label, or its whole name if it has none or shares it with another."""
+    """Return each metric's name in tables: its label, or its whole name if it has none or shares it with another."""
     short = {metric: split_label(metric)[0] or metric for metric in metrics}
     counts = Counter(short.values())
     return {metric: label if counts[label] == 1 else metric for metric, label in short.items()}
 
 
 def find(asked: str, metrics: Collection[str]) -> str:
-    """The metric with this name, label or spec; `asked` itself if there is none or several."""
+    """Return the metric with this name, label or spec; `asked` itself if there is none or several."""
     matching = [metric for metric in metrics if asked in split_label(metric)]
     if asked in metrics or len(matching) != 1:
         return asked

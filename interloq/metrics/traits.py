@@ -31,12 +31,12 @@ class Traits:
 
 
 def traits(metric: Metric) -> tuple[Traits, ...]:
-    """Traits of a metric, or of each of its parts."""
+    """Return the traits of a metric, or of each of its parts."""
     return tuple(_traits(part) for part in parts(metric))
 
 
 def parts(metric: Metric) -> Iterator[Metric]:
-    """Parts of a combined metric; otherwise the metric itself."""
+    """Yield the parts of a combined metric; otherwise the metric itself."""
     inner = metric.inner_metrics()
     if not inner:
         yield metric

@@ -43,7 +43,7 @@ class AmFm(Metric, name="am_fm"):
     _fit: Quantiles | None = field(default=None, init=False, repr=False, compare=False)
 
     def fit(self, samples: Sequence[Sample]) -> Self:
-        """A copy whose parts are fitted to these samples, with the quantile of each part's scores."""
+        """Return a copy whose parts are fitted to these samples, with the quantile of each part's scores."""
         fitted = dataclasses.replace(self, am=fitted_to(self.am, samples), fm=fitted_to(self.fm, samples))
         scored = [sample for sample in samples if fitted.unscorable(sample) is None]
         object.__setattr__(fitted, "_fit", Quantiles.of(scored, *fitted._parts().values()))
@@ -56,7 +56,7 @@ class AmFm(Metric, name="am_fm"):
         return ",".join(f"{name}[{cut:.5g}{source_of(part)}]" for (name, part), cut in parts)
 
     def built_with(self) -> str:
-        """Identifies the models and tokenizers of both parts."""
+        """Identify the models and tokenizers of both parts."""
         return foundations(self._parts().items())
 
     def unscorable(self, sample: Sample) -> str | None:
@@ -71,7 +71,7 @@ class AmFm(Metric, name="am_fm"):
         return score_rows(parts.mean(axis=1), parts)
 
     def details(self, total: Array) -> dict[str, float]:
-        """Normalised scores of both parts, as means over samples."""
+        """Return the normalised scores of both parts, as means over samples."""
         return mean_parts(total, *self._parts())
 
     def _parts(self) -> dict[str, Metric]:
@@ -87,7 +87,7 @@ class Quantiles:
 
     @classmethod
     def of(cls, samples: Sequence[Sample], *parts: Metric) -> Quantiles:
-        """Quantile of each part's scores of these samples."""
+        """Return the quantile of each part's scores of these samples."""
         known = Fit.of(samples, *parts).known
         columns = np.array(list(known.values()), dtype=np.float64).reshape(len(known), len(parts))
         if not len(columns):
@@ -96,7 +96,7 @@ class Quantiles:
         return cls(tuple(cuts.tolist()), known)
 
     def normalised(self, samples: Sequence[Sample], *parts: Metric) -> Array:
-        """Normalised scores, one column per part."""
+        """Return normalised scores, one column per part."""
         if samples and np.isnan(self.cuts).any():
             raise InputError(
                 "am_fm was fitted to samples that its parts cannot both score", hint="fit it to other samples"
@@ -108,5 +108,5 @@ class Quantiles:
 
 
 def normalise(scores: Array, cut: float) -> Array:
-    """Scores above the cut-off in units of its absolute value; 0 for all others."""
+    """Return scores above the cut-off in units of its absolute value; 0 for all others."""
     return np.asarray(np.maximum(scores - cut, 0) / (abs(cut) or 1.0))

@@ -55,14 +55,14 @@ class Blend(Metric, name="blend"):
             raise SpecError(f"blend: {name} must be {len(self.metrics)} numbers, one per metric, got {values!r}")
 
     def fit(self, samples: Sequence[Sample]) -> Self:
-        """A copy whose metrics are fitted to these samples, if they have constants of their own."""
+        """Return a copy whose metrics are fitted to these samples, if they have constants of their own."""
         return dataclasses.replace(self, metrics=tuple(fitted_to(metric, samples) for metric in self.metrics))
 
     def fitted(self) -> str:
         return "|".join(f"{name}[{source_of(metric)}]" for name, metric in self._named() if source_of(metric))
 
     def built_with(self) -> str:
-        """Identifies the tokenizers and models of the metrics."""
+        """Identify the tokenizers and models of the metrics."""
         return foundations(self._named())
 
     def unscorable(self, sample: Sample) -> str | None:
@@ -80,11 +80,11 @@ class Blend(Metric, name="blend"):
         return score_rows(parts.sum(axis=0), *parts)
 
     def details(self, total: Array) -> dict[str, float]:
-        """Contribution of each metric to the score, as means over samples."""
+        """Return the contribution of each metric to the score, as means over samples."""
         return mean_parts(total, *(name for name, _ in self._named()))
 
     def _named(self) -> list[tuple[str, Any]]:
-        """The metrics with distinct names: repeated ones are numbered."""
+        """Return the metrics with distinct names: repeated ones are numbered."""
         names = list(map(name_of, self.metrics))
         counts = Counter(names)
         for i, name in enumerate(names):

@@ -66,7 +66,7 @@ class RatedReferences(Metric):
         return key_variable(self.index)
 
     def metric(self) -> Metric:
-        """Metric that scores rated samples."""
+        """Return the metric that scores rated samples."""
         raise NotImplementedError
 
     def extend(self, samples: Sequence[Sample]) -> StagedSamples:
@@ -99,11 +99,11 @@ class RatedReferences(Metric):
         return self._copy(rated, metric)
 
     def fitted(self) -> str:
-        """Identifies the samples that the metric was fitted to."""
+        """Identify the samples that the metric was fitted to."""
         return str(self._fitted.fitted()) if isinstance(self._fitted, FittedMetric) else ""
 
     def built_with(self) -> str:
-        """Identifies the search and the rater."""
+        """Identify the search and the rater."""
         if self._rated:
             search, rater = self._rated.signatures
         else:
@@ -142,7 +142,7 @@ class RatedReferences(Metric):
         return self._metric().value(total)
 
     def details(self, total: Array) -> dict[str, float]:
-        """Details of the metric that scores rated samples."""
+        """Return the details of the metric that scores rated samples."""
         return dict(self._metric().details(total))
 
     def _metric(self) -> Metric:
@@ -179,7 +179,7 @@ Stage = Callable[[Sequence[Sample]], list[Sample]]
 
 
 def cached(samples: Sequence[Sample], stage: Stage, *, signature: str) -> list[Sample]:
-    """Result of `stage` on the samples, which may only change their references."""
+    """Return the result of `stage` on the samples, which may only change their references."""
     folder = cache_folder()
     if folder is None:
         return stage(samples)
@@ -195,13 +195,13 @@ def cached(samples: Sequence[Sample], stage: Stage, *, signature: str) -> list[S
 
 
 def _whole(sample: Sample) -> str:
-    """Everything that a stage may read; ratings are not."""
+    """Return everything that a stage may read; ratings are not part of it."""
     references = [f"{r.text}\1{r.weight!r}\1{r.source}" for r in sample.references]
     return "\0".join([*sample.key, *(turn.text for turn in sample.context), "\2", sample.response, "\2", *references])
 
 
 def _read(path: Path, samples: Sequence[Sample], signature: str) -> list[Sample] | None:
-    """The samples with cached references; None if there are none that can be used."""
+    """Return the samples with cached references; None if there are none that can be used."""
     try:
         stored = list(read(path, strict=True)) if path.exists() else []
         fits = bool(stored) and header(path).get("signature") == signature

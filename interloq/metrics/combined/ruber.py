@@ -54,7 +54,7 @@ class Ruber(Metric, name="ruber"):
     _fit: Fit | None = field(default=None, init=False, repr=False, compare=False)
 
     def fit(self, samples: Sequence[Sample]) -> Self:
-        """A copy whose parts are fitted to these samples, with the range of each part's scores."""
+        """Return a copy whose parts are fitted to these samples, with the range of each part's scores."""
         fitted = dataclasses.replace(
             self, referenced=fitted_to(self.referenced, samples), unreferenced=fitted_to(self.unreferenced, samples)
         )
@@ -71,7 +71,7 @@ class Ruber(Metric, name="ruber"):
         return ",".join(sources)
 
     def built_with(self) -> str:
-        """Identifies the tokenizers and models of both parts."""
+        """Identify the tokenizers and models of both parts."""
         return foundations(self._parts().items())
 
     def unscorable(self, sample: Sample) -> str | None:
@@ -86,7 +86,7 @@ class Ruber(Metric, name="ruber"):
         return score_rows(BLENDS[self.blend](*parts), *parts)
 
     def details(self, total: Array) -> dict[str, float]:
-        """Normalised scores of both parts, as means over samples."""
+        """Return the normalised scores of both parts, as means over samples."""
         return mean_parts(total, *self._parts())
 
     def _parts(self) -> dict[str, Metric]:
@@ -102,7 +102,7 @@ class Fit:
 
     @classmethod
     def of(cls, samples: Sequence[Sample], *parts: Metric) -> Fit:
-        """Range of each part's scores of these samples."""
+        """Return the range of each part's scores of these samples."""
         columns, ranges = [], []
         for part in parts:
             scores = _scores(part, samples)
@@ -111,7 +111,7 @@ class Fit:
         return cls(tuple(ranges), dict(zip(samples, zip(*columns, strict=True), strict=True)))
 
     def normalised(self, samples: Sequence[Sample], *parts: Metric) -> list[Array]:
-        """Each part's scores from 0 to 1."""
+        """Return each part's scores, scaled to 0 to 1."""
         if samples and np.isnan(self.ranges).any():
             raise InputError(
                 "ruber was fitted to samples that its parts cannot both score", hint="fit it to other samples"
@@ -143,17 +143,17 @@ def _scores(metric: Metric, samples: Sequence[Sample]) -> Array:
 
 
 def fitted_to(part: Any, samples: Sequence[Sample]) -> Any:
-    """A part of a metric, fitted to these samples if it is a fitted metric."""
+    """Return a part of a metric, fitted to these samples if it is a fitted metric."""
     return part.fit(samples) if isinstance(part, FittedMetric) else part
 
 
 def source_of(part: Any) -> str:
-    """Identifies what a part was fitted to, for a signature."""
+    """Identify what a part was fitted to, for a signature."""
     return f",{part.fitted()}" if isinstance(part, FittedMetric) else ""
 
 
 def foundation(part: Any) -> str:
-    """Identifies a part's tokenizer and model, for a signature."""
+    """Identify a part's tokenizer and model, for a signature."""
     known = []
     tokenizer = field_value(part, "tokenizer")
     if tokenizer is not None:

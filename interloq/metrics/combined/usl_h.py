@@ -67,7 +67,7 @@ class UslH(Metric, name="usl_h"):
             raise SpecError(f"usl_h: bounds must be two numbers, the lower one first, got {self.bounds!r}")
 
     def built_with(self) -> str:
-        """Identifies the models of all parts and the bounds."""
+        """Identify the models of all parts and the bounds."""
         low, high = self._bounds()
         parts = {"valid": self.valid, "next": self.next, "mlm": self.mlm}
         return f"{foundations(parts.items())},bounds[{low!r}..{high!r}]"
@@ -101,7 +101,7 @@ class UslH(Metric, name="usl_h"):
 
 
 def _share(part: Metric, samples: Sequence[Sample]) -> Array:
-    """Scores of a part from 0 to 1."""
+    """Return the scores of a part, which must be from 0 to 1."""
     scores = part.value(part.stats(samples))
     for score in scores.tolist():
         if not -SLACK <= score <= 1 + SLACK:

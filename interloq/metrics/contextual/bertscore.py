@@ -84,7 +84,7 @@ class BertScore(Metric, name="bertscore"):
         return np.concatenate([np.zeros((0, 3)), *self.parts(samples)])[:, COLUMNS[self.part]]
 
     def fit(self, samples: Sequence[Sample]) -> Self:
-        """A copy with the idf weights of these samples' references; itself without `idf`."""
+        """Return a copy with the idf weights of these samples' references; itself without `idf`."""
         if not self.idf:
             return self
         encoder = self._encoder()
@@ -98,7 +98,7 @@ class BertScore(Metric, name="bertscore"):
         return self._idf.source if self._idf else ""
 
     def built_with(self) -> str:
-        """Identifies the encoder and the baseline."""
+        """Identify the encoder and the baseline."""
         encoder = str(self._encoder().signature())
         if not self.rescale:
             return encoder
@@ -116,21 +116,21 @@ class BertScore(Metric, name="bertscore"):
         return None
 
     def stats(self, samples: Sequence[Sample]) -> Array:
-        """[score, 1, best precision, best recall]; they may come from different references, as in bert_score."""
+        """Return [score, 1, best precision, best recall], perhaps from different references, as in bert_score."""
         best_rows = [self._weighed(sample, rows)[:, :3].max(axis=0) for sample, rows in self._rows(samples)]
         best = np.array(best_rows, dtype=np.float64).reshape(-1, 3)
         return score_rows(best[:, COLUMNS[self.part]], best[:, 0], best[:, 1])
 
     def details(self, total: Array) -> dict[str, float]:
-        """Precision and recall, as means over samples."""
+        """Return precision and recall, as means over samples."""
         return mean_parts(total, "precision", "recall")
 
     def parts(self, samples: Sequence[Sample]) -> list[Array]:
-        """P, R and F of each sample with each reference, [references, 3] per sample: rescaled, without weights."""
+        """Return P, R and F with each reference, [references, 3] per sample: rescaled, without weights."""
         return [rows[:, :3] for _, rows in self._rows(samples)]
 
     def _weighed(self, sample: Sample, rows: Array) -> Array:
-        """Weighted P, R and F; `rows` has them with the largest and, if needed, with the smallest similarities."""
+        """Return weighted P, R and F; `rows` has them with the largest and, if needed, the smallest similarities."""
         if self.weights == "ignore":
             return rows
         weights = np.array([[reference.weight] for reference in sample.references])
@@ -149,7 +149,7 @@ class BertScore(Metric, name="bertscore"):
             yield from zip(block, np.split(self._match_pairs(block), ends[:-1]), strict=True)
 
     def _match_pairs(self, samples: Sequence[Sample]) -> Array:
-        """P, R, F of every sample with every reference, followed by those with the smallest similarities."""
+        """Return P, R and F of every sample with every reference, followed by those with the smallest similarities."""
         encoder = self._encoder()
         from interloq.metrics.contextual.token_matching import f_measure, match
 
@@ -185,7 +185,7 @@ class BertScore(Metric, name="bertscore"):
 
 
 def _pairs(samples: Sequence[Sample]) -> tuple[list[str], Any]:
-    """Distinct texts, and the text numbers of each sample's reply and references."""
+    """Return distinct texts, and the text numbers of each sample's reply and references."""
     place: dict[str, int] = {}
     pairs = []
     for sample in samples:

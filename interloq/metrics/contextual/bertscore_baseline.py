@@ -43,7 +43,7 @@ def make_baseline(
     every_layer: bool = True,
     progress: Progress = silent,
 ) -> dict[str, Any]:
-    """Content of a baseline: mean P, R and F of unrelated texts, for the encoder's layer or all layers up to it."""
+    """Make a baseline: mean P, R and F of unrelated texts, for the encoder's layer or all layers up to it."""
     from interloq.metrics.contextual.token_matching import Idf
 
     drawn = draw(texts, 2 * pairs, seed)
@@ -70,7 +70,7 @@ def make_baseline(
 
 
 def draw(texts: Iterable[str], n: int, seed: int) -> list[str]:
-    """At most n different texts in random order, independent of the order and repetitions of the corpus."""
+    """Draw at most n different texts in random order, independent of the order and repetitions of the corpus."""
     best: list[tuple[int, str]] = []
     held: set[str] = set()
     for text in texts:
@@ -101,7 +101,7 @@ def _means(
 
 
 def _block(encoder: Encoder, replies: list[str], references: list[str], idf: Any, layers: list[int]) -> Floats:
-    """Sums of P, R and F over pairs, one row per layer."""
+    """Return sums of P, R and F over pairs, one row per layer."""
     from interloq.metrics.contextual.token_matching import f_measure, match, match_layers
 
     n = len(replies)
@@ -116,7 +116,7 @@ def _block(encoder: Encoder, replies: list[str], references: list[str], idf: Any
 
 
 def save_baseline(path: str | Path, facts: dict[str, Any]) -> Path:
-    """Path of the baseline file; a name without `.json` is a folder with `baseline.json`."""
+    """Save a baseline and return its path; a name without `.json` is a folder with `baseline.json`."""
     path = Path(path)
     if path.suffix != ".json":
         path /= NAME
@@ -140,7 +140,7 @@ def load_baseline(path: str | Path) -> dict[str, Any]:
 
 
 def levels(facts: dict[str, Any], encoder: Encoder, *, idf: bool, where: str) -> dict[Part, float]:
-    """Baseline of P, R and F for this encoder's layer; one for another model, layer or weighting is refused."""
+    """Return the baseline for this encoder's layer; one for another model, layer or weighting is refused."""
     hint = "make one with: interloq train baseline LOGS --model MODEL -o FILE"
     for what, seen, own in (
         ("model", facts.get("model"), encoder.name),

@@ -63,7 +63,7 @@ class DeepAm(Metric, name="deep_am"):
         return score_rows(best(self.by_reference(samples), counts))
 
     def by_reference(self, samples: Sequence[Sample]) -> Array:
-        """Cosine of each reply with each text that it is compared with."""
+        """Return the cosine of each reply with each text that it is compared with."""
         texts, counts = list[str](), []
         for sample in samples:
             compared = compared_with(sample, self.mode)
@@ -78,13 +78,13 @@ class DeepAm(Metric, name="deep_am"):
 
 
 def compared_with(sample: Sample, mode: Mode) -> list[str]:
-    """Texts that a reply is compared with: the utterance before it, or its references."""
+    """Return the texts that a reply is compared with: the utterance before it, or its references."""
     if mode == "reference_free":
         return [sample.context[-1].text]
     return [reference.text for reference in sample.references]
 
 
 def best(values: Array, counts: Sequence[int]) -> Array:
-    """Largest of each sample's values, which are concatenated; every sample has at least one."""
+    """Return the largest of each sample's values, which are concatenated; every sample has at least one."""
     starts = np.cumsum([0, *counts])[:-1]
     return np.maximum.reduceat(values, starts) if len(starts) else np.zeros(0)

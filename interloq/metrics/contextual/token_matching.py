@@ -37,7 +37,7 @@ COMPARED = {"cpu": 2**20, "cuda": 2**25}  # numbers in the vectors of pairs comp
 def match(
     encoder: Encoder, texts: Sequence[str], pairs: Ints, *, idf: Idf | None = None, lowest: bool = False
 ) -> Floats:
-    """P and R of pairs [n, 2] of text numbers, reply and reference; `lowest` adds both with min instead of max.
+    """Return P and R of pairs [n, 2] of text numbers, reply and reference; `lowest` adds both with min instead of max.
 
     A pair in which either text has only special tokens is 0 everywhere.
     """
@@ -57,7 +57,7 @@ def match(
 
 
 def match_layers(encoder: Encoder, texts: Sequence[str], pairs: Ints, *, idf: Idf | None = None) -> Floats:
-    """P and R of pairs in every layer from 0 up to the encoder's, [layers, n, 2]; needs all vectors in memory."""
+    """Return P and R of pairs in every layer up to the encoder's, [layers, n, 2]; needs all vectors in memory."""
     texts = [text.strip() for text in texts]
     numbered = encoder.numbered(texts)
     shares, empty = token_shares(texts, numbered, encoder, idf)
@@ -72,7 +72,7 @@ def match_layers(encoder: Encoder, texts: Sequence[str], pairs: Ints, *, idf: Id
 
 
 def f_measure(precision: Floats, recall: Floats) -> Floats:
-    """2PR / (P + R); 0 if undefined."""
+    """Return 2PR / (P + R); 0 if undefined."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.nan_to_num(2 * precision * recall / (precision + recall), nan=0.0, posinf=0.0, neginf=0.0)
 
@@ -126,7 +126,7 @@ class _Slice:
         return held
 
     def _vectors(self, batch: Encoded) -> Held:
-        """The tokens of a batch without padding, found without waiting for the GPU."""
+        """Return the tokens of a batch without padding, found without waiting for the GPU."""
         lengths = self.numbered.lengths[batch.places]
         width = batch.ids.shape[1]
         rows = spans(np.arange(len(lengths)) * width, lengths)
@@ -155,7 +155,7 @@ class _Slice:
         self.matched[torch.from_numpy(pairs).to(self.encoder.device)] = torch.stack(values, dim=1)
 
     def _lay_out(self, held: Held, texts: Ints) -> tuple[torch.Tensor, torch.Tensor]:
-        """Vectors and shares of texts as rows of equal width, padded with the last token, with share 0."""
+        """Return vectors and shares of texts as rows of equal width, padded with the last token, with share 0."""
         facts = torch.from_numpy(np.stack([held.starts[texts], self.numbered.lengths[texts]])).to(self.encoder.device)
         starts, lengths = facts[:, :, None]
         columns = torch.arange(int(self.numbered.lengths[texts].max()), device=self.encoder.device)
@@ -164,7 +164,7 @@ class _Slice:
 
 
 def spans(starts: Ints, lengths: Ints) -> Ints:
-    """Concatenated ranges, from each start for its length."""
+    """Return concatenated ranges, from each start for its length."""
     ends = np.cumsum(lengths)
     total = int(ends[-1]) if len(ends) else 0
     return np.arange(total) + np.repeat(starts - ends + lengths, lengths)
@@ -187,7 +187,7 @@ def _limit(limits: dict[str, int], encoder: Any) -> int:
 
 
 def _slices(replies: Ints, lengths: Ints, tokens: int) -> Iterator[Ints]:
-    """Slices of pairs, all pairs of a reply together, with a bounded number of reply tokens."""
+    """Yield slices of pairs, all pairs of a reply together, with a bounded number of reply tokens."""
     distinct, which = np.unique(replies, return_inverse=True)
     slice_of = np.cumsum(lengths[distinct]) // max(1, tokens)
     for number in np.unique(slice_of):
@@ -195,7 +195,7 @@ def _slices(replies: Ints, lengths: Ints, tokens: int) -> Iterator[Ints]:
 
 
 def _blocks(lengths: Ints, tokens: int) -> Iterator[Ints]:
-    """Slices of pairs with replies of similar length, with a bounded number of tokens, padding included."""
+    """Yield slices of pairs with replies of similar length, with a bounded number of tokens, padding included."""
     order = np.argsort(lengths[:, 0], kind="stable")
     longest = int(lengths[:, 1].max()) if len(lengths) else 0
     start = 0
@@ -219,7 +219,7 @@ class Idf:
 
     @classmethod
     def of(cls, references: Iterable[str], encoder: Any) -> Idf:
-        """Number of references that contain each token."""
+        """Count the references that contain each token."""
         often = Counter(text.strip() for text in references)
         counts = np.zeros(encoder.vocabulary, dtype=np.int64)
         distinct = list(often)
@@ -238,7 +238,7 @@ class Idf:
         return np.asarray((self.counts == self.references) & (self.counts > 0))
 
     def weightless(self, texts: Sequence[str], encoder: Any) -> list[bool]:
-        """Texts whose tokens all have weight 0: by idf they are similar to nothing, not even to themselves."""
+        """Return which texts have only tokens of weight 0: by idf they are similar to nothing, not even themselves."""
         own = np.ones(encoder.vocabulary, dtype=bool)
         own[encoder.special] = False
         if not (self.everywhere & own).any():
@@ -248,12 +248,12 @@ class Idf:
         return [bool(own[t].any() and self.everywhere[t[own[t]]].all()) for t in tokens]
 
     def weights(self) -> Floats:
-        """log((N + 1) / (df + 1)) of each token."""
+        """Return log((N + 1) / (df + 1)) of each token."""
         return np.asarray(np.log((self.references + 1) / (self.counts + 1)))
 
 
 def token_shares(texts: Sequence[str], numbered: Texts, encoder: Any, idf: Idf | None) -> tuple[Floats, Any]:
-    """Share of each token in its text (0 for special tokens), and which texts have only special tokens.
+    """Return the share of each token in its text (0 for special tokens), and which texts have only special tokens.
 
     Shares add up to 1, or to 0 if every token of a text is in every reference.
     """

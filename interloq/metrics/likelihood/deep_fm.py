@@ -75,7 +75,7 @@ class DeepFm(Metric, name="deep_fm"):
         return best(np.nan_to_num(ratios), counts)
 
     def _mean_log_likelihoods(self, contexts: Sequence[str], texts: Sequence[str]) -> Array:
-        """Mean per token; minus infinity for a text without tokens."""
+        """Return the mean per token; minus infinity for a text without tokens."""
         sums, counts = self._model().log_likelihoods(contexts, texts)
         return np.where(counts > 0, sums / np.maximum(counts, 1), -np.inf)
 

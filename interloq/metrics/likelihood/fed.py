@@ -86,7 +86,7 @@ class Fed(Metric, name="fed"):
         return score_rows(self._combine(values[:, :split]) - self._combine(values[:, split:]))
 
     def _values(self, dialogues: Sequence[tuple[str, ...]], asked: Sequence[str], every: Sequence[str]) -> Array:
-        """s(f) [dialogues, follow-ups]."""
+        """Return s(f) [dialogues, follow-ups]."""
         whole = self.mode == "whole"
         scored = dialogue_scorer(self).follow_up_scores(dialogues, asked, every=every, layout=self.layout, whole=whole)
         if not whole:
@@ -112,17 +112,17 @@ class Fed(Metric, name="fed"):
 
 
 def dialogue_scorer(metric: Any) -> Any:
-    """The language model that a metric's fields `model` and `longest` name."""
+    """Return the language model that a metric's fields `model` and `longest` name."""
     return loaded(f"metric {name_of(metric)!r}", SCORER, metric.model, longest=metric.longest)
 
 
 def turns(sample: Sample) -> tuple[str, ...]:
-    """The dialogue with the reply as its last turn; turns without text are skipped."""
+    """Return the dialogue with the reply as its last turn; turns without text are skipped."""
     return (*context(sample), sample.response)
 
 
 def context(sample: Sample) -> tuple[str, ...]:
-    """Turns of the context that have text."""
+    """Return the turns of the context that have text."""
     return tuple(turn.text for turn in sample.context if turn.text.strip())
 
 

@@ -45,7 +45,7 @@ class Mlm(Metric, name="mlm"):
         return str(self._scorer().signature())
 
     def usual_scores(self) -> tuple[float, float]:
-        """Quartiles over replies of the log that the encoder was adapted to."""
+        """Return the quartiles over replies of the log that the encoder was adapted to."""
         low, high = self._scorer().quartiles(self.mode)
         return low, high
 

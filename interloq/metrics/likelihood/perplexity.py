@@ -59,5 +59,5 @@ class Perplexity(Metric, name="perplexity"):
             return np.asarray(nats if self.log else np.exp(nats))
 
     def details(self, total: Array) -> dict[str, float]:
-        """Number of tokens, and nats per token."""
+        """Return the number of tokens, and nats per token."""
         return {"tokens": float(total[1]), "nats_per_token": float(total[0] / total[1])}

@@ -32,7 +32,7 @@ NOUNS = {  # judged units: their plural, and what their sizes are the logarithms
 
 
 def moments(size: float, runs: Sequence[float], rating: float | None, mass: float = 1.0) -> list[float]:
-    """Row of a judged unit: its size (the log of a length), scores in each run, people's rating if there is one.
+    """Return the row of a judged unit: its size (the log of a length), scores in each run, people's rating if any.
 
     `mass` is the probability of the possible scores.
     """
@@ -48,13 +48,13 @@ def moments(size: float, runs: Sequence[float], rating: float | None, mass: floa
 
 
 def rating_of(sample: Sample, aspect: str) -> float | None:
-    """Mean of people's ratings of an aspect; None without ratings."""
+    """Return the mean of people's ratings of an aspect; None without ratings."""
     values = [r.value for r in sample.ratings if r.aspect == aspect and r.value is not None]
     return fmean(values) if values else None
 
 
 def figures(total: Array) -> dict[str, float]:
-    """Figures of a set by name, from its summed moments; those that cannot be computed are missing."""
+    """Return the figures of a set by name, from its summed moments; those that cannot be computed are missing."""
     n, mass, noise = total[:3]
     size, size2, score, score2, cross = total[3:8]
     rated, rating, rating2, own, own2, both = total[8:14]
@@ -74,7 +74,7 @@ def figures(total: Array) -> dict[str, float]:
 
 
 def format_figures(known: dict[str, float], *, noun: str = "reply", deterministic: bool = False) -> str:
-    """The figures of judged units in words, also that one is unknown; `deterministic` judges have no noise."""
+    """Return the figures of judged units in words, also that one is unknown; `deterministic` judges have no noise."""
     plural, length = NOUNS[noun]
     parts = ["slope on length unknown"]
     if "length_slope" in known:
@@ -93,7 +93,7 @@ def format_figures(known: dict[str, float], *, noun: str = "reply", deterministi
 
 
 def _co(products: float, first: float, second: float, n: float) -> float:
-    """Sum of products of deviations from the means, from plain sums; tiny differences are rounding."""
+    """Return the sum of products of deviations from the means, from plain sums; tiny differences are rounding."""
     expected = first * second / n
     difference = products - expected
     if abs(difference) <= 1e-9 * max(abs(expected), abs(products)):

@@ -91,7 +91,7 @@ class Preferences:
         return figures(np.array(rows).reshape(len(rows), COLUMNS).sum(axis=0))
 
     def remark(self) -> str:
-        """The flip rate and the figures in words."""
+        """Return the flip rate and the figures in words."""
         n = len(self.pairs) - self.counts["unjudged"]
         rate = "unknown" if self.flip_rate is None else f"{self.flip_rate:.2f}"
         flips = f"flip rate {rate}: winners that change with the order of the replies, of {count(n, 'pair')}"
@@ -147,7 +147,7 @@ def _judgment(one: Sample, two: Sample, answers: Iterator[list[float] | str], ju
 
 
 def _ask(orders: Sequence[tuple[Sample, Sample]], judge: LlmJudge) -> list[list[float] | str]:
-    """By how much the reply in front is better in each run, below 0 if the one behind is; or why it is not known."""
+    """Return by how much the front reply is better in each run, below 0 if the other one is; or why it is unknown."""
     prompts = [_prompt(front, behind, judge) for front, behind in orders]
     margins: list[list[float] | str] = []
     if judge.mode == "expected":

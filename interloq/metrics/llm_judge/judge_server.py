@@ -34,7 +34,7 @@ class JudgeServer:
         self._failed: dict[bytes, str] = {}
 
     def answers(self, bodies: Sequence[Body], refusal: Refusal, *, attempts: int) -> list[ChatAnswer | str]:
-        """Answer to each request, or the reason why there is none."""
+        """Return the answer to each request, or the reason why there is none."""
         spent, keys = current(), self._keys(bodies)
         missing = {key: body for key, body in zip(keys, bodies, strict=True) if key not in self._known}
         for key, answer in cached_answers(list(missing)).items():
@@ -69,11 +69,11 @@ class JudgeServer:
         return reasons
 
     def known(self, bodies: Sequence[Body]) -> list[ChatAnswer | str]:
-        """What `answers` returned for these requests, without asking again."""
+        """Return what `answers` returned for these requests, without asking again."""
         return [self._known.get(key) or self._failed[key] for key in self._keys(bodies)]
 
     def _blocks(self, items: list[tuple[bytes, Body]]) -> Iterator[list[tuple[bytes, Body]]]:
-        """Blocks of requests; the first one is sent alone, so that a server that is not set up is asked only once."""
+        """Yield blocks of requests; the first is sent alone, so that a server that is not set up is asked only once."""
         size = BLOCK * self.bot.concurrency
         first = size if self.works else 1
         yield items[:first]
@@ -138,7 +138,7 @@ class JudgeServer:
 
 
 def no_log_probabilities(url: str) -> InputError:
-    """The error for a server or model that gives no log-probabilities."""
+    """Return the error for a server or model that gives no log-probabilities."""
     return InputError(
         "the endpoint returns no log-probabilities, which mode='expected' needs",
         hint="write mode='sampled', with n=… answers per reply",

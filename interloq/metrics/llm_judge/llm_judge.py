@@ -162,12 +162,12 @@ class LlmJudge(Metric, name="llm_judge"):
         return np.array(rows, dtype=np.float64).reshape(len(samples), self._width)
 
     def failures(self, samples: Sequence[Sample]) -> list[str]:
-        """Why samples have no score although they were sent to the server, "" for the others; asks nothing."""
+        """Return why samples have no score although they were sent to the server, "" for the others; asks nothing."""
         judgments = self._judge(samples, lambda prompts: self._values(prompts, again=False))
         return [judgment if isinstance(judgment, str) else "" for judgment in judgments]
 
     def details(self, total: Array) -> dict[str, float]:
-        """How far to trust the scores (see judge_moments.py), and the means of all dimensions that were asked for."""
+        """Return how far to trust the scores (see judge_moments.py), and the means of all requested dimensions."""
         numbers = figures(total[2 : 2 + COLUMNS])
         for name, n in zip(CUT, total[2 + COLUMNS :], strict=False):
             if n:
@@ -178,13 +178,13 @@ class LlmJudge(Metric, name="llm_judge"):
         return numbers
 
     def remark(self, total: Array) -> str:
-        """The figures of `details` in words, what was shortened, and what the model does not accept."""
+        """Return the figures of `details` in words, what was shortened, and what the model does not accept."""
         text = format_figures(figures(total[2 : 2 + COLUMNS]), noun=self.of, deterministic=not self.endpoint)
         cut = [int(n) for n in total[2 + COLUMNS : 2 + COLUMNS + len(CUT)]]
         return "; ".join([text, *self.caveats(*cut)])
 
     def caveats(self, replies: int, contexts: int) -> list[str]:
-        """What a reader must know beside the figures: shortened replies and contexts, parameters that were left out."""
+        """Return what a reader must know beside the figures: shortened replies and contexts, omitted parameters."""
         caveats, shortened = [], []
         if replies:
             shortened.append(count(replies, "reply", "replies"))
@@ -197,7 +197,7 @@ class LlmJudge(Metric, name="llm_judge"):
         return caveats
 
     def choose(self, prompts: Sequence[str], choices: Sequence[str], *, again: bool = True) -> list[list[Values] | str]:
-        """Probabilities of possible answers in each of n runs, or the reason why there are none.
+        """Return the probabilities of possible answers in each of n runs, or the reason why there are none.
 
         With `again=False` only answers that were already given are read.
         """
@@ -207,7 +207,7 @@ class LlmJudge(Metric, name="llm_judge"):
         return self._ask(prompts, options, lambda answer: self._read_choice(answer, choices), again, attempts=1)
 
     def write(self, prompts: Sequence[str], schema: Schema, *, again: bool = True) -> list[list[tuple[Any, ...]] | str]:
-        """Values of each key of the schema, which lists those allowed, in each of n written answers."""
+        """Return the values of each key of the schema, which lists those allowed, in each of n written answers."""
         options: dict[str, Any] = {"max_tokens": self.max_tokens}
         if self.send_schema:
             options["response_format"] = response_format(schema)
@@ -224,7 +224,7 @@ class LlmJudge(Metric, name="llm_judge"):
         return self._rubrics[LANGUAGES.index(supported_language(" ".join(turns), LANGUAGES))]
 
     def excerpt(self, sample: Sample, replies: Mapping[str, str]) -> Excerpt:
-        """Context and replies as the judge reads them."""
+        """Return context and replies as the judge reads them."""
         return dialogue_json(context(sample), replies, longest=self.longest)
 
     @property
@@ -259,7 +259,7 @@ class LlmJudge(Metric, name="llm_judge"):
         return rubrics
 
     def _judge(self, samples: Sequence[Sample], values: Callable[[list[str]], list[Any]]) -> list[Any]:
-        """The values of each sample's prompt; None for an empty reply."""
+        """Return the values of each sample's prompt; None for an empty reply."""
         texts = [self._judged_text(sample).strip() for sample in samples]
         prompts = [self._prompt(sample) for sample, text in zip(samples, texts, strict=True) if text]
         judgments = iter(values(prompts))
@@ -286,7 +286,7 @@ class LlmJudge(Metric, name="llm_judge"):
         return self.write(prompts, dict.fromkeys(self._asked, allowed), again=again)
 
     def _row(self, sample: Sample, runs: list[Values] | str | None) -> list[float]:
-        """[score, 1, moments, what was cut, one column per dimension]; NaN for a failed request."""
+        """Return [score, 1, moments, what was cut, one column per dimension]; NaN for a failed request."""
         if isinstance(runs, str):
             return [math.nan] * self._width
         lowest = float(self.scale[0])
@@ -312,7 +312,7 @@ class LlmJudge(Metric, name="llm_judge"):
         ]
 
     def _cut(self, sample: Sample) -> tuple[float, float]:
-        """Whether the reply and the context were shortened; dialogues never are."""
+        """Return whether the reply and the context were shortened; dialogues never are."""
         if self.of == "dialogue":
             return 0.0, 0.0
         excerpt = self.excerpt(sample, {"reply": sample.response})
@@ -368,7 +368,7 @@ class LlmJudge(Metric, name="llm_judge"):
         *,
         attempts: int,
     ) -> list[Any]:
-        """What `read` makes of the n answers to each prompt, or the first reason why there is none."""
+        """Return what `read` makes of the n answers to each prompt, or the first reason why there is none."""
         bodies = [self._body(prompt, run) | options for prompt in prompts for run in range(self.n)]
 
         def refusal(answer: Any) -> str:

@@ -56,11 +56,11 @@ class Bleu(Metric, name="bleu"):
             raise SpecError(f"bleu: k must be positive and is only for {', '.join(DEFAULT_K)}, got {self.k}")
 
     def tokens_needed(self) -> int:
-        """Fewest tokens for a score above 0: with fewer, an order has no n-grams, unless smoothing adds some."""
+        """Return the fewest tokens for a score above 0: with fewer, an order has n-grams only if smoothing adds some."""
         return 0 if self.effective_order else tokens_needed(self.order, self.smoothing)
 
     def stats(self, samples: Sequence[Sample]) -> Array:
-        """[matches of order 1…N, n-grams of order 1…N, reply length, reference length], or [score, 1, parts]."""
+        """Return [matches of order 1…N, n-grams of order 1…N, reply length, reference length], or [score, 1, parts]."""
         rows = bleu_rows(ngrams.number(samples, self.tokenizer), self.order, self.brevity)
         if self.level == "corpus":
             return rows
@@ -75,7 +75,7 @@ class Bleu(Metric, name="bleu"):
         return mean_value(total) if self.is_mean else self._bleu(total)
 
     def details(self, total: Array) -> dict[str, float]:
-        """Smoothed precisions, brevity penalty and summed lengths; with `level='sentence'` their means over samples."""
+        """Return smoothed precisions, brevity penalty and summed lengths; with `level='sentence'` their means."""
         names = part_names(self.order)
         if self.is_mean:
             return mean_parts(total, *names)
@@ -94,7 +94,7 @@ class Bleu(Metric, name="bleu"):
 
 
 def tokens_needed(order: int, smoothing: Smoothing) -> int:
-    """Fewest tokens of a reply for a score above 0."""
+    """Return the fewest tokens of a reply for a score above 0."""
     return order if smoothing in ("none", "floor", "exp") else 0
 
 
@@ -105,7 +105,7 @@ def check_order(order: int) -> None:
 
 
 def bleu_rows(numbered: ngrams.Numbered, order: int, brevity: Brevity) -> Array:
-    """Clipped matches, n-gram totals and lengths of each sample."""
+    """Return clipped matches, n-gram totals and lengths of each sample."""
     lengths = numbered.responses.lengths
     rows = np.zeros((len(lengths), 2 * order + 2))
     for block in ngrams.count(numbered, order):
@@ -121,7 +121,7 @@ def bleu_rows(numbered: ngrams.Numbered, order: int, brevity: Brevity) -> Array:
 
 
 def bleu_value(rows: Array, order: int, smoothing: Smoothing, k: float, *, effective_order: bool = False) -> Array:
-    """BLEU from rows of [matches, totals, reply length, reference length] along the last axis."""
+    """Compute BLEU from rows of [matches, totals, reply length, reference length] along the last axis."""
     matches, totals = rows[..., :order], rows[..., order : 2 * order]
     length, reference = rows[..., -2], rows[..., -1]
     if smoothing == "tiny":
@@ -140,7 +140,7 @@ def bleu_value(rows: Array, order: int, smoothing: Smoothing, k: float, *, effec
 
 
 def bleu_parts(rows: Array, order: int, smoothing: Smoothing, k: float) -> Array:
-    """[precision of order 1…N, brevity penalty, reply length, reference length] of the rows that `bleu_value` reads."""
+    """Return [precision of order 1…N, brevity penalty, reply length, reference length] of rows as in `bleu_value`."""
     matches, totals = rows[..., :order], rows[..., order : 2 * order]
     length, reference = rows[..., -2:-1], rows[..., -1:]
     if smoothing == "tiny":
@@ -154,12 +154,12 @@ def bleu_parts(rows: Array, order: int, smoothing: Smoothing, k: float) -> Array
 
 
 def part_names(order: int) -> list[str]:
-    """Names of the columns of `bleu_parts`."""
+    """Return the names of the columns of `bleu_parts`."""
     return [*(f"precision_{n}" for n in range(1, order + 1)), "brevity_penalty", "reply_length", "reference_length"]
 
 
 def smoothed(matches: Array, totals: Array, smoothing: Smoothing, k: float) -> Array:
-    """Smoothed precision of each order; 0 if there is nothing to smooth."""
+    """Return the smoothed precision of each order; 0 if there is nothing to smooth."""
     if smoothing == "method1":
         return np.where(matches > 0, matches, k) / np.maximum(totals, 1)
     if smoothing == "add-k":
@@ -176,7 +176,7 @@ def smoothed(matches: Array, totals: Array, smoothing: Smoothing, k: float) -> A
 
 
 def brevity_penalty(length: NDArray[np.float64], reference: NDArray[np.float64]) -> Array:
-    """1 for replies as long as the references, less for shorter ones."""
+    """Return 1 for replies as long as the references, less for shorter ones."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(length < reference, np.exp(1 - reference / length), 1.0)
 
@@ -201,14 +201,14 @@ class BleuStar(Metric, name="bleu_star"):
         check_order(self.order)
 
     def tokens_needed(self) -> int:
-        """Fewest tokens of a reply for a score above 0."""
+        """Return the fewest tokens of a reply for a score above 0."""
         return tokens_needed(self.order, self.smoothing)
 
     def stats(self, samples: Sequence[Sample]) -> Array:
         return score_rows(best_reference(self.by_reference(samples), samples))
 
     def by_reference(self, samples: Sequence[Sample]) -> Array:
-        """BLEU of each reply against each of its references."""
+        """Return the BLEU of each reply against each of its references."""
         numbered = ngrams.number(samples, self.tokenizer)
         rows = np.zeros((len(numbered.references.lengths), 2 * self.order + 2))
         owner = np.repeat(np.arange(len(samples)), numbered.n_references)

@@ -53,7 +53,7 @@ class Chrf(Metric, name="chrf"):
         return f"sacrebleu-{sacrebleu.__version__}"
 
     def stats(self, samples: Sequence[Sample]) -> Array:
-        """[n-grams of the reply, n-grams of the reference, matches] of each order."""
+        """Return [n-grams of the reply, n-grams of the reference, matches] of each order."""
         rows = [self._counts(sample) for sample in samples]
         return np.array(rows, dtype=np.float64).reshape(len(samples), 3 * (self.char_order + self.word_order))
 
@@ -64,7 +64,7 @@ class Chrf(Metric, name="chrf"):
         return np.asarray((1 + weight) * precision * recall / np.where(below > 0, below, 1))
 
     def details(self, total: Array) -> dict[str, float]:
-        """Mean precision and recall over the orders that both texts have."""
+        """Return the mean precision and recall over the orders that both texts have."""
         precision, recall = self._precision_and_recall(total)
         return {"precision": float(precision), "recall": float(recall)}
 

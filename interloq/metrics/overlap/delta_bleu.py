@@ -55,7 +55,7 @@ class DeltaBleu(Metric, name="delta_bleu"):
         check_order(self.order)
 
     def tokens_needed(self) -> int:
-        """Fewest tokens of a reply for a score above 0."""
+        """Return the fewest tokens of a reply for a score above 0."""
         return tokens_needed(self.order, SMOOTHING[self.mode])
 
     def unscorable(self, sample: Sample) -> str | None:
@@ -64,7 +64,7 @@ class DeltaBleu(Metric, name="delta_bleu"):
         return None if max(r.weight for r in sample.references) > 0 else NO_POSITIVE_WEIGHT
 
     def stats(self, samples: Sequence[Sample]) -> Array:
-        """[weighted matches of order 1…N, weighted n-grams of order 1…N, both lengths], or [score, 1, parts]."""
+        """Return [weighted matches of order 1…N, weighted n-grams of order 1…N, both lengths], or [score, 1, parts]."""
         rows = delta_bleu_rows(ngrams.number(samples, self.tokenizer), self.order, self.mode)
         if self.mode != "sentence":
             return rows
@@ -79,7 +79,7 @@ class DeltaBleu(Metric, name="delta_bleu"):
         return mean_value(total) if self.is_mean else self._bleu(total)
 
     def details(self, total: Array) -> dict[str, float]:
-        """Weighted precisions, brevity penalty and summed lengths; in `sentence` mode their means over samples."""
+        """Return weighted precisions, brevity penalty and summed lengths; in `sentence` mode their means."""
         names = part_names(self.order)
         if self.is_mean:
             return mean_parts(total, *names)
@@ -96,7 +96,7 @@ class DeltaBleu(Metric, name="delta_bleu"):
 
 
 def delta_bleu_rows(numbered: ngrams.Numbered, order: int, mode: Mode) -> Array:
-    """Weighted matches, weighted n-gram totals and lengths of each sample."""
+    """Return weighted matches, weighted n-gram totals and lengths of each sample."""
     lengths = numbered.responses.lengths
     rows = np.zeros((len(lengths), 2 * order + 2))
     for block in ngrams.count(numbered, order):
@@ -113,27 +113,27 @@ def delta_bleu_rows(numbered: ngrams.Numbered, order: int, mode: Mode) -> Array:
 
 
 def _added(gains: Array) -> Array:
-    """Sum of each column from top to bottom: numpy sums a single column in another order, with another last bit."""
+    """Sum each column from top to bottom: numpy sums a single column in another order, with another last bit."""
     if gains.shape[1] > 1:
         return np.asarray(gains.sum(axis=0))
     return np.concatenate([[0.0], gains[:, 0]]).cumsum()[-1:]
 
 
 def _sentence(own: NDArray[Any], other: NDArray[Any], weights: Array) -> Array:
-    """max(0, max_j w_j · min(c_h, c_rj)): only references with weight above 0 matter."""
+    """Return max(0, max_j w_j · min(c_h, c_rj)): only references with weight above 0 matter."""
     gain = np.minimum(own[:, None], other) * np.nan_to_num(np.maximum(weights, 0))
     return np.asarray(gain.max(axis=1, initial=0))
 
 
 def _corpus(own: NDArray[Any], other: NDArray[Any], weights: Array) -> Array:
-    """(largest weight among references with g) · min(c_h, largest count): these may be different references."""
+    """Return (largest weight among references with g) · min(c_h, largest count): these may be different references."""
     weight = np.where(other > 0, np.nan_to_num(weights), -np.inf).max(axis=1, initial=-np.inf)
     count = np.minimum(own, other.max(axis=1, initial=0))
     return np.asarray(np.where(count > 0, weight, 0) * count)
 
 
 def _paper(own: NDArray[Any], other: NDArray[Any], weights: Array) -> Array:
-    """max over references with g of w_j · min(c_h, c_rj); negative if only bad references contain g."""
+    """Return the maximum over references with g of w_j · min(c_h, c_rj); negative if only bad references contain g."""
     gain = np.where(other > 0, np.minimum(own[:, None], other) * np.nan_to_num(weights), -np.inf)
     best = gain.max(axis=1, initial=-np.inf)
     return np.where(np.isfinite(best), best, 0)

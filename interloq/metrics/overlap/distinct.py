@@ -52,7 +52,7 @@ class Distinct(Metric, name="distinct"):
         return None if _has_tokens(sample.response, least, self.tokenizer) else reason
 
     def stats(self, samples: Sequence[Sample]) -> Array:
-        """[distinct n-grams, n-grams or tokens] of each reply; these rows cannot be summed."""
+        """Return [distinct n-grams, n-grams or tokens] of each reply; these rows cannot be summed."""
         grams = self._grams(samples)
         return np.column_stack([np.bincount(grams.replies, minlength=len(samples)), grams.totals]).astype(np.float64)
 
@@ -87,7 +87,7 @@ class _Grams:
     totals: NDArray[np.int64]
 
     def distinct(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Number of distinct n-grams in each resampled set; eight sets share a byte."""
+        """Return the number of distinct n-grams in each resampled set; eight sets share a byte."""
         if not len(self.starts):
             return np.zeros(len(counts), dtype=np.int64)
         present = np.packbits(counts > 0, axis=0)[:, self.replies]

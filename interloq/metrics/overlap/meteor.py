@@ -64,7 +64,7 @@ class Meteor(Metric, name="meteor"):
             _wordnet()
 
     def built_with(self) -> str:
-        """Identifies the packages used for stems and synonyms."""
+        """Identify the packages used for stems and synonyms."""
         if len(self.stages) == 1:
             return "none"
         import nltk
@@ -75,7 +75,7 @@ class Meteor(Metric, name="meteor"):
         return packages
 
     def stats(self, samples: Sequence[Sample]) -> Array:
-        """[matches, chunks, reply length, reference length] of the best reference, or [score, 1, the same]."""
+        """Return [matches, chunks, reply length, reference length] of the best reference, or [score, 1, the same]."""
         rows = np.array(list(map(self._best, samples)), dtype=np.float64).reshape(-1, 4)
         if self.level == "corpus":
             return rows
@@ -95,7 +95,7 @@ class Meteor(Metric, name="meteor"):
         return mean_value(total) if self.is_mean else self._meteor(total)
 
     def details(self, total: Array) -> dict[str, float]:
-        """Counts of the best references: sums, or with `level='sentence'` means over samples."""
+        """Return the counts of the best references: sums, or with `level='sentence'` means over samples."""
         names = ("matches", "chunks", "reply_length", "reference_length")
         if self.is_mean:
             return mean_parts(total, *names)
@@ -106,7 +106,7 @@ class Meteor(Metric, name="meteor"):
         return max(self._rows(sample), key=lambda row: (float(self._meteor(np.array(row))), row))
 
     def _rows(self, sample: Sample) -> list[list[float]]:
-        """[matches, chunks, reply length, reference length] of each reference."""
+        """Return [matches, chunks, reply length, reference length] of each reference."""
         response = self._words(sample.response)
         related = _share_synset if "synonym" in self.stages else None
         by_text: dict[str, list[float]] = {}
@@ -150,7 +150,7 @@ def _stemmer() -> Callable[[str], str]:
 
 @cache
 def _wordnet() -> Any:
-    """NLTK's WordNet, from files on this machine; nothing is downloaded."""
+    """Return NLTK's WordNet, from files on this machine; nothing is downloaded."""
     from nltk.corpus import wordnet
 
     try:

@@ -65,7 +65,7 @@ def number(samples: Sequence[Sample], tokenizer: Tokenizer) -> Numbered:
 
 
 def closest_lengths(numbered: Numbered) -> NDArray[np.int64]:
-    """Reference length closest to the reply's, for each sample; the shorter of two equally close ones."""
+    """Return the reference length closest to the reply's, for each sample; the shorter of two equally close ones."""
     lengths = numbered.references.lengths
     own = np.repeat(numbered.responses.lengths, numbered.n_references)
     span = int(lengths.max(initial=0)) + 1
@@ -74,13 +74,13 @@ def closest_lengths(numbered: Numbered) -> NDArray[np.int64]:
 
 
 def average_lengths(numbered: Numbered) -> NDArray[np.float64]:
-    """Mean length of each sample's references."""
+    """Return the mean length of each sample's references."""
     lengths = numbered.references.lengths.astype(np.float64)
     return _per_sample(np.add, lengths, numbered) / numbered.n_references
 
 
 def largest_weights(numbered: Numbered) -> NDArray[np.float64]:
-    """Largest weight among each sample's references."""
+    """Return the largest weight among each sample's references."""
     return _per_sample(np.maximum, numbered.weights, numbered)
 
 
@@ -91,7 +91,7 @@ def _per_sample(operation: np.ufunc, values: NDArray[Any], numbered: Numbered) -
 
 
 def count(numbered: Numbered, order: int) -> Iterator[Counts]:
-    """Counts of all n-grams up to `order`, in blocks; every sample with references is in one block."""
+    """Yield counts of all n-grams up to `order`, in blocks; every sample with references is in one block."""
     widths = _per_sample(np.maximum, numbered.references.lengths, numbered)
     longest = np.maximum(widths, numbered.responses.lengths)
     short = longest <= LONGEST
@@ -102,7 +102,7 @@ def count(numbered: Numbered, order: int) -> Iterator[Counts]:
 
 
 def _blocks(numbered: Numbered, widths: NDArray[np.int64], samples: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """Blocks of samples of similar shape, so that little padding is needed."""
+    """Yield blocks of samples of similar shape, so that little padding is needed."""
     size = np.stack([numbered.n_references, widths, numbered.responses.lengths])[:, samples]
     samples, size = samples[np.lexsort(size[::-1])], np.maximum(size[:, np.lexsort(size[::-1])], 1)
     start = 0
@@ -118,7 +118,7 @@ def _blocks(numbered: Numbered, widths: NDArray[np.int64], samples: NDArray[np.i
 
 
 def _compared(numbered: Numbered, widths: NDArray[np.int64], block: NDArray[np.int64], order: int) -> Counts:
-    """Counts by comparing all pairs of tokens; the block is the last axis, so every operation runs along it."""
+    """Count by comparing all pairs of tokens; the block is the last axis, so every operation runs along it."""
     response = np.ascontiguousarray(numbered.responses.padded(block, _width(numbered.responses.lengths[block]), -1).T)
     references, weights = _references(numbered, block, _width(widths[block]))
     own = response[:, None] == response[None]  # [i', i, b]
@@ -138,7 +138,7 @@ def _compared(numbered: Numbered, widths: NDArray[np.int64], block: NDArray[np.i
 
 
 def _references(numbered: Numbered, block: NDArray[np.int64], width: int) -> tuple[Ints, NDArray[np.float64]]:
-    """References of a block as [l, j, b], missing ones empty, and their weights as [j, b]."""
+    """Return the references of a block as [l, j, b], missing ones empty, and their weights as [j, b]."""
     each = numbered.n_references[block]
     columns = np.arange(_width(each))
     present = columns < each[:, None]
@@ -155,7 +155,7 @@ def _width(lengths: NDArray[np.int64]) -> int:
 
 
 def _dictionary(numbered: Numbered, sample: int, order: int) -> Counts:
-    """Counts for one sample of any length."""
+    """Count for one sample of any length."""
     first = int(numbered.first_reference[sample])
     owned = range(first, first + int(numbered.n_references[sample]))
     counts = Counts(np.array([sample]), numbered.weights[owned, None], [], [])
@@ -169,12 +169,12 @@ def _dictionary(numbered: Numbered, sample: int, order: int) -> Counts:
 
 
 def ngrams(tokens: Sequence[Any], n: int) -> Counter[tuple[Any, ...]]:
-    """N-grams and how often each occurs."""
+    """Return n-grams and how often each occurs."""
     return Counter(zip(*(tokens[i:] for i in range(n)), strict=False))
 
 
 def gram_keys(prefixes: NDArray[np.int64], texts: Texts, n: int, base: int) -> NDArray[np.int64]:
-    """A key for the n-gram at each token, from the numbers of its first n-1 tokens and of its last one, below `base`.
+    """Return a key for the n-gram at each token, from the numbers of its first n-1 tokens and its last one, below `base`.
 
     It is -1 if the text ends too early or a part has no number.
     """

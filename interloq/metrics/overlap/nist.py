@@ -53,7 +53,7 @@ class Nist(Metric, name="nist"):
         check_order(self.order)
 
     def fit(self, samples: Sequence[Sample]) -> Self:
-        """A copy with the information weights of these samples' references."""
+        """Return a copy with the information weights of these samples' references."""
         fitted = dataclasses.replace(self)
         object.__setattr__(fitted, "_information", Information.of(samples, self.tokenizer, self.order))
         return fitted
@@ -68,7 +68,7 @@ class Nist(Metric, name="nist"):
         return reason
 
     def stats(self, samples: Sequence[Sample]) -> Array:
-        """[information of matches of order 1…N, n-grams of order 1…N, reply length, mean reference length]."""
+        """Return [information of matches of order 1…N, n-grams of order 1…N, reply length, mean reference length]."""
         if self._information is None:
             raise InputError(
                 "nist is not fitted: it has no information weights", hint="call fit(samples) first, or use evaluate"
@@ -90,14 +90,14 @@ class Nist(Metric, name="nist"):
         return np.asarray((information / np.maximum(grams, 1)).sum(axis=-1) * penalty(total[..., -2], total[..., -1]))
 
     def details(self, total: Array) -> dict[str, float]:
-        """Length penalty, and the summed lengths."""
+        """Return the length penalty, and the summed lengths."""
         length, reference = float(total[-2]), float(total[-1])
         factor = float(penalty(total[-2], total[-1]))
         return {"length_penalty": factor, "reply_length": length, "reference_length": reference}
 
 
 def penalty(length: Array, reference: Array) -> Array:
-    """NIST's length penalty: 1 for long enough replies, 0.5 at two thirds of the references' length, 0 without text."""
+    """Return NIST's length penalty: 1 for long enough replies, 0.5 at two thirds of the length, 0 without text."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(reference > 0, length / reference, 1.0)
         factor = np.exp(np.log(0.5) * (np.log(np.minimum(ratio, 1)) / np.log(1.5)) ** 2)
@@ -124,7 +124,7 @@ class Information:
 
     @classmethod
     def of(cls, samples: Sequence[Sample], tokenizer: Tokenizer, order: int) -> Information:
-        """Weights of n-grams in these samples' references."""
+        """Compute the weights of n-grams in these samples' references."""
         numbering = TokenNumbering(tokenizer)
         texts = numbering.texts(reference_texts(samples))
         numbers = {token: i for i, token in enumerate(sorted(numbering.vocabulary()))}
@@ -140,7 +140,7 @@ class Information:
         return made
 
     def matched(self, responses: Texts, references: Texts, owners: NDArray[np.int64], vocabulary: list[str]) -> Array:
-        """Information of the matches of each reply and order."""
+        """Return the information of the matches of each reply and order."""
         size = len(responses.lengths)
         of_response = self._grams(self._renumbered(responses, vocabulary))
         of_reference = self._grams(self._renumbered(references, vocabulary))
@@ -155,7 +155,7 @@ class Information:
         return np.stack(columns, axis=1)
 
     def _grams(self, texts: Texts) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Text index and number of every known n-gram, by order."""
+        """Yield the text index and number of every known n-gram, by order."""
         owners = np.repeat(np.arange(len(texts.lengths)), texts.lengths)
         grams = np.zeros(len(texts.tokens), dtype=np.int64)
         for n in range(1, len(self.keys) + 1):
@@ -163,7 +163,7 @@ class Information:
             yield owners[grams >= 0], grams[grams >= 0]
 
     def _numbered(self, keys: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-        """Indices of keys among the known ones of this order, -1 for unknown ones."""
+        """Return the indices of keys among the known ones of this order, -1 for unknown ones."""
         known = self.keys[n - 1]
         if not len(known):
             return np.full_like(keys, -1)
@@ -176,7 +176,7 @@ class Information:
 
 
 def _source(samples: Sequence[Sample]) -> str:
-    """Number and hash of the references, independent of their order."""
+    """Return number and hash of the references, independent of their order."""
     prints = [int(fingerprint(text), 16) for text in reference_texts(samples)]
     return f"{len(prints)}-references-{sum(prints) % 2**64:016x}"
 
@@ -184,7 +184,7 @@ def _source(samples: Sequence[Sample]) -> str:
 def _counted(
     texts: NDArray[np.int64], grams: NDArray[np.int64], size: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Distinct pairs of a text and an n-gram, as text · size + n-gram, sorted, and how often each occurs."""
+    """Return distinct pairs of a text and an n-gram, as text · size + n-gram, sorted, and how often each occurs."""
     pairs, counts = np.unique(texts * size + grams, return_counts=True)
     return pairs, counts
 
@@ -196,7 +196,7 @@ def _largest(
     wanted: NDArray[np.int64],
     size: int,
 ) -> NDArray[np.int64]:
-    """Largest count in one of the sample's references, for each pair of a sample and an n-gram."""
+    """Return the largest count in one of the sample's references, for each pair of a sample and an n-gram."""
     most = np.zeros(len(wanted), dtype=np.int64)
     if not len(wanted):
         return most

@@ -48,7 +48,7 @@ class RougeL(Metric, name="rouge_l"):
         return "max" if self.multiple == "best" else None
 
     def by_reference(self, samples: Sequence[Sample]) -> Array:
-        """F of each reply with each of its references."""
+        """Return F of each reply with each of its references."""
         return self._f(*_precisions_and_recalls(ngrams.number(samples, self.tokenizer)))
 
     def stats(self, samples: Sequence[Sample]) -> Array:
@@ -64,7 +64,7 @@ class RougeL(Metric, name="rouge_l"):
         return score_rows(scores, precisions, recalls)
 
     def details(self, total: Array) -> dict[str, float]:
-        """Precision and recall of the references used, as means over samples."""
+        """Return precision and recall of the references used, as means over samples."""
         return mean_parts(total, "precision", "recall")
 
     def _f(self, precision: Array, recall: Array) -> Array:
@@ -75,7 +75,7 @@ class RougeL(Metric, name="rouge_l"):
 
 
 def _precisions_and_recalls(numbered: ngrams.Numbered) -> tuple[Array, Array]:
-    """LCS divided by reply length and by reference length, one value per reference; 0 if a text is empty."""
+    """Return the LCS divided by reply length and by reference length, one value per reference; 0 if a text is empty."""
     owner = np.repeat(np.arange(len(numbered.n_references)), numbered.n_references)
     common = np.fromiter(_common(numbered), dtype=np.float64, count=len(owner))
     precisions = common / np.maximum(numbered.responses.lengths[owner], 1)
@@ -83,14 +83,14 @@ def _precisions_and_recalls(numbered: ngrams.Numbered) -> tuple[Array, Array]:
 
 
 def _best(scores: Array, precisions: Array, numbered: ngrams.Numbered) -> NDArray[np.intp]:
-    """Each sample's reference with the best score; of equal scores, the one with the higher precision."""
+    """Return each sample's reference with the best score; of equal scores, the one with the higher precision."""
     owner = np.repeat(np.arange(len(numbered.n_references)), numbered.n_references)
     order = np.lexsort((precisions, scores, owner))
     return order[np.cumsum(numbered.n_references) - 1]
 
 
 def _common(numbered: ngrams.Numbered) -> Iterator[int]:
-    """LCS of every reference with its reply."""
+    """Yield the LCS of every reference with its reply."""
     responses, references = numbered.responses.tokens.tolist(), numbered.references.tokens.tolist()
     response_ends, reference_ends = numbered.responses.ends.tolist(), numbered.references.ends.tolist()
     owned = zip(numbered.first_reference.tolist(), numbered.n_references.tolist(), strict=True)
@@ -102,7 +102,7 @@ def _common(numbered: ngrams.Numbered) -> Iterator[int]:
 
 
 def _places(tokens: Sequence[int]) -> dict[int, int]:
-    """Token → an integer with bit i set if the text has the token at i."""
+    """Map each token to an integer with bit i set if the text has the token at i."""
     places: dict[int, int] = {}
     for bit, token in enumerate(tokens):
         places[token] = places.get(token, 0) | 1 << bit
@@ -110,7 +110,7 @@ def _places(tokens: Sequence[int]) -> dict[int, int]:
 
 
 def _lcs_length(places: dict[int, int], length: int, other: Sequence[int]) -> int:
-    """Bit-parallel LCS (Hyyrö, 2004): one addition computes a whole row of the table of prefixes.
+    """Compute the LCS bit-parallel (Hyyrö, 2004): one addition computes a whole row of the table of prefixes.
 
     A zero bit of `row` is where the LCS of the text's prefixes with the processed part of `other` grows by one.
     """

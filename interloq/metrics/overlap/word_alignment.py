@@ -44,7 +44,7 @@ class Alignment(NamedTuple):
 def align(
     response: Sequence[Word], reference: Sequence[Word], related: Callable[[str, str], bool] | None = None
 ) -> Alignment:
-    """Best alignment of a reply with a reference; words of different classes match if they are `related`."""
+    """Find the best alignment of a reply with a reference; words of different classes match if they are `related`."""
     problem = _Problem(response, reference, related)
     cost, complete = problem.search(NARROW, CHOICES, NEVER, NEVER)
     proven = complete or cost == problem.bound[0]
@@ -90,15 +90,15 @@ class _Occurrences:
         return sum((self.response & self.reference).values())
 
     def spare(self, key: str) -> int:
-        """How many more the reply has; negative if the reference has more."""
+        """Return how many more the reply has; negative if the reference has more."""
         return self.response[key] - self.reference[key]
 
     def may_miss(self, key: str, seen: int) -> _Limit:
-        """The reply's word may stay unmatched: fewer than `spare` of the `seen` ones did."""
+        """Return whether the reply's word may stay unmatched: fewer than `spare` of the `seen` ones did."""
         return _Limit(self._bits.get(key, 0), seen - self.spare(key), NEVER)
 
     def may_lend(self, key: str, seen: int) -> _Limit:
-        """The reference's word may match another word: fewer than its surplus already do."""
+        """Return whether the reference's word may match another word: fewer than its surplus already do."""
         return _Limit(self._bits[key], -1, seen - self.spare(key))
 
 
@@ -124,7 +124,7 @@ class _Problem:
         self.bound, self.continuing = self._bounds(len(reference))
 
     def _options(self, word: Word) -> list[_Option]:
-        """Options of a word of the reply, given the counts `seen` of the words before it."""
+        """Return the options of a word of the reply, given the counts `seen` of the words before it."""
         words, groups, (seen_words, seen_groups) = self.words, self.groups, self.seen
         if word.text not in self.equal:
             self.equal[word.text] = [_Option(place, 1 << place, 0) for place in words.places(word.text)]
@@ -154,7 +154,7 @@ class _Problem:
         return options
 
     def _bounds(self, width: int) -> tuple[list[int], list[list[int]]]:
-        """Least costs if reference words could be taken twice: they never exceed the true ones.
+        """Return the least costs if reference words could be taken twice: they never exceed the true ones.
 
         `bound[i]` is the cost from word i on if no chunk continues there; `continuing[i][j]` is the cost from word i on
         if it continues a chunk at position j. Options are sorted by their bound.
@@ -173,7 +173,7 @@ class _Problem:
         return bound[::-1], continuing[::-1]
 
     def search(self, width: int, choices: int, ceiling: int, steps: int) -> tuple[int, bool]:
-        """The least cost below `ceiling`, else `ceiling`; and whether no option that could be cheaper was skipped.
+        """Return the least cost below `ceiling`, else `ceiling`; and whether no possibly cheaper option was skipped.
 
         A state is the set of reference words taken (bits) and the position of the last word.
         """
@@ -197,7 +197,7 @@ class _Problem:
         return min(states.values(), default=ceiling), complete
 
     def _allowed(self, i: int, taken: int, last: int, choices: int) -> tuple[list[_Option], bool]:
-        """Options of word i in this state, continuing the chunk first; and whether there were more."""
+        """Return the options of word i in this state, continuing the chunk first; and whether there were more."""
         first = self.at[i].get(last + 1)
         allowed: list[_Option] = []
         for option in chain((first,) if first else (), self.options[i]):
@@ -213,7 +213,7 @@ class _Problem:
         return allowed, False
 
     def _rest(self, i: int, last: int) -> int:
-        """Lower bound on the cost of words from i on after a word at this position."""
+        """Return a lower bound on the cost of words from i on after a word at this position."""
         return min(self.bound[i], self.continuing[i][last + 1])
 
 

@@ -51,7 +51,7 @@ class Dcp(ContextReply, name="dcp"):
         return scores
 
     def course(self, sample: Sample) -> list[TurnScore]:
-        """Scores of the replies to the same judge in the sample's context, and of its own."""
+        """Return the scores of the replies to the same judge in the sample's context, and of its own."""
         spoken = [*zip(sample.context, judges_turns(sample), strict=True), (Turn(sample.response), False)]
         places = [i for i, (_, is_judge) in enumerate(spoken) if i and not is_judge]
         replies = [replace(sample, context=sample.context[:i], response=spoken[i][0].text) for i in places]
@@ -62,13 +62,13 @@ class Dcp(ContextReply, name="dcp"):
         return course
 
     def unknown_judges(self, samples: Sequence[Sample]) -> int:
-        """Number of samples that are read as judged by anyone, although the model knows users."""
+        """Return the number of samples that are read as judged by anyone, although the model knows users."""
         if self.user is not None:
             return 0
         return int(self.network().unknown_judges(samples))
 
     def unscorable(self, sample: Sample) -> str | None:
-        """Reason why a sample is unscored: no turn of its context has text."""
+        """Return why a sample is unscored: no turn of its context has text."""
         return needs_turns(sample)
 
 
@@ -93,5 +93,5 @@ class InterlocutorScore(Dcp, name="interlocutor_score"):
     is_probability = False
 
     def unscorable(self, sample: Sample) -> str | None:
-        """Reason why a sample is unscored: no turn of its context has text, or the reply has none."""
+        """Return why a sample is unscored: no turn of its context has text, or the reply has none."""
         return super().unscorable(sample) or needs_reply(sample)

@@ -53,9 +53,9 @@ class Judge(ContextReply, name="judge"):
         return scores
 
     def unscorable(self, sample: Sample) -> str | None:
-        """Reason why a sample is unscored: no turn of its context has text."""
+        """Return why a sample is unscored: no turn of its context has text."""
         return needs_turns(sample)
 
     def trained_on(self, samples: Sequence[Sample]) -> int:
-        """Number of samples whose ratings the judge may know: it was trained on their context and reply."""
+        """Return the number of samples whose ratings the judge may know: it was trained on their context and reply."""
         return int(self.network().trained_on(samples))

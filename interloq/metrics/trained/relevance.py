@@ -62,7 +62,7 @@ class Relevance(ContextReply, name="relevance"):
         return scores
 
     def unscorable(self, sample: Sample) -> str | None:
-        """Reason why a sample is unscored: no turn of its context has text."""
+        """Return why a sample is unscored: no turn of its context has text."""
         return needs_turns(sample)
 
 
@@ -85,5 +85,5 @@ class Valid(ContextReply, name="valid"):
         return scores
 
     def unscorable(self, sample: Sample) -> str | None:  # noqa: ARG002
-        """None: every reply can be scored, without a context."""
+        """Return None: every reply can be scored, without a context."""
         return None

@@ -68,7 +68,7 @@ class WordVectorMetric(Metric):
         return self._lexicon.vectors.signature()
 
     def unscorable(self, sample: Sample) -> str | None:
-        """Reason why a sample is unscored. An empty reply is bad and scores 0; a reply of unknown words may be good."""
+        """Return why a sample is unscored. An empty reply is bad and scores 0; a reply of unknown words may be good."""
         if reason := super().unscorable(sample):
             return reason
         if not self._lexicon.knows(sample.response) and self._lexicon.has_words(sample.response):
@@ -82,12 +82,12 @@ class WordVectorMetric(Metric):
         return score_rows(best_reference(self.by_reference(samples), samples))
 
     def by_reference(self, samples: Sequence[Sample]) -> Array:
-        """Similarity of each reply to each of its references; NaN if nothing can be compared."""
+        """Return the similarity of each reply to each of its references; NaN if nothing can be compared."""
         return np.concatenate([np.zeros(0), *map(self._scores, _blocks(samples))])
 
     @abstractmethod
     def similarities(self, bags: Bags, replies: Ints, references: Ints) -> Array:
-        """Similarity of each pair of texts, given by their numbers; 0 if one has no words."""
+        """Return the similarity of each pair of texts, given by their numbers; 0 if one has no words."""
 
     def _scores(self, samples: Sequence[Sample]) -> Array:
         place: dict[str, int] = {}
@@ -108,7 +108,7 @@ class PooledMetric(WordVectorMetric):
 
     @abstractmethod
     def pooled(self, bags: Bags) -> Floats:
-        """One row per text; zeros if it has no words."""
+        """Return one row per text; zeros if it has no words."""
 
     def similarities(self, bags: Bags, replies: Ints, references: Ints) -> Array:
         rows = self.pooled(bags)
@@ -128,19 +128,19 @@ class Lexicon:
         self._numbered = lru_cache(maxsize=BLOCKS)(self._numbering.texts)
 
     def knows(self, text: str) -> bool:
-        """Whether any word of the text has a vector."""
+        """Return whether any word of the text has a vector."""
         parts = text.split() if self._by_word and "\n" not in text else [text]
         return any(map(self._known, parts))
 
     def has_words(self, text: str) -> bool:
-        """Whether a text has any word, known or not."""
+        """Return whether a text has any word, known or not."""
         return len(self._numbering.texts([text]).tokens) > 0
 
     def _holds_known(self, part: str) -> bool:
         return bool((self._numbering.texts([part]).tokens >= 0).any())
 
     def bags(self, texts: Sequence[str], unknown: Unknown) -> Bags:
-        """Texts as bags of known words."""
+        """Return texts as bags of known words."""
         numbered = self._numbered(tuple(texts))
         flat, lengths = numbered.tokens, numbered.lengths
         owner, missing = np.repeat(np.arange(len(texts)), lengths), flat < 0
@@ -161,12 +161,12 @@ class Lexicon:
 
 @lru_cache(maxsize=4)
 def lexicon(vectors: WordVectors) -> Lexicon:
-    """Shared by all metrics with these vectors."""
+    """Return the lexicon that all metrics with these vectors share."""
     return Lexicon(vectors)
 
 
 def _cosines(first: Floats, second: Floats) -> Array:
-    """Cosine of each pair of rows; 0 if one is zeros."""
+    """Return the cosine of each pair of rows; 0 if one is zeros."""
     first, second = first.astype(np.float64), second.astype(np.float64)
     products = np.einsum("ij,ij->i", first, second)
     # the root of one product, not the product of two roots: equal rows give exactly 1
@@ -175,7 +175,7 @@ def _cosines(first: Floats, second: Floats) -> Array:
 
 
 def extremes(bags: Bags) -> tuple[Floats, Floats]:
-    """Largest and smallest value of each dimension, one row per text; zeros if it has no words."""
+    """Return the largest and smallest value of each dimension, one row per text; zeros if it has no words."""
     shape = (len(bags.ends) - 1, bags.table.shape[1])
     high, low = np.zeros(shape, dtype=np.float32), np.zeros(shape, dtype=np.float32)
     lengths = np.diff(bags.ends)
@@ -199,7 +199,7 @@ def _extremes(bags: Bags, starts: Ints, lengths: Ints) -> tuple[Floats, Floats]:
 
 
 def _blocks(samples: Sequence[Sample]) -> Iterator[Sequence[Sample]]:
-    """Consecutive samples with a bounded number of texts."""
+    """Yield consecutive samples with a bounded number of texts."""
     texts = np.cumsum(1 + np.array(reference_counts(samples), dtype=np.int64)) // TEXTS
     starts = np.flatnonzero(np.diff(texts, prepend=-1)).tolist()
     for start, end in pairwise([*starts, len(samples)]):
@@ -207,5 +207,5 @@ def _blocks(samples: Sequence[Sample]) -> Iterator[Sequence[Sample]]:
 
 
 def _places(place: dict[str, int], texts: Sequence[str]) -> Ints:
-    """Index of each text among the distinct ones."""
+    """Return the index of each text among the distinct ones."""
     return np.array([place.setdefault(text, len(place)) for text in texts], dtype=np.int64)

@@ -27,7 +27,7 @@ class EmbeddingAverage(PooledMetric, name="embedding_average"):
     papers = ("liu-etal-2016-evaluate",)
 
     def pooled(self, bags: Bags) -> Floats:
-        """Sums of word vectors; their cosine equals that of the means."""
+        """Return sums of word vectors, which have the same cosine as the means."""
         from scipy.sparse import csr_array
 
         shape = (len(bags.ends) - 1, len(bags.table))
@@ -63,13 +63,13 @@ class GreedyMatching(WordVectorMetric, name="greedy_matching"):
 
 
 def _units(table: Array) -> Array:
-    """Unit vectors; a zero vector stays zero, and its cosines are 0."""
+    """Return unit vectors; a zero vector stays zero, and its cosines are 0."""
     lengths = np.linalg.norm(table, axis=1, keepdims=True)
     return table / np.where(lengths > 0, lengths, 1)
 
 
 def _shapes(bags: Bags, replies: Ints, references: Ints, dimensions: int) -> Iterator[tuple[Ints, int, int]]:
-    """Pairs whose texts have words, grouped by their two padded widths, a bounded number at a time."""
+    """Yield pairs whose texts have words, grouped by their two padded widths, a bounded number at a time."""
     widths = -(-np.diff(bags.ends) // STEP) * STEP
     first, second = widths[replies], widths[references]
     order = np.lexsort((second, first))
@@ -85,7 +85,7 @@ def _shapes(bags: Bags, replies: Ints, references: Ints, dimensions: int) -> Ite
 
 
 def _fill_rows(bags: Bags, texts: Ints, width: int) -> tuple[NDArray[np.int32], Array]:
-    """Words of texts as rows of equal width, and their shares of the text.
+    """Return the words of texts as rows of equal width, and their shares of the text.
 
     Rows are padded with a text's first word, which changes no maximum, with share 0.
     """

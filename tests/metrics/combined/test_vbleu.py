@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from interloq import create, evaluate, load, spec
+from interloq import create, evaluate, load
 from interloq.cli.main import main
 from interloq.errors import InputError, SpecError
 from interloq.metrics.combined.vbleu import Vbleu
 from interloq.rate.network_rater import Gru
-from interloq.registry import full_spec
 from tests.made_pipeline import GRU, HUMAN
 from tests.metrics.made_contracts import UNIT, Contract
 
@@ -71,14 +70,6 @@ def test_its_options_are_those_of_extend_and_delta_bleu(here: Path) -> None:
     assert scored("samples.jsonl", "-m", f"vbleu(index='index',rater={HUMAN},{options})") == expected
 
 
-def test_python_gives_what_the_command_gives(here: Path) -> None:
-    result = evaluate(Vbleu("index", Gru("rater")), load("samples.jsonl"))
-    found = scored("samples.jsonl", "-m", f"vbleu(index='index',rater={GRU})")
-    assert {id: value for id, (value, _) in found.items() if value is not None} == {
-        id: value for (id, _), value in result.by_sample.items() if value == value
-    }
-
-
 def test_it_may_be_half_of_ruber(here: Path) -> None:
     inner = f"vbleu(index='index',rater={GRU})"
     parts = [scored("samples.jsonl", "-m", metric) for metric in (inner, "length")]
@@ -91,13 +82,6 @@ def test_it_may_be_half_of_ruber(here: Path) -> None:
     expected = {id: (first + second) / 2 for id, first, second in zip(ids, *sides, strict=True)}
     assert {id: value for id, (value, _) in blended.items() if value is not None} == pytest.approx(expected, abs=1e-9)
     assert blended["nothing"] == (None, "no references")
-
-
-@pytest.mark.parametrize("rater", [GRU, HUMAN, "gru(model='rater',mode='signed_max',gold='rated',calibrated=True)"])
-def test_specs_round_trip(rater: str) -> None:
-    metric = create(f"vbleu(index='index',rater={rater},k=3,parrot=False,turns=2,order=4,mode='corpus')")
-    assert create(spec(metric)) == create(full_spec(metric)) == metric
-    assert create(f"vbleu(index='index',rater={rater!r})") == create(f"vbleu(index='index',rater={rater})")
 
 
 def test_the_signature_names_the_index_and_the_rater_by_content(here: Path, tmp_path: Path) -> None:

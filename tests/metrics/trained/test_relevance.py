@@ -8,7 +8,6 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 
@@ -133,13 +132,6 @@ def test_a_batch_that_does_not_fit_is_halved(model: str, monkeypatch: pytest.Mon
     monkeypatch.setattr(scorer, "network", lambda _: (_ for _ in ()).throw(torch.OutOfMemoryError("no")))
     with pytest.raises(InputError, match="not enough memory for one row"):
         scores(Relevance(model), samples[:1])
-
-
-def test_the_set_is_the_mean_and_the_signature_names_the_weights(model: str) -> None:
-    metric, samples = Relevance(model), replies(7)
-    rows = metric.stats(samples)
-    assert float(metric.value(rows.sum(axis=0))) == pytest.approx(float(np.mean(scores(metric, samples))))
-    assert metric.built_with().startswith("relevance-")
 
 
 def test_folders_that_hold_no_scorer(tmp_path: Path) -> None:

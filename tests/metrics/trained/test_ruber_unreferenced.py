@@ -76,20 +76,6 @@ def test_each_distinct_text_is_read_once(model: Path, monkeypatch: pytest.Monkey
     assert sorted(read) == ["rain ?", "so", "tea", "tea ?"]
 
 
-def test_no_context_is_unscored_and_an_empty_reply_is_0(model: Path) -> None:
-    samples = [
-        Sample("none", (), "tea"),
-        Sample("blank", ["tea ?", " "], "tea"),
-        Sample("empty", ["tea ?"], " \n"),
-        Sample("good", ["tea ?"], "tea"),
-    ]
-    result = evaluate(RuberUnreferenced(str(model)), samples)
-    assert by_id(result.reasons) == {"none": "no context", "blank": "no context"}
-    assert by_id(result.by_sample)["empty"] == 0
-    assert by_id(result.by_sample)["good"] > 0
-    assert RuberUnreferenced(str(model)).stats([]).shape == (0, 2)
-
-
 def test_the_signature_names_the_weights(model: Path, tmp_path: Path) -> None:
     copy = Path(shutil.copytree(model, tmp_path / "copy"))
     other = random_scorer(tmp_path / "other", seed=1)

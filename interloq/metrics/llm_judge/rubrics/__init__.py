@@ -78,17 +78,17 @@ class Rubric:
             raise InputError(f"no prompt {prompt!r}", hint=f'write "{prompt}": "… {{dialogue}} …"', where=self.where)
 
     def single(self, dimension: str, dialogue: str) -> str:
-        """Prompt that asks for the score of one dimension as a number."""
+        """Return a prompt that asks for the score of one dimension as a number."""
         return self._fill("single", dialogue, dimension=dimension, definition=self.dimensions[dimension])
 
     def several(self, dimensions: Sequence[str], dialogue: str) -> str:
-        """Prompt that asks for the scores of several dimensions as a JSON object."""
+        """Return a prompt that asks for the scores of several dimensions as a JSON object."""
         definitions = "\n".join(f"- {name}: {self.dimensions[name]}" for name in dimensions)
         keys = ", ".join(json.dumps(name, ensure_ascii=False) for name in dimensions)
         return self._fill("several", dialogue, definitions=definitions, keys=keys)
 
     def pair(self, dimension: str, dialogue: str, answers: str) -> str:
-        """Prompt that asks which of two replies is better; `answers` lists what may be answered."""
+        """Return a prompt that asks which of two replies is better; `answers` lists what may be answered."""
         definition = self.dimensions[dimension]
         return self._fill("pair", dialogue, dimension=dimension, definition=definition, answers=answers)
 
@@ -99,7 +99,7 @@ class Rubric:
 
 
 def read_rubric(name: str, of: Unit = "reply") -> Rubric:
-    """Rubric of a language for replies or dialogues, or of a JSON file."""
+    """Read the rubric of a language for replies or dialogues, or of a JSON file."""
     path = Path(name)
     if name in LANGUAGES and of == "dialogue":
         path = Path(__file__).with_name(f"dialogue_{name}.json")
@@ -121,7 +121,7 @@ class Excerpt:
 
 
 def dialogue_json(turns: Sequence[str], replies: Mapping[str, str], *, longest: int) -> Excerpt:
-    """The dialogue as a JSON object of about `longest` bytes at most.
+    """Return the dialogue as a JSON object of about `longest` bytes at most.
 
     Replies lose their ends, each at the same length. The context loses its oldest turns and then the beginning of the
     next one; it keeps half of the room if it needs it, so that no reply is judged without its context.
@@ -150,19 +150,19 @@ def dialogue_json(turns: Sequence[str], replies: Mapping[str, str], *, longest: 
 
 
 def transcript_json(turns: Sequence[tuple[str, str]]) -> str:
-    """A whole dialogue as a JSON object, from speakers and texts."""
+    """Return a whole dialogue as a JSON object, from speakers and texts."""
     parts = ", ".join(f'{{"speaker": {_quoted(speaker)}, "text": {_quoted(text)}}}' for speaker, text in turns)
     return f'{{"dialogue": [{parts}]}}'
 
 
 def _quoted(text: str) -> str:
-    """A JSON string in which no chat template's special token, such as `<|im_end|>` or `[INST]`, can occur."""
+    """Return a JSON string in which no chat template's special token, such as `<|im_end|>` or `[INST]`, can occur."""
     plain = json.dumps(_SURROGATE.sub("\ufffd", text), ensure_ascii=False)
     return plain.replace("<", "\\u003c").replace("[", "\\u005b")
 
 
 def _shortened(text: str, longest: int, *, from_start: bool = False) -> str:
-    """The quoted text, without its end, or its beginning, if it has more bytes than allowed."""
+    """Return the quoted text, without its end, or its beginning, if it has more bytes than allowed."""
     quoted = _quoted(text)
     while (size := len(quoted.encode())) > longest and text:
         length = min(len(text) - 1, len(text) * longest // size)
@@ -208,17 +208,17 @@ def _texts(value: Any, name: str, where: str) -> dict[str, str]:
 
 
 def judged_text(sample: Sample) -> str:
-    """All that the judged system says in a dialogue."""
+    """Return all that the judged system says in a dialogue."""
     return " ".join(turn.text for turn in sample.context if turn.speaker == JUDGED and turn.text.strip())
 
 
 def transcript(sample: Sample) -> str:
-    """The dialogue as a judge reads it; turns without text are skipped."""
+    """Return the dialogue as a judge reads it; turns without text are skipped."""
     return transcript_json([(turn.speaker, turn.text) for turn in sample.context if turn.text.strip()])
 
 
 def unjudgable(sample: Sample, longest: int) -> str | None:
-    """Why a sample cannot be judged as a dialogue; None if it can. No turn is dropped to make it shorter."""
+    """Return why a sample cannot be judged as a dialogue; None if it can. No turn is dropped to make it shorter."""
     if sample.response:
         return NOT_WHOLE
     if not judged_text(sample):
@@ -230,14 +230,14 @@ def unjudgable(sample: Sample, longest: int) -> str | None:
 
 
 def response_format(schema: Schema) -> dict[str, Any]:
-    """The schema as chat servers take it."""
+    """Return the schema as chat servers take it."""
     properties = {name: {"enum": list(allowed)} for name, allowed in schema.items()}
     shape = {"type": "object", "properties": properties, "required": list(schema), "additionalProperties": False}
     return {"type": "json_schema", "json_schema": {"name": "judgment", "strict": True, "schema": shape}}
 
 
 def read_object(text: str, schema: Schema) -> tuple[Any, ...] | str:
-    """Values of a JSON object that fits the schema exactly, or what is wrong with it; a code fence is removed."""
+    """Return the values of a JSON object that fits the schema, or what is wrong with it; a code fence is removed."""
     fenced = _FENCE.fullmatch(text)
     try:
         value = json.loads(fenced[1] if fenced else text)
@@ -252,7 +252,7 @@ def read_object(text: str, schema: Schema) -> tuple[Any, ...] | str:
 
 
 def read_choice(candidates: Sequence[tuple[str, float]], choices: Sequence[str]) -> tuple[float, ...] | str:
-    """Probability of each choice as the first token, with or without spaces around it, or why it is not used."""
+    """Return the probability of each choice as the first token, ignoring spaces around it, or why it is not used."""
     probabilities = dict.fromkeys(choices, 0.0)
     for token, log_probability in candidates:
         if token.strip() in probabilities:
