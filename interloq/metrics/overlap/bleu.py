@@ -56,7 +56,7 @@ class Bleu(Metric, name="bleu"):
             raise SpecError(f"bleu: k must be positive and is only for {', '.join(DEFAULT_K)}, got {self.k}")
 
     def tokens_needed(self) -> int:
-        """Return the fewest tokens for a score above 0: with fewer, an order has n-grams only if smoothing adds some."""
+        """Return the fewest tokens for a score above 0: with fewer, only smoothing gives an order n-grams."""
         return 0 if self.effective_order else tokens_needed(self.order, self.smoothing)
 
     def stats(self, samples: Sequence[Sample]) -> Array:

@@ -174,7 +174,7 @@ def ngrams(tokens: Sequence[Any], n: int) -> Counter[tuple[Any, ...]]:
 
 
 def gram_keys(prefixes: NDArray[np.int64], texts: Texts, n: int, base: int) -> NDArray[np.int64]:
-    """Return a key for the n-gram at each token, from the numbers of its first n-1 tokens and its last one, below `base`.
+    """Return a key for the n-gram at each token, from the numbers of its first n-1 tokens and its last one (< `base`).
 
     It is -1 if the text ends too early or a part has no number.
     """
