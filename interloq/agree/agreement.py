@@ -8,9 +8,10 @@ permutation tests of all pairs of metrics (is one higher than the other).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, combinations
+from functools import partial
+from itertools import combinations
 
 import numpy as np
 import scipy
@@ -22,7 +23,7 @@ from interloq.agree.levels import Level, Samples, level
 from interloq.agree.score_columns import Column, columns_fingerprint, score_columns, scores_of, set_columns
 from interloq.agree.score_slope import slope_on_judgments
 from interloq.agree.system_agreement import FEWEST
-from interloq.agree.table import By, MetaTable, MetricComparison, MetricRow, SystemScore
+from interloq.agree.table import By, MetaTable, MetricComparison, MetricRow, SystemScore, UserSplit
 from interloq.data.records.raters import Normalise
 from interloq.errors import InputError, count
 from interloq.metrics import metric_names
@@ -34,7 +35,7 @@ from interloq.score.selection import SampleFilter
 from interloq.signature import Signature, fingerprint
 from interloq.statistics import correlation
 from interloq.statistics.correlation import Coefficients, Correlation, check_coefficients, signature_part
-from interloq.statistics.estimate import COEFFICIENTS, Estimate
+from interloq.statistics.estimate import COEFFICIENTS
 from interloq.statistics.resampling import percentile_interval
 from interloq.statistics.rounding import RELATIVE
 from interloq.statistics.significance import Adjust, adjusted, permutation_p, permutations_per_test, williams
@@ -58,7 +59,7 @@ def meta_evaluate(
     normalise: Normalise = "",
     selection: SampleFilter | None = None,
 ) -> MetaTable:
-    """Correlations of every metric in `scores` with the ratings of `samples`, and of people with each other.
+    """Correlate every metric in `scores` with the ratings of `samples`, and people with each other.
 
     By default there are 1,000 permutations per test, or 100 per pair of metrics if that is more. `system_score` is a
     system's score with `by="system"`: the metric's value over its samples, as `interloq score` prints it, or their mean
@@ -71,24 +72,38 @@ def meta_evaluate(
     """
     _check(n_bootstrap, n_permutations, adjust)
     selection, checks, predictions = selection or SampleFilter(), Checks(), Predictions()
-    samples = _in_order(checks.watch(selection.samples(samples)), by)
+    samples = checks.watch(selection.samples(samples))
+    if by == "system":  # values of sets are computed from samples in the order of the judgments
+        samples = sorted(samples, key=lambda sample: sample.key)
     judgments = collect(samples, aspect=aspect, role=role, normalise=normalise)
     points = level(by, judgments, check_coefficients(coefficients))
     plain, stray = score_columns(predictions.without(scores), judgments, selection)
-    columns, means = _of_systems(plain, samples, system_score) if by == "system" else (dict(plain), {})
-    rows = _rows(columns, means if by == "system" else None, judgments, points, n_bootstrap, seed)
-    rows = [replace(row, direction=metric_names.direction(row.metric, lower_is_better)) for row in rows]
-    splits = user_splits(plain, judgments, points.coefficients, n_bootstrap, seed) if by in ("none", "user") else ()
-    unknown = metric_names.unknown_directions(columns, lower_is_better) if compare and len(columns) > 1 else []
-    compared = {name: column for name, column in columns.items() if name not in unknown}
-    permutations = permutations_per_test(math.comb(len(compared), 2) if compare else 0, n_permutations)
-    falling = [name for name in compared if metric_names.direction(name, lower_is_better) == "lower"]
-    comparisons = _compare_all(compared, falling, judgments, points, permutations, seed) if compare else []
-    direction_notes = [*(map(_inverted_note, falling) if compare else ()), *map(_unknown_note, unknown)]
-    notes = [*split_notes(splits, judgments), *points.notes(), *_mean_notes(means), *direction_notes, *stray]
+    columns: dict[str, Column] = dict(plain)
+    means: dict[str, str] = {}
+    if by == "system":
+        columns, means = _of_systems(plain, samples, system_score)
+    rows = []
+    for name, column in columns.items():
+        row = _row(name, column, judgments, points, n_bootstrap, seed)
+        row = replace(row, direction=metric_names.direction(name, lower_is_better))
+        if by == "system":
+            row = replace(row, system_score="mean" if name in means else "value")
+        rows.append(row)
+    splits: tuple[UserSplit, ...] = ()
+    if by in ("none", "user"):
+        splits = user_splits(plain, judgments, points.coefficients, n_bootstrap, seed)
+    notes = [*split_notes(splits, judgments), *points.notes(), *_mean_notes(means)]
     facts = {"aspect": aspect, "role": role, "by": by, "resamples": n_bootstrap, "seed": seed, "adjust": adjust}
-    facts |= {"system-score": system_score if by == "system" else "", "permutations": permutations if compare else ""}
+    facts |= {"system-score": system_score if by == "system" else "", "permutations": ""}
     facts |= {"normalise": normalise, "lower-is-better": "" if lower_is_better is None else lower_is_better}
+    comparisons: list[MetricComparison] = []
+    if compare:
+        upwards, direction_notes = _turn_upwards(columns, lower_is_better)
+        permutations = permutations_per_test(math.comb(len(upwards), 2), n_permutations)
+        facts["permutations"] = permutations
+        comparisons = _compare_all(upwards, judgments, points, permutations, seed)
+        notes += direction_notes
+    data_notes = [note.text for note in (*selection.notes(), *checks.of_data())]
     return MetaTable(
         aspect=aspect,
         by=by,
@@ -97,71 +112,57 @@ def meta_evaluate(
         comparisons=tuple(_adjust_comparisons(comparisons, points.coefficients, adjust)),
         counted=judgments.counted,
         signature=_signature({**facts, **selection.facts()}, plain, judgments, points, bool(splits)),
-        notes=(*notes, *_human_notes(judgments), *predictions.notes(judgments.keys), *_data_notes(selection, checks)),
+        notes=(*notes, *stray, *_human_notes(judgments), *predictions.notes(judgments.keys), *data_notes),
         users=splits,
     )
-
-
-def _in_order(samples: Iterable[Sample], by: By) -> Iterable[Sample]:
-    """Samples by system are listed in the order of the judgments, since values of sets are computed from them."""
-    return sorted(samples, key=lambda sample: sample.key) if by == "system" else samples
 
 
 def _signature(
     facts: Mapping[str, object], columns: Mapping[str, Array], judgments: Judgments, points: Level, split: bool
 ) -> Signature:
-    """Signature of a table: its settings, judgments and scores; the users if correlations are split by user."""
+    """Return the signature of a table: its settings, judgments and scores; the users if it is split by user."""
     inputs = {"judgments": judgments.fingerprint, "scores": columns_fingerprint(columns)}
     inputs |= {"users": fingerprint(*judgments.users) if split else ""}
     inputs |= {"coefficients": signature_part(points.coefficients), "scipy": scipy.__version__}
     return Signature.of("meta", {**facts, **inputs})
 
 
-def _data_notes(selection: SampleFilter, checks: Checks) -> list[str]:
-    return [note.text for note in (*selection.notes(), *checks.of_data())]
-
-
-def _inverted_note(metric: str) -> str:
-    return f"{metric}: lower is better, so comparisons invert the sign of its coefficients"
-
-
-def _unknown_note(metric: str) -> str:
-    return f"not compared with other metrics: {metric_names.direction_note(metric)}"
+def _turn_upwards(columns: Mapping[str, Column], lower_is_better: bool | None) -> tuple[dict[str, Column], list[str]]:
+    """Return the columns that can be compared, higher is better, and notes on inverted and excluded metrics."""
+    unknown: list[str] = []
+    if len(columns) > 1:
+        unknown = metric_names.unknown_directions(columns, lower_is_better)
+    upwards: dict[str, Column] = {}
+    notes = []
+    for name, column in columns.items():
+        if name in unknown:
+            continue
+        upwards[name] = column
+        if metric_names.direction(name, lower_is_better) == "lower":
+            upwards[name] = -column
+            notes.append(f"{name}: lower is better, so comparisons invert the sign of its coefficients")
+    notes += [f"not compared with other metrics: {metric_names.direction_note(name)}" for name in unknown]
+    return upwards, notes
 
 
 def _of_systems(
     plain: Mapping[str, Array], samples: Iterable[Sample], system_score: SystemScore
 ) -> tuple[dict[str, Column], dict[str, str]]:
-    """Columns for systems' scores, and the metrics that use means of sample scores, with the reason."""
+    """Return columns for systems' scores, and the metrics that use means of sample scores, with the reason."""
     if system_score == "mean":
         return dict(plain), dict.fromkeys(plain, "")
     sets, means = set_columns(plain, list(samples))
     return {**plain, **sets}, means
 
 
-def _rows(
-    columns: Mapping[str, Column],
-    means: Mapping[str, str] | None,
-    judgments: Judgments,
-    points: Level,
-    n_bootstrap: int,
-    seed: int,
-) -> list[MetricRow]:
-    """One row per metric; `means` are the metrics for which a system's score is a mean, None if not by system."""
-    rows = [_row(name, column, judgments, points, n_bootstrap, seed) for name, column in columns.items()]
-    if means is None:
-        return rows
-    return [replace(row, system_score="mean" if row.metric in means else "value") for row in rows]
-
-
-def _mean_notes(means: Mapping[str, str]) -> list[str]:
-    """Notes on metrics that use means although these were not requested."""
-    return [
-        f"{name}: a system's score is the mean of its sample scores, which may differ from the value that "
-        f"`interloq score` prints: {why}"
-        for name, why in means.items()
-        if why
-    ]
+def _mean_notes(means: Mapping[str, str]) -> Iterator[str]:
+    """Yield notes on metrics that use means although these were not requested."""
+    for name, why in means.items():
+        if why:
+            yield (
+                f"{name}: a system's score is the mean of its sample scores, which may differ from the value that "
+                f"`interloq score` prints: {why}"
+            )
 
 
 def check_counts(n_bootstrap: int, n_permutations: int | None) -> None:
@@ -184,11 +185,9 @@ def _row(name: str, scores: Column, judgments: Judgments, points: Level, n_boots
     people = judgments.mean()
     estimates = points.estimates(scores, people)
     if n_bootstrap and not any(math.isnan(e.value) for e in estimates.values()):
-        resampled = points.resampled(scores, people, n_bootstrap, seed)
-        estimates = {
-            k: replace(e, ci=percentile_interval(resampled[k])) if len(resampled[k]) else e
-            for k, e in estimates.items()
-        }
+        for coefficient, values in points.resampled(scores, people, n_bootstrap, seed).items():
+            if len(values):
+                estimates[coefficient] = replace(estimates[coefficient], ci=percentile_interval(values))
     return MetricRow(
         metric=name,
         with_mean=estimates,
@@ -199,17 +198,13 @@ def _row(name: str, scores: Column, judgments: Judgments, points: Level, n_boots
 
 
 def _compare_all(
-    columns: Mapping[str, Column],
-    falling: Iterable[str],
-    judgments: Judgments,
-    points: Level,
-    n_permutations: int,
-    seed: int,
+    columns: Mapping[str, Column], judgments: Judgments, points: Level, n_permutations: int, seed: int
 ) -> list[MetricComparison]:
-    """Compare all pairs of metrics; scores of `falling` metrics, for which lower is better, change their sign."""
-    upwards = {**columns, **{name: -columns[name] for name in falling}}
-    found = [_compare(pair, upwards, judgments, points, n_permutations, seed) for pair in combinations(upwards, 2)]
-    return list(chain(*found))
+    """Compare all pairs of metrics, whose columns are all better if higher."""
+    comparisons: list[MetricComparison] = []
+    for pair in combinations(columns, 2):
+        comparisons += _compare(pair, columns, judgments, points, n_permutations, seed)
+    return comparisons
 
 
 def _compare(
@@ -223,36 +218,34 @@ def _compare(
     """Compare two metrics over the samples both scored; the one with the higher coefficient comes first."""
     first, second, people = columns[pair[0]], columns[pair[1]], judgments.mean()
     n = points.size(first, second, people)
-    differences = (
-        points.exchanged(first, second, people, n_permutations, seed)
-        if n > 1
-        else {name: np.array([np.nan]) for name in points.coefficients}
-    )
+    differences = dict.fromkeys(points.coefficients, np.array([np.nan]))
+    if n > 1:
+        differences = points.exchanged(first, second, people, n_permutations, seed)
     tests = _williams(first, second, people, points)
-    found = []
+    comparisons = []
     for name in points.coefficients:
         difference = float(differences[name][0])
         if abs(difference) < RELATIVE:
             difference = 0.0
         higher, lower = pair[::-1] if difference < 0 else pair
         p = permutation_p(differences[name])
-        found.append(MetricComparison(higher, lower, name, abs(difference), n, tests[name], p))
-    return found
+        comparisons.append(MetricComparison(higher, lower, name, abs(difference), n, tests[name], p))
+    return comparisons
 
 
 def _williams(first: Column, second: Column, people: Array, points: Level) -> dict[str, float | None]:
-    """Two-sided p-values for Pearson and, on ranks, Spearman; None for others, averages and samples in dialogues."""
+    """Return two-sided p-values for Pearson and, on ranks, Spearman; None for others, averages and dialogues."""
     tests: dict[str, float | None] = dict.fromkeys(points.coefficients)
-    found = points.points(first, second, people)
+    common = points.points(first, second, people)
     in_dialogues = isinstance(points, Samples) and points.clusters is not None
-    if found is None or len(found[2]) < FEWEST or in_dialogues:
+    if common is None or len(common[2]) < FEWEST or in_dialogues:
         return tests
-    r12, r13, r23 = (
-        correlation.values(found[i], found[j], chosen=points.coefficients) for i, j in ((0, 2), (1, 2), (0, 1))
-    )
-    for name, one in points.coefficients.items():
-        if one in ("pearson", "spearman"):
-            tests[name] = williams(r12[name], r13[name], r23[name], len(found[2]))
+    a, b, judged = common
+    correlate = partial(correlation.values, chosen=points.coefficients)
+    with_first, with_second, of_metrics = correlate(a, judged), correlate(b, judged), correlate(a, b)
+    for name, coefficient in points.coefficients.items():
+        if coefficient in ("pearson", "spearman"):
+            tests[name] = williams(with_first[name], with_second[name], of_metrics[name], len(judged))
     return tests
 
 
@@ -260,24 +253,26 @@ def _williams(first: Column, second: Column, people: Array, points: Level) -> di
 
 
 def _adjust_rows(rows: Sequence[MetricRow], names: Iterable[str], adjust: Adjust) -> list[MetricRow]:
-    estimates: list[dict[str, Estimate]] = [{} for _ in rows]
+    adjusted_rows = list(rows)
     for name in names:
         family = adjusted([row.with_mean[name].p for row in rows], adjust)
-        for row, target, p in zip(rows, estimates, family, strict=True):
-            target[name] = replace(row.with_mean[name], p_adjusted=p)
-    return [replace(row, with_mean=target) for row, target in zip(rows, estimates, strict=True)]
+        for i, p in enumerate(family):
+            estimates = dict(adjusted_rows[i].with_mean)
+            estimates[name] = replace(estimates[name], p_adjusted=p)
+            adjusted_rows[i] = replace(adjusted_rows[i], with_mean=estimates)
+    return adjusted_rows
 
 
 def _adjust_comparisons(
     comparisons: Sequence[MetricComparison], names: Iterable[str], adjust: Adjust
 ) -> list[MetricComparison]:
-    found = list(comparisons)
+    adjusted_comparisons = list(comparisons)
     for name in names:
         places = [i for i, c in enumerate(comparisons) if c.coefficient == name]
         family = adjusted([comparisons[i].permutation_p for i in places], adjust)
         for i, p in zip(places, family, strict=True):
-            found[i] = replace(comparisons[i], permutation_p_adjusted=p)
-    return found
+            adjusted_comparisons[i] = replace(comparisons[i], permutation_p_adjusted=p)
+    return adjusted_comparisons
 
 
 def _human_notes(judgments: Judgments) -> list[str]:

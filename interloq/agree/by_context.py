@@ -48,58 +48,62 @@ class Contexts:
         return {name: estimate.value for name, estimate in self.estimates(x, y).items()}
 
     def estimates(self, x: Column, y: Array) -> dict[str, Estimate]:
-        return {name: _average(found, self.unit) for name, found in self._by_context(x, y).items()}
+        return {name: _average(values, self.unit) for name, values in self._by_context(x, y).items()}
 
     def resampled(self, x: Column, y: Array, n_bootstrap: int, seed: int) -> dict[str, Array]:
-        result = {}
-        for name, found in self._by_context(x, y).items():
-            found = found[~np.isnan(found)]
-            means = [drawn @ found / len(found) for drawn in bootstrap_counts(len(found), n_bootstrap, seed)]
-            result[name] = np.concatenate(means)
-        return result
+        resamples = {}
+        for name, values in self._by_context(x, y).items():
+            known = values[~np.isnan(values)]
+            means = [drawn @ known / len(known) for drawn in bootstrap_counts(len(known), n_bootstrap, seed)]
+            resamples[name] = np.concatenate(means)
+        return resamples
 
     def exchanged(self, first: Column, second: Column, y: Array, n_permutations: int, seed: int) -> dict[str, Array]:
         """Average over the contexts in which both metrics have a coefficient."""
         a, b = scores_of(first), scores_of(second)
         groups = [_varying(rows, a, b, y) for rows in self._groups(a, b, y)]
-        parts: dict[str, list[Array]] = {name: [] for name in self.coefficients}
+        parts: dict[str, list[Array]] = {}
         for swapped in significance.swaps(len(y), n_permutations, seed):
-            for name, one in self.coefficients.items():
-                found = [_differences(one, a[rows], b[rows], y[rows], swapped[:, rows]) for rows in groups]
-                parts[name].append(_mean(np.concatenate(found, axis=1)))
+            for name, coefficient in self.coefficients.items():
+                by_size = [_differences(coefficient, a[rows], b[rows], y[rows], swapped[:, rows]) for rows in groups]
+                parts.setdefault(name, []).append(_mean(np.concatenate(by_size, axis=1)))
         return {name: np.concatenate(part) for name, part in parts.items()}
 
     def notes(self) -> list[str]:
-        few = f"; skipped, with fewer: {self.skipped}" if self.skipped else ""
-        return [f"{self.unit}s with at least {FEWEST_REPLIES} rated replies: {self.usable}{few}"]
+        note = f"{self.unit}s with at least {FEWEST_REPLIES} rated replies: {self.usable}"
+        if self.skipped:
+            note += f"; skipped, with fewer: {self.skipped}"
+        return [note]
 
     def _groups(self, *columns: Array) -> list[Rows]:
-        """The usable samples as matrices with one row per context, one matrix for each number of replies."""
+        """Return the usable samples as matrices with one row per context, one for each number of replies."""
         rows = complete(*columns)
         rows = rows[self.context[rows] >= 0]
         rows = rows[np.argsort(self.context[rows], kind="stable")]
         starts, sizes = np.unique(self.context[rows], return_index=True, return_counts=True)[1:]
-        return [
-            rows[starts[sizes == size][:, None] + np.arange(size)]
-            for size in np.unique(sizes[sizes >= FEWEST_REPLIES]).tolist()
-        ]
+        groups = []
+        for size in np.unique(sizes[sizes >= FEWEST_REPLIES]).tolist():
+            first_replies = starts[sizes == size]
+            groups.append(rows[first_replies[:, None] + np.arange(size)])
+        return groups
 
     def _by_context(self, x: Column, y: Array) -> dict[str, Array]:
         scores = scores_of(x)
         groups = self._groups(scores, y)
-        return {
-            name: np.concatenate([np.zeros(0), *(correlation.by_rows(one, scores[rows], y[rows]) for rows in groups)])
-            for name, one in self.coefficients.items()
-        }
+        values = {}
+        for name, coefficient in self.coefficients.items():
+            by_size = [correlation.by_rows(coefficient, scores[rows], y[rows]) for rows in groups]
+            values[name] = np.concatenate([np.zeros(0), *by_size])
+        return values
 
 
 def contexts(judgments: Judgments) -> Contexts:
-    """The level over contexts; at least one context needs enough rated replies."""
+    """Return the level over contexts; at least one context needs enough rated replies."""
     return grouped(judgments.contexts, judgments.sizes() > 0, by="sample", unit="context")
 
 
 def grouped(group: Index, rated: NDArray[np.bool_], *, by: str, unit: str) -> Contexts:
-    """The level over groups of samples, which are numbered from 0; samples with a negative number are not used."""
+    """Return the level over groups of samples, numbered from 0; samples with a negative number are not used."""
     sizes = np.bincount(group[rated & (group >= 0)])
     usable = int((sizes >= FEWEST_REPLIES).sum())
     if not usable:
@@ -111,10 +115,11 @@ def grouped(group: Index, rated: NDArray[np.bool_], *, by: str, unit: str) -> Co
     return Contexts(group, usable, int(((sizes > 0) & (sizes < FEWEST_REPLIES)).sum()), unit=unit)
 
 
-def _average(found: Array, unit: str) -> Estimate:
-    known = found[~np.isnan(found)]
-    flat = len(found) - len(known)
-    note = f"{unit}s skipped because scores or judgments are constant: {flat}" if flat else ""
+def _average(values: Array, unit: str) -> Estimate:
+    known = values[~np.isnan(values)]
+    flat, note = len(values) - len(known), ""
+    if flat:
+        note = f"{unit}s skipped because scores or judgments are constant: {flat}"
     if not len(known):
         return Estimate(float("nan"), 0, note=note or f"no {unit} has enough scored replies")
     estimate = Estimate(float(known.mean()), len(known), note=note)
@@ -124,25 +129,28 @@ def _average(found: Array, unit: str) -> Estimate:
 
 
 def _varying(rows: Rows, *columns: Array) -> Rows:
-    """Rows of the contexts in which no column is constant."""
+    """Return the rows of the contexts in which no column is constant."""
     flat = np.any([constant(column[rows]) for column in columns], axis=0)
     return np.asarray(rows[~flat])
 
 
-def _differences(one: str | Correlation, first: Array, second: Array, y: Array, swapped: Array) -> Array:
-    """One difference per permutation (row) and context (column); scores are standardised within the context."""
-    scale = significance.midranks if one in ("spearman", "kendall") else significance.z_scores
-    # mixed ranks are correlated as they are: ranking them again would change what was swapped
-    coefficient = "pearson" if one == "spearman" else one
+def _differences(coefficient: str | Correlation, first: Array, second: Array, y: Array, swapped: Array) -> Array:
+    """Return one difference per permutation (row) and context (column); scores are standardised within the context."""
+    scale = significance.z_scores
+    if coefficient in ("spearman", "kendall"):
+        scale = significance.midranks
+    if coefficient == "spearman":
+        coefficient = "pearson"  # of mixed ranks as they are: ranking them again would change what was swapped
     a, b = scale(first), scale(second)
     target = np.broadcast_to(scale(y), swapped.shape).reshape(-1, y.shape[1])
-    mixed = (a + swapped * (b - a), b + swapped * (a - b))
-    found = [correlation.by_rows(coefficient, m.reshape(target.shape), target) for m in mixed]
-    return (found[0] - found[1]).reshape(swapped.shape[:2])
+    mixed_a, mixed_b = a + swapped * (b - a), b + swapped * (a - b)
+    of_a = correlation.by_rows(coefficient, mixed_a.reshape(target.shape), target)
+    of_b = correlation.by_rows(coefficient, mixed_b.reshape(target.shape), target)
+    return (of_a - of_b).reshape(swapped.shape[:2])
 
 
 def _mean(differences: Array) -> Array:
-    """Mean over contexts, except those in which swapping made a metric constant."""
+    """Return the mean over contexts, except those in which swapping made a metric constant."""
     known = ~np.isnan(differences)
     with np.errstate(invalid="ignore"):
         return np.asarray(np.where(known, differences, 0.0).sum(axis=1) / known.sum(axis=1))

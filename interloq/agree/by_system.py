@@ -52,20 +52,21 @@ class Systems:
         return correlation.values(*self.points(x, y), chosen=self.coefficients)
 
     def estimates(self, x: Column, y: Array) -> dict[str, Estimate]:
-        found = without_p_of_few(correlation.coefficients(*self.points(x, y), chosen=self.coefficients))
+        estimates = without_p_of_few(correlation.coefficients(*self.points(x, y), chosen=self.coefficients))
         if isinstance(x, SetColumn) and not x.resamples:
-            found = {name: replace(e, note=e.note or NO_INTERVAL) for name, e in found.items()}
-        return found
+            estimates = {name: replace(e, note=e.note or NO_INTERVAL) for name, e in estimates.items()}
+        return estimates
 
     def resampled(self, x: Column, y: Array, n_bootstrap: int, seed: int) -> dict[str, Array]:
         if isinstance(x, SetColumn) and not x.resamples:
-            return {name: np.zeros(0) for name in self.coefficients}
+            return dict.fromkeys(self.coefficients, np.zeros(0))
         rows, names = self._rows(x, y)
-        drawn = [self._drawn(column, rows, names, n_bootstrap, seed) for column in (x, y)]
-        return {name: correlation.by_rows(one, *drawn) for name, one in self.coefficients.items()}
+        of_x = self._drawn(x, rows, names, n_bootstrap, seed)
+        of_y = self._drawn(y, rows, names, n_bootstrap, seed)
+        return {name: correlation.by_rows(one, of_x, of_y) for name, one in self.coefficients.items()}
 
     def _drawn(self, column: Column, rows: NDArray[np.intp], names: Index, n_bootstrap: int, seed: int) -> Array:
-        """One row of system scores per resample; the resamples are the same for every column."""
+        """Return one row of system scores per resample; the resamples are the same for every column."""
         if self.shared:
             context = np.unique(self.context[rows], return_inverse=True)[1]
             if isinstance(column, SetColumn):
@@ -82,31 +83,33 @@ class Systems:
             a, b, names = significance.z_scores(a), significance.z_scores(b), np.arange(len(a))
             rows = np.arange(len(a))
         else:
-            a, b = (significance.z_scores(column[rows]) for column in (first, second))
+            a, b = significance.z_scores(first[rows]), significance.z_scores(second[rows])
             people = _of_systems(y, rows, names)
-        parts: dict[str, list[Array]] = {name: [] for name in self.coefficients}
+        parts: dict[str, list[Array]] = {}
         for swapped in significance.swaps(len(rows), n_permutations, seed):
-            mixed = _system_means(names, a + swapped * (b - a)), _system_means(names, b + swapped * (a - b))
-            target = np.broadcast_to(people, mixed[0].shape)
+            mixed_a, mixed_b = _system_means(names, a + swapped * (b - a)), _system_means(names, b + swapped * (a - b))
+            target = np.broadcast_to(people, mixed_a.shape)
             for name, one in self.coefficients.items():
-                found = [correlation.by_rows(one, means, target) for means in mixed]
-                parts[name].append(found[0] - found[1])
+                difference = correlation.by_rows(one, mixed_a, target) - correlation.by_rows(one, mixed_b, target)
+                parts.setdefault(name, []).append(difference)
         return {name: np.concatenate(part) for name, part in parts.items()}
 
     def notes(self) -> list[str]:
         how = "contexts, with all replies to them" if self.shared else "samples within each system"
-        missing = [f"rated samples without a system, excluded: {self.unnamed}"] if self.unnamed else []
-        return [f"resamples draw {how}; the systems are fixed", *missing]
+        notes = [f"resamples draw {how}; the systems are fixed"]
+        if self.unnamed:
+            notes.append(f"rated samples without a system, excluded: {self.unnamed}")
+        return notes
 
     def _rows(self, *columns: Column) -> tuple[NDArray[np.intp], Index]:
-        """The usable samples and, for each, its system as a number from 0."""
+        """Return the usable samples and, for each, its system as a number from 0."""
         rows = complete(*map(scores_of, columns))
         rows = rows[self.system[rows] >= 0]
         return rows, np.unique(self.system[rows], return_inverse=True)[1]
 
 
 def systems(judgments: Judgments) -> Systems:
-    """The level over the systems that were rated; at least two are needed."""
+    """Return the level over the systems that were rated; at least two are needed."""
     rated = judgments.sizes() > 0
     names = sorted({name for name, kept in zip(judgments.systems, rated, strict=True) if kept and name})
     if len(names) < 2:
@@ -122,46 +125,49 @@ def systems(judgments: Judgments) -> Systems:
 
 
 def _of_systems(column: Column, rows: NDArray[np.intp], names: Index) -> Array:
-    """One number per system: the metric's value over its samples, or the mean of their standardised scores."""
+    """Return one number per system: the metric's value over its samples, or the mean of their standardised scores."""
     if not isinstance(column, SetColumn):
         return np.asarray(_system_means(names, significance.z_scores(column[rows])[None])[0])
-    owned = [rows[names == i] for i in range(int(names.max(initial=-1)) + 1)]
-    values = [float(column.of_sets(np.ones((1, len(own)), dtype=np.int64), own)[0]) for own in owned]
+    values = []
+    for i in range(int(names.max(initial=-1)) + 1):
+        samples = rows[names == i]
+        once = np.ones((1, len(samples)), dtype=np.int64)
+        values.append(float(column.of_sets(once, samples)[0]))
     return round_mean(values, np.abs(values))
 
 
 def _sets_by_contexts(
     column: SetColumn, rows: NDArray[np.intp], names: Index, context: Index, n_bootstrap: int, seed: int
 ) -> Array:
-    """Values of systems when contexts are drawn; NaN for a system in none of the drawn contexts."""
-    owned = [names == i for i in range(int(names.max(initial=-1)) + 1)]
-    parts: list[Array] = [
-        np.stack([column.of_sets(drawn[:, context[own]], rows[own]) for own in owned], axis=1)
-        for drawn in bootstrap_counts(int(context.max(initial=-1)) + 1, n_bootstrap, seed)
-    ]
-    drawn = np.concatenate(parts)
-    return round_mean(drawn, np.abs(drawn))
+    """Return values of systems when contexts are drawn; NaN for a system in none of the drawn contexts."""
+    members = [names == i for i in range(int(names.max(initial=-1)) + 1)]
+    parts: list[Array] = []
+    for drawn in bootstrap_counts(int(context.max(initial=-1)) + 1, n_bootstrap, seed):
+        by_system = [column.of_sets(drawn[:, context[member]], rows[member]) for member in members]
+        parts.append(np.stack(by_system, axis=1))
+    values = np.concatenate(parts)
+    return round_mean(values, np.abs(values))
 
 
 def _sets_within_systems(column: SetColumn, rows: NDArray[np.intp], names: Index, n_bootstrap: int, seed: int) -> Array:
-    """Values of systems when each system draws from its own samples."""
+    """Return values of systems when each system draws from its own samples."""
     columns = []
     for i in range(int(names.max(initial=-1)) + 1):
-        own = rows[names == i]
-        drawn = bootstrap_counts(len(own), n_bootstrap, seed + i)
-        columns.append(np.concatenate([column.of_sets(counts, own) for counts in drawn]))
+        samples = rows[names == i]
+        drawn = bootstrap_counts(len(samples), n_bootstrap, seed + i)
+        columns.append(np.concatenate([column.of_sets(counts, samples) for counts in drawn]))
     values = np.stack(columns, axis=1)
     return round_mean(values, np.abs(values))
 
 
 def _system_means(system: Index, columns: Array) -> Array:
-    """One row per column, one number per system."""
+    """Return one row per column, one number per system."""
     member = np.eye(int(system.max(initial=-1)) + 1)[system]
     return np.asarray(np.round(columns @ (member / member.sum(axis=0)), DECIMALS))
 
 
 def _by_contexts(columns: Array, system: Index, context: Index, n_bootstrap: int, seed: int) -> list[Array]:
-    """System means of each column when contexts are drawn; NaN for a system in none of the drawn contexts."""
+    """Return system means of each column when contexts are drawn; NaN for a system in none of the drawn contexts."""
     shape = int(context.max(initial=-1)) + 1, int(system.max(initial=-1)) + 1
     cell = context * shape[1] + system
     sums = [np.bincount(cell, weights, shape[0] * shape[1]).reshape(shape) for weights in (*columns, None)]
@@ -175,10 +181,11 @@ def _by_contexts(columns: Array, system: Index, context: Index, n_bootstrap: int
 
 
 def _within_systems(columns: Array, system: Index, n_bootstrap: int, seed: int) -> list[Array]:
-    """System means of each column when each system draws from its own samples."""
+    """Return system means of each column when each system draws from its own samples."""
     means = np.empty((len(columns), n_bootstrap, int(system.max(initial=-1)) + 1))
     for i in range(means.shape[2]):
-        own = columns[:, system == i].T
-        drawn = bootstrap_counts(len(own), n_bootstrap, seed + i)  # one stream per system: their draws are independent
-        means[:, :, i] = np.round(np.concatenate([counts @ own for counts in drawn]).T / len(own), DECIMALS)
+        scores = columns[:, system == i].T
+        drawn = bootstrap_counts(len(scores), n_bootstrap, seed + i)  # one stream per system: independent draws
+        sums = np.concatenate([counts @ scores for counts in drawn])
+        means[:, :, i] = np.round(sums.T / len(scores), DECIMALS)
     return list(means)

@@ -34,7 +34,7 @@ FEW_USERS = 10  # with fewer clusters percentile intervals are known to be too n
 
 
 def users(judgments: Judgments) -> Contexts:
-    """The level over users: a coefficient within each, averaged."""
+    """Return the level over users: a coefficient within each, averaged."""
     if not any(judgments.users):
         raise InputError(
             "by='user' needs samples rated by the person in the dialogue, but no rating has the role 'interlocutor'",
@@ -44,7 +44,7 @@ def users(judgments: Judgments) -> Contexts:
 
 
 def user_numbers(judgments: Judgments) -> Index:
-    """User of each sample as a number from 0; -1 if unknown."""
+    """Return the user of each sample as a number from 0; -1 if unknown."""
     number = {user: i for i, user in enumerate(sorted(set(judgments.users) - {""}))}
     return np.array([number.get(user, -1) for user in judgments.users], dtype=np.int64)
 
@@ -52,14 +52,15 @@ def user_numbers(judgments: Judgments) -> Index:
 def user_splits(
     columns: Mapping[str, Array], judgments: Judgments, coefficients: Coefficients, n_bootstrap: int, seed: int
 ) -> tuple[UserSplit, ...]:
-    """The split of each metric's correlation; empty unless at least two users have two rated samples each."""
+    """Split each metric's correlation; empty unless at least two users have two rated samples each."""
     user, people = user_numbers(judgments), judgments.mean()
     sizes = np.bincount(user[(user >= 0) & ~np.isnan(people)], minlength=1)
     if (sizes > 1).sum() < 2:
         return ()
-    return tuple(
-        _split(metric, column, people, user, coefficients, n_bootstrap, seed) for metric, column in columns.items()
-    )
+    splits = []
+    for metric, column in columns.items():
+        splits.append(_split(metric, column, people, user, coefficients, n_bootstrap, seed))
+    return tuple(splits)
 
 
 def _split(
@@ -69,26 +70,27 @@ def _split(
     rows = rows[user[rows] >= 0]
     user = _renumbered(user[rows])
     x, y = _scaled(scores[rows]), _scaled(people[rows])
-    means = _means(x, user), _means(y, user)
+    mean_x, mean_y = _means(x, user), _means(y, user)
     repeated = np.bincount(user, minlength=1)[user] > 1
-    apart = [np.round(z - mean[user], DIGITS)[repeated] for z, mean in zip((x, y), means, strict=True)]
-    estimated = partial(_estimates, coefficients=coefficients, n_bootstrap=n_bootstrap, seed=seed)
+    apart_x = np.round(x - mean_x[user], DIGITS)[repeated]
+    apart_y = np.round(y - mean_y[user], DIGITS)[repeated]
+    estimate = partial(_estimates, coefficients=coefficients, n_bootstrap=n_bootstrap, seed=seed)
     return UserSplit(
         metric=metric,
-        overall=estimated(x, y, user),
-        between=estimated(*means),
-        within=estimated(apart[0], apart[1], _renumbered(user[repeated])),
+        overall=estimate(x, y, user),
+        between=estimate(mean_x, mean_y),
+        within=estimate(apart_x, apart_y, _renumbered(user[repeated])),
         averaged=_averaged(x, y, user, coefficients, n_bootstrap, seed),
     )
 
 
 def _renumbered(user: Index) -> Index:
-    """The same users numbered from 0 without gaps."""
+    """Return the same users numbered from 0 without gaps."""
     return np.asarray(np.unique(user, return_inverse=True)[1], dtype=np.int64)
 
 
 def _scaled(column: Array) -> Array:
-    """Values with a largest size of 1, so that rounding errors of means and deviations can be rounded away."""
+    """Return values with a largest size of 1, so that rounding errors of means and deviations can be rounded away."""
     largest = float(np.abs(column).max(initial=0.0))
     return column / largest if largest else column
 
@@ -106,47 +108,49 @@ def _estimates(
     n_bootstrap: int,
     seed: int,
 ) -> dict[str, Estimate]:
-    """Coefficients with intervals; without p-values if samples of one cluster are not independent."""
-    found = correlation.coefficients(x, y, chosen=coefficients)
+    """Return coefficients with intervals; without p-values if samples of one cluster are not independent."""
+    estimates = correlation.coefficients(x, y, chosen=coefficients)
     if cluster is not None:
-        found = {name: replace(estimate, p=None) for name, estimate in found.items()}
+        estimates = {name: replace(estimate, p=None) for name, estimate in estimates.items()}
     if not n_bootstrap or correlation.undefined(x, y):
-        return found
+        return estimates
     drawn = correlation.resampled(x, y, n_bootstrap=n_bootstrap, seed=seed, chosen=coefficients, cluster=cluster)
-    return _with_intervals(found, drawn)
+    return _with_intervals(estimates, drawn)
 
 
 def _averaged(
     x: Array, y: Array, user: Index, coefficients: Coefficients, n_bootstrap: int, seed: int
 ) -> dict[str, Estimate]:
     level = Contexts(user, 0, 0, coefficients, unit="user")
-    found = level.estimates(x, y)
-    if not n_bootstrap or any(math.isnan(estimate.value) for estimate in found.values()):
-        return found
-    return _with_intervals(found, level.resampled(x, y, n_bootstrap, seed))
+    estimates = level.estimates(x, y)
+    if not n_bootstrap or any(math.isnan(estimate.value) for estimate in estimates.values()):
+        return estimates
+    return _with_intervals(estimates, level.resampled(x, y, n_bootstrap, seed))
 
 
-def _with_intervals(found: Mapping[str, Estimate], drawn: Mapping[str, Array]) -> dict[str, Estimate]:
-    return {name: replace(estimate, ci=percentile_interval(drawn[name])) for name, estimate in found.items()}
+def _with_intervals(estimates: Mapping[str, Estimate], drawn: Mapping[str, Array]) -> dict[str, Estimate]:
+    return {name: replace(estimate, ci=percentile_interval(drawn[name])) for name, estimate in estimates.items()}
 
 
 # ---- notes -----------------------------------------------------------------------------------------------------------
 
 
 def split_notes(splits: Sequence[UserSplit], judgments: Judgments) -> list[str]:
-    """Notes on the judgments, on each metric that orders users but not the replies to a user, and on few users."""
+    """Return notes on the judgments, on metrics that order users but not the replies to a user, and on few users."""
     if not splits:
         return []
-    found = [_variance_note(judgments), *(note for split in splits if (note := split_note(split)))]
-    sizes = [estimate.n for split in splits for estimate in split.between.values()]
-    if max(sizes) < FEW_USERS:
-        few = count(max(sizes), "user")
-        found.append(f"only {few}: intervals from resamples of fewer than {FEW_USERS} users are too narrow")
-    return found
+    notes = [_variance_note(judgments), *filter(None, map(split_note, splits))]
+    most = 0
+    for split in splits:
+        most = max(most, *(estimate.n for estimate in split.between.values()))
+    if most < FEW_USERS:
+        few = count(most, "user")
+        notes.append(f"only {few}: intervals from resamples of fewer than {FEW_USERS} users are too narrow")
+    return notes
 
 
 def _variance_note(judgments: Judgments) -> str:
-    """How much of the judgments' variance a model could explain that knows only users."""
+    """Return how much of the judgments' variance a model could explain that knows only users."""
     people, user = judgments.mean(), user_numbers(judgments)
     used = ~np.isnan(people) & (user >= 0)
     y, user = _scaled(people[used]), _renumbered(user[used])
@@ -162,7 +166,7 @@ def _variance_note(judgments: Judgments) -> str:
 
 
 def split_note(split: UserSplit) -> str:
-    """Note on one metric, judged by its first coefficient; empty if the metric orders replies, or not even users."""
+    """Return a note on one metric, judged by its first coefficient; empty if it orders replies, or not even users."""
     name, within = next(iter(split.within.items()))
     if not (_differs(split.between[name]) or _differs(split.overall[name])):
         return ""
@@ -172,16 +176,17 @@ def split_note(split: UserSplit) -> str:
     if _differs(within) or within.ci is None or math.isnan(within.value):
         return ""
     return (
-        f"{start}within users its {name.capitalize()} correlation is {_shown(within)}, not distinguishable from 0 "
-        f"(between users {_shown(split.between[name])}, overall {_shown(split.overall[name])})"
+        f"{start}within users its {name.capitalize()} correlation is {_format(within)}, not distinguishable from 0 "
+        f"(between users {_format(split.between[name])}, overall {_format(split.overall[name])})"
     )
 
 
 def _differs(estimate: Estimate) -> bool:
-    """Whether the interval excludes 0."""
+    """Tell whether the interval excludes 0."""
     return estimate.ci is not None and (estimate.ci[0] > 0 or estimate.ci[1] < 0)
 
 
-def _shown(estimate: Estimate) -> str:
-    interval = f" [{estimate.ci[0]:.3f}, {estimate.ci[1]:.3f}]" if estimate.ci else ""
-    return f"{estimate.value:.3f}{interval}"
+def _format(estimate: Estimate) -> str:
+    if estimate.ci is None:
+        return f"{estimate.value:.3f}"
+    return f"{estimate.value:.3f} [{estimate.ci[0]:.3f}, {estimate.ci[1]:.3f}]"

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from interloq.agree.continuity_table import ContinuityTable, UserGroup
-from interloq.agree.label_predictors import NO_THRESHOLD, LabelledJudgments, Predictor, labelled, predictors
+from interloq.agree.continuity_table import ContinuityRow, ContinuityTable, UserGroup
+from interloq.agree.label_predictors import NO_THRESHOLD, LabelledJudgments, Predictor, label_samples, predictors
 from interloq.agree.meta_options import LabelOptions
 from interloq.agree.score_columns import columns_fingerprint
 from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
@@ -28,6 +28,7 @@ from interloq.score.scored_samples import ScoredSamples
 from interloq.scorers.interlocutor.baselines import BASELINES, label_of
 from interloq.scorers.interlocutor.samples import CONTINUED, rated_by
 from interloq.signature import Signature, fingerprint
+from interloq.statistics.binary import Labels
 
 
 def evaluate_continuity(
@@ -42,7 +43,7 @@ def evaluate_continuity(
     n_bootstrap: int = 1000,
     seed: int = 0,
 ) -> ContinuityTable:
-    """Every metric in `scores` as a predictor of the 0/1 ratings of `samples`.
+    """Evaluate every metric in `scores` as a predictor of the 0/1 ratings of `samples`.
 
     `train` adds the baselines and `groups` of users by training size. `scores` may contain scores of `dev` samples,
     from which thresholds are set. `lower_is_better` is the direction of metrics that do not define one themselves; an
@@ -55,29 +56,44 @@ def evaluate_continuity(
         what, hint = metric_names.UNKNOWN_DIRECTION, "add --higher-is-better or --lower-is-better"
         raise InputError(f"{metric} cannot predict labels: {what}", hint=hint)
     if train:
-        scores += [s for baseline in BASELINES.values() for s in baseline(train, [*samples, *dev], aspect=aspect)]
-    test, held = labelled(samples, aspect), labelled(dev, aspect) if dev else None
-    found, notes = predictors(scores, test, held, lower_is_better)
+        for baseline in BASELINES.values():
+            scores += baseline(train, [*samples, *dev], aspect=aspect)
+    test = label_samples(samples, aspect)
+    held = label_samples(dev, aspect) if dev else None
+    found_predictors, notes = predictors(scores, test, held, lower_is_better)
     known = ~np.isnan(test.labels)
-    facts = {"aspect": aspect, "labels": test.judgments.fingerprint, "groups": groups if train else ""}
-    facts |= {"dev": held.judgments.fingerprint if held else "", "train": _fingerprint(train, aspect)}
-    facts |= {"scores": columns_fingerprint({each.metric: each.scores for each in found})}
-    facts |= {"lower-is-better": "" if lower_is_better is None else lower_is_better}
+    facts: dict[str, object] = {"aspect": aspect, "labels": test.judgments.fingerprint, "groups": "", "dev": ""}
+    user_groups: list[UserGroup] = []
+    if train:
+        facts["groups"] = groups
+        user_groups += _groups(found_predictors, test, train, aspect, groups, n_bootstrap, seed)
+    if held:
+        facts["dev"] = held.judgments.fingerprint
+    facts["train"] = _fingerprint(train, aspect)
+    facts["scores"] = columns_fingerprint({each.metric: each.scores for each in found_predictors})
+    facts["lower-is-better"] = "" if lower_is_better is None else lower_is_better
     return ContinuityTable(
         aspect=aspect,
-        rows=tuple(row for each in found for row in each.rows(test, known, n_bootstrap, seed)),
-        groups=tuple(_groups(found, test, train, aspect, groups, n_bootstrap, seed)) if train else (),
+        rows=tuple(_rows(found_predictors, test, known, n_bootstrap, seed)),
+        groups=tuple(user_groups),
         samples=int(known.sum()),
         replied=int((test.labels == 1).sum()),
         dialogues=len(np.unique(test.dialogues[known])),
         users=len(_users(test)),
-        notes=(*notes, *_notes(test, found)),
+        notes=(*notes, *_notes(test, found_predictors)),
         signature=Signature.of("continuity", {**facts, "resamples": n_bootstrap, "seed": seed}),
     )
 
 
+def _rows(
+    used_predictors: Sequence[Predictor], test: LabelledJudgments, chosen: Labels, n_bootstrap: int, seed: int
+) -> Iterator[ContinuityRow]:
+    for predictor in used_predictors:
+        yield from predictor.rows(test, chosen, n_bootstrap, seed)
+
+
 def _groups(
-    found: Sequence[Predictor],
+    used_predictors: Sequence[Predictor],
     test: LabelledJudgments,
     train: Sequence[Sample],
     aspect: str,
@@ -87,32 +103,32 @@ def _groups(
 ) -> Iterator[UserGroup]:
     sizes = Counter(rated_by(sample) for sample in train if label_of(sample, aspect) is not None)
     for group in size_groups(_users(test), sizes, groups):
-        own = np.array([user in group.sizes for user in test.judgments.users]) & ~np.isnan(test.labels)
+        is_member = np.array([user in group.sizes for user in test.judgments.users]) & ~np.isnan(test.labels)
         yield UserGroup(
             users=len(group.sizes),
             smallest=min(group.sizes.values()),
             largest=max(group.sizes.values()),
             mean=group.mean,
-            samples=int(own.sum()),
-            rows=tuple(row for each in found for row in each.rows(test, own, n_bootstrap, seed)),
+            samples=int(is_member.sum()),
+            rows=tuple(_rows(used_predictors, test, is_member, n_bootstrap, seed)),
         )
 
 
 def _users(test: LabelledJudgments) -> set[str]:
-    """The users who judged a sample."""
+    """Return the users who judged a sample."""
     labelled_users = zip(test.judgments.users, test.labels, strict=True)
     return {user for user, label in labelled_users if user and not np.isnan(label)}
 
 
-def _notes(test: LabelledJudgments, found: Sequence[Predictor]) -> Iterator[str]:
+def _notes(test: LabelledJudgments, used_predictors: Sequence[Predictor]) -> Iterator[str]:
     known = test.labels[~np.isnan(test.labels)]
     share = max(known.mean(), 1 - known.mean())
     yield f"always predicting the more frequent label is right for {share:.1%} of the samples"
     if share == 1:
         yield "all samples have the same label: AUC is undefined"
-    for each in found:
-        if not each.thresholds:
-            yield f"{each.metric}: {NO_THRESHOLD}"
+    for predictor in used_predictors:
+        if not predictor.thresholds:
+            yield f"{predictor.metric}: {NO_THRESHOLD}"
     if test.judgments.counted.unrated:
         yield f"samples without a label, not used: {test.judgments.counted.unrated}"
 
@@ -145,14 +161,14 @@ def size_groups(users: Collection[str], sizes: Mapping[str, int], groups: int) -
     """
     order = sorted((user for user in users if sizes.get(user)), key=lambda user: (sizes[user], user))
     total, before = sum(sizes[user] for user in order), 0
-    found: dict[int, dict[str, int]] = {}
+    by_group: dict[int, dict[str, int]] = {}
     if unseen := {user: 0 for user in users if not sizes.get(user)}:
-        found[-1] = unseen
+        by_group[-1] = unseen
     for user in order:
         middle = before + sizes[user] / 2  # a user belongs where the middle of their samples is
-        found.setdefault(int(middle * groups / total), {})[user] = sizes[user]
+        by_group.setdefault(int(middle * groups / total), {})[user] = sizes[user]
         before += sizes[user]
-    return [SizeGroup(own) for own in found.values()]
+    return list(map(SizeGroup, by_group.values()))
 
 
 # ---- files -----------------------------------------------------------------------------------------------------------

@@ -88,14 +88,14 @@ class ContinuityTable(Tabular):
         return self.notes
 
     def labelled(self) -> ContinuityTable:
-        """The table with metrics under their labels, for display."""
-        shown = labels(list(dict.fromkeys(row.metric for row in self.rows)))
+        """Return the table with metrics under their labels, for display."""
+        label_of = labels(list(dict.fromkeys(row.metric for row in self.rows)))
 
-        def named(rows: tuple[ContinuityRow, ...]) -> tuple[ContinuityRow, ...]:
-            return tuple(replace(row, metric=shown[row.metric]) for row in rows)
+        def label_rows(rows: tuple[ContinuityRow, ...]) -> tuple[ContinuityRow, ...]:
+            return tuple(replace(row, metric=label_of[row.metric]) for row in rows)
 
-        groups = tuple(replace(group, rows=named(group.rows)) for group in self.groups)
-        return replace(self, rows=named(self.rows), groups=groups)
+        groups = tuple(replace(group, rows=label_rows(group.rows)) for group in self.groups)
+        return replace(self, rows=label_rows(self.rows), groups=groups)
 
 
 def read_continuity(path: str | Path) -> ContinuityTable:
@@ -103,23 +103,18 @@ def read_continuity(path: str | Path) -> ContinuityTable:
     hint = "make one: interloq meta --labels --json"
     with reading_saved(path, "not a table of predicted labels", hint=hint):
         value = orjson.loads(Path(path).read_bytes())
-        groups = [UserGroup(**{**group, "rows": _rows(group["rows"])}) for group in value["groups"]]
+        groups = [UserGroup(**{**group, "rows": _read_rows(group["rows"])}) for group in value["groups"]]
         facts = {"signature": Signature.from_json(value["signature"]), "notes": tuple(value["notes"])}
-        return ContinuityTable(**{**value, **facts, "rows": _rows(value["rows"]), "groups": tuple(groups)})
+        return ContinuityTable(**{**value, **facts, "rows": _read_rows(value["rows"]), "groups": tuple(groups)})
 
 
-def _rows(values: Sequence[Mapping[str, Any]]) -> tuple[ContinuityRow, ...]:
-    return tuple(
-        ContinuityRow(
-            **{
-                **row,
-                "cut": _number(row["cut"]),
-                "predicted": _number(row["predicted"]),
-                "measures": {name: _estimate(row["measures"][name]) for name in MEASURES},
-            }
-        )
-        for row in values
-    )
+def _read_rows(values: Sequence[Mapping[str, Any]]) -> tuple[ContinuityRow, ...]:
+    rows = []
+    for value in values:
+        numbers = {"cut": _number(value["cut"]), "predicted": _number(value["predicted"])}
+        measures = {name: _estimate(value["measures"][name]) for name in MEASURES}
+        rows.append(ContinuityRow(**{**value, **numbers, "measures": measures}))
+    return tuple(rows)
 
 
 def _estimate(value: Mapping[str, Any]) -> Estimate:
@@ -129,5 +124,5 @@ def _estimate(value: Mapping[str, Any]) -> Estimate:
 
 
 def _number(value: float | None) -> float:
-    """A number from JSON, where a missing one is null."""
+    """Return a number from JSON, where a missing one is null."""
     return math.nan if value is None else float(value)

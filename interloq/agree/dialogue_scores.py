@@ -59,41 +59,49 @@ class DialogueScore:
 
 
 def metrics_of(scores: Iterable[Score]) -> list[str]:
-    """Names of the metrics in scores, sorted."""
+    """Return the names of the metrics in scores, sorted."""
     return sorted({score.metric for score in scores})
 
 
 def rankable(metrics: Sequence[str], lower_is_better: bool | None) -> tuple[list[str], dict[str, str]]:
-    """Metrics that systems can be ranked by, and for the others why not; refused if there is none of the former."""
-    unranked = {name: why for name in metrics if (why := _unrankable(name, lower_is_better))}
-    if unranked and len(unranked) == len(metrics):
-        reasons = "; ".join(f"{name}: {what}" for name, (what, _) in unranked.items())
-        hints = dict.fromkeys(hint for _, hint in unranked.values())
+    """Return the metrics that systems can be ranked by, and why not by the others; refused if no metric is left."""
+    ranked: list[str] = []
+    unranked: dict[str, str] = {}
+    hints: dict[str, None] = {}
+    for name in metrics:
+        why = _unrankable(name, lower_is_better)
+        if why is None:
+            ranked.append(name)
+        else:
+            unranked[name] = why[0]
+            hints[why[1]] = None
+    if unranked and not ranked:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in unranked.items())
         raise InputError(f"cannot rank by {reasons}", hint=", or ".join(hints))
-    return [name for name in metrics if name not in unranked], {name: what for name, (what, _) in unranked.items()}
+    return ranked, unranked
 
 
 def _unrankable(name: str, lower_is_better: bool | None) -> tuple[str, str] | None:
-    """Why systems cannot be ranked by it, and what to do instead; None if they can."""
+    """Return why systems cannot be ranked by a metric, and what to do instead; None if they can."""
     if predicted_metric(name):
         return "it predicts how reliable references are, not how good replies are", "rank by the scores of a metric"
     return metric_names.unrankable(name, lower_is_better)
 
 
 def metric_of(rows: Iterable[DialogueScore]) -> str:
-    """Metric of these rows, or an empty string if there are none."""
+    """Return the metric of these rows, or an empty string if there are none."""
     return next((row.metric for row in rows), "")
 
 
 def downwards(rows: Iterable[DialogueScore], lower_is_better: bool | None) -> bool:
-    """Whether lower is better: as given, or as the rows' metric defines it; refused if neither is known."""
+    """Tell whether lower is better: as given, or as the rows' metric defines it; refused if neither is known."""
     return metric_names.downwards(metric_of(rows), lower_is_better)
 
 
 def dialogue_scores(
     scores: Iterable[Score], dialogues: Iterable[Dialogue], *, metric: str = "", pair_by: Pairing | None = None
 ) -> list[DialogueScore]:
-    """One row per dialogue and system, in the order of the ids; `metric` may be omitted if there is only one.
+    """Return one row per dialogue and system, in the order of the ids; `metric` may be omitted if there is only one.
 
     A dialogue without any score counts for its target. If both sides of any dialogue are scored, both sides of all get
     rows. Dialogues are paired by the occasion they name, or else by their given opening, unless `pair_by` is given.
@@ -108,7 +116,9 @@ def dialogue_scores(
     rows = []
     for id in sorted(by_id, key=natural):
         dialogue = by_id[id]
-        judged = set(dialogue.systems.values()) if both else spoken.get(id) or {target_of(dialogue)}
+        judged = spoken.get(id) or {target_of(dialogue)}
+        if both:
+            judged = set(dialogue.systems.values())
         rows += [_row(dialogue, system, values.get((id, system), {}), metric, pair_by) for system in sorted(judged)]
     if pair_by not in (None, "none") and all(row.pairing == "none" for row in rows):
         needed = "names an occasion" if pair_by == "occasion" else "has given turns"
@@ -117,7 +127,7 @@ def dialogue_scores(
 
 
 def both_sides(rows: Sequence[DialogueScore]) -> bool:
-    """Whether both systems of a dialogue are judged."""
+    """Tell whether both systems of a dialogue are judged."""
     return len({row.dialogue for row in rows}) < len(rows)
 
 
@@ -131,7 +141,7 @@ def unit_names(rows: Sequence[DialogueScore]) -> Callable[[DialogueScore], str]:
 
 
 def pairing_of(rows: Iterable[DialogueScore]) -> Pairing | Literal["mixed"]:
-    """How the dialogues are paired; `mixed` if not all in the same way."""
+    """Return how the dialogues are paired; `mixed` if not all in the same way."""
     kinds = sorted({row.pairing for row in rows})
     if not kinds:
         return "none"
@@ -141,7 +151,7 @@ def pairing_of(rows: Iterable[DialogueScore]) -> Pairing | Literal["mixed"]:
 
 
 def partners(rows: Iterable[DialogueScore]) -> dict[str, set[str]]:
-    """The partners of each system."""
+    """Return the partners of each system."""
     met: dict[str, set[str]] = {}
     for row in rows:
         met.setdefault(row.system, set()).add(row.partner)
@@ -163,8 +173,8 @@ def _unique(dialogues: Iterable[Dialogue]) -> Iterable[Dialogue]:
 def _values(
     scores: Iterable[Score], metric: str, dialogues: Collection[str]
 ) -> tuple[dict[tuple[str, str], dict[str, float]], str]:
-    """Scores by dialogue and system, then by utterance (NaN if unscored); and the name of the metric."""
-    found: dict[tuple[str, str], dict[str, float]] = {}
+    """Return scores by dialogue and system, then by utterance (NaN if unscored); and the name of the metric."""
+    values: dict[tuple[str, str], dict[str, float]] = {}
     metrics = set()
     for score in scores:
         metrics.add(score.metric)
@@ -181,29 +191,33 @@ def _values(
                 f"score {score.id!r} of {score.metric} does not belong to an utterance in a dialogue",
                 hint="score the output of `interloq play samples`: ids <dialogue>#<turn>, each with its system",
             )
-        turns = found.setdefault((dialogue, score.system), {})
+        turns = values.setdefault((dialogue, score.system), {})
         if not equal(turns.setdefault(score.id, value), value):
             raise InputError(
                 f"{score.metric} scored {score.id!r} twice: {turns[score.id]:g} and {value:g}",
                 hint="give each metric's scores once; two runs of one system need two names",
             )
     _check_metrics(metrics, metric)
-    return found, metric or metrics.pop()
+    return values, metric or metrics.pop()
 
 
 def dialogue_of(score: Score, dialogues: Collection[str]) -> str:
-    """Which of these dialogues a score belongs to; if none, as its id is made by `interloq play samples`."""
+    """Return which of these dialogues a score belongs to; if none, as its id is made by `interloq play samples`."""
     if metric_names.about_dialogues(score.metric):
         return score.id
-    return score.dialogue if score.dialogue in dialogues else score.id.rpartition("#")[0]
+    if score.dialogue in dialogues:
+        return score.dialogue
+    return score.id.rpartition("#")[0]
 
 
 def _check_metrics(metrics: set[str], metric: str) -> None:
     if not metrics:
         raise InputError("no scores", hint="make some: interloq score SAMPLES -m METRIC -o scores.jsonl")
-    if metric not in metrics and (metric or len(metrics) > 1):
-        what = f"no scores of {metric!r}" if metric else f"scores of {len(metrics)} metrics"
-        raise InputError(what, hint=f"choose one of: {', '.join(sorted(metrics))}")
+    choices = f"choose one of: {', '.join(sorted(metrics))}"
+    if metric and metric not in metrics:
+        raise InputError(f"no scores of {metric!r}", hint=choices)
+    if not metric and len(metrics) > 1:
+        raise InputError(f"scores of {len(metrics)} metrics", hint=choices)
 
 
 def _check_dialogues(values: Mapping[tuple[str, str], object], by_id: Mapping[str, Dialogue]) -> None:
@@ -229,6 +243,10 @@ def _row(
     partner = next((name for name in dialogue.systems.values() if name != system), system)
     pairing, occasion = _occasion(dialogue, system, partner, pair_by)
     failure = "; ".join(dict.fromkeys(f"{bot}: {kind_of(what)}" for bot, what in failures(dialogue)))
+    spoken = []
+    for i, turn in enumerate(dialogue.turns):
+        if i >= dialogue.given and dialogue.systems.get(turn.speaker) == system:
+            spoken.append(i)
     return DialogueScore(
         dialogue=dialogue.id,
         system=system,
@@ -241,17 +259,13 @@ def _row(
         reason="" if known else failure or NO_SCORE,
         failure=failure,
         metric=metric,
-        turns=tuple(
-            turns.get(f"{dialogue.id}#{i}", math.nan)
-            for i, turn in enumerate(dialogue.turns)
-            if i >= dialogue.given and dialogue.systems.get(turn.speaker) == system
-        ),
-        opens=not dialogue.given and any(dialogue.systems.get(turn.speaker) == system for turn in dialogue.turns[:1]),
+        turns=tuple(turns.get(f"{dialogue.id}#{i}", math.nan) for i in spoken),
+        opens=0 in spoken,
     )
 
 
 def _occasion(dialogue: Dialogue, system: str, partner: str, pair_by: Pairing | None) -> tuple[Pairing, str]:
-    """How the dialogue is paired, and its occasion."""
+    """Return how the dialogue is paired, and its occasion."""
     if dialogue.occasion and pair_by in (None, "occasion"):
         return "occasion", f"named {dialogue.occasion}"
     if not dialogue.given or pair_by not in (None, "opening"):
@@ -271,17 +285,19 @@ def _numbered(rows: Sequence[DialogueScore]) -> list[DialogueScore]:
     In self-play, the same opening is the same occasion for all systems.
     """
     seen: Counter[tuple[str, str]] = Counter()
-    numbered, itself = {}, all(row.partner == row.system for row in rows)
+    numbered = list(rows)
+    is_self_play = all(row.partner == row.system for row in rows)
     for i in sorted(range(len(rows)), key=lambda i: (rows[i].content, repr(rows[i].value), natural(rows[i].dialogue))):
-        row = rows[i]
-        occasion = row.occasion.removeprefix(row.partner) if itself else row.occasion
+        row, occasion = rows[i], rows[i].occasion
+        if is_self_play:
+            occasion = occasion.removeprefix(row.partner)
         seen[row.system, occasion] += 1
         numbered[i] = replace(row, occasion=f"{occasion}|{seen[row.system, occasion]}")
-    return [numbered[i] for i in range(len(rows))]
+    return numbered
 
 
 def means(rows: Iterable[DialogueScore]) -> dict[str, float]:
-    """Mean score of each system over its scored dialogues; NaN if it has none."""
+    """Return the mean score of each system over its scored dialogues; NaN if it has none."""
     values: dict[str, list[float]] = {}
     for row in rows:
         values.setdefault(row.system, [])
@@ -300,19 +316,19 @@ class Extremes:
 
 
 def extremes(rows: Sequence[DialogueScore], n: int, *, lower_is_better: bool | None = None) -> dict[str, Extremes]:
-    """Up to n best and n worst scored dialogues of each system; by default the metric defines which are better."""
+    """Return up to n best and n worst scored dialogues of each system; by default the metric defines the direction."""
     scored: dict[str, list[DialogueScore]] = {}
     for row in rows:
         if not math.isnan(row.value):
             scored.setdefault(row.system, []).append(row)
     sign = 1 if downwards(rows, lower_is_better) else -1
-    found = {}
-    for system, own in sorted(scored.items()):
-        order = sorted(own, key=lambda row: (sign * row.value, natural(row.dialogue)))
+    by_system = {}
+    for system, its_rows in sorted(scored.items()):
+        order = sorted(its_rows, key=lambda row: (sign * row.value, natural(row.dialogue)))
         best = order[: min(n, (len(order) + 1) // 2)]
         worst = order[len(best) :][::-1][:n]
-        found[system] = Extremes(tuple(best), tuple(worst), len(order))
-    return found
+        by_system[system] = Extremes(tuple(best), tuple(worst), len(order))
+    return by_system
 
 
 # ---- ratings of whole dialogues --------------------------------------------------------------------------------------
@@ -327,15 +343,15 @@ def rated_dialogues(scores: Iterable[Score], dialogues: Sequence[Dialogue]) -> t
     if not any(dialogue.ratings for dialogue in dialogues):
         raise InputError("no dialogue has ratings", hint='give dialogues "ratings": [{"value": 4, …}]')
     scores, by_id = list(scores), {dialogue.id: dialogue for dialogue in dialogues}
-    found: list[Score] = []
+    dialogue_values: list[Score] = []
     items: dict[tuple[str, str], Sample] = {}
     for metric in metrics_of(scores):
         for row in dialogue_scores(scores, dialogues, metric=metric):
             value = None if row.reason else row.value
-            found.append(Score(row.dialogue, metric, value, row.reason, row.system))
+            dialogue_values.append(Score(row.dialogue, metric, value, row.reason, row.system))
             items.setdefault((row.dialogue, row.system), _item(row, by_id[row.dialogue]))
     turns = [Score(id, TURNS, float(len(by_id[id].turns)), system=system) for id, system in items]
-    return [*found, *turns], list(items.values())
+    return [*dialogue_values, *turns], list(items.values())
 
 
 def _item(row: DialogueScore, dialogue: Dialogue) -> Sample:

@@ -55,24 +55,26 @@ class Disagreements:
 def disagreements(
     scores: Mapping[Key, float], judgments: Mapping[Key, float], *, worst: int = 10, lower_is_better: bool = False
 ) -> Disagreements:
-    """The `worst` samples: half of them overrated, half underrated (one more overrated if `worst` is odd)."""
+    """Return the `worst` samples: half of them overrated, half underrated (one more overrated if `worst` is odd)."""
     if worst < 0:
         raise InputError(f"the number of disagreements must not be negative, got {worst}")
-    keys = [
-        key for key in scores.keys() & judgments.keys() if not (math.isnan(scores[key]) or math.isnan(judgments[key]))
-    ]
+    keys = [key for key in scores.keys() & judgments.keys() if not math.isnan(scores[key] + judgments[key])]
     sign = -1 if lower_is_better else 1
-    ranks = zip(_ranks([sign * scores[key] for key in keys]), _ranks([judgments[key] for key in keys]), strict=True)
-    found = [
-        Disagreement(key, scores[key], judgments[key], own, people, len(keys))
-        for key, (own, people) in zip(keys, ranks, strict=True)
-    ]
-    found.sort(key=lambda d: (-abs(d.difference), d.key))
-    over, under = [d for d in found if d.difference > 0], [d for d in found if d.difference < 0]
+    ranks = _ranks([sign * scores[key] for key in keys])
+    judgment_ranks = _ranks([judgments[key] for key in keys])
+    over, under = [], []
+    for key, rank, judgment_rank in zip(keys, ranks, judgment_ranks, strict=True):
+        disagreement = Disagreement(key, scores[key], judgments[key], rank, judgment_rank, len(keys))
+        if disagreement.difference > 0:
+            over.append(disagreement)
+        elif disagreement.difference < 0:
+            under.append(disagreement)
+    for side in (over, under):
+        side.sort(key=lambda d: (-abs(d.difference), d.key))
     return Disagreements(tuple(over[: (worst + 1) // 2]), tuple(under[: worst // 2]), len(keys))
 
 
 def _ranks(values: Sequence[float]) -> list[float]:
     from scipy.stats import rankdata
 
-    return [float(rank) for rank in rankdata(values)] if values else []
+    return list(map(float, rankdata(values)))

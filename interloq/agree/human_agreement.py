@@ -25,16 +25,16 @@ LINEAR = ("pearson", "spearman")  # coefficients that Spearman–Brown applies t
 
 
 def agreement(judgments: Judgments, level: Level, *, n_bootstrap: int, seed: int) -> HumanRow | None:
-    """The human row, or None if no sample was judged twice."""
+    """Return the human row, or None if no sample was judged twice."""
     if judgments.sizes().max() < 2:
         return None
     interval, ordinal = alphas(judgments.value, judgments.sample, n_bootstrap=n_bootstrap, seed=seed)
     halves = split_half(judgments, level, seed=seed)
+    annotators = range(len(judgments.annotators))
+    with_others = [level.values(judgments.of(i), judgments.without(i)) for i in annotators]
     return HumanRow(
         pairwise=spread(level.values(*pair) for pair in _pairs(judgments)),
-        with_others=spread(
-            level.values(judgments.of(i), judgments.without(i)) for i in range(len(judgments.annotators))
-        ),
+        with_others=spread(with_others),
         split_half=halves,
         alpha=interval,
         alpha_ordinal=ordinal,
@@ -43,7 +43,7 @@ def agreement(judgments: Judgments, level: Level, *, n_bootstrap: int, seed: int
 
 
 def ceiling(halves: Estimate) -> Estimate:
-    """√reliability of the mean judgment: what a metric without any error of its own is expected to reach.
+    """Return √reliability of the mean judgment: what a metric without any error of its own is expected to reach.
 
     The reliability is Spearman–Brown's, 2r / (1 + r) from the correlation r of the halves.
     """
@@ -52,19 +52,19 @@ def ceiling(halves: Estimate) -> Estimate:
     return Estimate(float(np.sqrt(2 * halves.value / (1 + halves.value))), halves.n)
 
 
-def spread(found: Iterable[dict[str, float]]) -> dict[str, Spread]:
-    """Best, worst and mean of each coefficient over annotators; coefficients without any value are omitted."""
-    rows = list(found)
-    result = {}
+def spread(coefficients: Iterable[dict[str, float]]) -> dict[str, Spread]:
+    """Return best, worst and mean of each coefficient over annotators; coefficients without any value are omitted."""
+    rows = list(coefficients)
+    spreads = {}
     for name in rows[0] if rows else ():
         values = np.array([row[name] for row in rows if not np.isnan(row[name])])
         if len(values):
-            result[name] = Spread(float(values.max()), float(values.min()), float(values.mean()), len(values))
-    return result
+            spreads[name] = Spread(float(values.max()), float(values.min()), float(values.mean()), len(values))
+    return spreads
 
 
 def _pairs(judgments: Judgments) -> Iterator[tuple[Array, Array]]:
-    """Judgments of each pair of annotators who have at least three samples in common."""
+    """Yield judgments of each pair of annotators who have at least three samples in common."""
     named = judgments.annotator >= 0
     where = judgments.annotator[named], judgments.sample[named]
     shape = len(judgments.annotators), len(judgments.keys)
@@ -76,7 +76,7 @@ def _pairs(judgments: Judgments) -> Iterator[tuple[Array, Array]]:
 
 
 def split_half(judgments: Judgments, level: Level, *, seed: int) -> dict[str, Estimate]:
-    """Mean over random splits; for Pearson, the note adds the Spearman–Brown reliability of all judgments together."""
+    """Return the mean over random splits; for Pearson, the note adds the Spearman–Brown reliability."""
     splits = list(_halves(judgments, seed))
     rows, size = [level.values(*halves) for halves in splits], level.size(*splits[0])
     result = {}
@@ -94,7 +94,7 @@ def split_half(judgments: Judgments, level: Level, *, seed: int) -> dict[str, Es
 
 
 def _halves(judgments: Judgments, seed: int) -> Iterator[tuple[Array, Array]]:
-    """Mean judgments of the two halves, the smaller half first; NaN for samples with a single judgment."""
+    """Yield mean judgments of the two halves, the smaller half first; NaN for samples with a single judgment."""
     rng = np.random.default_rng(seed)
     sizes, n = judgments.sizes(), len(judgments.keys)
     place = np.arange(len(judgments.sample)) - (np.cumsum(sizes) - sizes)[judgments.sample]
@@ -108,6 +108,8 @@ def _halves(judgments: Judgments, seed: int) -> Iterator[tuple[Array, Array]]:
 
 
 def _split_unit(judgments: Judgments) -> str:
-    """What is split: the annotators if all judged all samples, otherwise the judgments of each sample."""
-    complete = len(judgments.value) == len(judgments.annotators) * judgments.counted.rated
-    return "annotators" if complete and (judgments.annotator >= 0).all() else "each sample's judgments"
+    """Return what is split: the annotators if all judged all samples, otherwise the judgments of each sample."""
+    is_complete = len(judgments.value) == len(judgments.annotators) * judgments.counted.rated
+    if is_complete and (judgments.annotator >= 0).all():
+        return "annotators"
+    return "each sample's judgments"

@@ -51,44 +51,46 @@ class Judgments:
     notes: tuple[str, ...] = ()
 
     def clusters(self) -> Index:
-        """Number of each sample's dialogue, or else of its context: samples with the same are not independent."""
-        numbers: dict[str, int] = {}
-        named = zip(self.dialogues or [""] * len(self.keys), self.contexts.tolist(), strict=True)
-        names = [f"dialogue {dialogue}" if dialogue else f"context {context}" for dialogue, context in named]
-        return np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.int64)
+        """Return the number of each sample's dialogue, or else of its context: such samples are not independent."""
+        dialogues = self.dialogues or [""] * len(self.keys)
+        names = []
+        for dialogue, context in zip(dialogues, self.contexts.tolist(), strict=True):
+            names.append(f"dialogue {dialogue}" if dialogue else f"context {context}")
+        return _number(names)
 
     def sizes(self) -> Index:
-        """Number of judgments of each sample."""
+        """Return the number of judgments of each sample."""
         return np.bincount(self.sample, minlength=len(self.keys))
 
     def mean(self) -> Array:
-        """Mean judgment of each sample; NaN if it has none."""
+        """Return the mean judgment of each sample; NaN if it has none."""
         return means(self.sample, self.value, len(self.keys))
 
     def of(self, annotator: int) -> Array:
-        """One annotator's judgment of each sample; NaN if there is none."""
-        own = self.annotator == annotator
+        """Return one annotator's judgment of each sample; NaN if there is none."""
+        is_theirs = self.annotator == annotator
         row = np.full(len(self.keys), np.nan)
-        row[self.sample[own]] = self.value[own]
+        row[self.sample[is_theirs]] = self.value[is_theirs]
         return row
 
     def without(self, annotator: int) -> Array:
-        """Mean judgment of each sample by all others."""
+        """Return the mean judgment of each sample by all others."""
         others = self.annotator != annotator
         return means(self.sample[others], self.value[others], len(self.keys))
 
 
 def means(sample: Index, value: Array, n: int) -> Array:
-    """Mean value of each sample; NaN if it has none."""
+    """Return the mean value of each sample; NaN if it has none."""
+    counts = np.bincount(sample, minlength=n)
     with np.errstate(invalid="ignore"):
-        mean, size = (np.bincount(sample, v, n) / np.bincount(sample, minlength=n) for v in (value, np.abs(value)))
+        mean, size = np.bincount(sample, value, n) / counts, np.bincount(sample, np.abs(value), n) / counts
     return round_mean(mean, size)
 
 
 def collect(
     samples: Iterable[Sample], *, aspect: str = "overall", role: str = "", normalise: Normalise = ""
 ) -> Judgments:
-    """Judgments of one aspect, only by people in `role` if it is given.
+    """Collect the judgments of one aspect, only by people in `role` if it is given.
 
     `normalise` puts the ratings of each rater on a common scale: their z-scores or ranks; see
     `interloq.data.records.raters`.
@@ -112,19 +114,20 @@ def collect(
 
 
 def aspects(samples: Iterable[Sample | Dialogue]) -> dict[str, tuple[int, int, int]]:
-    """Rated aspects: aspect → (samples or dialogues, judgments, "not applicable")."""
-    found: dict[str, list[int]] = {}
+    """Return the rated aspects: aspect → (samples or dialogues, judgments, "not applicable")."""
+    rated: Counter[str] = Counter()
+    judgments: Counter[str] = Counter()
+    not_applicable: Counter[str] = Counter()
     for sample in samples:
-        for name in {rating.aspect for rating in sample.ratings}:
-            values = [rating.value for rating in sample.ratings if rating.aspect == name]
-            entry, missing = found.setdefault(name, [0, 0, 0]), values.count(None)
-            for i, more in enumerate((1, len(values) - missing, missing)):
-                entry[i] += more
-    return {name: (entry[0], entry[1], entry[2]) for name, entry in sorted(found.items())}
+        rated.update({rating.aspect for rating in sample.ratings})
+        for rating in sample.ratings:
+            kind = not_applicable if rating.value is None else judgments
+            kind[rating.aspect] += 1
+    return {name: (rated[name], judgments[name], not_applicable[name]) for name in sorted(rated)}
 
 
 def default_aspect(rated: Iterable[str]) -> str:
-    """The aspect to use if none is named: the only rated one, or else `overall`."""
+    """Return the aspect to use if none is named: the only rated one, or else `overall`."""
     names = list(rated)
     return names[0] if len(names) == 1 else "overall"
 
@@ -156,8 +159,9 @@ def _votes(usable: Sequence[tuple[str, float]]) -> tuple[tuple[str, float], ...]
     by_rater: dict[str, list[float]] = {}
     for rater, value in usable:
         by_rater.setdefault(rater, []).append(value)
-    unnamed = [("", value) for value in by_rater.pop("", [])]
-    return (*unnamed, *((rater, sum(given) / len(given)) for rater, given in by_rater.items()))
+    votes = [("", value) for value in by_rater.pop("", [])]
+    votes += [(rater, sum(values) / len(values)) for rater, values in by_rater.items()]
+    return tuple(votes)
 
 
 def _check(rows: Sequence[_Row], aspect: str, role: str, seen: Counter[str]) -> None:
@@ -183,31 +187,38 @@ def _check(rows: Sequence[_Row], aspect: str, role: str, seen: Counter[str]) -> 
 
 
 def _judgments(rows: Sequence[_Row], aspect: str, notes: Sequence[str]) -> Judgments:
-    raters = Counter(rater for row in rows for rater, _ in row.votes if rater)
+    sample, voters, values = [], [], []
+    contents = []
+    for i, row in enumerate(rows):
+        contents.append("\0".join([*filter(None, row.key), repr(row.votes)]))
+        for rater, value in row.votes:
+            sample.append(i)
+            voters.append(rater)
+            values.append(value)
+    raters = Counter(filter(None, voters))
     annotators = tuple(sorted(rater for rater, n in raters.items() if n > 1))
     number = {rater: i for i, rater in enumerate(annotators)}
     return Judgments(
         aspect=aspect,
         keys=tuple(row.key for row in rows),
         systems=tuple(row.key[1] for row in rows),
-        contexts=_context_numbers(rows),
+        contexts=_number(row.context or f"none {row.key[0]}" for row in rows),
         annotators=annotators,
-        sample=np.array([i for i, row in enumerate(rows) for _ in row.votes], dtype=np.int64),
-        annotator=np.array([number.get(rater, NOBODY) for row in rows for rater, _ in row.votes], dtype=np.int64),
-        value=np.array([value for row in rows for _, value in row.votes], dtype=np.float64),
+        sample=np.array(sample, dtype=np.int64),
+        annotator=np.array([number.get(rater, NOBODY) for rater in voters], dtype=np.int64),
+        value=np.array(values, dtype=np.float64),
         counted=_counted(rows, annotators, raters),
-        fingerprint=fingerprint(*("\0".join([*filter(None, row.key), repr(row.votes)]) for row in rows)),
+        fingerprint=fingerprint(*contents),
         users=tuple(row.user for row in rows),
         dialogues=tuple(row.dialogue for row in rows),
-        notes=(*notes, *_notes(rows, annotators, raters)),
+        notes=(*notes, *_notes(rows, annotators, raters, unnamed=voters.count(""))),
     )
 
 
-def _context_numbers(rows: Sequence[_Row]) -> Index:
+def _number(names: Iterable[str]) -> Index:
+    """Number names from 0 in the order of their first occurrence."""
     numbers: dict[str, int] = {}
-    return np.array(
-        [numbers.setdefault(row.context or f"none {row.key[0]}", len(numbers)) for row in rows], dtype=np.int64
-    )
+    return np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.int64)
 
 
 def _counted(rows: Sequence[_Row], annotators: Sequence[str], raters: Counter[str]) -> Counted:
@@ -223,10 +234,9 @@ def _counted(rows: Sequence[_Row], annotators: Sequence[str], raters: Counter[st
     )
 
 
-def _notes(rows: Sequence[_Row], annotators: Sequence[str], raters: Counter[str]) -> list[str]:
+def _notes(rows: Sequence[_Row], annotators: Sequence[str], raters: Counter[str], *, unnamed: int) -> list[str]:
     notes = []
     doubles = sum(row.judgments - len(row.votes) for row in rows)
-    unnamed = sum(not rater for row in rows for rater, _ in row.votes)
     single = len(raters) - len(annotators)
     if doubles:
         notes.append(f"repeated judgments of a sample by the same rater, averaged into one vote: {doubles}")
@@ -234,7 +244,7 @@ def _notes(rows: Sequence[_Row], annotators: Sequence[str], raters: Counter[str]
         notes.append(f"judgments without a rater id, which count in the mean but for no annotator: {unnamed}")
     if single:
         notes.append(f"raters of only one sample, who count in the mean but not as annotators: {single}")
-    if annotators and set(annotators) == {str(i + 1) for i in range(len(annotators))}:
+    if annotators and set(annotators) == set(map(str, range(1, len(annotators) + 1))):
         notes.append(
             "annotators are named by position (1, 2, …): their figures are meaningful only if each is one person"
         )
@@ -242,11 +252,13 @@ def _notes(rows: Sequence[_Row], annotators: Sequence[str], raters: Counter[str]
 
 
 def illustrative_note(roles: Iterable[str]) -> list[str]:
-    """A note if ratings were made up for illustration."""
+    """Return a note if ratings were made up for illustration."""
     return ["ratings are illustrative: no person gave them"] if ILLUSTRATIVE in roles else []
 
 
 def _role_notes(roles: set[str]) -> list[str]:
-    named = sorted(role or "(none)" for role in roles)
-    pooled = [f"judgments by people in several roles are pooled: {', '.join(named)}"] if len(named) > 1 else []
-    return [*illustrative_note(roles), *pooled]
+    notes = illustrative_note(roles)
+    if len(roles) > 1:
+        named = sorted(role or "(none)" for role in roles)
+        notes.append(f"judgments by people in several roles are pooled: {', '.join(named)}")
+    return notes

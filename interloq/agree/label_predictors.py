@@ -40,8 +40,8 @@ class LabelledJudgments:
     dialogues: Counts  # number of each sample's dialogue
 
 
-def labelled(samples: Iterable[Sample], aspect: str) -> LabelledJudgments:
-    """Samples with ratings of 0 or 1; one of which nothing tells the dialogue is a dialogue of its own."""
+def label_samples(samples: Iterable[Sample], aspect: str) -> LabelledJudgments:
+    """Return samples with ratings of 0 or 1; a sample that names no dialogue is a dialogue of its own."""
     named = name_dialogues(list(samples))
     judgments = collect(named, aspect=aspect)
     labels = judgments.mean()
@@ -64,7 +64,7 @@ class Predictor:
     sign: int = 1
 
     def rows(self, samples: LabelledJudgments, chosen: Labels, n_bootstrap: int, seed: int) -> Iterator[ContinuityRow]:
-        """One row per threshold, over the chosen samples."""
+        """Yield one row per threshold, over the chosen samples."""
         known = chosen & ~np.isnan(samples.labels)
         used = known & ~np.isnan(self.scores)
         scores, labels = self.scores[used], samples.labels[used] == 1
@@ -75,18 +75,18 @@ class Predictor:
             shared |= of_probabilities(scores, labels, *how)
         thresholds: Mapping[Threshold, float] = self.thresholds or {"none": math.nan}
         for threshold, cut in thresholds.items():
-            defined = not math.isnan(cut)
-            found = (
-                of_decisions(scores >= cut, labels, *how)
-                if defined
-                else _undefined(("accuracy", "macro_f1"), len(scores), NO_THRESHOLD)
-            )
+            measures = _undefined(("accuracy", "macro_f1"), len(scores), NO_THRESHOLD)
+            predicted = math.nan
+            if not math.isnan(cut):
+                measures = of_decisions(scores >= cut, labels, *how)
+                if len(scores):
+                    predicted = float(np.mean(scores >= cut))
             yield ContinuityRow(
                 metric=self.metric,
                 threshold=threshold,
                 cut=self.sign * cut,
-                measures={**found, **shared},
-                predicted=float(np.mean(scores >= cut)) if len(scores) and defined else math.nan,
+                measures={**measures, **shared},
+                predicted=predicted,
                 unscored=int(known.sum() - used.sum()),
             )
 
@@ -94,21 +94,24 @@ class Predictor:
 def predictors(
     scores: Sequence[Score], test: LabelledJudgments, dev: LabelledJudgments | None, lower_is_better: bool | None = None
 ) -> tuple[list[Predictor], list[str]]:
-    """The metrics in the scores of test and dev samples, by name; and notes on scores that belong to no sample."""
+    """Return the metrics in the scores of test and dev samples; and notes on scores that belong to no sample."""
     held = SampleKeys(dev.judgments.keys if dev else ())
-    parts: tuple[list[Score], list[Score]] = [], []
+    test_scores: list[Score] = []
+    dev_scores: list[Score] = []
     for score in scores:
-        parts[held.find(score.id, score.system) is not None].append(score)
-    columns, notes = score_columns(parts[0], test.judgments, SampleFilter())
-    of_dev = score_columns(parts[1], dev.judgments, SampleFilter())[0] if dev and parts[1] else {}
-    notes += [
-        f"{name}: only dev samples have scores, so it is not evaluated" for name in of_dev.keys() - columns.keys()
-    ]
-    found = []
+        part = test_scores if held.find(score.id, score.system) is None else dev_scores
+        part.append(score)
+    columns, notes = score_columns(test_scores, test.judgments, SampleFilter())
+    of_dev: dict[str, Array] = {}
+    if dev and dev_scores:
+        of_dev, _ = score_columns(dev_scores, dev.judgments, SampleFilter())
+    for name in of_dev.keys() - columns.keys():
+        notes.append(f"{name}: only dev samples have scores, so it is not evaluated")
+    by_metric = []
     for name, column in columns.items():
         sign = -1 if metric_names.direction(name, lower_is_better) == "lower" else 1
-        found.append(_predictor(name, column, of_dev.get(name), dev, sign))
-    return found, notes
+        by_metric.append(_predictor(name, column, of_dev.get(name), dev, sign))
+    return by_metric, notes
 
 
 def _predictor(
@@ -124,7 +127,7 @@ def _predictor(
 
 
 def ratio_threshold(scores: Array, labels: Array) -> float:
-    """The score such that the share of scores at or above it is nearest to the share of labels that are 1."""
+    """Return the score such that the share of scores at or above it is nearest to the share of labels that are 1."""
     both = ~np.isnan(scores + labels)
     ordered, ratio = np.sort(scores[both]), labels[both].mean()
     values = np.unique(ordered)

@@ -59,11 +59,12 @@ class Level(Protocol):
 
 
 def level(by: By, judgments: Judgments, coefficients: Coefficients = BUILT_IN) -> Level:
-    """The level with this name over these samples."""
+    """Return the level with this name over these samples."""
     if by == "none":
         clusters = judgments.clusters()
-        together = any(judgments.dialogues) and len(np.unique(clusters)) < len(clusters)
-        return Samples(coefficients, clusters if together else None)
+        if any(judgments.dialogues) and len(np.unique(clusters)) < len(clusters):
+            return Samples(coefficients, clusters)
+        return Samples(coefficients)
     if by == "system":
         return replace(systems(judgments), coefficients=coefficients)
     if by == "sample":
@@ -99,8 +100,10 @@ class Samples:
         return correlation.values(*self.points(x, y), chosen=self.coefficients)
 
     def estimates(self, x: Column, y: Array) -> dict[str, Estimate]:
-        found = correlation.coefficients(*self.points(x, y), chosen=self.coefficients)
-        return found if self.clusters is None else {name: replace(one, p=None) for name, one in found.items()}
+        estimates = correlation.coefficients(*self.points(x, y), chosen=self.coefficients)
+        if self.clusters is not None:
+            estimates = {name: replace(estimate, p=None) for name, estimate in estimates.items()}
+        return estimates
 
     def resampled(self, x: Column, y: Array, n_bootstrap: int, seed: int) -> dict[str, Array]:
         points, clusters = self.points(x, y), self._clusters(x, y)
@@ -110,12 +113,15 @@ class Samples:
     def exchanged(self, first: Column, second: Column, y: Array, n_permutations: int, seed: int) -> dict[str, Array]:
         a, b, people = self.points(first, second, y)
         clusters = self._clusters(first, second, y)
-        parts: dict[str, list[Array]] = {name: [] for name in self.coefficients}
-        n = len(people) if clusters is None else int(clusters.max(initial=-1)) + 1
+        n = len(people)
+        if clusters is not None:
+            n = int(clusters.max(initial=-1)) + 1
+        parts: dict[str, list[Array]] = {}
         for swapped in significance.swaps(n, n_permutations, seed):
-            swapped_points = swapped if clusters is None else swapped[:, clusters]
+            if clusters is not None:
+                swapped = swapped[:, clusters]
             for name, one in self.coefficients.items():
-                parts[name].append(significance.differences(one, a, b, people, swapped_points))
+                parts.setdefault(name, []).append(significance.differences(one, a, b, people, swapped))
         return {name: np.concatenate(part) for name, part in parts.items()}
 
     def notes(self) -> list[str]:

@@ -36,7 +36,7 @@ LEAST, LARGEST = 1e-100, 1e100  # range in which sums of squares neither underfl
 def score_columns(
     scores: Iterable[Score], judgments: Judgments, selection: SampleFilter
 ) -> tuple[dict[str, Array], list[str]]:
-    """One column of scores per metric, sorted by name; and notes on scores that belong to no sample."""
+    """Return one column of scores per metric, sorted by name; and notes on scores that belong to no sample."""
     place, known = {key: i for i, key in enumerate(judgments.keys)}, SampleKeys(judgments.keys)
     columns: dict[str, Array] = {}
     given: dict[str, set[int]] = {}
@@ -60,18 +60,23 @@ def score_columns(
         seen.add(i)
         column[i] = value
     _check_ids(columns, stray, judgments)
-    return {name: _rescaled(columns[name]) for name in sorted(columns)}, [
-        _stray_note(name, keys) for name, keys in sorted(stray.items())
-    ]
+    notes = []
+    for name, keys in sorted(stray.items()):
+        example = format_key(min(keys))
+        notes.append(f"{name}: scores without a sample, not used: {len(keys)}, for example {example}")
+    return {name: _rescale(columns[name]) for name in sorted(columns)}, notes
 
 
 def columns_fingerprint(columns: Mapping[str, Array]) -> str:
-    """Fingerprint of the scores of all metrics."""
-    return fingerprint(*(part for name, column in columns.items() for part in (name, column.tobytes())))
+    """Return the fingerprint of the scores of all metrics."""
+    parts: list[str | bytes] = []
+    for name, column in columns.items():
+        parts += (name, column.tobytes())
+    return fingerprint(*parts)
 
 
-def _rescaled(column: Array) -> Array:
-    """The column scaled by a power of two if squares of its scores would overflow or underflow."""
+def _rescale(column: Array) -> Array:
+    """Scale the column by a power of two if squares of its scores would overflow or underflow."""
     largest = float(np.nanmax(np.abs(column), initial=0.0))
     if largest == 0 or LEAST <= largest <= LARGEST:
         return column
@@ -88,7 +93,7 @@ def _value(score: Score) -> float:
 
 
 def equal(first: float, second: float) -> bool:
-    """Whether two scores are equal, or both missing."""
+    """Tell whether two scores are equal, or both missing."""
     return first == second or (math.isnan(first) and math.isnan(second))
 
 
@@ -101,10 +106,6 @@ def _check_ids(columns: Mapping[str, Array], stray: Mapping[str, Sequence[Key]],
             f"no score belongs to a sample: score 1 is of {format_key(seen)}, sample 1 is {format_key(known)}",
             hint="give the samples that were scored",
         )
-
-
-def _stray_note(metric: str, keys: Sequence[Key]) -> str:
-    return f"{metric}: scores without a sample, not used: {len(keys)}, for example {format_key(min(keys))}"
 
 
 # ---- values of sets --------------------------------------------------------------------------------------------------
@@ -123,27 +124,27 @@ class SetColumn:
         return replace(self, scores=-self.scores, sign=-self.sign)
 
     def of_sets(self, counts: Counts, samples: NDArray[np.intp]) -> Array:
-        """Value of each set; NaN for an empty set."""
-        found = np.full(len(counts), np.nan)
+        """Return the value of each set; NaN for an empty set."""
+        values = np.full(len(counts), np.nan)
         some = counts.sum(axis=1) > 0
-        found[some] = self.sign * self.value(counts[some], samples)
-        return found
+        values[some] = self.sign * self.value(counts[some], samples)
+        return values
 
 
 Column = Array | SetColumn
 
 
 def scores_of(column: Column) -> Array:
-    """The sample scores of a column."""
+    """Return the sample scores of a column."""
     return column.scores if isinstance(column, SetColumn) else column
 
 
 def set_columns(columns: Mapping[str, Array], samples: Sequence[Sample]) -> tuple[dict[str, SetColumn], dict[str, str]]:
-    """Columns of the metrics that define a value for a set, and the metrics that fall back to means, with the reason.
+    """Return columns of the metrics that define a value for a set, and why other metrics fall back to means.
 
     `samples` are in the order of the columns.
     """
-    found: dict[str, SetColumn] = {}
+    of_sets: dict[str, SetColumn] = {}
     means: dict[str, str] = {}
     for name, scores in columns.items():
         try:
@@ -153,12 +154,13 @@ def set_columns(columns: Mapping[str, Array], samples: Sequence[Sample]) -> tupl
         except InterloqError as error:
             means[name] = str(error)
         else:
-            found |= {name: column} if column else {}
-    return found, means
+            if column:
+                of_sets[name] = column
+    return of_sets, means
 
 
 def _column(metric: Any, scores: Array, samples: Sequence[Sample]) -> SetColumn | None:
-    """The metric's column, or None if its value for a set is the mean of its sample scores."""
+    """Return the metric's column, or None if its value for a set is the mean of its sample scores."""
     if metric.is_mean:
         return None
     if effect := side_effect(metric):  # the name comes from a score file

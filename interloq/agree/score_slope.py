@@ -28,7 +28,7 @@ LEAST = 10  # rated samples
 
 
 def score_slope(scores: Array, ratings: Array, clusters: Sequence[str]) -> Clustered:
-    """Slope of scores on ratings."""
+    """Return the slope of scores on ratings."""
     if len(scores) < LEAST:
         raise InputError(
             f"only {len(scores)} rated samples have a score", hint=f"at least {LEAST} are needed to convert a margin"
@@ -48,13 +48,13 @@ def score_slope(scores: Array, ratings: Array, clusters: Sequence[str]) -> Clust
 
 
 def slope_on_judgments(scores: Array, judgments: Judgments) -> Slope | None:
-    """Slope of scores on mean judgments; None if too few samples have both, or all have one judgment."""
+    """Return the slope of scores on mean judgments; None if too few samples have both, or all have one judgment."""
     people = judgments.mean()
     known = ~np.isnan(scores) & ~np.isnan(people)
     if known.sum() < LEAST or np.ptp(people[known]) == 0:
         return None
-    found = score_slope(scores[known], people[known], [str(cluster) for cluster in judgments.clusters()[known]])
-    return Slope(found.value, found.n, found.ci, found.error, found.freedom)
+    slope = score_slope(scores[known], people[known], list(map(str, judgments.clusters()[known])))
+    return Slope(slope.value, slope.n, slope.ci, slope.error, slope.freedom)
 
 
 def check_slope(slope: Clustered, metric: str, *, lower_is_better: bool) -> None:
@@ -69,7 +69,7 @@ def check_slope(slope: Clustered, metric: str, *, lower_is_better: bool) -> None
 
 
 def in_ratings(difference: float, error: float, freedom: float, slope: Clustered) -> tuple[float, tuple[float, float]]:
-    """A difference of scores in ratings, with its 95 % interval.
+    """Return a difference of scores in ratings, with its 95 % interval.
 
     The interval is unbounded if the slope is not significant with these degrees of freedom.
     """

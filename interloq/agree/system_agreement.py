@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, combinations
+from itertools import combinations
 
 import numpy as np
 
@@ -26,34 +26,39 @@ FEWEST = 5  # systems: with fewer, no order of them has a p-value below .05
 
 
 def agreement(systems: Sequence[str], places: tuple[Array, Array], human: Mapping[str, float]) -> dict[str, Estimate]:
-    """Correlation over the systems that both rank; the interval shows how much other dialogues would change it."""
+    """Correlate over the systems that both rank; the interval shows how much other dialogues would change it."""
     shared = [i for i, name in enumerate(systems) if name in human]
     people = np.array([human[systems[i]] for i in shared])
     estimates = without_p_of_few(correlation.coefficients(places[0][shared], people))
     rows = places[1][:, shared]
     if not len(rows) or any(math.isnan(e.value) for e in estimates.values()):
         return estimates
-    drawn = {name: correlation.by_rows(name, rows, np.broadcast_to(people, rows.shape)) for name in COEFFICIENTS}
-    return {name: replace(e, ci=percentile_interval(drawn[name])) for name, e in estimates.items()}
+    judged = np.broadcast_to(people, rows.shape)
+    for name in COEFFICIENTS:
+        drawn = correlation.by_rows(name, rows, judged)
+        estimates[name] = replace(estimates[name], ci=percentile_interval(drawn))
+    return estimates
 
 
 def without_p_of_few(estimates: Mapping[str, Estimate]) -> dict[str, Estimate]:
     """Remove the p-values of correlations over fewer than five systems, and say why."""
-    found = dict(estimates)
+    kept = dict(estimates)
     for name, estimate in estimates.items():
         if estimate.p is not None and estimate.n < FEWEST:
             why = f"no p-value: {count(estimate.n, 'system')}, at least {FEWEST} needed"
-            found[name] = replace(estimate, p=None, note="; ".join(filter(None, (estimate.note, why))))
-    return found
+            kept[name] = replace(estimate, p=None, note="; ".join(filter(None, (estimate.note, why))))
+    return kept
 
 
 def rated_systems(dialogues: Iterable[Dialogue]) -> dict[str, float]:
-    """People's mean rating of each system in dialogues: of the aspect `overall`, or of the only one.
+    """Return people's mean rating of each system in dialogues: of the aspect `overall`, or of the only one.
 
     Empty if there is neither, or if a rating does not say which of two systems it is of.
     """
     dialogues = list(dialogues)
-    aspects = {rating.aspect for dialogue in dialogues for rating in dialogue.ratings}
+    aspects: set[str] = set()
+    for dialogue in dialogues:
+        aspects.update(rating.aspect for rating in dialogue.ratings)
     if OVERALL not in aspects and len(aspects) != 1:
         return {}
     values: dict[str, list[float]] = {}
@@ -67,19 +72,19 @@ def rated_systems(dialogues: Iterable[Dialogue]) -> dict[str, float]:
     return {system: mean_of(ratings) for system, ratings in sorted(values.items())}
 
 
-def order_note(found: Estimate | None) -> str:
-    """How often the metric orders two systems as people do."""
-    if found is None or found.ci is None:
+def order_note(accuracy: Estimate | None) -> str:
+    """Return a note on how often the metric orders two systems as people do."""
+    if accuracy is None or accuracy.ci is None:
         return "people judge no two of these systems differently, so the metric's own error is unknown"
-    low, high = found.ci
+    low, high = accuracy.ci
     return (
-        f"the metric's own error: it orders two systems as people do in {found.value:.2f} [{low:.2f}, {high:.2f}] "
-        f"of {count(found.n, 'pair')} of systems"
+        f"the metric's own error: it orders two systems as people do in {accuracy.value:.2f} [{low:.2f}, {high:.2f}] "
+        f"of {count(accuracy.n, 'pair')} of systems"
     )
 
 
 def order_accuracy(systems: Sequence[str], scores: Array, human: Mapping[str, float]) -> Estimate | None:
-    """Share of the pairs of systems that scores (higher is better) order as people do; equal scores count half.
+    """Return the share of pairs of systems that scores (higher is better) order as people do; equal scores count half.
 
     Pairs that people judge equal are not counted; None if no pair is left. Pairs of k systems overlap: the interval is
     the exact one of k/2 separate pairs, which is cautious.
@@ -105,26 +110,24 @@ def rating_scores(records: Iterable[Sample | Dialogue], *, aspect: str, role: st
     (1958): a reply that was answered has the probability 1, the last one before a person left 0, and the last one
     before the limit of turns none.
     """
-    return chain.from_iterable(_scores(record, aspect, role) for record in records)
+    for record in records:
+        name = metric_name(aspect, role, dialogues=isinstance(record, Dialogue))
+        if isinstance(record, Sample):
+            yield _score(record.id, record.system, record.ratings, name, aspect, role)
+            continue
+        for system in sorted(set(record.systems.values())):
+            yield _score(record.id, system, system_ratings(record, system), name, aspect, role)
 
 
 def metric_name(aspect: str, role: str = "", *, dialogues: bool) -> str:
-    """How the scores are named: a spec, which says what was rated."""
+    """Return the name of the scores: a spec, which says what was rated."""
     fields = {"aspect": aspect, "role": role, "of": "dialogue" if dialogues else ""}
     return f"{RATING}({','.join(f'{name}={value!r}' for name, value in fields.items() if value)})"
 
 
-def _scores(record: Sample | Dialogue, aspect: str, role: str) -> Iterator[Score]:
-    name = metric_name(aspect, role, dialogues=isinstance(record, Dialogue))
-    if isinstance(record, Sample):
-        yield _score(record.id, record.system, record.ratings, name, aspect, role)
-        return
-    for system in sorted(set(record.systems.values())):
-        yield _score(record.id, system, system_ratings(record, system), name, aspect, role)
-
-
 def _score(id: str, system: str, ratings: Iterable[Rating], name: str, aspect: str, role: str) -> Score:
-    values = [one.value for one in ratings if one.aspect == aspect and role in ("", one.role) and one.value is not None]
+    fitting = [rating for rating in ratings if rating.aspect == aspect and role in ("", rating.role)]
+    values = [rating.value for rating in fitting if rating.value is not None]
     if not values:
         return Score(id, name, None, "not rated", system)
     return Score(id, name, sum(values) / len(values), "", system)

@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import reduce
 from typing import Literal
 
 from interloq.errors import count
@@ -66,9 +65,11 @@ class UserSplit:
     averaged: Mapping[str, Estimate]  # mean of each user's own coefficient
 
     def users(self, coefficient: str) -> str:
-        """Number of users, and of those in the average if it has fewer."""
+        """Return the number of users, and of users in the average if it has fewer."""
         everyone, averaged = self.between[coefficient].n, self.averaged[coefficient].n
-        return f"{everyone:,}" if averaged == everyone else f"{everyone:,} ({averaged:,} averaged)"
+        if averaged == everyone:
+            return f"{everyone:,}"
+        return f"{everyone:,} ({averaged:,} averaged)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,39 +138,37 @@ class MetaTable(Tabular):
         return f"correlation with {self.aspect!r} by people, by={self.by!r}, {rated}"
 
     def _shown_rows(self) -> list[Row]:
-        """One row per metric and coefficient."""
-        return [
-            {
-                "metric": row.metric,
-                "coefficient": name,
-                "value": found.value,
-                **bounds(found.ci),
-                "p": found.p,
-                "p_adjusted": found.p_adjusted,
-                "n": found.n,
-                "note": found.note,
-            }
-            for row in self.rows
-            for name, found in row.with_mean.items()
-        ]
+        """Return one row per metric and coefficient."""
+        rows: list[Row] = []
+        for row in self.rows:
+            for name, estimate in row.with_mean.items():
+                value: Row = {"metric": row.metric, "coefficient": name, "value": estimate.value, **bounds(estimate.ci)}
+                tests: Row = {"p": estimate.p, "p_adjusted": estimate.p_adjusted, "n": estimate.n}
+                rows.append({**value, **tests, "note": estimate.note})
+        return rows
 
     def _remarks(self) -> tuple[str, ...]:
         """The notes."""
         return self.notes
 
     def ordered(self, coefficient: str) -> MetaTable:
-        """The table with metrics in the order of agreement, best first; the sign counts as in comparisons."""
+        """Return the table with metrics in the order of agreement, best first; the sign counts as in comparisons."""
         return replace(self, rows=tuple(sorted(self.rows, key=lambda row: _disagreement(row, coefficient))))
 
     def labelled(self) -> MetaTable:
-        """The table with metrics under their labels, for display."""
-        shown = labels([row.metric for row in self.rows])
+        """Return the table with metrics under their labels, for display."""
+        label_of = labels([row.metric for row in self.rows])
+        notes = []
+        for note in self.notes:
+            for metric, label in label_of.items():
+                note = note.replace(metric, label)
+            notes.append(note)
         return replace(
             self,
-            rows=tuple(replace(row, metric=shown[row.metric]) for row in self.rows),
-            users=tuple(replace(split, metric=shown[split.metric]) for split in self.users),
-            comparisons=tuple(replace(c, first=shown[c.first], second=shown[c.second]) for c in self.comparisons),
-            notes=tuple(reduce(lambda note, metric: note.replace(metric, shown[metric]), shown, n) for n in self.notes),
+            rows=tuple(replace(row, metric=label_of[row.metric]) for row in self.rows),
+            users=tuple(replace(split, metric=label_of[split.metric]) for split in self.users),
+            comparisons=tuple(replace(c, first=label_of[c.first], second=label_of[c.second]) for c in self.comparisons),
+            notes=tuple(notes),
         )
 
 

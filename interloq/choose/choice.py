@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -61,11 +62,11 @@ class Choice(Tabular):
 
     @property
     def best(self) -> Candidate:
-        """Row of the chosen candidate."""
+        """Return the row of the chosen candidate."""
         return next(row for row in self.rows if row.name == self.chosen)
 
     def to_file(self) -> dict[str, Any]:
-        """Contents of the file that `interloq score -m @FILE` reads."""
+        """Return the contents of the file that `interloq score -m @FILE` reads."""
         facts = {"aspect": self.aspect, self.unit + "s": self.samples, "expected": self.expected.value}
         return {
             "kind": KIND,
@@ -76,57 +77,58 @@ class Choice(Tabular):
         }
 
     def summary(self) -> list[str]:
-        """What can be expected of the chosen metric, in sentences."""
-        low = self.expected.ci[0] if self.expected.ci else math.nan
+        """Return what can be expected of the chosen metric, in sentences."""
         lines = [
             f"expected: a metric chosen in this way has ρ = {_figure(self.expected)} on contexts it was not chosen on "
             "(nested cross-validation); the figure of the chosen one itself may be optimistic"
         ]
-        if low <= 0:
+        if self.expected.ci and self.expected.ci[0] <= 0:
             lines.append(f"warning: agreement with people is not shown: rate more {self.unit}s, or try other metrics")
         for name, margin in self.best.over.items():
             if margin.ci and margin.ci[0] <= 0:
                 lines.append(f"warning: the chosen metric is not shown to agree better than {name} alone")
         limit = "unknown: no sample was judged twice"
-        if self.ceiling:
-            limit = f"unknown: {self.ceiling.note}" if self.ceiling.note else f"{self.ceiling.value:.3f}"
+        if self.ceiling and self.ceiling.note:
+            limit = f"unknown: {self.ceiling.note}"
+        elif self.ceiling:
+            limit = f"{self.ceiling.value:.3f}"
         return [*lines, f"ceiling set by the raters' reliability (√reliability): {limit}"]
 
     def _title(self) -> str:
         return f"agreement with {self.aspect!r} by people, {count(self.samples, 'rated ' + self.unit)}"
 
     def _shown_rows(self) -> list[Row]:
-        """One row per candidate."""
-        return [
-            {
-                "candidate": row.name,
-                "kind": row.kind,
-                "agreement": row.agreement.value,
-                **bounds(row.agreement.ci),
-                **{f"over_{name}": row.over[name].value if name in row.over else math.nan for name in self.best.over},
-                "by_system": row.by_system.value if row.by_system else math.nan,
-                "p": row.p,
-                "needed": row.needed,
-            }
-            for row in self.rows
-        ]
+        """Return one row per candidate."""
+        rows: list[Row] = []
+        unknown = Estimate(math.nan, 0)
+        for row in self.rows:
+            facts: dict[str, object] = {"candidate": row.name, "kind": row.kind, "agreement": row.agreement.value}
+            facts |= bounds(row.agreement.ci)
+            for name in self.best.over:
+                facts[f"over_{name}"] = row.over.get(name, unknown).value
+            facts |= {"by_system": (row.by_system or unknown).value, "p": row.p, "needed": row.needed}
+            rows.append(facts)
+        return rows
 
     def _remarks(self) -> tuple[str, ...]:
         return self.notes
 
 
 def paper(choice: Choice) -> str:
-    """A short text for a paper."""
+    """Return a short text for a paper."""
     best, others = choice.best, [row for row in choice.rows if row.kind != "baseline"]
-    metrics, blends = (sum(row.kind == kind for row in others) for kind in ("metric", "blend"))
-    compared = count(metrics, "metric") + (f" and {count(blends, 'blend')} of them" if blends else "")
+    kinds = Counter(row.kind for row in others)
+    compared = count(kinds["metric"], "metric")
+    if kinds["blend"]:
+        compared += f" and {count(kinds['blend'], 'blend')} of them"
     group = [row.name for row in others if row.as_good and row.name != choice.chosen]
     parts = [
         f"We compared {compared} with human judgments ({choice.aspect}) of "
         f"{count(choice.samples, choice.unit)} in {count(choice.contexts, 'context')}. "
         f"We chose {best.name} (Spearman's ρ = {_figure(best.agreement)})."
     ]
-    parts += ["Blends are tested on contexts that they were not learned from."] if blends else []
+    if kinds["blend"]:
+        parts.append("Blends are tested on contexts that they were not learned from.")
     if group:
         verb = "is" if len(group) == 1 else "are"
         parts.append(f"{', '.join(group)} {verb} not distinguishable from it (permutation tests, Holm, α = {ALPHA:g}).")
@@ -141,6 +143,8 @@ def paper(choice: Choice) -> str:
     return " ".join(parts)
 
 
-def _figure(found: Estimate, sign: str = "") -> str:
-    bounds = ", ".join(f"{bound:.2f}" for bound in found.ci or ())
-    return f"{found.value:{sign}.2f}" + (f", 95 % interval [{bounds}]" if bounds else "")
+def _figure(estimate: Estimate, sign: str = "") -> str:
+    figure = f"{estimate.value:{sign}.2f}"
+    if estimate.ci:
+        figure += f", 95 % interval [{estimate.ci[0]:.2f}, {estimate.ci[1]:.2f}]"
+    return figure

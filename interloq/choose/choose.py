@@ -14,7 +14,7 @@ gives z.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -77,13 +77,13 @@ def choose(
     chosen = best(learners, rated, seed)
     compared = _Compared.of(learners, used, rated, rows, n_bootstrap, seed).tested(n_permutations)
     expected = compared.estimate(held_out(chooser(learners, seed), rated, seed))
-    found = [_candidate(name, chosen, compared, judgments) for name in compared.scores]
+    compared_candidates = [_candidate(name, chosen, compared, judgments) for name in compared.scores]
     facts = {"aspect": judgments.aspect, "judgments": judgments.fingerprint, "resamples": n_bootstrap, "seed": seed}
     facts |= {"scores": columns_fingerprint({name: column.scores for name, column in columns.items()}), "blend": blend}
     facts |= {"permutations": n_permutations or ""}
     return Choice(
         aspect=judgments.aspect,
-        rows=tuple(sorted(found, key=lambda row: -np.nan_to_num(row.agreement.value, nan=-2.0))),
+        rows=tuple(sorted(compared_candidates, key=lambda row: -np.nan_to_num(row.agreement.value, nan=-2.0))),
         chosen=chosen,
         spec=_spec(chosen, learners[chosen](rated), metrics, rows),
         expected=expected,
@@ -99,7 +99,8 @@ def choose(
 
 
 def _usable(columns: Mapping[str, Column], people: Array) -> tuple[dict[str, Column], dict[str, str]]:
-    """Columns that can be compared, and why the others cannot."""
+    """Return the columns that can be compared, and why the others cannot."""
+    usable: dict[str, Column] = {}
     excluded: dict[str, str] = {}
     rated = ~np.isnan(people)
     for name, column in columns.items():
@@ -109,7 +110,9 @@ def _usable(columns: Mapping[str, Column], people: Array) -> tuple[dict[str, Col
             excluded[name] = f"it scored only {len(scores) - missing} of {len(scores)}"
         elif constant(scores[~np.isnan(scores)]):
             excluded[name] = "all its scores are equal"
-    return {name: column for name, column in columns.items() if name not in excluded}, excluded
+        else:
+            usable[name] = column
+    return usable, excluded
 
 
 def _rated(metrics: Mapping[str, Column], people: Array, judgments: Judgments, rows: NDArray[np.intp]) -> RatedScores:
@@ -139,9 +142,11 @@ def _ceiling(judgments: Judgments, seed: int) -> Estimate | None:
 
 
 def _notes(judgments: Judgments, rows: NDArray[np.intp], unit: str) -> list[str]:
-    left = judgments.counted.rated - len(rows)
-    notes = [f"{count(left, 'rated ' + unit)} not used: not scored by all metrics"] if left else []
-    return [*notes, *judgments.notes]
+    notes = list(judgments.notes)
+    unused = judgments.counted.rated - len(rows)
+    if unused:
+        notes.insert(0, f"{count(unused, 'rated ' + unit)} not used: not scored by all metrics")
+    return notes
 
 
 # ---- comparisons -----------------------------------------------------------------------------------------------------
@@ -170,19 +175,23 @@ class _Compared:
         n_bootstrap: int,
         seed: int,
     ) -> _Compared:
-        """Held-out scores of the candidates, and the baselines with the sign that agrees with people."""
-        scores = {name: held_out(learn, rated, seed) for name, learn in learners.items()}
-        kinds: dict[str, Kind] = {name: "blend" if name in BLENDS else "metric" for name in learners}
+        """Return held-out scores of the candidates, and the baselines with the sign that agrees with people."""
+        scores: dict[str, Array] = {}
+        kinds: dict[str, Kind] = {}
+        for name, learn in learners.items():
+            scores[name] = held_out(learn, rated, seed)
+            kinds[name] = "blend" if name in BLENDS else "metric"
         for name, column in columns.items():
             if column.is_baseline:
-                own = column.scores[rows]
-                scores[name] = own if _spearman(own, rated.people) >= 0 else -own
+                scores[name] = column.scores[rows]
                 kinds[name] = "baseline"
+                if not _spearman(scores[name], rated.people) >= 0:
+                    scores[name] = -scores[name]
         empty = cls(scores, kinds, {}, rated, rows, n_bootstrap, seed, {})
         return replace(empty, resampled={name: empty.draws(column) for name, column in scores.items()})
 
     def draws(self, scores: Array) -> Array:
-        """Agreement in each resample of contexts; the resamples are the same for all scores."""
+        """Return the agreement in each resample of contexts; the resamples are the same for all scores."""
         if not self.n_bootstrap:
             return np.zeros(0)
         return correlation.resampled(
@@ -195,18 +204,18 @@ class _Compared:
         )["spearman"]
 
     def estimate(self, scores: Array) -> Estimate:
-        """Agreement with its interval."""
+        """Return the agreement with its interval."""
         ci = percentile_interval(self.draws(scores)) if self.n_bootstrap else None
         return Estimate(_spearman(scores, self.rated.people), len(scores), ci)
 
     def margin(self, name: str, other: str) -> Estimate:
-        """How much higher the agreement of one is than that of the other."""
+        """Return how much higher the agreement of one is than the other's."""
         value = _spearman(self.scores[name], self.rated.people) - _spearman(self.scores[other], self.rated.people)
         drawn = self.resampled[name] - self.resampled[other]
         return Estimate(value, len(self.rated.people), percentile_interval(drawn) if len(drawn) else None)
 
     def needed(self, name: str, other: str) -> int | None:
-        """Samples that would tell the two apart; None if unknown or more than FAR times as many as there are."""
+        """Return how many samples would tell the two apart; None if unknown or more than FAR times the present."""
         difference, n = abs(self.margin(name, other).value), len(self.rated.people)
         drawn = self.resampled[name] - self.resampled[other]
         if not len(drawn) or not difference > 0:
@@ -216,19 +225,19 @@ class _Compared:
         return math.ceil(needed) if needed <= FAR * n else None
 
     def tested(self, n_permutations: int | None) -> _Compared:
-        """A copy with the adjusted p-values of all pairs, baselines included."""
+        """Return a copy with the adjusted p-values of all pairs, baselines included."""
         pairs = list(combinations(self.scores, 2))
         n = significance.permutations_per_test(len(pairs), n_permutations)
-        found = significance.adjusted([self._p(*pair, n) for pair in pairs])
-        return replace(self, p_values={frozenset(pair): p for pair, p in zip(pairs, found, strict=True)})
+        adjusted_p = significance.adjusted([self._p(*pair, n) for pair in pairs])
+        return replace(self, p_values=dict(zip(map(frozenset, pairs), adjusted_p, strict=True)))
 
     def _p(self, first: str, second: str, n_permutations: int) -> float | None:
         contexts = self.rated.contexts
         a, b = self.scores[first], self.scores[second]
-        parts = [
-            significance.differences("spearman", a, b, self.rated.people, swapped[:, contexts])
-            for swapped in significance.swaps(int(contexts.max()) + 1, n_permutations, self.seed)
-        ]
+        parts = []
+        for swapped in significance.swaps(int(contexts.max()) + 1, n_permutations, self.seed):
+            swapped_samples = swapped[:, contexts]
+            parts.append(significance.differences("spearman", a, b, self.rated.people, swapped_samples))
         return significance.permutation_p(np.concatenate(parts))
 
 
@@ -238,12 +247,15 @@ def _spearman(x: Array, y: Array) -> float:
 
 def _candidate(name: str, chosen: str, compared: _Compared, judgments: Judgments) -> Candidate:
     kind, p = compared.kinds[name], compared.p_values.get(frozenset((name, chosen)))
-    baselines = [other for other, its in compared.kinds.items() if its == "baseline"]
+    over = {}
+    for other, other_kind in compared.kinds.items():
+        if other_kind == "baseline" != kind:
+            over[other] = compared.margin(name, other)
     return Candidate(
         name=name,
         kind=kind,
         agreement=compared.estimate(compared.scores[name]),
-        over={} if kind == "baseline" else {other: compared.margin(name, other) for other in baselines},
+        over=over,
         by_system=_by_system(compared.scores[name], compared.rows, judgments),
         p=p,
         needed=compared.needed(chosen, name) if p is not None and p > ALPHA else None,
@@ -251,7 +263,7 @@ def _candidate(name: str, chosen: str, compared: _Compared, judgments: Judgments
 
 
 def _by_system(scores: Array, rows: NDArray[np.intp], judgments: Judgments) -> Estimate | None:
-    """Agreement of the systems' mean scores with their mean judgments."""
+    """Return the agreement of the systems' mean scores with their mean judgments."""
     if len({judgments.systems[i] for i in rows} - {""}) < FEWEST_SYSTEMS:
         return None
     column = np.full(len(judgments.keys), np.nan)
@@ -263,21 +275,20 @@ def _by_system(scores: Array, rows: NDArray[np.intp], judgments: Judgments) -> E
 
 
 def _spec(chosen: str, weights: Array, metrics: Mapping[str, Column], rows: NDArray[np.intp]) -> str:
-    """The chosen metric; a blend with its weights, and the means and standard deviations on these samples."""
+    """Return the chosen metric; a blend with its weights, and the means and standard deviations on these samples."""
     if chosen in metrics:
         return spec(metrics[chosen].metric)
-    own = [column.scores[rows] for column in metrics.values()]
-    signed = [float(w * column.sign) for w, column in zip(weights, metrics.values(), strict=True)]
-    return spec(
-        Blend(
-            tuple(column.metric for column in metrics.values() if column.metric),
-            weights=_rounded(signed),
-            means=_rounded(scores.mean() for scores in own),
-            scales=_rounded(scores.std() for scores in own),
-        )
-    )
+    parts, signed_weights, means, scales = [], [], [], []
+    for weight, column in zip(weights, metrics.values(), strict=True):
+        if column.metric:
+            parts.append(column.metric)
+        scores = column.scores[rows]
+        signed_weights.append(_round(weight * column.sign))
+        means.append(_round(scores.mean()))
+        scales.append(_round(scores.std()))
+    return spec(Blend(tuple(parts), weights=tuple(signed_weights), means=tuple(means), scales=tuple(scales)))
 
 
-def _rounded(values: Iterable[float]) -> tuple[float, ...]:
-    """Six significant digits: enough for scores, and short enough to read."""
-    return tuple(float(f"{value:.6g}") for value in values)
+def _round(value: float) -> float:
+    """Round to six significant digits: enough for scores, and short enough to read."""
+    return float(f"{value:.6g}")

@@ -20,7 +20,7 @@ from interloq.data.records.convert_file import kind_held
 from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.errors import InputError
 from interloq.metrics import metric_names
-from interloq.metrics.metric import Array, Metric, SetMetric
+from interloq.metrics.metric import Metric, SetMetric
 from interloq.play.samples import samples as samples_of
 from interloq.records import Dialogue, Sample, Score
 from interloq.score.default_metrics import Defaults, default_metrics, length_metric
@@ -90,36 +90,56 @@ def _scored(
     records: Sequence[Sample | Dialogue], metrics: Sequence[str], aspect: str, role: str, progress: Progress
 ) -> _ScoredItems:
     """Score the rated records; unrated ones are of no use here."""
-    known, records = aspects(records), [record for record in records if _is_rated(record, aspect, role)]
-    if not records:
-        by = f" by people in role {role!r}" if role else ""
-        hint = f"rated aspects: {', '.join(known)}; choose one with --aspect" if known else "add ratings"
-        raise InputError(f"no ratings of aspect {aspect!r}{by}", hint=hint)
-    dialogues = [record for record in records if isinstance(record, Dialogue)]
-    samples = list(samples_of(dialogues)) if dialogues else [r for r in records if isinstance(r, Sample)]
+    dialogues, samples = _select_rated(records, aspect, role)
     defaults = Defaults((*metrics, length_metric(samples))) if metrics else default_metrics(samples, every=True)
     chosen, _ = chosen_metrics(defaults.metrics)
-    single = {one.name: one.metric for one in chosen if not isinstance(one.metric, SetMetric)}
+    single: dict[str, Metric] = {}
+    excluded: dict[str, str] = {}
+    for item in chosen:
+        if not isinstance(item.metric, SetMetric):
+            single[item.name] = item.metric
+        elif metrics:
+            excluded[item.name] = ABOUT_SETS
     with progress("scoring", len(samples)) as step:
         results = evaluate_all(list(single.values()), samples, n_bootstrap=0, progress=step)
-    scores = [score for name, found in zip(single, results, strict=True) for score in found[""].scores(name)]
-    scores, items = rated_dialogues(scores, dialogues) if dialogues else (scores, samples)
-    excluded = {one.name: ABOUT_SETS for one in chosen if metrics and one.name not in single}
-    notes = dict.fromkeys(note.text for found in results for note in found[""].notes)
-    return _ScoredItems(items, scores, single, excluded, [*notes, *(f"left out: {why}" for why in defaults.left_out)])
+    scores: list[Score] = []
+    notes: dict[str, None] = {}
+    for name, by_system in zip(single, results, strict=True):
+        scores += by_system[""].scores(name)
+        notes |= dict.fromkeys(note.text for note in by_system[""].notes)
+    if dialogues:
+        scores, samples = rated_dialogues(scores, dialogues)
+    left_out = [f"left out: {why}" for why in defaults.left_out]
+    return _ScoredItems(samples, scores, single, excluded, [*notes, *left_out])
 
 
-def _is_rated(record: Sample | Dialogue, aspect: str, role: str) -> bool:
-    return any(r.aspect == aspect and role in ("", r.role) and r.value is not None for r in record.ratings)
+def _select_rated(records: Sequence[Sample | Dialogue], aspect: str, role: str) -> tuple[list[Dialogue], list[Sample]]:
+    """Return the rated dialogues, if the records are dialogues, and the samples to score."""
+    dialogues: list[Dialogue] = []
+    samples: list[Sample] = []
+    for record in records:
+        fitting = [rating for rating in record.ratings if rating.aspect == aspect and role in ("", rating.role)]
+        if all(rating.value is None for rating in fitting):
+            continue
+        if isinstance(record, Dialogue):
+            dialogues.append(record)
+        else:
+            samples.append(record)
+    if not dialogues and not samples:
+        by = f" by people in role {role!r}" if role else ""
+        rated, hint = aspects(records), "add ratings"
+        if rated:
+            hint = f"rated aspects: {', '.join(rated)}; choose one with --aspect"
+        raise InputError(f"no ratings of aspect {aspect!r}{by}", hint=hint)
+    return dialogues, samples or list(samples_of(dialogues))
 
 
 def _columns(scored: _ScoredItems, judgments: Judgments) -> dict[str, Column]:
-    found = score_columns(scored.scores, judgments, SampleFilter())[0]
-    return {name: _column(name, scored.metrics.get(name), own) for name, own in found.items()}
-
-
-def _column(name: str, metric: Metric | None, scores: Array) -> Column:
-    better = metric.direction if metric else metric_names.direction(name)
-    return Column(
-        scores, metric, sign=-1.0 if better == "lower" else 1.0, is_baseline=not metric or better == "neither"
-    )
+    columns = {}
+    scores_by_metric, _ = score_columns(scored.scores, judgments, SampleFilter())
+    for name, scores in scores_by_metric.items():
+        metric = scored.metrics.get(name)
+        better = metric.direction if metric else metric_names.direction(name)
+        is_baseline = metric is None or better == "neither"
+        columns[name] = Column(scores, metric, sign=-1.0 if better == "lower" else 1.0, is_baseline=is_baseline)
+    return columns

@@ -35,7 +35,7 @@ class RatedScores:
     contexts: Index
 
     def rows(self, which: NDArray[np.bool_]) -> RatedScores:
-        """Some of the samples."""
+        """Return some of the samples."""
         return RatedScores(self.scores[which], self.people[which], self.contexts[which])
 
 
@@ -43,25 +43,33 @@ Learner = Callable[[RatedScores], Array]  # weights of the metrics, learned from
 
 
 def candidates(metrics: list[str], *, blend: bool = True) -> dict[str, Learner]:
-    """Single metrics and, if there are several, blends of all of them; simple ones first."""
-    found: dict[str, Learner] = {name: _single(i, len(metrics)) for i, name in enumerate(metrics)}
-    return found | {EQUAL: _equal, RIDGE: _ridge} if blend and len(metrics) > 1 else found
+    """Return single metrics and, if there are several, blends of all of them; simple ones first."""
+    learners: dict[str, Learner] = {}
+    for name, weights in zip(metrics, np.eye(len(metrics)), strict=True):
+        learners[name] = _single(weights)
+    if blend and len(metrics) > 1:
+        learners[EQUAL] = lambda rated: _scale(np.ones(rated.scores.shape[1]), rated)
+        learners[RIDGE] = _ridge
+    return learners
 
 
 def chooser(learners: Mapping[str, Learner], seed: int) -> Learner:
-    """Learner that chooses the candidate with the highest agreement on held-out samples."""
+    """Return a learner that chooses the candidate with the highest agreement on held-out samples."""
     return lambda rated: learners[best(learners, rated, seed, folds=INNER)](rated)
 
 
 def best(learners: Mapping[str, Learner], rated: RatedScores, seed: int, *, folds: int = OUTER) -> str:
-    """The candidate with the highest agreement on held-out samples; a blend only if it is worth it."""
-    found = {name: spearman(held_out(one, rated, seed, folds=folds), rated.people) for name, one in learners.items()}
-    value = {name: rho - WORTH * (name in BLENDS) for name, rho in found.items() if not np.isnan(rho)}
-    return max(value, key=lambda name: value[name], default=next(iter(learners)))
+    """Return the candidate with the highest agreement on held-out samples; a blend only if it is worth it."""
+    worth = {}
+    for name, learn in learners.items():
+        rho = spearman(held_out(learn, rated, seed, folds=folds), rated.people)
+        if not np.isnan(rho):
+            worth[name] = rho - WORTH * (name in BLENDS)
+    return max(worth, key=lambda name: worth[name], default=next(iter(learners)))
 
 
 def held_out(learn: Learner, rated: RatedScores, seed: int, *, folds: int = OUTER) -> Array:
-    """Score of each sample with weights learned from other contexts."""
+    """Return the score of each sample with weights learned from other contexts."""
     fold, scores = _folds(rated.contexts, folds, seed), np.zeros(len(rated.people))
     for number in np.unique(fold):
         held = fold == number
@@ -70,24 +78,19 @@ def held_out(learn: Learner, rated: RatedScores, seed: int, *, folds: int = OUTE
 
 
 def spearman(x: Array, y: Array) -> float:
-    """Spearman's ρ; NaN if one side is constant."""
+    """Return Spearman's ρ; NaN if one side is constant."""
     return float(BY_ROW["spearman"](x[None], y[None])[0])
 
 
 def _folds(contexts: Index, n: int, seed: int) -> Index:
-    """Fold of each sample: contexts are dealt out at random, so that folds have equally many."""
+    """Return the fold of each sample: contexts are dealt out at random, so that folds have equally many."""
     groups, number = np.unique(contexts, return_inverse=True)
     order = np.random.default_rng(seed).permutation(len(groups))
     return np.asarray((order % min(n, len(groups)))[number], dtype=np.int64)
 
 
-def _single(i: int, n: int) -> Learner:
-    weights = np.eye(n)[i]
+def _single(weights: Array) -> Learner:
     return lambda _: weights
-
-
-def _equal(rated: RatedScores) -> Array:
-    return _scaled(np.ones(rated.scores.shape[1]), rated)
 
 
 def _ridge(rated: RatedScores) -> Array:
@@ -96,10 +99,10 @@ def _ridge(rated: RatedScores) -> Array:
     agreement = [ridge.spearman(states, column) for column in ridge.held_out(states)]
     strength = ridge.STRENGTHS[int(np.argmax(np.nan_to_num(agreement, nan=-2.0)))]
     (head,) = ridge.heads(states, [strength])
-    return _scaled(head.weights, rated)
+    return _scale(head.weights, rated)
 
 
-def _scaled(weights: Array, rated: RatedScores) -> Array:
-    """Weights for scores with a standard deviation of 1, so that the scores of different folds are comparable."""
+def _scale(weights: Array, rated: RatedScores) -> Array:
+    """Scale weights so that scores have a standard deviation of 1, and different folds are comparable."""
     spread = float((rated.scores @ weights).std())
     return weights / spread if spread > 0 else weights

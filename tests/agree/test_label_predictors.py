@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from interloq import InputError, Rating, Sample, Score
-from interloq.agree.label_predictors import labelled, predictors, ratio_threshold
+from interloq.agree.label_predictors import label_samples, predictors, ratio_threshold
 from tests.made_continuity import informed, part
 
 
@@ -23,7 +23,7 @@ def test_thresholds_are_named_and_metrics_without_one_have_only_an_auc() -> None
     test, dev = part("t", 20), part("d", 20, seed=1)
     given = [*informed(test), *informed(test, "raw", scale=9), *informed(test, "other", scale=9)]
     given += [*informed(dev), *informed(dev, "raw", scale=9)]
-    one, two = labelled(test, "continued"), labelled(dev, "continued")
+    one, two = label_samples(test, "continued"), label_samples(dev, "continued")
     found, notes = predictors([*given, Score("d0#1", "dev only", 1.0)], one, two)
     rows = [row for each in found for row in each.rows(one, np.ones(len(test), dtype=bool), 0, 0)]
     assert [(row.metric, row.threshold) for row in rows] == [
@@ -41,7 +41,7 @@ def test_thresholds_are_named_and_metrics_without_one_have_only_an_auc() -> None
 
 def test_lower_may_be_better() -> None:
     test, dev = part("t", 20), part("d", 20, seed=1)
-    one, two = labelled(test, "continued"), labelled(dev, "continued")
+    one, two = label_samples(test, "continued"), label_samples(dev, "continued")
     name = "perplexity(model='none')"
     turned = [Score(s.id, name, -(s.value or 0)) for s in (*informed(test), *informed(dev))]
     (worse,), (better,) = (predictors(s, one, two)[0] for s in (turned, [*informed(test), *informed(dev)]))
@@ -54,4 +54,4 @@ def test_lower_may_be_better() -> None:
 def test_ratings_that_are_not_labels_are_refused() -> None:
     samples = [Sample("a#1", "Hi", "Hello", ratings=[Rating(1.0, "x", "continued"), Rating(0.0, "y", "continued")])]
     with pytest.raises(InputError, match=r"of 'a#1' is 0\.5, but labels are 0 or 1"):
-        labelled(samples, "continued")
+        label_samples(samples, "continued")
