@@ -11,7 +11,11 @@ from scipy import stats
 
 from interloq import InputError
 from interloq.compare.compare import compare, human_means
-from interloq.compare.versions import match_units
+from interloq.compare.compare_options import CompareOptions
+from interloq.compare.comparison import HumanMean
+from interloq.compare.comparison_notes import write_notes
+from interloq.compare.versions import Version, match_units
+from interloq.records import ILLUSTRATIVE
 from tests.made_versions import METRIC, drawn, version
 
 
@@ -38,6 +42,7 @@ def test_without_common_ids_the_versions_are_independent() -> None:
     assert change.detectable > 0.5
     assert found.worse == ()
     assert found.notes[0].startswith("not paired")
+    assert found.unpaired == {"old": 0, "new": 0}  # all units are used
 
 
 def test_pairing_finds_what_independent_samples_cannot() -> None:
@@ -103,6 +108,10 @@ def test_losses_are_sorted_and_follow_the_direction() -> None:
     (worst,) = compare(old, new, worst=1).worse
     assert (worst.id, worst.prompt, worst.old_text, worst.new_text) == ("3", "prompt 3", "old 3", "new 3")
     assert compare(version("o", [1, 2], metric="length"), version("n", [0, 1], metric="length")).worse == ()
+    both = [
+        replace(v, units=tuple(replace(u, values={"length": 0.0, **u.values}) for u in v.units)) for v in (old, new)
+    ]
+    assert [loss.metric for loss in compare(*both, worst=1).worse] == ["perplexity"]  # length has no better side
 
 
 def test_unscored_units_are_counted_and_their_pairs_not_used() -> None:
@@ -167,6 +176,30 @@ def test_labels_alone_and_with_scores() -> None:
     assert found["difference", METRIC].ci == pytest.approx((1.0, 1.0))  # equal scores: the pairs cancel all noise
 
 
+def test_labels_alone_come_once_and_the_difference_tells_whether_they_were_selected() -> None:
+    def means(rated: slice) -> list[HumanMean]:
+        sides = []
+        for name, seed in (("old", 1), ("new", 2)):
+            made = version(name, sorted(drawn(n=100, seed=seed)))
+            ratings = [math.nan] * 100
+            ratings[rated] = drawn(n=100)[rated]
+            units = [
+                replace(unit, rating=rating, values={**unit.values, "length": float(i % 3)})
+                for i, (unit, rating) in enumerate(zip(made.units, ratings, strict=True))
+            ]
+            sides.append(replace(made, units=tuple(units)))
+        old, new = sides
+        return list(human_means(old, new, match_units(old, new), [METRIC, "length"]))
+
+    found = means(slice(0, 100, 4))
+    names = [(mean.which, mean.metric) for mean in found]
+    assert names == [(which, metric) for metric in ("", METRIC, "length") for which in ("old", "new", "difference")]
+    assert [mean.scored for mean in found] == [0, 0, 0, 100, 100, 200, 100, 100, 200]
+    assert not any(mean.selected for mean in found)
+    lowest = [(mean.which, mean.metric) for mean in means(slice(0, 25)) if mean.selected]
+    assert lowest == [("difference", METRIC)]
+
+
 def test_ratings_of_one_version_or_of_none() -> None:
     old, new = version("old", drawn(), ratings=[1, 2, 3]), version("new", drawn())
     assert [h.which for h in human_means(old, new, match_units(old, new), [METRIC])] == ["old"]
@@ -174,3 +207,84 @@ def test_ratings_of_one_version_or_of_none() -> None:
     found = [(h.which, h.metric) for h in human_means(few, whole, match_units(few, whole), [METRIC])]
     assert found[3:] == [("old", METRIC), ("difference", METRIC)]  # all units of the new version are rated
     assert list(human_means(new, new, match_units(new, new), [METRIC])) == []
+
+
+def test_verdicts_need_significance_and_a_direction() -> None:
+    (change,) = compare(version("old", drawn()), version("new", drawn(0.2, seed=2)), slice_by=[]).changes
+    assert change.verdict == "better"
+    assert replace(change, direction="lower").verdict == "worse"
+    assert replace(change, direction="neither").verdict == "changed"
+    assert replace(change, p_adjusted=0.05).verdict == replace(change, p_adjusted=None).verdict == "not shown"
+
+
+def test_a_comparison_is_shown_as_a_table() -> None:
+    pytest.importorskip("pandas")
+    found = compare(version("june", drawn()), version("july", drawn(0.2, seed=2)), slice_by=[])
+    assert repr(found).startswith("Comparison: june → july\nmetric")
+    assert "note: 40 samples paired by id" in repr(found)
+    assert list(found.to_frame()["verdict"]) == ["better"]
+
+
+def test_length_is_compared_beside_a_judge_unless_metrics_are_named() -> None:
+    assert CompareOptions().scoring_metrics == ()
+    assert CompareOptions(judge="llm_judge()").scoring_metrics == ("length",)
+    assert CompareOptions(judge="llm_judge()", metrics=["chrf"]).scoring_metrics == ["chrf"]
+
+
+def test_repeats_have_the_system_of_the_new_version() -> None:
+    options = CompareOptions(old_system="june", new_system="july")
+    assert [options.system(side) for side in ("old", "new", "repeat 1")] == ["june", "july", "july"]
+
+
+def told(old: Version, new: Version, *metrics: str) -> list[str]:
+    units = match_units(old, new)
+    return list(write_notes(old, new, units, dict.fromkeys(metrics, units)))
+
+
+def test_units_without_a_partner_are_counted() -> None:
+    (note,) = told(version("old", drawn()), version("new", drawn()[:30]), METRIC)[:1]
+    assert note == "30 samples paired by id; 10 samples only in the old version, not used in differences"
+    grouped = told(version("old", drawn(), dialogue=2), version("new", drawn(), dialogue=2), METRIC)
+    assert grouped[0] == "40 samples paired by id, in 20 clusters"
+
+
+def test_metrics_that_cannot_be_compared_are_named() -> None:
+    old, new = version("old", drawn(), metric="bleu"), version("new", drawn(), metric="distinct")
+    assert told(old, new)[1:] == [
+        "not compared: bleu, which scored only one version",
+        "not compared: distinct, which scores sets of replies, not single ones",
+    ]
+
+
+def test_means_are_not_corpus_values() -> None:
+    found = told(version("old", drawn(), metric="bleu"), version("new", drawn(), metric="bleu"), "bleu")
+    assert "means of sample scores, which may differ from the value of the whole set" in found[1]
+
+
+def test_ratings_of_other_aspects_are_named() -> None:
+    old, new = (replace(version(name, drawn()), other_aspects=("wit", "tone")) for name in ("old", "new"))
+    assert told(old, new, METRIC)[-1].endswith("to use others, choose one with --aspect: tone, wit")
+    rated = replace(old, units=version("old", drawn(), ratings=[1.0]).units)
+    assert not [note for note in told(rated, new, METRIC) if "--aspect" in note]
+
+
+def test_a_metric_that_gives_all_the_same_score_is_noted() -> None:
+    old, new = version("old", [0.0] * 20), version("new", [0.0] * 20)
+    assert f"{METRIC}: every sample of both versions has the score 0, so it cannot tell them apart" in told(
+        old, new, METRIC
+    )
+    assert not [note for note in told(old, version("new", drawn()), METRIC) if "tell them apart" in note]
+
+
+def test_ratings_that_nobody_gave_are_noted() -> None:
+    old, new = version("old", drawn()), replace(version("new", drawn()), roles=frozenset({ILLUSTRATIVE}))
+    assert "ratings are illustrative: no person gave them" in told(old, new, METRIC)
+    assert "ratings are illustrative: no person gave them" not in told(old, old, METRIC)
+
+
+def test_labels_that_are_not_a_random_sample_are_noticed() -> None:
+    low = sorted(drawn())
+    old, new = version("old", low, ratings=[3.0] * 15), version("new", drawn(), ratings=[3.0] * 15)
+    found = [note for note in told(old, new, METRIC) if "random sample" in note]
+    assert len(found) == 1
+    assert found[0].startswith(f"{METRIC}, old version: rated units score differently")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import chain, combinations, product
 
 import numpy as np
 import pytest
@@ -10,6 +10,7 @@ from scipy import stats
 
 from interloq.metrics.metric import Array
 from interloq.statistics.bradley_terry import strengths
+from interloq.statistics.clustered import cluster_mean, difference
 from interloq.statistics.permutation import (
     Gap,
     exchange_test,
@@ -103,6 +104,71 @@ def test_equal_differences_are_only_as_certain_as_their_number() -> None:
 def test_a_single_unit_is_not_tested() -> None:
     found = compared(np.array([1.0, 2.0]), np.array([0.0]), "u u", "u")
     assert (found.value, found.p, found.ci) == (1.5, None, None)
+
+
+def statistic(first: dict[str, list[float]], second: dict[str, list[float]]) -> float:
+    """The difference of two groups divided by its standard error; values by unit."""
+    means = []
+    for group in (first, second):
+        units = [unit for unit, values in group.items() for _ in values]
+        means.append(cluster_mean(np.array(list(chain.from_iterable(group.values()))), units))
+    gap = difference(*means)
+    return gap.value / gap.error
+
+
+def literal_p(first: dict[str, list[float]], second: dict[str, list[float]]) -> float:
+    """The p-value of all relabellings, one by one."""
+    both = sorted(first.keys() & second.keys())
+    alone = {**{u: v for u, v in first.items() if u not in both}, **{u: v for u, v in second.items() if u not in both}}
+    n_first = len(first) - len(both)
+    sizes = []
+    for swapped in product([False, True], repeat=len(both)):
+        for dealt in combinations(sorted(alone), n_first):
+            one = {unit: alone[unit] for unit in dealt}
+            other = {unit: values for unit, values in alone.items() if unit not in dealt}
+            for unit, swap in zip(both, swapped, strict=True):
+                one[unit], other[unit] = (second[unit], first[unit]) if swap else (first[unit], second[unit])
+            sizes.append(abs(statistic(one, other)))
+    return float(np.mean(np.array(sizes) >= abs(statistic(first, second)) - 1e-9))
+
+
+def grouped(values: dict[str, list[float]]) -> tuple[Array, str]:
+    return np.array(list(chain.from_iterable(values.values()))), " ".join(u for u, v in values.items() for _ in v)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [("a a b c c c d e", "v w w x y"), ("a a b b b c d d e f", "a b b c c d e f"), ("a a b c d e f", "a b b c w x")],
+    ids=["separate", "paired", "partly paired"],
+)
+def test_units_of_any_size_have_the_p_value_of_all_relabellings(first: str, second: str) -> None:
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        sides: list[dict[str, list[float]]] = []
+        for units, shift in ((first, 0.8), (second, 0.0)):
+            values: dict[str, list[float]] = {}
+            for unit in units.split():
+                values.setdefault(unit, []).append(shift + float(rng.normal()))
+            sides.append(values)
+        (one, one_units), (other, other_units) = map(grouped, sides)
+        found = compared(one, other, one_units, other_units)
+        gap = difference(cluster_mean(one, one_units.split()), cluster_mean(other, other_units.split()))
+        by_t = 2 * stats.t.sf(abs(gap.value) / gap.error, gap.freedom)
+        assert found.p == pytest.approx(max(literal_p(*sides), by_t), abs=0.035)
+
+
+def test_the_interval_excludes_0_if_and_only_if_p_is_below_a_twentieth() -> None:
+    rng, seen = np.random.default_rng(5), set()
+    for _ in range(60):
+        n, m, shift = int(rng.integers(7, 15)), int(rng.integers(7, 15)), float(rng.choice([0.0, 0.9, 1.5]))
+        for units in (names(m), names(m, "v")):
+            found = compared(shift + rng.normal(size=n), rng.normal(size=m), names(n), units)
+            assert found.ci
+            assert found.p is not None
+            excluded = not found.ci[0] <= 0 <= found.ci[1]
+            assert excluded == (found.p < 0.05)
+            seen.add(excluded)
+    assert seen == {True, False}
 
 
 def gap(value: float, p: float | None) -> Gap:

@@ -126,6 +126,23 @@ def test_more_labels_than_units() -> None:
     assert needed[0] == pytest.approx(2 * variance, rel=0.35)
 
 
+def test_only_scores_of_unlabelled_units_leave_a_part_of_the_variance_to_more_scores() -> None:
+    for n, units in ((40, 40), (40, 200)):
+        sides = [rated(n, loss, 1 + i, units) for i, loss in enumerate((0.0, 0.2))]
+        old, new = (version("a", s, ratings=list(r), prefix=str(i)) for i, (s, r) in enumerate(sides))
+        found = compare(old, new, slice_by=[], n_permutations=0)
+        gain = rating_gain(found.changes[0], found, 0.3)
+        (error,) = (m.error for m in found.people if m.which == "difference" and bool(m.metric) == (units > n))
+        assert gain.shrinking + gain.fixed == pytest.approx(error**2)
+        assert (gain.fixed > 0, gain.most) == ((True, 400) if units > n else (False, math.inf))
+
+
+def test_a_gain_without_error_is_certain() -> None:
+    gain = Gain(METRIC, "", -0.3, (-0.3, -0.3), 0.3, "score", 20, "sample", 19, 0.0)
+    assert [replace(gain, value=value).p for value in (-0.4, -0.3, 0.0)] == [0, 1, 1]
+    assert gain.needed(ALPHA) is None
+
+
 def test_scores_that_do_not_help_leave_the_number_to_the_labels() -> None:
     gain = Gain(METRIC, "", -0.2, (-0.4, 0.0), 0.3, "rating", 80, "label", 78, 0.01, 0.0, 120)
     assert gain.needed(ALPHA) == replace(gain, most=math.inf).needed(ALPHA)
