@@ -25,7 +25,7 @@ def option_table(verb: str) -> str:
         parser = actions.choices[action]
     rows = ["| option | meaning |", "|---|---|"]
     for item in parser._actions:
-        if item.dest != "help":
+        if item.dest != "help" and item.help != argparse.SUPPRESS:
             meaning = FLAG.sub(_as_code, (item.help or "").replace("%%", "%")).replace("|", "\\|")
             rows.append(f"| `{_usage(item)}` | {meaning} |")
     return "\n".join(rows)

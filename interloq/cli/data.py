@@ -85,7 +85,7 @@ def _add_lines(joining: argparse.ArgumentParser) -> None:
         nargs="+",
         type=InputPath,
         metavar="[NAME=]FILE",
-        help="replies of one system, one per line; its name is that of the file unless given",
+        help="replies of one system, one per line; it is named after the file unless a name is given",
     )
     add_options(joining, LineFiles)
     joining.add_argument("--json", action="store_true", help="print the counts as JSON")
