@@ -146,7 +146,7 @@ def _systems(evidence: Evidence) -> set[str]:
     return systems
 
 
-def identified(scores: Iterable[Score], samples: Iterable[Sample]) -> list[Score]:
+def identify_scores(scores: Iterable[Score], samples: Iterable[Sample]) -> list[Score]:
     """Return the scores with their systems; a score without one gets its sample's if the id is unique."""
     known = SampleKeys(sample.key for sample in samples)
     identified_scores = []

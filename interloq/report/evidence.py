@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shlex
 from collections.abc import Mapping, Sequence
@@ -23,7 +24,7 @@ from interloq.agree.dialogue_scores import (
     metrics_of,
 )
 from interloq.agree.disagreements import Disagreements, disagreements
-from interloq.agree.judgments import collect
+from interloq.agree.judgments import aspects, collect
 from interloq.agree.metric_similarity import spearman_matrix
 from interloq.agree.system_agreement import rated_systems
 from interloq.agree.table import MetaTable
@@ -40,7 +41,7 @@ from interloq.rank.ranking import Ranking
 from interloq.records import Dialogue, Key, Note, Preference, Sample, Score
 from interloq.reliability.curve_file import read_curves
 from interloq.reliability.weak_references import Predictions
-from interloq.report.build import Evidence, columns, identified
+from interloq.report.build import Evidence, columns, identify_scores
 from interloq.report.page import InputFile
 from interloq.report.report_options import ReportOptions
 from interloq.report.sections.agreement import PEOPLE
@@ -64,7 +65,7 @@ class Inputs:
 
     @property
     def files(self) -> list[str | Path]:
-        """All files that are read."""
+        """Return all files that are read."""
         options = self.options
         return [
             *self.scores,
@@ -78,18 +79,17 @@ class Inputs:
 
     def names(self) -> dict[str, str]:
         """Return paths of files and models relative to their common folder: reports get published."""
-        paths = [str(path) for path in (*self.files, *self.options.models)]
-        whole = [Path(path).resolve() for path in paths]
-        folder = os.path.commonpath([path.parent for path in whole])
-        return {path: full.relative_to(folder).as_posix() for path, full in zip(paths, whole, strict=True)}
+        whole = {str(path): Path(path).resolve() for path in (*self.files, *self.options.models)}
+        folder = os.path.commonpath([path.parent for path in whole.values()])
+        return {name: path.relative_to(folder).as_posix() for name, path in whole.items()}
 
     def sources(self) -> list[InputFile]:
         """Return the fingerprint of every file that was read."""
         names = self.names()
-        paths = [(names[str(path)], Path(path)) for path in self.files]
+        paths = {names[str(path)]: Path(path) for path in self.files}
         for folder in self.options.models:
-            paths += [(f"{names[str(folder)]}/{path.name}", path) for path in model_files(Path(folder))]
-        return [InputFile(name, file_fingerprint(path)) for name, path in paths]
+            paths |= {f"{names[str(folder)]}/{file.name}": file for file in model_files(Path(folder))}
+        return [InputFile(name, file_fingerprint(path)) for name, path in paths.items()]
 
     def command(self, reading: ReadOptions) -> str:
         """Return the command that reproduces this report in the folder of its files."""
@@ -106,7 +106,7 @@ def read_evidence(inputs: Inputs, reading: ReadOptions = READ_DEFAULTS) -> Evide
     dialogues: list[Dialogue] = list(reading.read_beside(options.dialogues, kind="dialogues"))
     predictions = Predictions()
     all_scores, unchecked = _read_scores(inputs.scores, samples, dialogues, reading)
-    scores = identified(predictions.without(all_scores), samples)
+    scores = identify_scores(predictions.without(all_scores), samples)
     headers = {str(path): header(path) for path in (*options.dialogues, *inputs.scores)}
     partners = common_origin(headers).get("partners", "")
     preferences: list[Preference] = list(reading.read_beside(options.preferences, kind="preferences"))
@@ -114,7 +114,13 @@ def read_evidence(inputs: Inputs, reading: ReadOptions = READ_DEFAULTS) -> Evide
     for path in map(str, inputs.scores):
         results += read_results(headers[path], path)
     scored, judged = columns(scores), _judgments(samples, options)
-    ranked = _rank(scores, dialogues, options, partners) if dialogues else _Ranked([], {}, {}, {})
+    compared, table = dict(scored), None
+    if judged:
+        compared[PEOPLE] = judged
+        table = _table(scores, samples, options)
+    ranked = _Ranked([], {}, {}, {})
+    if dialogues:
+        ranked = _rank(scores, dialogues, options, partners)
     unknown = metric_names.unknown_directions(metrics_of(scores), options.lower_is_better)
     return Evidence(
         samples=[_in_role(sample, options.role) for sample in samples],
@@ -122,8 +128,8 @@ def read_evidence(inputs: Inputs, reading: ReadOptions = READ_DEFAULTS) -> Evide
         results=results,
         notes=_with_notes(read_notes(headers[str(path)] for path in inputs.scores), unchecked),
         judgments=judged,
-        table=_table(scores, samples, options) if judged else None,
-        matrix=spearman_matrix(scored | ({PEOPLE: judged} if judged else {})),
+        table=table,
+        matrix=spearman_matrix(compared),
         disagreements={metric: _disagreements(metric, column, judged, options) for metric, column in scored.items()},
         models=[read_model(Path(path), names[str(path)]) for path in options.models],
         rankings=ranked.rankings,
@@ -145,7 +151,7 @@ def read_evidence(inputs: Inputs, reading: ReadOptions = READ_DEFAULTS) -> Evide
 def _read_scores(
     paths: Sequence[str | Path], samples: Sequence[Sample], dialogues: Sequence[Dialogue], reading: ReadOptions
 ) -> tuple[list[Score], list[str]]:
-    """Scores, checked to be of these samples and dialogues, and notes on files that could not be checked."""
+    """Return scores, checked to be of these samples and dialogues, and notes on files that could not be checked."""
     of_samples, of_dialogues = ScoredSamples(samples), ScoredSamples(dialogues=dialogues)
     scores: list[Score] = []
     for path in paths:
@@ -160,24 +166,26 @@ def _with_notes(notes: list[Note] | None, texts: Sequence[str]) -> list[Note] | 
 
 
 def _in_role(sample: Sample, role: str) -> Sample:
-    """The sample with the ratings by people in this role; with all if it is empty."""
+    """Return the sample with the ratings by people in this role; with all if it is empty."""
     if not role:
         return sample
     return replace(sample, ratings=tuple(rating for rating in sample.ratings if rating.role == role))
 
 
 def _judgments(samples: Sequence[Sample], options: ReportOptions) -> dict[Key, float]:
-    """Mean judgment of each sample; empty if this aspect was not rated."""
-    if not any(r.aspect == options.aspect and r.value is not None for s in samples for r in s.ratings):
+    """Return the mean judgment of each sample; empty if this aspect was not rated."""
+    _, judged, _ = aspects(samples).get(options.aspect, (0, 0, 0))
+    if not judged:
         return {}
     judgments = collect(samples, aspect=options.aspect, role=options.role)
-    return {key: float(mean) for key, mean in zip(judgments.keys, judgments.mean(), strict=True) if mean == mean}
+    means = zip(judgments.keys, judgments.mean().tolist(), strict=True)
+    return {key: mean for key, mean in means if not math.isnan(mean)}
 
 
 def _preferred(
     preferences: Sequence[Preference], scores: Sequence[Score], lower: bool | None
 ) -> list[PreferenceAgreement]:
-    """Agreement of metrics with preferences; empty if no preference has scores of both replies, as with dialogues."""
+    """Return the agreement of metrics with preferences; empty if no preference has scores of both replies."""
     known = [score for score in scores if not metric_names.unknown_directions([score.metric], lower)]
     try:
         return preference_agreement(preferences, known, lower_is_better=lower)
@@ -214,11 +222,14 @@ class _Ranked(NamedTuple):
 
 def _rank(scores: Sequence[Score], dialogues: Sequence[Dialogue], options: ReportOptions, partner_set: str) -> _Ranked:
     lower = options.lower_is_better
-    unranked = {m: why[0] for m in metrics_of(scores) if (why := metric_names.unrankable(m, lower))}
-    unranked |= {score.metric: TOO_LARGE for score in scores if abs(score.value or 0) > LARGEST}
-    ranked = _Ranked([], {}, {}, unranked)
+    too_large = {score.metric for score in scores if abs(score.value or 0) > LARGEST}
+    ranked = _Ranked([], {}, {}, {})
     for metric in metrics_of(scores):
-        if metric in unranked:
+        if why := metric_names.unrankable(metric, lower):
+            ranked.unranked[metric] = why[0]
+        if metric in too_large:
+            ranked.unranked[metric] = TOO_LARGE
+        if metric in ranked.unranked:
             continue
         rows = dialogue_scores(scores, dialogues, metric=metric)
         ranked.contrasts[metric] = differing(rows, options.read)

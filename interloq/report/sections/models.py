@@ -74,16 +74,16 @@ def read_model(folder: Path, name: str) -> Trained:
         raise InputError(f"no {CURVE} in the folder", hint="name the folder of a trained model", where=str(folder))
     times: dict[int, float] = {}
     if (folder / TIMES).is_file():
-        times = _read(folder / TIMES, _seconds)
-    signature, epochs = _read(folder / CURVE, partial(_epochs, times))
+        times = _read(folder / TIMES, _read_seconds)
+    signature, epochs = _read(folder / CURVE, partial(_read_epochs, times))
     calibration = None
     if (folder / CALIBRATION).is_file():
-        calibration = _read(folder / CALIBRATION, _calibration)
+        calibration = _read(folder / CALIBRATION, _read_calibration)
     return Trained(name, signature, epochs, calibration)
 
 
 def model_files(folder: Path) -> list[Path]:
-    """The files of a model folder that the report reads."""
+    """Return the files of a model folder that the report reads."""
     return [folder / name for name in (CURVE, TIMES, CALIBRATION) if (folder / name).is_file()]
 
 
@@ -96,11 +96,11 @@ def _read(path: Path, parse: Callable[[Any], Any]) -> Any:
         ) from error
 
 
-def _seconds(value: Mapping[str, Any]) -> dict[int, float]:
+def _read_seconds(value: Mapping[str, Any]) -> dict[int, float]:
     return {int(epoch["epoch"]): float(epoch["seconds"]) for epoch in value["epochs"]}
 
 
-def _epochs(times: Mapping[int, float], value: Mapping[str, Any]) -> tuple[str, tuple[Epoch, ...]]:
+def _read_epochs(times: Mapping[int, float], value: Mapping[str, Any]) -> tuple[str, tuple[Epoch, ...]]:
     epochs = tuple(_epoch(epoch, times) for epoch in value["epochs"])
     if not epochs:
         raise ValueError("no epochs")
@@ -125,7 +125,7 @@ def _optional_float(value: Any) -> float | None:
     return None if value is None else float(value)
 
 
-def _calibration(value: Mapping[str, Any]) -> ModelCalibration:
+def _read_calibration(value: Mapping[str, Any]) -> ModelCalibration:
     bins = []
     for row in value["bins"]:
         low, high, n = float(row["low"]), float(row["high"]), int(row["count"])

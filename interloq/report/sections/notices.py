@@ -140,7 +140,7 @@ def _mismatched(samples: Sequence[Sample], scores: Sequence[Score], metrics: Ite
 
 
 def _notes(samples: Sequence[Sample], notes: Sequence[Note] | None) -> Iterator[Notice]:
-    """Notes on the data from the score files, or else computed from the samples."""
+    """Yield notes on the data from the score files, or else computed from the samples."""
     if notes is None:
         checks = Checks()
         checks.add(samples)
@@ -150,7 +150,7 @@ def _notes(samples: Sequence[Sample], notes: Sequence[Note] | None) -> Iterator[
 
 
 def weak_references(predictions: Predictions, samples: Sequence[Sample]) -> Iterator[Notice]:
-    """Warnings of samples whose references are predicted to be too weak."""
+    """Warn of samples whose references are predicted to be too weak."""
     for note in predictions.notes(sample.key for sample in samples):
         yield Notice("warning", f"{text.sentence(note)}.")
 

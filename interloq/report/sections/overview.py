@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -49,7 +50,7 @@ def overview(
     judges: str,
     lower_is_better: bool | None,
 ) -> Overview:
-    """Systems by metrics and `people`, their mean judgments, by which they are sorted, then by name."""
+    """Return systems by metrics and `people`, their mean judgments, by which they are sorted, then by name."""
     by_metric = {metric: _scores(results, metric) for metric in metrics}
     columns: list[tuple[Column, str]] = []
     findings: list[str] = []
@@ -66,8 +67,7 @@ def overview(
     for metric, column in by_metric.items():
         columns.append((column, _winner_by(metric, column, lower_is_better)))
     systems = sorted(set().union(*(column for column, _ in columns)) - {""}) or [""]
-    judged = sorted((system for system in systems if system in people), key=lambda system: -people[system].value)
-    systems = [*judged, *(system for system in systems if system not in people)]
+    systems.sort(key=lambda system: -people[system].value if system in people else math.inf)
     return Overview(
         systems=tuple(systems),
         columns=tuple(columns),
@@ -146,7 +146,7 @@ def _scores(results: Sequence[SystemScore], metric: str) -> dict[str, Estimate]:
 
 
 def _first(column: Column, label: str, *, lower: bool = False) -> Iterator[str]:
-    """The best of several systems, and those not distinguishable from it."""
+    """Yield the best of several systems, and the systems not distinguishable from it."""
     systems = _ordered(column, lower=lower)
     if len(systems) < 2:
         return
@@ -159,7 +159,7 @@ def _first(column: Column, label: str, *, lower: bool = False) -> Iterator[str]:
 
 
 def _agreement(table: MetaTable, judges: str) -> Iterator[str]:
-    """The metric that agrees best, the metrics not distinguishable from it, and the ceiling set by the raters."""
+    """Yield the metric that agrees best, the metrics not distinguishable from it, and the ceiling set by the raters."""
     coefficient = table.coefficients[0]
     if "spearman" in table.coefficients:
         coefficient = "spearman"
@@ -174,7 +174,7 @@ def _agreement(table: MetaTable, judges: str) -> Iterator[str]:
 
 
 def _upwards(row: MetricRow, coefficient: str) -> float:
-    """The coefficient, with the other sign if lower scores are better: comparisons do the same."""
+    """Return the coefficient, with the other sign if lower scores are better, as in comparisons."""
     value = row.with_mean[coefficient].value
     return -value if row.direction == "lower" else value
 

@@ -24,7 +24,7 @@ SampleRow = tuple[str | float | None, ...]
 
 
 def listed(samples: Sequence[Sample], drawn: Collection[Key]) -> list[Sample]:
-    """The samples of the table: all, or the drawn ones and others chosen by a hash of their ids."""
+    """Return the samples of the table: all, or the drawn ones and others chosen by a hash of their ids."""
     if len(samples) <= MOST:
         return list(samples)
     order = sorted(samples, key=lambda s: (s.key not in drawn, fingerprint(*filter(None, s.key))))
@@ -74,20 +74,22 @@ class Places:
         self._numbers = {name: i for i, name in enumerate(repeated)}
 
     def of(self, key: Key) -> tuple[int | None, ...]:
-        """The number of the context, then that of the value in each filter; None if there is none."""
+        """Return the numbers of the context and of the value in each filter; None if there is none."""
         return self._numbers.get(self.contexts[key]), *(each.number_of[key] for each in self.filters)
 
 
 def sample_row(sample: Sample, columns: Iterable[Mapping[Key, float]], places: Places, *, is_whole: bool) -> SampleRow:
-    """Id, system, last turn, reply, values of the columns (judgments first) and places.
+    """Return id, system, last turn, reply, values of the columns (judgments first) and places.
 
     The texts are cut, more so if not `is_whole`.
     """
-    last = text.cut(sample.context[-1].text, LAST) if sample.context and is_whole else ""
-    reply = text.cut(sample.response, REPLY if is_whole else SHORT)
-    system = sample.system or NO_SYSTEM
-    values = (_short(column.get(sample.key)) for column in columns)
-    return (sample.id, system, last, reply, *values, *places.of(sample.key))
+    last, reply = "", text.cut(sample.response, SHORT)
+    if is_whole:
+        reply = text.cut(sample.response, REPLY)
+        if sample.context:
+            last = text.cut(sample.context[-1].text, LAST)
+    values = [_short(column.get(sample.key)) for column in columns]
+    return (sample.id, sample.system or NO_SYSTEM, last, reply, *values, *places.of(sample.key))
 
 
 def _short(value: float | None) -> float | None:
@@ -98,7 +100,7 @@ def _short(value: float | None) -> float | None:
 
 
 def sample_note(listed: int, samples: int) -> str:
-    """What the table omits; empty if nothing."""
+    """Return what the table omits; empty if nothing."""
     notes = []
     if listed < samples:
         notes.append(f"{listed:,} of {samples:,} samples are listed, chosen by a hash of their ids.")

@@ -42,7 +42,7 @@ class MetricScores:
 
 
 def read_results(header: Mapping[str, Any], where: str) -> list[SystemScore]:
-    """The results in the header of a score file, which may have none."""
+    """Return the results in the header of a score file, which may have none."""
     results = header.get("results", [])
     try:
         return list(map(_system_score, results))
@@ -83,7 +83,7 @@ def _system_score(value: Mapping[str, Any]) -> SystemScore:
 
 
 def complete(results: Iterable[SystemScore], scores: Sequence[Score]) -> list[SystemScore]:
-    """Results from headers; the mean of sample scores if these have none, or several that differ."""
+    """Return results from headers; the mean of sample scores if these have none, or several that differ."""
     seen: dict[tuple[str, str], set[SystemScore]] = {}
     for result in results:
         seen.setdefault((result.metric, result.system), set()).add(result)

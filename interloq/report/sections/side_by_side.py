@@ -71,7 +71,7 @@ def _contrast(group: Sequence[Sample]) -> Contrast:
 
 
 def widest(groups: Mapping[str, Sequence[tuple[str, float]]], most: int) -> list[str]:
-    """Names of the groups of systems and values in which the values of systems differ most, the widest first."""
+    """Return the names of the groups of systems and values in which systems differ most, the widest first."""
     spread = {}
     for name, values in groups.items():
         known = [value for _, value in values if not isnan(value)]
@@ -81,7 +81,7 @@ def widest(groups: Mapping[str, Sequence[tuple[str, float]]], most: int) -> list
 
 
 def differing(rows: Iterable[DialogueScore], most: int) -> list[tuple[DialogueScore, ...]]:
-    """The dialogues on the same occasions, for the occasions on which systems differ most."""
+    """Return the dialogues on the same occasions, for the occasions on which systems differ most."""
     groups: dict[str, list[DialogueScore]] = {}
     values: dict[str, list[tuple[str, float]]] = {}
     for row in rows:
