@@ -13,7 +13,7 @@ The calls of a request, in their order:
    rendered after the transaction.
 5. `take_answers`: `access/visitors.at_work`, `work/answers.submit` (checks, then stores), then in the background
    `admin/stop.stop_when_settled`.
-6. Errors become a page or JSON in `_failure`.
+6. Errors become a page or JSON in `answer_failure`.
 """
 
 from __future__ import annotations
@@ -63,11 +63,8 @@ def create_app(study: Study) -> Any:
     app.get("/health")(health)
     for routes in (work_routes, chat_routes, references_routes, admin_routes):
         app.include_router(routes.router)
-    app.exception_handler(HTTPException)(_refused)
-    app.exception_handler(RequestValidationError)(_invalid)
-    app.exception_handler(InputError)(_input_error)
-    app.exception_handler(UnusableStudyError)(_unusable)
-    app.exception_handler(Exception)(_internal)
+    for kind in (HTTPException, RequestValidationError, InputError, UnusableStudyError, Exception):
+        app.exception_handler(kind)(answer_failure)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(study.hosts))
     return Protected(app, root=study.root, busy_page=partial(app.state.pages.failure, "busy", ""))
 
@@ -86,31 +83,24 @@ def health() -> dict[str, str]:
 # ---- errors ----------------------------------------------------------------------------------------------------------
 
 
-def _refused(request: Request, error: Any) -> Response:
-    return _failure(request, error.status_code, str(error.detail))
-
-
-def _invalid(request: Request, _: Any) -> Response:
-    return _failure(request, 422, "not_valid")
-
-
-def _input_error(request: Request, error: Any) -> Response:
-    return _failure(request, 409, "not_possible", error.what)
-
-
-def _unusable(request: Request, error: Any) -> Response:
-    _LOG.error("%s", error)
-    response = _failure(request, 503, "busy")
-    response.headers["Retry-After"] = RETRY_AFTER
-    return response
-
-
-def _internal(request: Request, _: Exception) -> Response:
+def answer_failure(request: Request, error: Exception) -> Response:
+    """Return the response to a request that failed."""
+    if isinstance(error, HTTPException):
+        return _failure(request, error.status_code, str(error.detail))
+    if isinstance(error, RequestValidationError):
+        return _failure(request, 422, "not_valid")
+    if isinstance(error, UnusableStudyError):
+        _LOG.error("%s", error)
+        response = _failure(request, 503, "busy")
+        response.headers["Retry-After"] = RETRY_AFTER
+        return response
+    if isinstance(error, InputError):
+        return _failure(request, 409, "not_possible", error.what)
     return _failure(request, 500, "internal")  # the server logs it
 
 
 def _failure(request: Request, status: int, reason: str, detail: str = "") -> Response:
-    """A page for people and JSON for scripts; never a traceback or anything of another person."""
+    """Return a page for people and JSON for scripts; never a traceback or anything of another person."""
     if "text/html" in request.headers.get("accept", ""):
         pages: Pages = request.app.state.pages
         return HTMLResponse(pages.failure(reason, detail, request.headers.get("accept-language", "")), status)

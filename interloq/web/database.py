@@ -52,7 +52,7 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A transaction that reads one state of the data."""
+        """Open a transaction that reads one state of the data."""
         options: dict[str, Any] = {_READING: True}
         if self.engine.dialect.name == "postgresql":
             options["isolation_level"] = "REPEATABLE READ"
@@ -65,7 +65,7 @@ class Database:
 
     @contextmanager
     def writing(self, *, wait_for_disk: bool = True) -> Iterator[Connection]:
-        """A transaction that is stored completely, or not at all if anything in it fails.
+        """Open a transaction that is stored completely, or not at all if anything in it fails.
 
         One that does not wait for the disk survives a crash of the process, but it may be lost with the machine.
         """
@@ -99,7 +99,7 @@ class Database:
 
 
 def open_database(place: str | Path, *, create: bool = True) -> Database:
-    """The database in a file, or at a URL such as `postgresql://user@host/name`; old tables are migrated.
+    """Open the database in a file, or at a URL such as `postgresql://user@host/name`; old tables are migrated.
 
     With `create`, an empty or missing one becomes a new study; without, it is refused and not changed.
     """
@@ -149,18 +149,18 @@ def is_url(place: str | Path) -> bool:
 
 
 def head_revision() -> str:
-    """Name of the newest tables, which every open study has."""
+    """Return name of the newest tables, which every open study has."""
     return str(ScriptDirectory.from_config(_config()).get_current_head())
 
 
 def inserted(result: CursorResult[Any]) -> int:
-    """The number of the row that was inserted."""
+    """Return the number of the row that was inserted."""
     key: Any = result.inserted_primary_key
     return int(key[0])
 
 
 def storable(text: str) -> str:
-    """Text that every database can store: without NUL, which PostgreSQL refuses, and without lone surrogates."""
+    """Return text that every database can store: without NUL, which PostgreSQL refuses, and lone surrogates."""
     return text.replace("\0", "").encode("utf-8", "replace").decode()
 
 
@@ -232,7 +232,7 @@ def _write_ahead(engine: Engine) -> None:
 
 
 def _begin(connection: Connection) -> None:
-    """A transaction that will write takes the lock at once: one that read first could fail later."""
+    """Let a transaction that will write take the lock at once: one that read first could fail later."""
     options = connection.get_execution_options()
     if options.get(_READING):
         connection.exec_driver_sql("BEGIN")
@@ -288,7 +288,7 @@ def _migrate(connection: Connection, place: str | Path, *, create: bool) -> None
 
 
 def _refuse_foreign(connection: Connection, revision: str | None, place: str | Path) -> None:
-    """A SQLite file with tables of another program is not changed. A server's database may be shared."""
+    """Refuse a SQLite file with tables of another program. A server's database may be shared."""
     if revision or connection.dialect.name != "sqlite":
         return
     tables = connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'table'").scalars().all()
@@ -297,5 +297,5 @@ def _refuse_foreign(connection: Connection, revision: str | None, place: str | P
 
 
 def _named(place: str | Path) -> str:
-    """The place without its password."""
+    """Return the place without its password."""
     return make_url(str(place)).render_as_string() if is_url(place) else str(place)

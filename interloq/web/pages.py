@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from interloq.web.access.people import Visitor
-from interloq.web.chat.chat_task import asked_after
+from interloq.web.chat.chat_task import questions_after
 from interloq.web.chat.conversations import Chat
 from interloq.web.messages import ADMIN, FOLDER, LANGUAGES, preferred, say, texts, texts_json
 from interloq.web.references.reference_steps import Work
@@ -54,7 +54,7 @@ class Pages:
     def item(
         self, task: StudyTask, visitor: Visitor, assigned: Assigned, draft: tuple[int, Any], done: int, total: int
     ) -> str:
-        """An item with its questions, and the draft that was kept."""
+        """Render an item with its questions, and the draft that was kept."""
         units = [assigned.shown["units"][i] for i in assigned.order]
         facts = {"assignment": assigned.id, "revision": draft[0], "draft": draft[1]}
         return self._page(
@@ -72,7 +72,7 @@ class Pages:
         done: int,
         total: int,
     ) -> str:
-        """A query with its references and candidates; predictions are asked for by the page."""
+        """Render a query with its references and candidates; predictions are asked for by the page."""
         facts = {"assignment": assigned.id, "revision": draft[0], "draft": draft[1], **work.shown()}
         return self._page(
             "references.html",
@@ -85,16 +85,16 @@ class Pages:
         )
 
     def chat(self, task: StudyTask, visitor: Visitor, talk: Chat, done: int, total: int) -> str:
-        """A conversation with a bot."""
+        """Render a conversation with a bot."""
         facts = {"assignment": talk.assignment, **talk.shown()}
         return self._page("chat.html", task, visitor=visitor, talk=talk, facts=facts, done=done, total=total)
 
     def chat_questions(
         self, task: StudyTask, visitor: Visitor, talk: Chat, draft: tuple[int, Any], done: int, total: int
     ) -> str:
-        """The questions after a conversation."""
+        """Render the questions after a conversation."""
         asked: dict[int, list[Question]] = {}
-        for unit, question in asked_after(task, talk.reply_places):
+        for unit, question in questions_after(task, talk.reply_places):
             asked.setdefault(unit, []).append(question)
         facts = {"assignment": talk.assignment, "revision": draft[0], "draft": draft[1]}
         return self._page(
@@ -103,7 +103,7 @@ class Pages:
         )  # fmt: skip
 
     def consent(self, task: StudyTask, visitor: Visitor) -> str:
-        """The question for consent, before the first item."""
+        """Render the question for consent, before the first item."""
         return self._page("consent.html", task, visitor=visitor)
 
     def done(self, task: StudyTask, visitor: Visitor, done: int) -> str:
@@ -111,15 +111,15 @@ class Pages:
         return self._page("done.html", task, visitor=visitor, done=done, link=is_link(task.completion))
 
     def message(self, task: StudyTask, reason: str) -> str:
-        """A page with one message and nothing to do."""
+        """Render a page with one message and nothing to do."""
         return self._page("message.html", task, reason=reason, detail="")
 
     def failure(self, reason: str, detail: str, languages: str) -> str:
-        """A page with an error, in a language that the browser asks for."""
+        """Render a page with an error, in a language that the browser asks for."""
         return self._page("message.html", None, preferred(languages), reason=reason, detail=detail)
 
     def admin(self, template: str, visitor: Visitor, language: str, **values: Any) -> str:
-        """A page for administrators."""
+        """Render a page for administrators."""
         values |= {"_": partial(say, language), "texts": texts_json(language, ADMIN)}
         return self._page(template, None, language, visitor=visitor, **values)
 

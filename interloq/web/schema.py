@@ -40,7 +40,7 @@ def _of(table: str, *, nullable: bool = False) -> Column[int]:
 
 
 def _spent() -> tuple[Column[int], Column[float]]:
-    """Calls of bots and their cost, which nothing decreases."""
+    """Return the columns for calls of bots and their cost, which nothing decreases."""
     return (
         Column("calls", Integer, nullable=False, server_default="0"),
         Column("cost", Float, nullable=False, server_default="0"),

@@ -136,7 +136,7 @@ def _limit(options: ServeOptions) -> Limit:
 
 
 def first_lines(database: Database, place: str, link: str) -> Iterator[str]:
-    """What is printed first: a link for administrators, if it is new, and that the study has no tasks."""
+    """Yield what is printed first: a new link for administrators, and that the study has no tasks."""
     if link:
         yield f"administrators: {link}"
     with database.reading() as connection:
@@ -163,7 +163,7 @@ def _check_open(address: ServerAddress, secret: str | None) -> None:
 
 
 def _listen(address: ServerAddress) -> socket.socket:
-    """A socket that accepts connections at once, so that a page opened now waits for the server."""
+    """Open a socket that accepts connections at once, so that a page opened now waits for the server."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     try:
         return socket.create_server((address.host, address.port), family=family, backlog=2048)
@@ -195,7 +195,7 @@ def _config(study: Study, address: ServerAddress, *, access_log: bool) -> uvicor
 
 
 def first_admin_link(database: Database, address: ServerAddress) -> str:
-    """A link for an owner, if the study has none yet."""
+    """Make a link for an owner, if the study has none yet."""
     with database.writing() as connection:
         wanted = (invitation.c.role == "owner") & invitation.c.revoked.is_(None)
         if connection.execute(select(invitation.c.id).where(wanted).limit(1)).one_or_none():
@@ -230,7 +230,7 @@ def invitation_links(
 
 
 def without_tokens(record: logging.LogRecord) -> bool:
-    """A filter that removes secrets of invitations and parameters, such as ids of participants, from a log."""
+    """Filter a log: remove secrets of invitations and parameters, such as ids of participants."""
     if isinstance(record.args, tuple):
         record.args = tuple(_TOKEN.sub(r"\1…", one) if isinstance(one, str) else one for one in record.args)
     record.msg = _TOKEN.sub(r"\1…", str(record.msg))

@@ -72,7 +72,7 @@ class ServerAddress:
         return tuple(dict.fromkeys(names))
 
     def url(self, path: str = "") -> str:
-        """The address of a page."""
+        """Return the address of a page."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{self.public.rstrip('/') or f'http://{host}:{self.port}'}{path}"
 

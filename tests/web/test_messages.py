@@ -29,7 +29,7 @@ def read(*patterns: str) -> str:
 
 
 def test_texts_that_annotators_pages_and_scripts_name_exist() -> None:
-    scripts = {path.name for path in FOLDER.glob("static/*.js") if not path.name.startswith("admin")}
+    scripts = {path.name for path in FOLDER.glob("static/*.js") if not path.name.startswith(("admin", "plot"))}
     named = set(re.findall(r"\bt\.([a-z_]+)", read("templates/*.html")))
     named |= set(re.findall(r"\btext\('([a-z_]+)'", read(*(f"static/{name}" for name in scripts))))
     assert named - set(texts("en")) == set()
@@ -37,7 +37,7 @@ def test_texts_that_annotators_pages_and_scripts_name_exist() -> None:
 
 
 def test_texts_that_administrators_pages_and_figures_name_exist() -> None:
-    pages, code = read("templates/admin_*.html", "static/admin*.js"), read("**/*.py")
+    pages, code = read("templates/admin_*.html", "static/admin*.js", "static/plot.js"), read("**/*.py")
     calls = re.findall(r"\b(?:_|text)\(((?:'[^']*'|\"[^\"]*\"|[^()'\"])*)\)", pages)
     named = {key for call in calls for key in re.findall(r"['\"]([a-z_0-9]+)['\"]", call)}
     assert len(named) > 100

@@ -56,7 +56,7 @@ def join(
     *,
     may_come: Callable[[], bool] = lambda: True,
 ) -> NewSession | None:
-    """A new session for the bearer of an invitation; None if the invitation is not valid.
+    """Start a session for the bearer of an invitation; None if the invitation is not valid.
 
     `parameters` are those of the URL, of which the invitation may name one. `may_come` is asked before a new person
     enters by the link of a platform.
@@ -90,7 +90,7 @@ def readmit(connection: Connection, person_id: int) -> bool:
 
 
 def _participant(parameter: str, parameters: Mapping[str, str]) -> str:
-    """The id of a participant; 400 if there is none, or what a platform should have replaced by one."""
+    """Return the id of a participant; 400 if there is none, or what a platform should have replaced by one."""
     participant = storable(parameters.get(parameter, "")).strip()
     is_name = participant.casefold() in (*_NO_IDS, parameter.casefold())
     if is_name or len(participant) > LONGEST_ID or _TEMPLATE.search(participant):
@@ -99,7 +99,7 @@ def _participant(parameter: str, parameters: Mapping[str, str]) -> str:
 
 
 def _known(connection: Connection, invited: Any, participant: str) -> Any:
-    """The person with this id in the task of an invitation, by whichever link they came; None if there is none."""
+    """Return the person with this id in the task of an invitation, by whichever link they came; None if unknown."""
     return connection.execute(
         select(person)
         .join(invitation, invitation.c.id == person.c.invitation_id)
@@ -136,12 +136,12 @@ def _check_return(connection: Connection, known: Any, browser: Browser) -> None:
 
 
 def _bound(secret: str, participant: str) -> str:
-    """The hash of a browser's secret; with the id, so that ids of one browser cannot be told from the database."""
+    """Return the hash of a browser's secret; the id is part of it, so that the ids of one browser look unrelated."""
     return digest(f"{secret} {participant}")
 
 
 def _only_person(connection: Connection, invitation_id: int) -> int:
-    """The person of an invitation for one, created at the first visit; two first visits at once give one person."""
+    """Return the person of a link for one, created at the first visit; two first visits at once give one person."""
     known = select(person.c.id).where(person.c.invitation_id == invitation_id)
     number = connection.execute(known).scalar_one_or_none()
     if number is not None:

@@ -97,7 +97,7 @@ def invite(
     parameter: str = "",
     most_people: int = MOST_PEOPLE,
 ) -> str:
-    """The secret of a new invitation. With a `parameter`, everybody who comes with another id is another person."""
+    """Make an invitation and return its secret. With a `parameter`, everybody with another id is another person."""
     if role not in (ADMINISTRATORS if task is None else ("annotator",)):
         raise InputError("annotators are invited to one task, administrators to the whole study")
     if parameter and role != "annotator":
@@ -129,7 +129,7 @@ def revoke(connection: Connection, invitation_id: int) -> None:
 
 
 def visitor(connection: Connection, cookie: str) -> Visitor | None:
-    """The person with this session; None if there is none or it is too old."""
+    """Return the person with this session; None if there is none or it is too old."""
     oldest = time.time() - SESSION_DAYS * 86_400
     row = connection.execute(_VISITOR, {"hashed": digest(cookie), "oldest": oldest}).one_or_none()
     if row is None:
@@ -147,7 +147,7 @@ def consent(connection: Connection, person_id: int) -> None:
 
 
 def raters(connection: Connection) -> dict[int, str]:
-    """Ids of people that records name after hashing: a participant's id or, without one, that of the invitation."""
+    """Return the ids of people that records name after hashing: a participant's id, or else the invitation's."""
     rows = connection.execute(
         select(person.c.id, person.c.participant, invitation.c.token).join(
             invitation, invitation.c.id == person.c.invitation_id
@@ -157,5 +157,5 @@ def raters(connection: Connection) -> dict[int, str]:
 
 
 def digest(secret: str) -> str:
-    """The hash of a secret; secrets are long and random, so no salt is needed."""
+    """Return the hash of a secret; secrets are long and random, so no salt is needed."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()

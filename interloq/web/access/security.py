@@ -124,7 +124,7 @@ class Buckets:
 
 
 def network_of(scope: Scope) -> str:
-    """The client's address, or the network of a home for IPv6, where one client has as many addresses as it likes."""
+    """Return the client's address, or for IPv6 the network of a home, where a client has as many as it likes."""
     address = str((scope.get("client") or ("unknown",))[0])
     try:
         parsed = ipaddress.ip_address(address)
@@ -147,7 +147,7 @@ def from_our_page(headers: Headers, csrf: str, given: str, *, public: str = "") 
 
 
 def _below(scope: Scope, root: str) -> Scope:
-    """The request without the root in its path."""
+    """Return the request without the root in its path."""
     path = str(scope["path"])
     if not root or not path.startswith(f"{root}/"):
         return scope
@@ -167,7 +167,7 @@ def _with_headers(send: Send, path: str) -> Send:
 
 
 def _limited(receive: Receive, limit: int) -> Receive:
-    """Ends a body that is longer than it may be: without a length in the headers, only reading it shows that."""
+    """End a body that is longer than it may be: without a length in the headers, only reading it shows that."""
     read = 0
 
     async def limited() -> Message:

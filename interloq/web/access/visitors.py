@@ -55,7 +55,7 @@ class Study:
         return self.cookie(COOKIE), self.cookie(ADMIN_COOKIE)
 
     def cookie(self, name: str) -> str:
-        """The name of a cookie, with the prefix that protects it where browsers accept one."""
+        """Return the name of a cookie, with the prefix that protects it where browsers accept one."""
         return f"{HOST}{name}" if self.secure and not self.root else name
 
     def set_cookie(self, response: Response, name: str, secret: str, seconds: int) -> None:
@@ -110,12 +110,12 @@ Sessions = Annotated[list[Visitor], Depends(sessions)]
 
 
 def known(visitors: Sessions) -> Visitor:
-    """The annotator whose session this is, or else the administrator."""
+    """Return the annotator whose session this is, or else the administrator."""
     return visitors[0]
 
 
 async def annotator(request: Request, visitors: Sessions) -> Visitor:
-    """A person at work: with a task, and with a CSRF token if something is changed."""
+    """Return a person at work: with a task, and with a CSRF token if something is changed."""
     for visitor in visitors:
         if visitor.role == "annotator" and visitor.task is not None:
             _check_origin(request, visitor)
@@ -124,7 +124,7 @@ async def annotator(request: Request, visitors: Sessions) -> Visitor:
 
 
 async def admin(request: Request, visitors: Sessions) -> Visitor:
-    """An administrator with the right that this route needs, and with a CSRF token if something is changed."""
+    """Return an administrator with the right that this route needs, and a CSRF token if something is changed."""
     needed = ROUTES.get(request.scope["route"].path)
     for visitor in visitors:
         if needed in visitor.rights:
@@ -147,7 +147,7 @@ Admin = Annotated[Visitor, Depends(admin)]
 
 
 def at_work(connection: Connection, visitor: Visitor) -> Stored:
-    """The task of a person who may enter something: who consented, if that is asked for, and did not withdraw."""
+    """Return the task of a person who may enter something: who consented, if needed, and did not withdraw."""
     if visitor.withdrawn:
         raise HTTPException(403, "withdrawn")
     stored = get_task(connection, visitor.task or 0)

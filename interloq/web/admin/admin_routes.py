@@ -86,7 +86,7 @@ class AdministratorInvitations(BaseModel):
 
 @router.get("")
 def overview(request: Request, database: StudyDatabase, visitor: Admin) -> Response:
-    """All tasks with their progress and, for owners, the administrators' invitations."""
+    """Show all tasks with their progress and, for owners, the administrators' invitations."""
     with database.reading() as connection:
         rows = [_progress(connection, stored) for stored in all_tasks(connection)]
         links = []
@@ -97,13 +97,13 @@ def overview(request: Request, database: StudyDatabase, visitor: Admin) -> Respo
 
 @router.get("/new")
 def new_task(request: Request, visitor: Admin) -> Response:
-    """The form that makes a task from a file."""
+    """Show the form that makes a task from a file."""
     return _page(request, "admin_new.html", visitor, facts={})
 
 
 @router.get("/tasks/{number}")
 def task_page(request: Request, database: StudyDatabase, visitor: Admin, number: Number) -> Response:
-    """One task with its figures, which update themselves."""
+    """Show one task with its figures, which update themselves."""
     with database.reading() as connection:
         stored = _task(connection, number)
         links = _invitations(connection, number)
@@ -116,7 +116,7 @@ def task_page(request: Request, database: StudyDatabase, visitor: Admin, number:
 
 @router.get("/tasks/{number}/figures")
 def task_figures(request: Request, database: StudyDatabase, visitor: Admin, number: Number, seen: str = "") -> Response:
-    """The figures, or nothing (204) if the page has them already."""
+    """Return the figures, or nothing (204) if the page has them already."""
     with database.reading() as connection:
         if _state(request.app.state.study, connection, _task(connection, number)) == seen:
             return Response(status_code=204)
@@ -125,7 +125,7 @@ def task_figures(request: Request, database: StudyDatabase, visitor: Admin, numb
 
 @router.get("/tasks/{number}/export")
 def export(request: Request, database: StudyDatabase, number: Number, alone: bool = False) -> Response:
-    """A file of the answers so far, with pseudonyms; `alone` gives ratings without the records that were rated."""
+    """Send the answers so far as a file, with pseudonyms; `alone` gives ratings without the rated records."""
     with TemporaryDirectory() as folder, database.reading() as connection:
         stored = _task(connection, number)
         path = Path(folder) / "export.jsonl"
@@ -162,14 +162,14 @@ def limit(database: StudyDatabase, number: Number, wanted: SpendingLimit) -> dic
 
 @router.post("/tasks/{number}/outsiders")
 def outsiders(request: Request, database: StudyDatabase, number: Number) -> dict[str, int]:
-    """A new task in which blind outsiders rate the conversations of a chat."""
+    """Make a task in which blind outsiders rate the conversations of a chat."""
     with database.writing() as connection:
         return {"number": send_to_outsiders(connection, _task(connection, number), _pseudonyms(request))}
 
 
 @router.post("/tasks/{number}/invitations")
 def invite(request: Request, database: StudyDatabase, number: Number, wanted: Invitations) -> dict[str, list[str]]:
-    """New links to a task; they cannot be shown again."""
+    """Make links to a task; they cannot be shown again."""
     with database.writing() as connection:
         target = _task(connection, number).id
         made = [
@@ -185,7 +185,7 @@ def invite(request: Request, database: StudyDatabase, number: Number, wanted: In
 def invite_administrator(
     request: Request, database: StudyDatabase, wanted: AdministratorInvitations
 ) -> dict[str, list[str]]:
-    """New links for administrators."""
+    """Make links for administrators."""
     with database.writing() as connection:
         made = [people.invite(connection, None, role=wanted.role, label=wanted.label) for _ in range(wanted.number)]
     return {"links": [_link(request, token, "") for token in made]}
@@ -229,7 +229,7 @@ def forget(database: StudyDatabase, number: Number) -> dict[str, bool]:
 
 @router.post("/upload")
 async def upload(request: Request, visitor: Admin) -> Response:
-    """A task from uploaded files: a preview of it, or with `create` the task. The form is read after the checks."""
+    """Preview a task from uploaded files, or with `create` make it. The form is read after the checks."""
     async with request.form(max_files=3, max_fields=20) as form:
         with TemporaryDirectory() as folder:
             given = await Upload.received(form, Path(folder))
@@ -272,7 +272,7 @@ def _pseudonyms(request: Request) -> Pseudonyms:
 
 
 def _shown(request: Request, visitor: Visitor, number: int) -> dict[str, Any]:
-    """The figures of a task in the language and with the actions of this administrator."""
+    """Return the figures of a task in the language and with the actions of this administrator."""
     return with_allowed_actions(render(_current(request, number), _language(request)), visitor.rights)
 
 
@@ -304,7 +304,7 @@ def _allowed_cells(row: Sequence[Any], rights: Collection[Right]) -> list[Any]:
 
 
 def _current(request: Request, number: int) -> dict[str, Any]:
-    """The figures of a task; computed once for all administrators who look at the same state."""
+    """Return the figures of a task; computed once for all administrators who look at the same state."""
     known: dict[int, dict[str, Any]] = request.app.state.figures
     study: Study = request.app.state.study
     with study.database.reading() as connection:
@@ -333,7 +333,7 @@ def _current(request: Request, number: int) -> dict[str, Any]:
 
 
 def _state(study: Study, connection: Connection, stored: Stored) -> str:
-    """A text that changes when the figures do; calls of bots count in steps, because there are many."""
+    """Return a text that changes when the figures do; calls of bots count in steps, because there are many."""
     state = f"{collected.state(connection, stored.id)}-{'closed' if stored.closed else 'open'}"
     if stored.settings.kind == "chat":
         study_allows = study_budget(connection, study.limit).allows(cost_of(stored.settings))
@@ -349,23 +349,18 @@ def _progress(connection: Connection, stored: Stored) -> dict[str, Any]:
 
 
 def _invitations(connection: Connection, number: int | None) -> list[dict[str, Any]]:
-    """Invitations that were not revoked, with the number of people who came."""
+    """Return invitations that were not revoked, with the number of people who came."""
     wanted = invitation.c.task_id.is_not_distinct_from(number)
     came = select(func.count()).where(person.c.invitation_id == invitation.c.id).scalar_subquery()
     rows = connection.execute(
         select(invitation, came.label("came")).where(wanted, invitation.c.revoked.is_(None)).order_by(invitation.c.id)
     )
-    return [
-        {
-            "id": row.id, "label": row.label, "role": row.role, "parameter": row.parameter, "came": row.came,
-            "most_people": row.most_people, "created": _day(row.created),
-        }
-        for row in rows
-    ]  # fmt: skip
-
-
-def _day(seconds: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M", time.gmtime(seconds)) + " UTC"
+    shown = ("id", "label", "role", "parameter", "came", "most_people")
+    invitations = []
+    for row in rows.mappings():
+        created = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(row["created"]))
+        invitations.append({**{name: row[name] for name in shown}, "created": created})
+    return invitations
 
 
 def _link(request: Request, token: str, parameter: str) -> str:

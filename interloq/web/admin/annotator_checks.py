@@ -45,7 +45,7 @@ class Annotator:
 
 
 def annotators(pages: Sequence[FinishedPage], aspects: Sequence[str], *, least_seconds: float) -> list[Annotator]:
-    """Everybody who finished a page, in the order of their numbers."""
+    """Return everybody who finished a page, in the order of their numbers."""
     known: dict[int, list[FinishedPage]] = {}
     for page in pages:
         known.setdefault(page.person, []).append(page)
@@ -89,19 +89,16 @@ def _count_answers(pages: Iterable[FinishedPage]) -> Counter[tuple[str, str]]:
     """Count each answer by aspect; choices as shown, because a bored person clicks one side."""
     counts: Counter[tuple[str, str]] = Counter()
     for page in pages:
-        if page.correct is None:
-            counts.update(_shown_answers(page))
+        if page.correct is not None:
+            continue
+        for answer in page.answers:
+            if answer.choice == "tie":
+                counts[answer.aspect, "tie"] += 1
+            elif answer.choice is not None:
+                counts[answer.aspect, CHOICES[page.order.index(PLACES.index(answer.choice))]] += 1
+            elif answer.value is not None:
+                counts[answer.aspect, f"{answer.value:g}"] += 1
     return counts
-
-
-def _shown_answers(page: FinishedPage) -> Iterator[tuple[str, str]]:
-    for answer in page.answers:
-        if answer.choice == "tie":
-            yield answer.aspect, "tie"
-        elif answer.choice is not None:
-            yield answer.aspect, CHOICES[page.order.index(PLACES.index(answer.choice))]
-        elif answer.value is not None:
-            yield answer.aspect, f"{answer.value:g}"
 
 
 def _straight(own: Counter[tuple[str, str]], others: Sequence[Counter[tuple[str, str]]]) -> Iterator[Message]:
@@ -137,7 +134,7 @@ def _fast(pages: Sequence[FinishedPage], least: float) -> Iterator[Message]:
 
 
 def _different(r: float, n: int, others: Sequence[float]) -> Iterator[Message]:
-    """An agreement that chance could explain and that is clearly lower than that of the others.
+    """Name an agreement that chance could explain and that is clearly lower than the others' agreement.
 
     The first alone would name many who judge as well as the others, because few judgments rarely exclude chance.
     """
@@ -154,7 +151,7 @@ def _different(r: float, n: int, others: Sequence[float]) -> Iterator[Message]:
 
 
 def _correlations(pages: Sequence[FinishedPage], aspects: Sequence[str]) -> dict[int, tuple[float, int]]:
-    """Pearson's r of each person with the mean of the others, on the aspect with the most shared judgments."""
+    """Return each person's Pearson's r with the mean of the others, on the aspect with the most shared judgments."""
     correlations: dict[int, tuple[float, int]] = {}
     for aspect in aspects:
         if (judged := judgments(votes(pages, aspect), aspect)) is None:

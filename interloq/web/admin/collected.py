@@ -50,7 +50,7 @@ class Person:
 
 
 def pages(connection: Connection, task: int) -> list[FinishedPage]:
-    """Finished pages of a task in the order they came in, with attention checks.
+    """Return finished pages of a task in the order they came in, with attention checks.
 
     Of a chat, only ratings of the whole are included, and each conversation is an item of its own.
     """
@@ -77,14 +77,14 @@ def _page(row: Any, given: Sequence[Given]) -> FinishedPage:
 
 
 def clusters(connection: Connection, task: int) -> Counter[str]:
-    """Items of a task per answer key, without attention checks."""
+    """Return items of a task per answer key, without attention checks."""
     wanted = (item.c.task_id == task) & item.c.correct.is_(None)
     rows = connection.execute(select(item.c.answer_key, func.count()).where(wanted).group_by(item.c.answer_key))
     return Counter({row[0]: int(row[1]) for row in rows})
 
 
 def people(connection: Connection, task: int) -> list[Person]:
-    """Everybody who opened an invitation to a task."""
+    """Return everybody who opened an invitation to a task."""
     known = raters(connection)
     rows = connection.execute(
         select(person, invitation.c.label)
@@ -96,7 +96,7 @@ def people(connection: Connection, task: int) -> list[Person]:
 
 
 def invited(connection: Connection, task: int) -> int | None:
-    """People who can take part or did; None if anybody can, by the link of a crowd platform."""
+    """Return people who can take part or did; None if anybody can, by the link of a crowd platform."""
     finished = exists().where(
         assignment.c.task_id == task, assignment.c.person_id == person.c.id, assignment.c.finished.is_not(None)
     )
@@ -111,7 +111,7 @@ def invited(connection: Connection, task: int) -> int | None:
 
 
 def state(connection: Connection, task: int) -> str:
-    """Changes when pages come in, are left or deleted, chats end, or somebody is invited, joins or withdraws."""
+    """Return a text that changes when pages come in or are deleted, chats end, or somebody joins or withdraws."""
     done = select(func.count(), func.max(assignment.c.id), func.max(assignment.c.finished))
     done = done.where(assignment.c.task_id == task, assignment.c.finished.is_not(None))
     joined = select(func.count(), func.max(person.c.id), func.count(person.c.withdrawn))

@@ -101,7 +101,7 @@ def _compare_with_chance(all_bots: Proportion, chance: float) -> Message:
 
 
 def observed_curves(chats: Iterable[Chat]) -> tuple[Survival, ...]:
-    """One curve per bot; conversations that are not over are ignored."""
+    """Return one curve per bot; conversations that are not over are ignored."""
     over = [chat for chat in chats if chat.over]
     rows = [DialogueScore(str(chat.assignment), chat.bot, "", 0.0, "", turns=_labels(chat)) for chat in over]
     return survival_curves(rows, [str(chat.person) for chat in over], n_bootstrap=RESAMPLES)
@@ -181,7 +181,7 @@ class Outcome:
 
 
 def outcomes(connection: Connection, stored: Stored) -> list[Outcome]:
-    """All finished queries of a task."""
+    """Return all finished queries of a task."""
     steps_of: dict[int, list[DecisionStep]] = {}
     rows = connection.execute(
         select(step.c.assignment_id, step.c.body)

@@ -50,7 +50,7 @@ class SystemFigure:
 
 
 def votes(pages: Iterable[FinishedPage], aspect: str) -> list[Vote]:
-    """Judgments of one aspect, without attention checks and "not applicable"."""
+    """Return judgments of one aspect, without attention checks and "not applicable"."""
     judged: list[Vote] = []
     for page in pages:
         if page.correct is None:
@@ -100,7 +100,7 @@ def agreement(votes: Sequence[Vote], aspect: str) -> HumanRow | None:
 
 
 def scores(pages: Iterable[FinishedPage]) -> list[Score]:
-    """Scores of metrics that the judged units came with."""
+    """Return scores of metrics that the judged units came with."""
     scores_of_units: dict[tuple[str, str], Mapping[str, float | None]] = {}
     for page in pages:
         for unit in page.units:
@@ -167,7 +167,7 @@ def systems(votes: Sequence[Vote]) -> list[SystemFigure]:
 
 
 def by_system(vote: Vote) -> list[tuple[str, float]]:
-    """The rating of the system, or 1 for the winner of a pair, 0 for the loser and ½ for a tie."""
+    """Return the rating of the system, or 1 for the winner of a pair, 0 for the loser and ½ for a tie."""
     if len(vote.systems) == 1:
         return [(vote.systems[0], vote.value)]
     return [(vote.systems[0], (1 + vote.value) / 2), (vote.systems[1], (1 - vote.value) / 2)]
@@ -192,7 +192,7 @@ def _winner(vote: Vote) -> str:
 
 
 def chatter_gap(pages: Iterable[FinishedPage], aspect: str) -> dict[str, Clustered]:
-    """Mean rating by the people in the dialogues minus that by outsiders, per system; only units rated by both."""
+    """Return the chatters' mean rating minus the outsiders', per system; only units that both rated count."""
     outside: dict[tuple[str, str, str], list[float]] = {}
     inside: dict[tuple[str, str, str], float] = {}
     for page in pages:

@@ -159,7 +159,7 @@ def _scores(cluster: str, votes: Sequence[Vote]) -> list[DialogueScore]:
 
 
 def _alongside(rounds: Iterable[Sequence[DialogueScore]]) -> list[list[DialogueScore]]:
-    """Rounds for items with one system each: the n-th item of every system is in round n."""
+    """Make rounds of items with one system each: the n-th item of every system is in round n."""
     by_system: dict[str, list[DialogueScore]] = {}
     for row in chain.from_iterable(rounds):
         by_system.setdefault(row.system, []).append(row)
@@ -169,7 +169,7 @@ def _alongside(rounds: Iterable[Sequence[DialogueScore]]) -> list[list[DialogueS
 
 
 def _wanted(gaps: Sequence[SystemGap]) -> int | None:
-    """Items at which the intervals would just exclude 0: their width falls with the root of the number of items."""
+    """Return the items at which intervals would just exclude 0: their width falls with the root of the number."""
     needed = []
     for gap in gaps:
         half = (gap.interval[1] - gap.interval[0]) / 2

@@ -225,7 +225,7 @@ def _systems(question: Question, systems: Sequence[SystemFigure]) -> dict[str, A
 
 
 def _bar(mean: float, ci: tuple[float, float] | None, low: float, high: float) -> dict[str, Any]:
-    """Places of the interval and the mean on the scale, from 0 to 1."""
+    """Return places of the interval and the mean on the scale, from 0 to 1."""
     first, last = ci or (mean, mean)
     return {"bar": [(place - low) / (high - low) for place in (first, mean, last)]}
 

@@ -48,7 +48,7 @@ class ChatBots:
         self._known: dict[str, tuple[Bot, Any]] = {}
 
     def reply(self, name: str, spec: str, turns: Sequence[Turn], seed: int, show: Callable[[str], None]) -> Reply:
-        """The bot's next reply; whatever goes wrong is its failure. Bots that can stream show the text so far."""
+        """Return the bot's next reply; whatever goes wrong is its failure. Bots that stream show the text so far."""
         try:
             bot, lock = self._get(name, spec)
             with lock:
@@ -117,7 +117,7 @@ class Replies:
         self._coming: dict[tuple[int, int], _Coming] = {}
 
     async def lines(self, key: tuple[int, int], ask: Callable[[Show], dict[str, Any]]) -> AsyncGenerator[str]:
-        """Lines of JSON: {"added": text} for parts of the reply, then {"chat": what `ask` returned}.
+        """Yield lines of JSON: {"added": text} for parts of the reply, then {"chat": what `ask` returned}.
 
         `ask` gets the reply and stores it; if this reply is in progress already, it is not called. If it fails, the
         last line is missing.

@@ -52,7 +52,7 @@ def _twentieths(spent: float, most: float) -> int:
 
 
 def person_limit(settings: StudyTask) -> Limit:
-    """What one person may spend in a chat."""
+    """Return what one person may spend in a chat."""
     options = chat_options(settings)
     conversations = len(options.bots) * max(1, len(options.topics))
     most = min(settings.most_items or conversations, conversations)
@@ -60,7 +60,7 @@ def person_limit(settings: StudyTask) -> Limit:
 
 
 def task_limit(settings: StudyTask) -> Limit:
-    """What all people together may spend in a chat, unless an administrator changed it."""
+    """Return what all people together may spend in a chat, unless an administrator changed it."""
     options = chat_options(settings)
     conversations = len(options.bots) * max(1, len(options.topics)) * settings.per_item
     return _with_calls(options.limits.get("task", NO_LIMIT), PER_TURN * settings.turns * conversations)
@@ -74,7 +74,7 @@ def _with_calls(limit: Limit, default: int) -> Limit:
 
 
 def cost_of(settings: StudyTask, bot: str = "") -> float:
-    """What a call of a bot costs at most, or of the cheapest bot; infinite if it is unknown, so no limit allows it."""
+    """Return what a call of a bot, or of the cheapest one, costs at most; infinite if unknown: no limit allows it."""
     options = chat_options(settings)
     if bot:
         return options.costs.get(bot, math.inf)
@@ -82,12 +82,12 @@ def cost_of(settings: StudyTask, bot: str = "") -> float:
 
 
 def task_budget(connection: Connection, stored: Stored) -> Budget:
-    """The budget of a chat."""
+    """Return the budget of a chat."""
     return _task_budget(stored, connection.execute(_SPENT.where(task.c.id == stored.id)).one())
 
 
 def study_budget(connection: Connection, limit: Limit) -> Budget:
-    """The budget of all chats together."""
+    """Return the budget of all chats together."""
     return _study_budget(connection.execute(_SPENT).all(), limit)
 
 

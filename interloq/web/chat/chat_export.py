@@ -30,7 +30,7 @@ SUFFIX = "-outsiders"
 
 
 def chat_dialogues(connection: Connection, stored: Stored, name: Pseudonyms) -> Iterator[Dialogue]:
-    """Conversations in the order in which they started, with ratings of the whole."""
+    """Return conversations in the order in which they started, with ratings of the whole."""
     known = raters(connection)
     for chat in _chats(connection, stored):
         person = name(known[chat.person])
@@ -43,7 +43,7 @@ def chat_dialogues(connection: Connection, stored: Stored, name: Pseudonyms) -> 
 
 
 def chat_samples(connection: Connection, stored: Stored, name: Pseudonyms) -> Iterator[Sample]:
-    """The bots' replies with their ratings; `<dialogue>#<n>` is turn n of the dialogue, counted from 0."""
+    """Return the bots' replies with their ratings; `<dialogue>#<n>` is turn n of the dialogue, counted from 0."""
     known = raters(connection)
     for chat in _chats(connection, stored):
         person = name(known[chat.person])
@@ -75,7 +75,7 @@ def _turns(chat: Chat, person: str) -> list[Turn]:
 
 
 def _answers(connection: Connection, stored: Stored, chat: Chat, person: str) -> dict[int, list[Rating]]:
-    """Ratings by unit."""
+    """Return ratings by unit."""
     ratings: dict[int, list[Rating]] = {}
     guessed, bot = guesses(stored.settings), {"system": chat.bot}
     wanted = select(answer).where(answer.c.assignment_id == chat.assignment).order_by(answer.c.id)
@@ -86,7 +86,7 @@ def _answers(connection: Connection, stored: Stored, chat: Chat, person: str) ->
 
 
 def _continued(chat: Chat, person: str, place: int) -> list[Rating]:
-    """The label of the bot's turn at this place, without a value if the person could not answer; none for others."""
+    """Return the label of the bot's turn at this place, without a value if the person could not answer."""
     if place not in chat.reply_places:
         return []
     label = chat.continued(place)
@@ -94,7 +94,7 @@ def _continued(chat: Chat, person: str, place: int) -> list[Rating]:
 
 
 def _failures(chat: Chat) -> str:
-    """As in dialogues that are played: `name: what at turn n`."""
+    """Return the failures as in dialogues that are played: `name: what at turn n`."""
     spoken, failures = 0, []
     for line in chat.lines:
         if line.failure:
@@ -107,7 +107,7 @@ def _failures(chat: Chat) -> str:
 
 
 def send_to_outsiders(connection: Connection, stored: Stored, name: Pseudonyms) -> int:
-    """Number of a new task with all conversations that are over; its page shows the gap to the chatters' ratings."""
+    """Make a task with all conversations that are over; its page shows the gap to the chatters' ratings."""
     settings = stored.settings
     if settings.kind != "chat":
         raise InputError(f"{settings.name!r} is not a chat but of kind {settings.kind!r}")

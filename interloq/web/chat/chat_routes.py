@@ -37,7 +37,7 @@ def say(database: StudyDatabase, visitor: Annotator, said: NewTurn) -> dict[str,
 
 @router.post("/reply")
 def reply(request: Request, database: StudyDatabase, visitor: Annotator, wanted: Place) -> StreamingResponse:
-    """The bot's reply at the wanted place as it arrives, then the conversation; asks the bot unless it replied already.
+    """Send the bot's reply as it arrives, then the conversation; the bot is asked unless it replied already.
 
     See `Replies.lines` for the format.
     """

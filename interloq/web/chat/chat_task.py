@@ -56,7 +56,7 @@ class ChatOptions:
 
 
 def chat_options(task: StudyTask) -> ChatOptions:
-    """The options of a task of kind chat; unknown or unsuitable ones are refused."""
+    """Return the options of a task of kind chat; unknown or unsuitable ones are refused."""
     known = [*(one.name for one in fields(ChatOptions)), *OPTIONS]
     for name in task.options:
         if name not in known:
@@ -109,7 +109,7 @@ def _costs(given: object, bots: Mapping[str, str]) -> Mapping[str, float]:
 
 
 def _limits(given: object, *, has_costs: bool) -> Mapping[str, Limit]:
-    """Limits of each person and of the task."""
+    """Read the limits of each person and of the task."""
     if not isinstance(given, Mapping) or not given.keys() <= set(LIMITED):
         raise InputError(f"limits must be an object with person or task, got {short_repr(given)}")
     limits = {}
@@ -125,7 +125,7 @@ def _limits(given: object, *, has_costs: bool) -> Mapping[str, Limit]:
 
 
 def chat_items(task: StudyTask) -> list[StudyItem]:
-    """One item per bot, or per bot and topic. Nobody talks twice with a bot about a topic."""
+    """Return one item per bot, or per bot and topic. Nobody talks twice with a bot about a topic."""
     options = chat_options(task)
     return [_item(name, spec, topic) for topic in options.topics or ("",) for name, spec in options.bots.items()]
 
@@ -136,8 +136,8 @@ def _item(name: str, spec: str, topic: str) -> StudyItem:
     return StudyItem(fingerprint("chat", name, topic), shown, hidden)
 
 
-def asked_after(task: StudyTask, places: Iterable[int]) -> list[tuple[int, Question]]:
-    """Questions after a conversation with replies at these places: about each of them, then about the whole."""
+def questions_after(task: StudyTask, places: Iterable[int]) -> list[tuple[int, Question]]:
+    """Return the questions after a conversation: about the replies at these places, then about the whole."""
     options = chat_options(task)
     about_replies = product(places, options.replies)
     about_whole = product([WHOLE], [*task.questions, *questions_to_chatter(task)])

@@ -86,11 +86,11 @@ class Chat:
         return False if self.left > 0 else None
 
     def turns(self) -> list[Turn]:
-        """The conversation as the bot sees it."""
+        """Return the conversation as the bot sees it."""
         return [Turn(line.text, line.speaker) for line in self.lines if line.text]
 
     def shown(self) -> dict[str, Any]:
-        """The conversation as the page sees it: nothing says that the partner is a bot, or why it failed."""
+        """Return the conversation as the page sees it: nothing says that the partner is a bot, or why it failed."""
         lines = [
             {"place": line.place, "own": line.speaker == PERSON, "text": line.text, "failed": not line.text}
             for line in self.lines
@@ -101,7 +101,7 @@ class Chat:
 def get_chat(
     connection: Connection, settings: StudyTask, person: int, assignment_id: int, *, lock: bool = False
 ) -> Chat:
-    """A conversation of this person; `lock` makes others wait until the transaction ends."""
+    """Return a conversation of this person; `lock` makes others wait until the transaction ends."""
     wanted = _conversations().where(assignment.c.id == assignment_id, assignment.c.person_id == person)
     row = connection.execute(wanted.with_for_update(of=assignment) if lock else wanted).one_or_none()
     if row is None or settings.kind != "chat":
@@ -110,7 +110,7 @@ def get_chat(
 
 
 def all_chats(connection: Connection, settings: StudyTask, task: int) -> list[Chat]:
-    """All conversations of a task, in the order in which they started."""
+    """Return all conversations of a task, in the order in which they started."""
     rows = connection.execute(_conversations().where(assignment.c.task_id == task).order_by(assignment.c.id)).all()
     return _made(connection, settings, rows, assignment.c.task_id == task)
 
@@ -120,7 +120,7 @@ def _conversations() -> Any:
 
 
 def _made(connection: Connection, settings: StudyTask, rows: Sequence[Any], which: Any) -> list[Chat]:
-    """Conversations of the rows; `which` selects their assignments."""
+    """Return conversations of the rows; `which` selects their assignments."""
     said = select(turn).join(assignment, assignment.c.id == turn.c.assignment_id).where(which)
     lines: dict[int, list[ChatLine]] = {}
     for one in connection.execute(said.order_by(turn.c.place)):
@@ -140,7 +140,7 @@ def _made(connection: Connection, settings: StudyTask, rows: Sequence[Any], whic
 
 
 def reply_places(connection: Connection, settings: StudyTask, person: int, assignment_id: int) -> Sequence[int]:
-    """Places of the replies to rate; a conversation that has not ended is refused."""
+    """Return places of the replies to rate; a conversation that has not ended is refused."""
     talk = get_chat(connection, settings, person, assignment_id)
     if not talk.ended:
         raise InputError("the conversation has not ended", hint="reload the page")

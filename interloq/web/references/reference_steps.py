@@ -56,14 +56,14 @@ class Work:
         return self.state_at(len(self.steps))
 
     def state_at(self, place: int) -> QueryState:
-        """The state after the first steps."""
+        """Return the state after the first steps."""
         state = start_query(self.request, **self.options.rules)
         for one in self.steps[:place]:
             state = apply_step(state, one, **self.options.rules)
         return state
 
     def shown(self) -> dict[str, Any]:
-        """The state as the page sees it: texts without their sources."""
+        """Return the state as the page sees it: texts without their sources."""
         state = self.state
         given, own = len(self.request.known()), [reference.source == "human" for reference in state.added]
         return {
@@ -82,7 +82,7 @@ class Work:
 def get_work(
     connection: Connection, settings: StudyTask, person: int, assignment_id: int, *, lock: bool = False
 ) -> Work:
-    """An item of this person; `lock` makes others wait until the transaction ends."""
+    """Return an item of this person; `lock` makes others wait until the transaction ends."""
     wanted = (
         select(assignment, item.c.hidden)
         .join(item, item.c.id == assignment.c.item_id)
@@ -91,18 +91,18 @@ def get_work(
     row = connection.execute(wanted.with_for_update(of=assignment) if lock else wanted).one_or_none()
     if row is None or settings.kind != KIND:
         raise InputError("this is not an item of yours", hint="reload the page")
-    return made_work(connection, references_options(settings), row)
+    return load_work(connection, references_options(settings), row)
 
 
-def made_work(connection: Connection, options: ReferencesOptions, row: Any) -> Work:
-    """The work on an assignment, from its row with `hidden` of the item."""
+def load_work(connection: Connection, options: ReferencesOptions, row: Any) -> Work:
+    """Return the work on an assignment, from its row with `hidden` of the item."""
     bodies = connection.execute(select(step.c.body).where(step.c.assignment_id == row.id).order_by(step.c.place))
     steps = tuple(DecisionStep(**body) for body in bodies.scalars())
     return Work(row.id, row.person_id, row.item_id, row.hidden["query"], stored_request(row.hidden), steps, options)
 
 
-def made_step(work: Work, place: int, decision: ReferenceDecision) -> DecisionStep:
-    """The step that a decision at a place is, without predictions; an impossible one is refused."""
+def make_step(work: Work, place: int, decision: ReferenceDecision) -> DecisionStep:
+    """Return the step that a decision at a place is, without predictions; an impossible one is refused."""
     if not 0 <= place <= len(work.steps):
         raise InputError(ELSEWHERE, hint="reload the page")
     state = work.state_at(place)
@@ -142,7 +142,7 @@ def take_step(
     """Store a decision as the step at `place`, with predictions before and after; the same step may be sent again."""
     work = get_work(connection, settings, person, assignment_id, lock=True)
     before, after = predicted.get("before"), predicted.get("after")
-    made = replace(made_step(work, place, decision), before=before, after=after)
+    made = replace(make_step(work, place, decision), before=before, after=after)
     if place < len(work.steps):
         return work
     row = {"assignment_id": assignment_id, "place": place, "body": asdict(made), "time": time.time()}

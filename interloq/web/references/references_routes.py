@@ -53,13 +53,13 @@ class Decided(Place):
 
 @router.post("/offer")
 async def offer(request: Request, visitor: Annotator, wanted: Place) -> dict[str, Any]:
-    """Predictions without and with each candidate, and the place of the candidate that would help most."""
+    """Return predictions without and with each candidate, and the place of the candidate that would help most."""
     return await _waited(request, _offered, visitor, wanted)
 
 
 @router.post("/attempt")
 async def attempt(request: Request, visitor: Annotator, wanted: Attempt) -> dict[str, Any]:
-    """Predictions without and with a text that is being written."""
+    """Return predictions without and with a text that is being written."""
     return await _waited(request, _attempted, visitor, wanted)
 
 
@@ -98,7 +98,7 @@ def _stepped(request: Request, visitor: Visitor, decided: Decided) -> dict[str, 
     decision = ReferenceDecision(decided.action, decided.text, decided.candidate)
     study: Study = request.app.state.study
     stored, work = _get_work(study, visitor, decided)
-    references.made_step(work, decided.place, decision)  # refused before anything is predicted
+    references.make_step(work, decided.place, decision)  # refused before anything is predicted
     predicted: Mapping[str, float | None] = {}
     if decided.place == len(work.steps):
         with suppress(HTTPException):  # a decision is worth keeping without predictions
@@ -124,7 +124,7 @@ def _predicted(request: Request, stored: Stored, work: Work, text: str = "") -> 
 
 
 def shown(estimate: ReliabilityEstimate) -> dict[str, float | None] | None:
-    """An estimate as JSON values; None without a prediction, and bounds of None without an interval."""
+    """Return an estimate as JSON values; None without a prediction, and bounds of None without an interval."""
     if math.isnan(estimate.mean):
         return None
     bounds = {"low": estimate.low, "high": estimate.high}
@@ -143,19 +143,19 @@ class Predictors:
         self._vectors: OrderedDict[int, dict[str, Any]] = OrderedDict()
 
     def offer(self, stored: Stored, work: Work) -> Offer:
-        """Predictions without and with each candidate left."""
+        """Return predictions without and with each candidate left."""
         with self._lock:
             return predict_offer(self._model(stored, work.options), work.query, work.state, self._encoded(work.item))
 
     def attempt(self, stored: Stored, work: Work, text: str) -> Offer:
-        """Predictions without and with a text that is being written, whose encoding is not kept."""
+        """Return predictions without and with a text that is being written, whose encoding is not kept."""
         state = replace(work.state, waiting=(Reference(text, source="human"),))
         with self._lock:
             vectors = ChainMap({}, self._encoded(work.item))
             return predict_offer(self._model(stored, work.options), work.query, state, vectors)
 
     def _encoded(self, item: int) -> dict[str, Any]:
-        """Encoded texts of an item; those of items used longest ago are dropped."""
+        """Return encoded texts of an item; those of items used longest ago are dropped."""
         vectors = self._vectors.setdefault(item, {})
         self._vectors.move_to_end(item)
         if len(self._vectors) > ITEMS:

@@ -80,7 +80,7 @@ class ReferencesOptions:
         return key_variable(self.index)
 
     def source(self) -> CandidateOptions:
-        """Where candidates come from."""
+        """Return where candidates come from."""
         return CandidateOptions(
             index=self.index or None, log=self.log, k=self.k, turns=self.turns, near=self.near_duplicates,
             own=not self.drop_own_replies, exclude=self.exclude or None,
@@ -104,7 +104,7 @@ def _absolute(path: str) -> str:
 
 
 def references_options(task: StudyTask) -> ReferencesOptions:
-    """The options of a task of kind references; unknown or unsuitable ones are refused."""
+    """Return the options of a task of kind references; unknown or unsuitable ones are refused."""
     known, given = [one.name for one in fields(ReferencesOptions)], dict(task.options)
     for name in given:
         if name not in known:
@@ -138,7 +138,7 @@ def prepare_references(
     on_reject: Callable[[Rejected], None] | None = None,
     trust: Trust = None,
 ) -> tuple[StudyTask, list[StudyItem], dict[str, Any]]:
-    """The task with absolute paths, its items, and facts to store with it, such as a warning about the model."""
+    """Return the task with absolute paths, its items, and facts to store with it, such as a warning."""
     from interloq.reliability.annotate_file import find_queries  # imports torch
     from interloq.reliability.model import Reliability
 
@@ -157,7 +157,7 @@ def prepare_references(
 
 
 def items(queries: Queries, options: ReferencesOptions) -> list[StudyItem]:
-    """One item per query with something to decide.
+    """Return one item per query with something to decide.
 
     The other samples are exported unchanged; each is stored with the item before it in the file, or with the first.
     """
@@ -193,11 +193,11 @@ def _item(name: str, request: Request, sample: Sample, units: list[Any], unchang
 
 
 def stored_request(hidden: Mapping[str, Any]) -> Request:
-    """The query of an item."""
+    """Return the query of an item."""
     return make_request(stored_sample(hidden["units"][0]), tuple(Reference(**one) for one in hidden["candidates"]))
 
 
 def stored_sample(unit: Mapping[str, Any]) -> Sample:
-    """A sample of an item."""
+    """Return a sample of an item."""
     sample: Sample = PARSERS["samples"](unit["record"], unit["id"])
     return sample

@@ -2,6 +2,7 @@
 // screen readers.
 
 import { drawn, made } from './elements.js';
+import { text } from './page.js';
 
 const [LEFT, TOP, WIDTH, HEIGHT] = [36, 10, 350, 170];
 const END = 0.4; // of a turn: how far the last level is drawn
@@ -9,14 +10,14 @@ const KINDS = 4; // colours; more curves repeat them with other widths
 
 const kind = (index) => `curve-${index % KINDS} width-${Math.floor(index / KINDS) % KINDS}`;
 
-/** The drawing with its legend; `lines` have a name and points [value, low, high] after each turn from 0. */
+/** The plot with its legend; `lines` have a name and points [value, low, high] after each turn from 0. */
 export function plot(lines) {
   const last = Math.max(1, ...lines.map(({ points }) => points.length - 1));
   const x = (turn) => LEFT + (WIDTH * turn) / (last + END);
   const y = (value) => TOP + HEIGHT * (1 - value);
   const svg = drawn('svg', { class: 'plot', viewBox: '0 0 400 220', 'aria-hidden': 'true' });
   svg.append(...[0, 0.25, 0.5, 0.75, 1].flatMap((value) => level(value, y(value))), ...ticks(last, x));
-  svg.append(label('reply of the bot', LEFT + WIDTH / 2, TOP + HEIGHT + 36, 'middle'));
+  svg.append(label(text('reply_of_bot'), LEFT + WIDTH / 2, TOP + HEIGHT + 36, 'middle'));
   if (lines.length <= KINDS) svg.append(...lines.map(({ points }, index) => drawn('polygon', { class: `band ${kind(index)}`, points: band(points, x, y) })));
   svg.append(...lines.map(({ points }, index) => drawn('polyline', { class: `curve ${kind(index)}`, points: steps(points.map(([value]) => value), x, y).join(' ') })));
   return made('div', { className: 'plotted' }, svg, made('ul', { className: 'legend' }, ...lines.map(({ name }, index) => entry(name, index))));
@@ -33,9 +34,9 @@ function band(points, x, y) {
 }
 
 function label(content, x, y, anchor) {
-  const text = drawn('text', { class: anchor, x, y });
-  text.textContent = content;
-  return text;
+  const element = drawn('text', { class: anchor, x, y });
+  element.textContent = content;
+  return element;
 }
 
 function level(value, y) {

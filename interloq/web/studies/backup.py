@@ -94,7 +94,8 @@ def _restore_file(path: str | Path, place: str | Path, *, copy: bool) -> dict[st
             facts = _check_copy(part)
         else:
             facts = _restore_rows(path, part)
-        _close_log(part)
+        with closing(sqlite3.connect(part)) as connection:
+            connection.execute("PRAGMA journal_mode=DELETE")  # one file, without those of a log
         _refuse_existing(place, "studies")  # made by another process meanwhile
     return facts
 
@@ -105,19 +106,15 @@ def _restore_rows(path: str | Path, place: str | Path) -> dict[str, Any]:
     database = open_database(place)
     try:
         with database.writing() as connection:
-            _refuse_rows(connection)
+            for table in METADATA.sorted_tables:
+                if connection.execute(select(table).limit(1)).first() is not None:
+                    raise InputError("the database contains a study already", hint="name an empty database")
             _load(connection, _rows(path))
         return {"tasks": _tasks(database), "rows": rows}
     except (IntegrityError, ArithmeticError, TypeError, ValueError) as error:  # values that no column can store
         raise UnusableStudyError(place, reason_of(error)) from error
     finally:
         database.close()
-
-
-def _refuse_rows(connection: Connection) -> None:
-    for table in METADATA.sorted_tables:
-        if connection.execute(select(table).limit(1)).first() is not None:
-            raise InputError("the database contains a study already", hint="name an empty database")
 
 
 def _check_copy(path: Path) -> dict[str, Any]:
@@ -155,12 +152,6 @@ def _copy_pages(source: Path, target: Path) -> None:
     ):
         old.backup(new)
         new.execute("PRAGMA journal_mode=DELETE")  # one file, without those of a log
-
-
-def _close_log(path: Path) -> None:
-    """Make a database one file, without those of a log."""
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("PRAGMA journal_mode=DELETE")
 
 
 # ---- rows ------------------------------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from interloq.signature import file_fingerprint
 from interloq.web.access.people import raters
 from interloq.web.chat.chat_export import chat_dialogues, chat_samples
 from interloq.web.database import open_database
-from interloq.web.references.reference_steps import Work, made_work
+from interloq.web.references.reference_steps import Work, load_work
 from interloq.web.references.references_task import references_options, stored_sample
 from interloq.web.schema import answer, assignment, item
 from interloq.web.serve_options import EXPORT_DEFAULTS, ExportOptions
@@ -66,7 +66,7 @@ class Answer:
 
 
 def answers(connection: Connection, task: int) -> Iterator[Answer]:
-    """All answers to a task in the order of its items, without attention checks; guesses as in `guesses.exported`."""
+    """Yield all answers to a task in the order of its items, without attention checks; guesses as `exported`."""
     rows = connection.execute(
         select(answer, assignment.c.person_id, item.c.hidden)
         .join(assignment, assignment.c.id == answer.c.assignment_id)
@@ -86,7 +86,7 @@ def answers(connection: Connection, task: int) -> Iterator[Answer]:
 
 
 def rated_records(connection: Connection, task: int, name: Pseudonyms) -> list[Sample | Dialogue]:
-    """The records of a task with the ratings that came in, in the order of the file; ratings they had are kept."""
+    """Return the records of a task in the order of the file, with their own ratings and those that came in."""
     records: dict[tuple[str, str], Sample | Dialogue] = {}
     shown = (item.c.task_id == task) & item.c.correct.is_(None)
     for row in connection.execute(select(item.c.hidden).where(shown).order_by(item.c.place)):
@@ -100,13 +100,13 @@ def rated_records(connection: Connection, task: int, name: Pseudonyms) -> list[S
 
 
 def ratings(connection: Connection, task: int, name: Pseudonyms) -> Iterator[Rating]:
-    """Ratings on their own, one per answer."""
+    """Yield ratings on their own, one per answer."""
     for one in answers(connection, task):
         yield Rating(one.value, name(one.rater), one.aspect, OUTSIDER, one.unit["id"], one.rated_system)
 
 
 def preferences(connection: Connection, task: int, name: Pseudonyms) -> Iterator[Preference]:
-    """Preferences, one per answer."""
+    """Yield preferences, one per answer."""
     for one in answers(connection, task):
         first, second = (unit["system"] for unit in one.units)
         winner = "" if one.choice == "tie" else one.units[PLACES.index(str(one.choice))]["system"]
@@ -179,7 +179,7 @@ def export_task(
 
 
 def _count_ratings(connection: Connection, stored: Stored, records: Sequence[Sample | Dialogue]) -> dict[str, int]:
-    """Ratings that came in, and those that the records had before: without answers, a file looks rated all the same."""
+    """Count new ratings and those the records had before: without answers, a file looks rated all the same."""
     new = sum(1 for _ in answers(connection, stored.id))
     return {"new_ratings": new, "earlier_ratings": sum(len(one.ratings) for one in records) - new}
 
@@ -247,7 +247,7 @@ def export_references(connection: Connection, stored: Stored, output: str | Path
 
 
 def annotated_items(connection: Connection, stored: Stored) -> list[Annotated]:
-    """The items of a task with all steps so far, in the order of the file."""
+    """Return the items of a task with all steps so far, in the order of the file."""
     options = references_options(stored.settings)
     rows: dict[int, list[Any]] = {}
     wanted = select(assignment, item.c.hidden).join(item, item.c.id == assignment.c.item_id)
@@ -257,7 +257,7 @@ def annotated_items(connection: Connection, stored: Stored) -> list[Annotated]:
     items = []
     for one_item in connection.execute(all_items).all():
         assignments = rows.get(one_item.id, [])
-        works = tuple(made_work(connection, options, row) for row in assignments)
+        works = tuple(load_work(connection, options, row) for row in assignments)
         finished = sum(row.finished is not None for row in assignments)
         items.append(Annotated(one_item.hidden, works, finished))
     return items
@@ -290,7 +290,7 @@ def _counts(items: Sequence[Annotated], stored: Stored, samples: int) -> dict[st
 def _texts_by_person(
     items: Iterable[Annotated], known: Mapping[int, str], name: Pseudonyms
 ) -> dict[str, dict[str, list[str]]]:
-    """Texts that each person added, by query."""
+    """Return texts that each person added, by query."""
     by_person: dict[str, dict[str, list[str]]] = {}
     for annotated in items:
         for work in annotated.works:

@@ -84,7 +84,7 @@ def _delete_answers(connection: Connection, person_id: int) -> None:
 
 
 def copied_items(connection: Connection, person: int) -> dict[str, list[int]]:
-    """Items of other tasks that contain a conversation of this person, by the name of the task."""
+    """Return items of other tasks that contain a conversation of this person, by the name of the task."""
     conversations = _conversations(connection, person)
     copies: dict[str, list[int]] = {}
     if not conversations:
@@ -103,7 +103,7 @@ def delete_copies(connection: Connection, person: int) -> None:
 
 
 def _conversations(connection: Connection, person: int) -> dict[str, list[str]]:
-    """Texts of each conversation of a person, by the id that exports give it."""
+    """Return texts of each conversation of a person, by the id that exports give it."""
     turns = (
         select(turn.c.text, assignment.c.id, task.c.name)
         .join(assignment, assignment.c.id == turn.c.assignment_id)
@@ -149,7 +149,7 @@ def note_export(connection: Connection, number: int, output: str | Path | None) 
 
 
 def exports_of(connection: Connection, names: Collection[str]) -> Iterator[str]:
-    """Files that these tasks were exported to, with the time of the last export."""
+    """Yield the files that these tasks were exported to, with the time of the last export."""
     rows = connection.execute(select(task.c.name, task.c.source).where(task.c.name.in_(names)).order_by(task.c.id))
     for row in rows:
         for one in row.source.get(EXPORTS, ()):

@@ -40,7 +40,7 @@ class StudyItem:
 def rate_items(
     records: Iterable[Sample | Dialogue], *, together: bool = True, mark_bots: bool = True
 ) -> list[StudyItem]:
-    """Items to rate: all replies to one context on a page (or each on its own), or one dialogue per page.
+    """Return items to rate: all replies to a context on a page (or each on its own), or one dialogue per page.
 
     `mark_bots` shows which speaker of a dialogue is a bot.
     """
@@ -51,7 +51,7 @@ def rate_items(
 
 
 def compare_items(records: Iterable[Sample | Dialogue]) -> list[StudyItem]:
-    """Items with every two systems' replies to one context, or every two systems' dialogues on one occasion.
+    """Return items with every two systems' replies to a context, or every two systems' dialogues on an occasion.
 
     Replies with the same id belong together or, if no id occurs twice, replies to the same context.
     """
@@ -110,7 +110,7 @@ def _occasion(record: Sample | Dialogue) -> str:
 
 
 def system_of(record: Sample | Dialogue) -> str:
-    """The system of a sample, or the systems that take part in a dialogue."""
+    """Return the system of a sample, or the systems that take part in a dialogue."""
     if isinstance(record, Sample):
         return record.system
     return "+".join(sorted(set(record.systems.values())))
@@ -149,7 +149,7 @@ def _hidden(record: Sample | Dialogue) -> dict[str, Any]:
 
 
 def _key(record: Sample | Dialogue) -> str:
-    """The same for all versions of one answer: nobody rates two of them on different pages."""
+    """Return a key that all versions of one answer share: nobody rates two of them on different pages."""
     if isinstance(record, Dialogue):
         return fingerprint("dialogue", record.id)
     return fingerprint("context", *_texts(record))
@@ -160,7 +160,7 @@ def _texts(sample: Sample) -> tuple[str, ...]:
 
 
 def blind(turns: Sequence[Turn], systems: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
-    """Turns with speakers renamed A, B, …; without names they alternate. With `systems`, `bot` marks their turns."""
+    """Rename speakers A, B, …; without names they alternate. With `systems`, `bot` marks their turns."""
     names: dict[str, str] = {}
     blind_turns = []
     for i, turn in enumerate(turns):
@@ -177,7 +177,7 @@ def blind(turns: Sequence[Turn], systems: Mapping[str, str] | None = None) -> li
 
 
 def with_scores(items: Sequence[StudyItem], scores: Iterable[Score]) -> list[StudyItem]:
-    """The items with the scores of their samples and with priorities; those without scores come last.
+    """Return the items with the scores of their samples and with priorities; those without scores come last.
 
     Scores of other samples are omitted. One metric alone gives no priorities.
     """
@@ -214,7 +214,7 @@ def _unit_key(unit: Mapping[str, Any]) -> Key:
 
 
 def disagreement(metrics: Mapping[str, Mapping[Key, float]]) -> dict[Key, float]:
-    """Difference between the highest and the lowest percentile of each sample with at least two scores."""
+    """Return the range of percentiles of each sample with at least two scores."""
     percentiles: dict[Key, list[float]] = {}
     for values in metrics.values():
         for key, percentile in _percentiles(values).items():

@@ -96,7 +96,7 @@ def _rated(
     *,
     keyed: bool,
 ) -> list[Sample | Dialogue]:
-    """The records with the ratings of all tasks."""
+    """Return the records with the ratings of all tasks."""
     for task in tasks:
         place = _key_of(task, records) if keyed else _add_sample(task, layout, records)
         ratings = list(records[place].ratings)
@@ -147,7 +147,7 @@ def _number(result: _Result) -> float:
 def _preferences(
     tasks: Iterable[_Task], hidden: Mapping[str, Any], name: Callable[[str], str], skipped: Counter[str]
 ) -> Iterator[Preference]:
-    """One preference per comparison; texts that the annotator entered are its reason."""
+    """Yield one preference per comparison; texts that the annotator entered are its reason."""
     for task in tasks:
         known = hidden[_key_of(task, hidden)]
         with reading_saved(task.where, "the key file is damaged"):
@@ -171,7 +171,7 @@ def _side(result: _Result) -> str:
 
 
 def _texts(results: Iterable[_Result]) -> Iterator[str]:
-    """Texts of text areas, which are stored as a list."""
+    """Yield the texts of text areas, which are stored as a list."""
     for result in results:
         if result.type == "textarea":
             text = result.value.get("text")
@@ -213,7 +213,7 @@ def _annotation(value: Mapping[str, Any], results: list[Any], where: str) -> _An
 
 
 def _rater(person: Any, where: str) -> str:
-    """The id of an annotator, or their e-mail address if there is no id; "" if unknown."""
+    """Return the id of an annotator, or their e-mail address if there is no id; "" if unknown."""
     if isinstance(person, dict):
         person = person.get("id", person.get("email"))
     if person is not None and (isinstance(person, bool) or not isinstance(person, int | str)):
@@ -222,7 +222,7 @@ def _rater(person: Any, where: str) -> str:
 
 
 def _used(results: Iterable[_Result], types: Mapping[str, str], skipped: Counter[str]) -> Iterator[_Result]:
-    """Results of these types; others are counted."""
+    """Yield the results of these types; others are counted."""
     for result in results:
         if result.type not in types:
             skipped[result.type] += 1
@@ -241,7 +241,7 @@ def _choice(result: _Result) -> str:
 
 
 def _typed(value: Any, name: str, type: type, where: str, *, hint: str = "") -> Any:
-    """A required field of an object."""
+    """Return a required field of an object."""
     field = value.get(name) if isinstance(value, dict) else None
     if not isinstance(field, type):
         what = f"{name!r} must be a {type.__name__}, got {short_repr(field)}"
@@ -259,7 +259,7 @@ def _hidden(path: str | Path) -> tuple[str, dict[str, Any]]:
 
 
 def _stored(hidden: Mapping[str, Any], where: str) -> dict[str, Sample | Dialogue]:
-    """The records of a key file by task key."""
+    """Return the records of a key file by task key."""
     with reading_saved(where):
         records = {key: PARSERS[one["kind"]](one["units"][0]["record"], "") for key, one in hidden.items()}
     first: dict[Any, str] = {}

@@ -67,7 +67,7 @@ def label_studio_file(
 
 
 def _tasks(items: list[StudyItem], *, secret: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """The data of each task, and what is hidden by key; order and sides are random."""
+    """Return the data of each task, and what is hidden by key; order and sides are random."""
     tasks, hidden = [], {}
     drawn = random.Random(secret)  # noqa: S311
     drawn.shuffle(items)
@@ -78,20 +78,17 @@ def _tasks(items: list[StudyItem], *, secret: str) -> tuple[list[dict[str, Any]]
         hidden[key] = {**item.hidden, "units": [item.hidden["units"][i] for i in order]}
         units = [item.shown["units"][i] for i in order]
         names = SIDES if len(units) == len(SIDES) else ("reply",)
-        shown = {name: _unit(unit) for name, unit in zip(names, units, strict=True)}
         data: dict[str, Any] = {KEY: key}
         if item.hidden["kind"] == "samples":
             data["context"] = _turns(item.shown["context"])
-        tasks.append(data | shown)
+        for name, unit in zip(names, units, strict=True):
+            data[name] = unit["text"] if "text" in unit else _turns(unit["turns"])
+        tasks.append(data)
     return tasks, hidden
 
 
-def _unit(unit: Mapping[str, Any]) -> Any:
-    return unit["text"] if "text" in unit else _turns(unit["turns"])
-
-
 def _turns(turns: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
-    """Turns as the tag Paragraphs reads them."""
+    """Return turns as the tag Paragraphs reads them."""
     return [{"author": turn["speaker"], "text": turn["text"]} for turn in turns]
 
 

@@ -93,7 +93,7 @@ class Question:
             raise InputError(f"{self.aspect!r} has {self.steps()} buttons", hint="use a slider")
 
     def steps(self) -> int:
-        """Number of values on the scale."""
+        """Return number of values on the scale."""
         return math.floor((self.high - self.low) / self.step + 1e-9) + 1
 
     def value_on_scale(self, value: float) -> float | None:
@@ -171,12 +171,12 @@ class StudyTask:
 
 
 def to_json(task: StudyTask) -> dict[str, Any]:
-    """The settings as JSON values."""
+    """Return the settings as JSON values."""
     return asdict(task)
 
 
 def from_json(value: object) -> StudyTask:
-    """Settings from JSON values; unknown fields are refused."""
+    """Read settings from JSON values; unknown fields are refused."""
     if not isinstance(value, Mapping):
         raise InputError(f"settings of a task must be an object, got {short_repr(value)}")
     questions = questions_from_json(value.get("questions", [asdict(Question())]))
@@ -185,7 +185,7 @@ def from_json(value: object) -> StudyTask:
 
 
 def questions_from_json(asked: object) -> tuple[Question, ...]:
-    """Questions from a list of JSON objects."""
+    """Read questions from a list of JSON objects."""
     if isinstance(asked, str) or not isinstance(asked, Sequence):
         raise InputError(f"questions must be a list, got {short_repr(asked)}")
     return tuple(_made(Question, question, "a question") for question in asked)
@@ -232,7 +232,7 @@ class Guesses:
     names: Mapping[str, str] | None = None  # description of each system
 
     def aspects(self) -> list[str]:
-        """Aspects of the questions, as stored."""
+        """Return aspects of the questions, as stored."""
         aspects = []
         if self.human:
             aspects += [GUESSED_HUMAN, *map(about_speaker, LETTERS)]
@@ -284,7 +284,7 @@ def about_speaker(name: str) -> str:
 
 
 def questions_to_chatter(task: StudyTask) -> list[Question]:
-    """Guesses about the partner in a chat."""
+    """Return guesses about the partner in a chat."""
     wanted, t = guesses(task), texts(task.language)
     questions = _which(wanted, t["guess_partner"])
     if wanted.human:
@@ -293,7 +293,7 @@ def questions_to_chatter(task: StudyTask) -> list[Question]:
 
 
 def with_guesses(task: StudyTask) -> StudyTask:
-    """A task of kind rate with the guesses of outsiders after its own questions."""
+    """Return a task of kind rate with the guesses of outsiders after its own questions."""
     for name in task.options:
         if name not in OPTIONS:
             raise InputError(f"a task of kind 'rate' has no option {short_repr(name)}{nearest(str(name), OPTIONS)}")

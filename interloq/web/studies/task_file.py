@@ -86,7 +86,7 @@ def task_settings(options: TaskOptions, path: str | Path | None) -> TaskSettings
 
 
 def _defaults(kind: object, language: object) -> dict[str, Any]:
-    """Questions and other settings of a kind of task that are used unless others are given."""
+    """Return questions and other settings of a kind of task that are used unless others are given."""
     if kind is None:
         raise InputError("a task has no kind", hint=f"choose one with --task: {', '.join(get_args(Kind))}")
     if kind == "references":
@@ -100,7 +100,7 @@ def _defaults(kind: object, language: object) -> dict[str, Any]:
 
 
 def default_name(path: str | Path | None) -> str:
-    """Name of a task from that of its file; chats have none."""
+    """Return the name of a task from the name of its file; chats have none."""
     if path is None:
         return "chat"
     return re.sub(r"[^\w-]+", "-", Path(path).name.split(".")[0]).strip("-")[:80] or "task"
@@ -151,7 +151,7 @@ class PreparedTask:
         return facts
 
     def counts(self) -> dict[str, Any]:
-        """Numbers of items, attention checks and records, and the people that are needed."""
+        """Return numbers of items, attention checks and records, and the people that are needed."""
         task = self.settings.task
         needed = workload(task, Counter(item.answer_key for item in self.items), self._count_answers())
         return {
@@ -172,7 +172,7 @@ class PreparedTask:
 
 
 def prepare_chat(settings: TaskSettings, *, trust: Trust = None, where: str = "the settings") -> PreparedTask:
-    """A task of kind chat; `trust` is called with what its bots do besides talking."""
+    """Return a task of kind chat; `trust` is called with what its bots do besides talking."""
     if settings.checks:
         raise InputError("a chat has no attention checks")
     check_chat(settings.task, trust=trust, where=where)
@@ -211,7 +211,7 @@ def prepare_file(
 
 
 def _metrics_without_direction(task: StudyTask, items: Sequence[StudyItem]) -> list[str]:
-    """Metrics of unknown direction in the scores of items; refuse a task that could not end without directions."""
+    """Return metrics of unknown direction; refuse a task that could not end without directions."""
     scored: set[str] = set()
     for item in items:
         scored.update(*(unit.get("scores", ()) for unit in item.hidden["units"]))

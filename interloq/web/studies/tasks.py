@@ -54,32 +54,23 @@ def add_task(connection: Connection, settings: StudyTask, items: Iterable[StudyI
         raise InputError(f"the study has a task {settings.name!r} already", hint=hint) from error
     number, place = inserted(made), 0
     for some in batched(items, BATCH):
-        connection.execute(insert(item), [_row(number, place + i, one) for i, one in enumerate(some)])
-        place += len(some)
+        rows = []
+        for study_item in some:
+            rows.append({"task_id": number, "place": place, **vars(study_item)})
+            place += 1
+        connection.execute(insert(item), rows)
     if not place:
         raise InputError("the file has nothing to show", hint="give samples or dialogues")
     return number
 
 
-def _row(task_id: int, place: int, one: StudyItem) -> dict[str, Any]:
-    return {
-        "task_id": task_id,
-        "place": place,
-        "answer_key": one.answer_key,
-        "shown": one.shown,
-        "hidden": one.hidden,
-        "correct": one.correct,
-        "priority": one.priority,
-    }
-
-
 def get_task(connection: Connection, number: int) -> Stored:
-    """The task with this number."""
+    """Return the task with this number."""
     return _stored(connection.execute(_NUMBERED, {"number": number}).one())
 
 
 def find_task(connection: Connection, name: str) -> Stored:
-    """The task with this name."""
+    """Return the task with this name."""
     row = connection.execute(_TASK.where(task.c.name == name)).one_or_none()
     if row is None:
         known = connection.execute(select(task.c.name)).scalars()
@@ -88,7 +79,7 @@ def find_task(connection: Connection, name: str) -> Stored:
 
 
 def all_tasks(connection: Connection) -> list[Stored]:
-    """All tasks, oldest first."""
+    """Return all tasks, oldest first."""
     return [_stored(row) for row in connection.execute(_TASK.order_by(task.c.id))]
 
 
@@ -98,13 +89,13 @@ def close_task(connection: Connection, number: int, *, closed: bool = True) -> N
 
 
 def number_of_items(connection: Connection, number: int) -> int:
-    """Items of a task without its attention checks."""
+    """Count the items of a task without its attention checks."""
     wanted = (item.c.task_id == number) & item.c.correct.is_(None)
     return int(connection.execute(select(func.count()).where(wanted)).scalar_one())
 
 
 def number_of_pages(connection: Connection, number: int) -> int:
-    """Items of a task that one person can get: one per answer key, without attention checks."""
+    """Count the items that one person can get: one per answer key, without attention checks."""
     wanted = (item.c.task_id == number) & item.c.correct.is_(None)
     return int(connection.execute(select(func.count(item.c.answer_key.distinct())).where(wanted)).scalar_one())
 
@@ -115,7 +106,7 @@ def _stored(row: Any) -> Stored:
 
 @lru_cache(maxsize=256)
 def _settings(text: str) -> StudyTask:
-    """Settings from their stored text, which every request of an annotator reads."""
+    """Return settings from their stored text, which every request of an annotator reads."""
     try:
         return questions.from_json(orjson.loads(text))
     except orjson.JSONDecodeError as error:
@@ -140,7 +131,7 @@ class Workload:
 
 
 def workload(settings: StudyTask, keys: Mapping[str, int], asked: int | None = None) -> Workload:
-    """What a task needs; `keys` are its items per answer key, `asked` the answers to all items once."""
+    """Return what a task needs; `keys` are its items per answer key, `asked` the answers to all items once."""
     pages = sum(keys.values()) * settings.per_item
     most = settings.most_items or len(keys)
     if not pages:

@@ -23,7 +23,7 @@ from interloq.errors import InputError, MissingDependencyError, SpecError
 from interloq.spec_text import read_spec
 from interloq.trust import Trust
 from interloq.web.access.security import LARGEST_UPLOAD
-from interloq.web.chat.chat_task import WHOLE, asked_after, chat_options
+from interloq.web.chat.chat_task import WHOLE, chat_options, questions_after
 from interloq.web.messages import message
 from interloq.web.serve_options import TaskFileOptions
 from interloq.web.studies.questions import StudyTask
@@ -94,7 +94,7 @@ def check_content(path: Path) -> None:
 
 
 def prepare(given: Upload, trust: Trust = None) -> tuple[PreparedTask, dict[str, Any]]:
-    """The task and a preview: counts, questions, the first pages as annotators see them, and lines that are bad.
+    """Return the task and a preview: counts, questions, the first pages as annotators see them, and bad lines.
 
     `trust` is called with what the bots of a chat do besides talking; None: such bots are refused.
     """
@@ -129,7 +129,7 @@ def _prepare_chat(given: Upload, settings: TaskSettings, trust: Trust) -> tuple[
     except (MissingDependencyError, SpecError) as error:  # of a bot: the page shows why
         raise InputError(str(error)) from error
     asked = []
-    for unit, question in asked_after(task, [WHOLE + 1]):
+    for unit, question in questions_after(task, [WHOLE + 1]):
         about = "about_whole" if unit == WHOLE else "about_each_reply"
         asked.append(message(about, question=question.text or question.aspect))
     bots = [f"{name} = {spec}" for name, spec in chat_options(task).bots.items()]
@@ -161,7 +161,7 @@ def _preview(prepared: PreparedTask, rejected: RejectedLines, bots: Sequence[str
 
 
 def with_chat_fields(task: StudyTask, fields: Mapping[str, str]) -> StudyTask:
-    """The task with what the form has; settings from a file are kept for fields that are empty."""
+    """Return the task with what the form has; settings from a file are kept for fields that are empty."""
     options: dict[str, Any] = dict(task.options)
     if bots := _lines(fields.get("bots", "")):
         options["bots"] = dict(map(_bot, bots))

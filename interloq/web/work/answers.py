@@ -72,7 +72,7 @@ def submit(
     if held.finished is not None:
         _check_repeated(connection, assignment_id, submission)
         return
-    rows = checked(settings, given, held.order, asked)
+    rows = check_answers(settings, given, held.order, asked)
     now = time.time()
     facts = {"assignment_id": assignment_id, "submission": submission, "time": now, "page": page}
     connection.execute(insert(answer), [{**row, **facts} for row in rows])
@@ -86,10 +86,10 @@ def _check_repeated(connection: Connection, assignment_id: int, submission: str)
         raise InputError("this item was finished before", hint="reload the page for the next one")
 
 
-def checked(
+def check_answers(
     settings: StudyTask, given: object, order: Sequence[int], asked: Asked | None = None
 ) -> list[dict[str, Any]]:
-    """Rows of answers, by place in the item; raises IncompleteError with everything that is wrong."""
+    """Return rows of answers, by place in the item; raises IncompleteError with everything that is wrong."""
     answers = _by_question(given)
     units = dict(enumerate(order))
     if settings.kind == "compare":
@@ -125,7 +125,7 @@ def _by_question(given: object) -> dict[tuple[int, str], Mapping[str, Any]]:
 
 
 def _row(question: Question, one: Mapping[str, Any], order: Sequence[int]) -> tuple[dict[str, Any] | None, str]:
-    """The stored columns, or the problem; (None, "") for an optional question that was not answered."""
+    """Return the stored columns, or the problem; (None, "") for an optional question that was not answered."""
     reason = one.get("reason", "")
     if not isinstance(reason, str) or len(reason) > LONGEST_REASON:
         return None, "too_long"
@@ -176,7 +176,7 @@ def save_draft(connection: Connection, person: int, assignment_id: int, revision
 
 
 def get_draft(connection: Connection, assignment_id: int) -> tuple[int, Any]:
-    """The kept draft and its revision; (0, None) if there is none."""
+    """Return the kept draft and its revision; (0, None) if there is none."""
     row = connection.execute(_DRAFT, {"number": assignment_id}).one_or_none()
     if row is None:
         return 0, None

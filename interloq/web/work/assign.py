@@ -92,10 +92,11 @@ class Assigned:
 
 
 def next_item(connection: Connection, stored: Stored, person: int, *, now: float | None = None) -> Assigned | None:
-    """The item that a person has not finished yet, or a new one; None if there is nothing left for them."""
+    """Return the item that a person has not finished yet, or a new one; None if there is nothing left for them."""
     if now is None:
         now = time.time()
-    _wait_for_others(connection, stored.id)
+    if connection.dialect.name != "sqlite":  # where writers take turns: two people must not take an item's last place
+        connection.execute(select(task.c.id).where(task.c.id == stored.id).with_for_update(key_share=True))
     return_abandoned(connection, stored, now)
     begun = connection.execute(_UNFINISHED, {"task": stored.id, "person": person}).all()
     if held := [row for row in begun if row.returned is None]:
@@ -111,14 +112,8 @@ def next_item(connection: Connection, stored: Stored, person: int, *, now: float
     return _assign(connection, number, person, now)
 
 
-def _wait_for_others(connection: Connection, number: int) -> None:
-    """Assign the items of a task one after another: otherwise two people could take the last place of an item."""
-    if connection.dialect.name != "sqlite":  # where writers take turns
-        connection.execute(select(task.c.id).where(task.c.id == number).with_for_update(key_share=True))
-
-
 def finished(connection: Connection, task: int, person: int) -> int:
-    """Items that a person finished, without attention checks."""
+    """Count the items that a person finished, without attention checks."""
     return int(connection.execute(_FINISHED, {"task": task, "person": person}).scalar_one())
 
 
@@ -161,7 +156,7 @@ def _is_done(connection: Connection, stored: Stored, person: int) -> bool:
 
 
 def _check(connection: Connection, stored: Stored, person: int) -> int | None:
-    """An attention check that the person has not seen, if it is time for one."""
+    """Return an attention check that the person has not seen, if it is time for one."""
     own = {"task": stored.id, "person": person}
     check: int | None = connection.execute(_UNSEEN_CHECK, own).scalar()
     if check is None:
@@ -172,7 +167,7 @@ def _check(connection: Connection, stored: Stored, person: int) -> int | None:
 
 
 def _open_item(connection: Connection, stored: Stored, person: int) -> int | None:
-    """A random item among those with the highest priority and, of these, the fewest annotators.
+    """Return a random item among those with the highest priority and, of these, the fewest annotators.
 
     If collection stops when a ranking is settled, those with the most: only items that everybody finished count.
     Each statement reads a few entries of an index, however many items there are.

@@ -25,7 +25,7 @@ from interloq.web.access.security import ADMIN_COOKIE, BROWSER_COOKIE, COOKIE, n
 from interloq.web.access.visitors import Annotator, Known, OwnAssignment, Study, StudyDatabase, at_work
 from interloq.web.admin.stop import stop_when_settled
 from interloq.web.chat import conversations as chat
-from interloq.web.chat.chat_task import asked_after
+from interloq.web.chat.chat_task import questions_after
 from interloq.web.messages import FOLDER
 from interloq.web.pages import PAGE_VERSION, Pages
 from interloq.web.references import reference_steps as references
@@ -178,7 +178,9 @@ def take_answers(database: StudyDatabase, visitor: Annotator, given: Submission)
                 raise HTTPException(409, "not_possible")  # it has no questions
             asked = None
             if settings.kind == "chat":
-                asked = asked_after(settings, chat.reply_places(connection, settings, visitor.person, given.assignment))
+                asked = questions_after(
+                    settings, chat.reply_places(connection, settings, visitor.person, given.assignment)
+                )
             answers.submit(
                 connection, settings, visitor.person, given.assignment, given.submission, given.answers, PAGE_VERSION,
                 asked=asked,

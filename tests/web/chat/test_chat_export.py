@@ -25,7 +25,7 @@ from interloq.web.admin.kind_figures import observed_curves
 from interloq.web.admin.monitor import chatter_gap
 from interloq.web.chat import conversations as chat
 from interloq.web.chat.chat_export import send_to_outsiders
-from interloq.web.chat.chat_task import asked_after
+from interloq.web.chat.chat_task import questions_after
 from interloq.web.database import Database
 from interloq.web.serve_options import ExportOptions
 from interloq.web.studies.export import export_task
@@ -56,7 +56,7 @@ def rate(study: Database, stored: Stored, person: int, number: int, **guesses: i
     with study.writing() as connection:
         own = (connection, stored.settings, person, number)
         chat.end(*own)
-        asked = asked_after(stored.settings, chat.reply_places(*own))
+        asked = questions_after(stored.settings, chat.reply_places(*own))
         given = [
             {"unit": unit, "aspect": one.aspect, "value": guesses.get(one.aspect, 2 if unit else 5)}
             for unit, one in asked

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from interloq.errors import InputError
-from interloq.web.chat.chat_task import WHOLE, asked_after, chat_items, chat_options
+from interloq.web.chat.chat_task import WHOLE, chat_items, chat_options, questions_after
 from interloq.web.studies.questions import GUESSED_HUMAN
 from tests.web.conftest import chat_task
 
@@ -24,13 +24,13 @@ def test_every_bot_is_talked_to_about_every_topic_without_being_named() -> None:
 
 
 def test_replies_are_asked_about_before_the_whole() -> None:
-    found = asked_after(chat_task(options={"replies": [{"aspect": "fit"}], "guess": True}), [1, 3])
+    found = questions_after(chat_task(options={"replies": [{"aspect": "fit"}], "guess": True}), [1, 3])
     assert [(unit, question.aspect) for unit, question in found] == [
         (1, "fit"), (3, "fit"), (WHOLE, "overall"), (WHOLE, GUESSED_HUMAN),
     ]  # fmt: skip
     assert found[-1][1].labels == ("A bot", "A person")
-    assert [question.aspect for _, question in asked_after(chat_task(), [1])] == ["overall", "overall"]
-    assert [unit for unit, _ in asked_after(chat_task(options={"replies": []}), [1])] == [WHOLE]
+    assert [question.aspect for _, question in questions_after(chat_task(), [1])] == ["overall", "overall"]
+    assert [unit for unit, _ in questions_after(chat_task(options={"replies": []}), [1])] == [WHOLE]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from interloq.web.database import Database
 from interloq.web.schema import answer, assignment, draft
 from interloq.web.studies.questions import Question, StudyTask
 from interloq.web.work import answers, assign
-from interloq.web.work.answers import IncompleteError, checked
+from interloq.web.work.answers import IncompleteError, check_answers
 from tests.web.conftest import annotators, choice_task, likert_task, replies, stored_task
 
 RATE = StudyTask("rate", "r", (Question(), Question("fluency", optional=True, not_applicable=True, reason=True)))
@@ -112,14 +112,14 @@ def test_incomplete_answers_leave_nothing(study: Database) -> None:
 )
 def test_each_problem_has_a_reason(one: dict[str, Any], reason: str) -> None:
     with pytest.raises(IncompleteError) as raised:
-        checked(RATE, [{"aspect": "overall", **one}], [0])
+        check_answers(RATE, [{"aspect": "overall", **one}], [0])
     assert [problem.reason for problem in raised.value.problems] == [reason]
 
 
 @pytest.mark.parametrize("choice", ["third", ["first"], {}, 0, True])
 def test_a_choice_that_was_not_offered_is_refused(choice: object) -> None:
     with pytest.raises(IncompleteError):
-        checked(choice_task(), [{"aspect": "overall", "choice": choice}], [0, 1])
+        check_answers(choice_task(), [{"aspect": "overall", "choice": choice}], [0, 1])
 
 
 @pytest.mark.parametrize(
@@ -136,20 +136,20 @@ def test_a_choice_that_was_not_offered_is_refused(choice: object) -> None:
 )
 def test_malformed_answers_are_refused(given: object) -> None:
     with pytest.raises(InputError, match=r"must be a list|two answers|not asked|not an answer"):
-        checked(RATE, given, [0])
+        check_answers(RATE, given, [0])
 
 
 def test_not_applicable_and_unanswered_differ() -> None:
     given = {"aspect": "fluency", "not_applicable": True, "reason": "no text"}
     overall = {"aspect": "overall", "value": 3}
-    assert len(checked(RATE, [overall], [0])) == 1
-    _, row = checked(RATE, [overall, given], [0])
+    assert len(check_answers(RATE, [overall], [0])) == 1
+    _, row = check_answers(RATE, [overall, given], [0])
     assert (row["value"], row["choice"], row["reason"]) == (None, None, "no text")
 
 
 def test_a_page_without_any_answer_is_not_done() -> None:
     with pytest.raises(IncompleteError):
-        checked(StudyTask("rate", "r", (Question(optional=True),)), [], [0, 1])
+        check_answers(StudyTask("rate", "r", (Question(optional=True),)), [], [0, 1])
 
 
 def test_newer_drafts_win_and_go_with_the_answers(study: Database) -> None:
