@@ -21,8 +21,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from interloq import Reference, Result, Sample, create, evaluate, registry, spec
-from interloq.metrics.context_reply import NO_CONTEXT
 from interloq.metrics.metric import NO_REFERENCES, FittedMetric, Metric, SetMetric, best_reference
+from interloq.metrics.network_metric import NO_CONTEXT
 from interloq.models import loaded
 from interloq.registry import full_spec
 from interloq.score import evaluate as evaluating

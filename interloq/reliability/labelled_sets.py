@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from interloq.data.files.opening import read_json, reading_saved, replacing, write_json
 from interloq.errors import InputError, count
-from interloq.metrics.context_reply import NO_CONTEXT
+from interloq.metrics.network_metric import NO_CONTEXT
 from interloq.models.batches import mixed
 from interloq.reliability.labels import NONE, Labels, QueryScores, RatedQuery, compute_labels_without, draw_labels
 from interloq.reliability.settings import CHANGES, ReliabilitySettings

@@ -24,8 +24,8 @@ from interloq.data.files.opening import reading_saved
 from interloq.errors import InputError
 from interloq.learn.start import Start
 from interloq.learn.store import check_counts, check_texts, load_model, read_facts, restored
-from interloq.metrics.context_reply import NO_CONTEXT
 from interloq.metrics.metric import NO_REFERENCES
+from interloq.metrics.network_metric import NO_CONTEXT
 from interloq.models.batches import bucketed
 from interloq.models.cross_encoder import CrossEncoder
 from interloq.models.pretrained import Subwords

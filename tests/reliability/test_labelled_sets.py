@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from interloq import InputError, Sample
-from interloq.metrics.context_reply import NO_CONTEXT
+from interloq.metrics.network_metric import NO_CONTEXT
 from interloq.reliability.labelled_sets import LabelledSets, make_sets, set_pairs, worse_sets
 from interloq.reliability.labels import NONE, compute_labels_without, draw_labels, group_queries, score_replies
 from interloq.reliability.settings import ReliabilitySettings

@@ -16,8 +16,8 @@ import pytest
 from interloq import InputError, Reference, Sample, SpecError, create, evaluate, load, spec, write
 from interloq.cli.main import main
 from interloq.data.records.jsonl import header
-from interloq.metrics.context_reply import ContextReply
 from interloq.metrics.metric import Array, Direction, Metric, score_rows
+from interloq.metrics.network_metric import ContextReply
 from interloq.metrics.trained.relevance import Relevance
 from interloq.rate.rate_file import rate_file
 from interloq.rate.rate_options import RateOptions

@@ -30,18 +30,18 @@ from interloq.errors import InputError
 from interloq.metrics.contextual.bertscore_baseline import Part, levels, load_baseline
 from interloq.metrics.metric import (
     Array,
-    Metric,
     Reduction,
     mean_parts,
     reference_counts,
     reference_texts,
     score_rows,
 )
+from interloq.metrics.network_metric import NetworkMetric
 from interloq.metrics.overlap.delta_bleu import NO_POSITIVE_WEIGHT
 from interloq.models.loaded import loaded
 from interloq.needs import ENCODER, Needs
 from interloq.records import Sample
-from interloq.signature import NETWORK, fingerprint
+from interloq.signature import fingerprint
 
 Weights = Literal["ignore", "outside", "inside"]
 Precision = Literal["auto", "float32", "bfloat16"]
@@ -52,14 +52,13 @@ COLUMNS: dict[Part, int] = {"p": 0, "r": 1, "f": 2}
 
 
 @dataclass(frozen=True)
-class BertScore(Metric, name="bertscore"):
+class BertScore(NetworkMetric, name="bertscore"):
     """BERTScore, with or without idf, rescaling and weights of references."""
 
     papers = ("zhang-etal-2020-bertscore",)
     variant_papers: ClassVar[Mapping[str, str]] = {"weights": "tsuta-etal-2023-uncertainty"}
     needs = Needs(references=True, fields={"model": ENCODER}, extra="ready|encoder")
     places = ("model", "rescale")
-    libraries = NETWORK
     model: Annotated[str, "encoder: a folder, an installed package, or `hub:org/name@revision`"]
     layer: Annotated[int | None, "layer whose vectors are compared, from 1; `None`: the last"] = None
     idf: Annotated[bool, "whether rare tokens weigh more"] = False
@@ -87,7 +86,7 @@ class BertScore(Metric, name="bertscore"):
         """Return a copy with the idf weights of these samples' references; itself without `idf`."""
         if not self.idf:
             return self
-        encoder = self._encoder()
+        encoder = self.network()
         from interloq.metrics.contextual.token_matching import Idf
 
         fitted = dataclasses.replace(self)
@@ -99,7 +98,7 @@ class BertScore(Metric, name="bertscore"):
 
     def built_with(self) -> str:
         """Identify the encoder and the baseline."""
-        encoder = str(self._encoder().signature())
+        encoder = super().built_with()
         if not self.rescale:
             return encoder
         return f"{encoder},baseline-{fingerprint(str(load_baseline(self.rescale)))}"
@@ -111,7 +110,7 @@ class BertScore(Metric, name="bertscore"):
             return NO_POSITIVE_WEIGHT
         if self._idf is not None:
             texts = [sample.response.strip(), *(reference.text.strip() for reference in sample.references)]
-            reply, *references = self._idf.weightless(texts, self._encoder())
+            reply, *references = self._idf.weightless(texts, self.network())
             return NO_IDF if reply or all(references) else None
         return None
 
@@ -150,7 +149,7 @@ class BertScore(Metric, name="bertscore"):
 
     def _match_pairs(self, samples: Sequence[Sample]) -> Array:
         """Return P, R and F of every sample with every reference, followed by those with the smallest similarities."""
-        encoder = self._encoder()
+        encoder = self.network()
         from interloq.metrics.contextual.token_matching import f_measure, match
 
         texts, pairs = _pairs(samples)
@@ -169,11 +168,11 @@ class BertScore(Metric, name="bertscore"):
     def _rescaled(self, values: Array) -> Array:
         if not self.rescale:
             return values
-        unrelated = levels(load_baseline(self.rescale), self._encoder(), idf=self.idf, where=self.rescale)
+        unrelated = levels(load_baseline(self.rescale), self.network(), idf=self.idf, where=self.rescale)
         base = np.array([unrelated[part] for part in COLUMNS])
         return np.asarray((values - base) / (1 - base))
 
-    def _encoder(self) -> Any:
+    def network(self) -> Any:
         return loaded(
             "metric 'bertscore'",
             "interloq.models.encoder:Encoder",

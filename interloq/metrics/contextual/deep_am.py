@@ -17,38 +17,31 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from interloq.metrics.context_reply import needs_context
 from interloq.metrics.metric import (
     Array,
-    Metric,
     Reduction,
     needs_references,
     reference_counts,
     replies,
     score_rows,
 )
+from interloq.metrics.network_metric import NetworkMetric, needs_context
 from interloq.models.loaded import loaded
 from interloq.needs import ENCODER, Needs
 from interloq.records import Sample
-from interloq.signature import NETWORK
 
 Mode = Literal["reference_free", "referenced"]
 
 
 @dataclass(frozen=True)
-class DeepAm(Metric, name="deep_am"):
+class DeepAm(NetworkMetric, name="deep_am"):
     """Cosine of the sentence vectors of the reply and of what it is compared with."""
 
     papers = ("zhang-etal-2021-deep",)
     needs = Needs(context=True, fields={"model": ENCODER}, extra="ready|encoder")
-    places = ("model",)
-    libraries = NETWORK
     model: Annotated[str, "encoder: a folder, an installed package, or `hub:org/name@revision`"]
     layer: Annotated[int | None, "layer whose vectors are used; 0: the embeddings; `None`: the last"] = None
     mode: Annotated[Mode, "compare the reply with the utterance, or with the references"] = "reference_free"
-
-    def built_with(self) -> str:
-        return str(self._encoder().signature())
 
     @property
     def over_references(self) -> Reduction | None:
@@ -69,11 +62,11 @@ class DeepAm(Metric, name="deep_am"):
             compared = compared_with(sample, self.mode)
             texts += compared
             counts.append(len(compared))
-        vectors = self._encoder().sentences([*texts, *replies(samples)]).astype(np.float64)
+        vectors = self.network().sentences([*texts, *replies(samples)]).astype(np.float64)
         reply_vectors = np.repeat(vectors[len(texts) :], counts, axis=0)
         return np.asarray(np.clip((vectors[: len(texts)] * reply_vectors).sum(axis=1), -1, 1))
 
-    def _encoder(self) -> Any:
+    def network(self) -> Any:
         return loaded("metric 'deep_am'", "interloq.models.encoder:Encoder", self.model, layer=self.layer)
 
 

@@ -20,11 +20,9 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from interloq.metrics.context_reply import needs_context
 from interloq.metrics.contextual.deep_am import Mode, best
 from interloq.metrics.metric import (
     Array,
-    Metric,
     needs_references,
     needs_reply,
     reference_counts,
@@ -32,26 +30,21 @@ from interloq.metrics.metric import (
     replies,
     score_rows,
 )
+from interloq.metrics.network_metric import NetworkMetric, needs_context
 from interloq.models.loaded import loaded
 from interloq.needs import LANGUAGE_MODEL, Needs
 from interloq.records import Sample
-from interloq.signature import NETWORK
 
 
 @dataclass(frozen=True)
-class DeepFm(Metric, name="deep_fm"):
+class DeepFm(NetworkMetric, name="deep_fm"):
     """How likely the reply is under a language model."""
 
     papers = ("zhang-etal-2021-deep",)
     needs = Needs(context=True, fields={"model": LANGUAGE_MODEL}, extra="encoder")
-    places = ("model",)
-    libraries = NETWORK
     model: Annotated[str, "causal language model: a folder, an installed package, or `hub:org/name@revision`"]
     mode: Annotated[Mode, "the reply's likelihood, or its closeness to that of the references"] = "reference_free"
     separator: Annotated[str, "text between utterance and reply; its tokens count as the reply's"] = " "
-
-    def built_with(self) -> str:
-        return str(self._model().signature())
 
     def unscorable(self, sample: Sample) -> str | None:
         if self.mode == "referenced":
@@ -76,8 +69,8 @@ class DeepFm(Metric, name="deep_fm"):
 
     def _mean_log_likelihoods(self, contexts: Sequence[str], texts: Sequence[str]) -> Array:
         """Return the mean per token; minus infinity for a text without tokens."""
-        sums, counts = self._model().log_likelihoods(contexts, texts)
+        sums, counts = self.network().log_likelihoods(contexts, texts)
         return np.where(counts > 0, sums / np.maximum(counts, 1), -np.inf)
 
-    def _model(self) -> Any:
+    def network(self) -> Any:
         return loaded("metric 'deep_fm'", "interloq.models.lm.causal:LanguageModel", self.model)

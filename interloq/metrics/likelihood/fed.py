@@ -11,12 +11,13 @@ import numpy as np
 
 from interloq.data.follow_ups import FollowUps, read_follow_ups
 from interloq.errors import InputError
-from interloq.metrics.metric import Array, Metric, needs_reply, score_rows
+from interloq.metrics.metric import Array, needs_reply, score_rows
+from interloq.metrics.network_metric import NetworkMetric
 from interloq.models.loaded import loaded
 from interloq.needs import LANGUAGE_MODEL, Needs
 from interloq.records import Sample
 from interloq.registry import name_of
-from interloq.signature import NETWORK, fingerprint
+from interloq.signature import fingerprint
 
 Mode = Literal["conditional", "whole"]
 Sets = Literal["both", "negative_only", "positive_only"]
@@ -33,8 +34,16 @@ Longest = Annotated[int, "most tokens read; longer contexts lose their oldest tu
 SCORER = "interloq.models.lm.dialogue_scorer:DialogueScorer"
 
 
+class DialogueLikelihood(NetworkMetric):
+    """Base of metrics that run a language model on dialogues; it is named by their fields `model` and `longest`."""
+
+    def network(self) -> Any:
+        metric: Any = self
+        return loaded(f"metric {name_of(self)!r}", SCORER, metric.model, longest=metric.longest)
+
+
 @dataclass(frozen=True)
-class Fed(Metric, name="fed"):
+class Fed(DialogueLikelihood, name="fed"):
     """FED (Mehri and Eskenazi, 2020): what would people say next? Praise speaks for the reply, complaints against it.
 
     conditional   s(f) = log p(f | dialogue) / tokens of f
@@ -55,7 +64,6 @@ class Fed(Metric, name="fed"):
     papers = ("mehri-eskenazi-2020-unsupervised",)
     needs = Needs(fields={"model": LANGUAGE_MODEL}, extra="encoder")
     places = ("model", "follow_ups")
-    libraries = NETWORK
     model: LanguageModel
     dimension: Annotated[str, "quality to judge, such as `fluent` or `depth`; `_` may be used for a space"] = "overall"
     mode: Annotated[Mode, "likelihood of the follow-up, or of the whole text (the authors' code)"] = "conditional"
@@ -68,7 +76,7 @@ class Fed(Metric, name="fed"):
 
     def built_with(self) -> str:
         positive, negative = self._sides(read_follow_ups(self.follow_ups))
-        return f"{dialogue_scorer(self).signature()},follow-ups-{fingerprint(*positive, '', *negative)}"
+        return f"{super().built_with()},follow-ups-{fingerprint(*positive, '', *negative)}"
 
     def unscorable(self, sample: Sample) -> str | None:
         return needs_reply(sample)
@@ -88,7 +96,7 @@ class Fed(Metric, name="fed"):
     def _values(self, dialogues: Sequence[tuple[str, ...]], asked: Sequence[str], every: Sequence[str]) -> Array:
         """Return s(f) [dialogues, follow-ups]."""
         whole = self.mode == "whole"
-        scored = dialogue_scorer(self).follow_up_scores(dialogues, asked, every=every, layout=self.layout, whole=whole)
+        scored = self.network().follow_up_scores(dialogues, asked, every=every, layout=self.layout, whole=whole)
         if not whole:
             return np.asarray(scored.sums / scored.counts)
         tokens = scored.context_counts[:, None] + scored.counts
@@ -111,11 +119,6 @@ class Fed(Metric, name="fed"):
         return positive, negative
 
 
-def dialogue_scorer(metric: Any) -> Any:
-    """Return the language model that a metric's fields `model` and `longest` name."""
-    return loaded(f"metric {name_of(metric)!r}", SCORER, metric.model, longest=metric.longest)
-
-
 def turns(sample: Sample) -> tuple[str, ...]:
     """Return the dialogue with the reply as its last turn; turns without text are skipped."""
     return (*context(sample), sample.response)
@@ -127,7 +130,7 @@ def context(sample: Sample) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class Full(Metric, name="full"):
+class Full(DialogueLikelihood, name="full"):
     """FULL (De Bruyn et al., 2022): how unlikely is it that people complain after this dialogue?
 
     likelihood   score = − Σ over five follow-ups f of log p(f | dialogue)
@@ -141,7 +144,6 @@ class Full(Metric, name="full"):
     papers = ("de-bruyn-etal-2022-open",)
     needs = Needs(fields={"model": LANGUAGE_MODEL}, extra="encoder")
     places = ("model", "follow_ups")
-    libraries = NETWORK
     model: LanguageModel
     mode: Annotated[
         Literal["likelihood", "perplexity"],
@@ -152,14 +154,14 @@ class Full(Metric, name="full"):
     longest: Longest = 1024
 
     def built_with(self) -> str:
-        return f"{dialogue_scorer(self).signature()},follow-ups-{fingerprint(*self._follow_ups())}"
+        return f"{super().built_with()},follow-ups-{fingerprint(*self._follow_ups())}"
 
     def unscorable(self, sample: Sample) -> str | None:
         return needs_reply(sample)
 
     def stats(self, samples: Sequence[Sample]) -> Array:
         dialogues = list(map(turns, samples))
-        scored = dialogue_scorer(self).follow_up_scores(dialogues, self._follow_ups(), layout=self.layout)
+        scored = self.network().follow_up_scores(dialogues, self._follow_ups(), layout=self.layout)
         if self.mode == "likelihood":
             return score_rows(-scored.sums.sum(axis=1))
         return score_rows(np.exp(-scored.sums / scored.counts).mean(axis=1))

@@ -14,17 +14,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from interloq.metrics.metric import Array, Metric, needs_reply, replies, score_rows
+from interloq.metrics.metric import Array, needs_reply, replies, score_rows
+from interloq.metrics.network_metric import NetworkMetric
 from interloq.models.loaded import loaded
 from interloq.needs import SENTENCE_ENCODER, Needs
 from interloq.records import Sample
-from interloq.signature import NETWORK
 
 UNKNOWN = "no known tokens"
 
 
 @dataclass(frozen=True)
-class Mlm(Metric, name="mlm"):
+class Mlm(NetworkMetric, name="mlm"):
     """How well an encoder predicts each token of the reply from the others."""
 
     papers = ("salazar-etal-2020-masked", "phy-etal-2020-deconstruct")
@@ -36,29 +36,24 @@ class Mlm(Metric, name="mlm"):
         extra="encoder",
     )
     direction = "neither"
-    places = ("model",)
-    libraries = NETWORK
     model: Annotated[str, "encoder with a masked-language-model head: a folder, a package, or `hub:org/name@revision`"]
     mode: Annotated[Literal["likelihood", "surprise"], "mean log-likelihood, or minus the sum"] = "likelihood"
 
-    def built_with(self) -> str:
-        return str(self._scorer().signature())
-
     def usual_scores(self) -> tuple[float, float]:
         """Return the quartiles over replies of the log that the encoder was adapted to."""
-        low, high = self._scorer().quartiles(self.mode)
+        low, high = self.network().quartiles(self.mode)
         return low, high
 
     def unscorable(self, sample: Sample) -> str | None:
         if reason := needs_reply(sample):
             return reason
-        return None if self._scorer().known(sample.response) else UNKNOWN
+        return None if self.network().known(sample.response) else UNKNOWN
 
     def stats(self, samples: Sequence[Sample]) -> Array:
-        sums, counts = self._scorer().scores(replies(samples))
+        sums, counts = self.network().scores(replies(samples))
         from interloq.models.mlm import values
 
         return score_rows(values(self.mode, sums, counts))
 
-    def _scorer(self) -> Any:
+    def network(self) -> Any:
         return loaded("metric 'mlm'", "interloq.models.mlm:MaskedLikelihood.load", self.model)

@@ -17,31 +17,25 @@ from typing import Annotated
 
 import numpy as np
 
-from interloq.metrics.likelihood.fed import LanguageModel, Layout, Longest, context, dialogue_scorer
-from interloq.metrics.metric import Array, Metric, needs_reply, replies
+from interloq.metrics.likelihood.fed import DialogueLikelihood, LanguageModel, Layout, Longest, context
+from interloq.metrics.metric import Array, needs_reply, replies
 from interloq.needs import LANGUAGE_MODEL, Needs
 from interloq.records import Sample
-from interloq.signature import NETWORK
 
 
 @dataclass(frozen=True)
-class Perplexity(Metric, name="perplexity"):
+class Perplexity(DialogueLikelihood, name="perplexity"):
     """How surprising the reply is to a language model."""
 
     papers = ("jelinek-etal-1977-perplexity",)
     needs = Needs(fields={"model": LANGUAGE_MODEL}, extra="encoder")
     direction = "lower"
     is_mean = False  # over tokens, not over replies
-    places = ("model",)
-    libraries = NETWORK
     model: LanguageModel
     context: Annotated[bool, "whether the model sees the context"] = True
     layout: Layout = "eos"
     longest: Longest = 1024
     log: Annotated[bool, "return nats per token instead of the perplexity"] = False
-
-    def built_with(self) -> str:
-        return str(dialogue_scorer(self).signature())
 
     def unscorable(self, sample: Sample) -> str | None:
         return needs_reply(sample)
@@ -50,7 +44,7 @@ class Perplexity(Metric, name="perplexity"):
         contexts: list[tuple[str, ...]] = [()] * len(samples)
         if self.context:
             contexts = list(map(context, samples))
-        sums, counts = dialogue_scorer(self).reply_scores(contexts, replies(samples), layout=self.layout)
+        sums, counts = self.network().reply_scores(contexts, replies(samples), layout=self.layout)
         return np.column_stack([-sums, counts.astype(float)])
 
     def value(self, total: Array) -> Array:

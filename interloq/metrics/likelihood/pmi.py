@@ -19,22 +19,19 @@ from typing import Annotated, Any
 import numpy as np
 
 from interloq.errors import InputError
-from interloq.metrics.context_reply import needs_context
-from interloq.metrics.likelihood.fed import LanguageModel, Layout, Longest, Over, context, dialogue_scorer
-from interloq.metrics.metric import Array, Metric, needs_reply, score_rows
+from interloq.metrics.likelihood.fed import DialogueLikelihood, LanguageModel, Layout, Longest, Over, context
+from interloq.metrics.metric import Array, needs_reply, score_rows
+from interloq.metrics.network_metric import needs_context
 from interloq.needs import LANGUAGE_MODEL, Needs
 from interloq.records import Sample
-from interloq.signature import NETWORK
 
 
 @dataclass(frozen=True)
-class Pmi(Metric, name="pmi"):
+class Pmi(DialogueLikelihood, name="pmi"):
     """How much more likely the reply is after its context than without one."""
 
     papers = ("li-etal-2016-diversity",)
     needs = Needs(context=True, fields={"model": LANGUAGE_MODEL}, extra="encoder")
-    places = ("model",)
-    libraries = NETWORK
     model: LanguageModel
     over: Annotated[Over, "per token, or for the whole reply, which grows with its length"] = "mean"
     turns: Annotated[int, "last turns of the context that are read"] = 4
@@ -45,9 +42,6 @@ class Pmi(Metric, name="pmi"):
         super().__post_init__()
         if self.turns < 1:
             raise InputError(f"turns must be at least 1, got {self.turns}")
-
-    def built_with(self) -> str:
-        return str(dialogue_scorer(self).signature())
 
     def unscorable(self, sample: Sample) -> str | None:
         return needs_context(sample) or needs_reply(sample)
@@ -62,5 +56,5 @@ class Pmi(Metric, name="pmi"):
         return score_rows(scores)
 
     def _log_likelihoods(self, contexts: Sequence[tuple[str, ...]], replies: Sequence[str]) -> tuple[Any, Any]:
-        scored: tuple[Any, Any] = dialogue_scorer(self).reply_scores(contexts, replies, layout=self.layout)
+        scored: tuple[Any, Any] = self.network().reply_scores(contexts, replies, layout=self.layout)
         return scored

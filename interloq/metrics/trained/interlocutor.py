@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
 
-from interloq.metrics.context_reply import ContextReply, needs_turns
 from interloq.metrics.metric import Array, TurnScore, needs_reply
+from interloq.metrics.network_metric import ContextReply
 from interloq.models.loaded import loaded
 from interloq.needs import Needs
 from interloq.records import Sample, Turn
@@ -37,6 +37,7 @@ class Dcp(ContextReply, name="dcp"):
     )
     places = ("model", "profiles")
     kind: ClassVar[str] = "dcp"
+    reads_all_turns = True
     user: Annotated[str | None, "user who judges; empty: anyone; `None`: the judge of each sample"] = None
     profiles: Annotated[str | None, "file of profiles; `None`: those saved with the model"] = None
 
@@ -66,10 +67,6 @@ class Dcp(ContextReply, name="dcp"):
         if self.user is not None:
             return 0
         return int(self.network().unknown_judges(samples))
-
-    def unscorable(self, sample: Sample) -> str | None:
-        """Return why a sample is unscored: no turn of its context has text."""
-        return needs_turns(sample)
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from interloq.learn.ready import language_of
-from interloq.metrics.context_reply import ContextReply, needs_turns
 from interloq.metrics.metric import Array
+from interloq.metrics.network_metric import ContextReply
 from interloq.models.loaded import loaded
 from interloq.needs import Needs
 from interloq.records import Sample
@@ -33,6 +33,7 @@ class Judge(ContextReply, name="judge"):
     places = ("model", "scorer")
     is_probability = False
     lowest = -1.0
+    reads_all_turns = True
     model: Annotated[str, "folder of the trained judge"]
     aspect: Annotated[str, "what people rated; `interloq train judge` prints the aspects of a judge"] = "overall"
     scorer: Annotated[str | None, "present location of the relevance network; `None`: as in training"] = None
@@ -51,10 +52,6 @@ class Judge(ContextReply, name="judge"):
     def network_scores(self, samples: Sequence[Sample]) -> Array:
         scores: Array = self.network().scores(samples, self.aspect)
         return scores
-
-    def unscorable(self, sample: Sample) -> str | None:
-        """Return why a sample is unscored: no turn of its context has text."""
-        return needs_turns(sample)
 
     def trained_on(self, samples: Sequence[Sample]) -> int:
         """Return the number of samples whose ratings the judge may know: it was trained on their context and reply."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from interloq.metrics.context_reply import ContextReply
+from interloq.metrics.network_metric import ContextReply
 from interloq.models.loaded import loaded
 from interloq.needs import Needs
 

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 from interloq.errors import SpecError
 from interloq.learn.ready import READY, language_of, ready_folder
-from interloq.metrics.context_reply import ContextReply, needs_turns
 from interloq.metrics.metric import Array, replies
+from interloq.metrics.network_metric import ContextReply
 from interloq.models.loaded import loaded
 from interloq.needs import Needs
 from interloq.records import Sample
@@ -34,6 +34,7 @@ class Relevance(ContextReply, name="relevance"):
         },
         extra="ready|encoder",
     )
+    reads_all_turns = True
     model: Annotated[str, "folder of the trained network, or `ready`: the one that comes with this package"]
     turns: Annotated[int | None, "last turns of the context that are read; `None`: as many as in training"] = None
 
@@ -60,10 +61,6 @@ class Relevance(ContextReply, name="relevance"):
         contexts = [[turn.text for turn in sample.context] for sample in samples]
         scores: Array = self.network().scores(contexts, replies(samples), turns=self.turns)
         return scores
-
-    def unscorable(self, sample: Sample) -> str | None:
-        """Return why a sample is unscored: no turn of its context has text."""
-        return needs_turns(sample)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import pytest
 
 from interloq import InputError, Sample, create, evaluate, spec, write
 from interloq.cli.main import main
-from interloq.metrics.context_reply import NO_CONTEXT
+from interloq.metrics.network_metric import NO_CONTEXT
 from interloq.metrics.trained.interlocutor import Dcp, InterlocutorScore
 from interloq.signature import signature
 from tests.metrics.made_contracts import REAL, UNIT, Contract

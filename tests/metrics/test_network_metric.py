@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from interloq import Sample
-from interloq.metrics.context_reply import NO_CONTEXT, ContextReply, needs_context
 from interloq.metrics.metric import Array
+from interloq.metrics.network_metric import NO_CONTEXT, ContextReply, needs_context
 
 
 class Asked:

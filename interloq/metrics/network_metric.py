@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Base of metrics that use a network to score how well a reply fits its context."""
+"""Bases of metrics that run a network, and of those among them that score how well a reply fits its context."""
 
 from __future__ import annotations
 
@@ -16,29 +16,37 @@ from interloq.signature import NETWORK
 NO_CONTEXT = "no context"
 
 
-@dataclass(frozen=True)
-class ContextReply(Metric):
-    """Scores replies by a network; an empty reply has the lowest score. A set's score is the mean over samples."""
+class NetworkMetric(Metric):
+    """Base of metrics that run the network named by their field `model`."""
 
     places: ClassVar[tuple[str, ...]] = ("model",)
     libraries = NETWORK
-    is_probability = True
-    lowest: ClassVar[float] = 0.0
-    model: Annotated[str, "folder of the trained network"]
 
     def network(self) -> Any:
         """Return the network; it has a signature."""
         raise NotImplementedError
+
+    def built_with(self) -> str:
+        return str(self.network().signature())
+
+
+@dataclass(frozen=True)
+class ContextReply(NetworkMetric):
+    """Scores replies by a network; an empty reply has the lowest score. A set's score is the mean over samples."""
+
+    is_probability = True
+    lowest: ClassVar[float] = 0.0
+    reads_all_turns: ClassVar[bool] = False  # whether any turn with text is enough of a context, not only the last one
+    model: Annotated[str, "folder of the trained network"]
 
     def network_scores(self, samples: Sequence[Sample]) -> Array:
         """Return the network's scores of samples whose replies have text, given the last turn of the context."""
         scores: Array = self.network().scores([sample.context[-1].text for sample in samples], replies(samples))
         return scores
 
-    def built_with(self) -> str:
-        return str(self.network().signature())
-
     def unscorable(self, sample: Sample) -> str | None:
+        if self.reads_all_turns:
+            return needs_turns(sample)
         return needs_context(sample)
 
     def stats(self, samples: Sequence[Sample]) -> Array:
