@@ -8,7 +8,7 @@ class ReportOptions:
     def __post_init__(self) -> None:
         check_limits(self)
 
-The command line (`interloq.cli.shared.options`), the command that a result stores (`command_words`) and the tables of
+The command line (`interloq.cli.shared.arguments`), the command that a result stores (`command_words`) and the tables of
 options in the documentation (`tests/test_option_tables.py`) are generated from the fields. A field without `option` can
 be set in Python only.
 """

@@ -7,12 +7,8 @@ import argparse
 from typing import TYPE_CHECKING
 
 from interloq.choose.choose_options import ChooseOptions
-from interloq.cli.shared.arguments import add_common, add_map
-from interloq.cli.shared.limits import add_limits, limited
-from interloq.cli.shared.options import add_options, make_options
-from interloq.cli.shared.output import mark_incomplete, reading
-from interloq.cli.shared.paths import InputPath, OutputFile
-from interloq.cli.shared.progress import stage_progress
+from interloq.cli.shared.arguments import InputPath, OutputFile, add_common, add_map, add_options, make_options
+from interloq.cli.shared.output import add_limits, limited, mark_incomplete, reading, stage_progress
 from interloq.errors import count
 from interloq.terminal.console import (
     number,

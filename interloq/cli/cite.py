@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import argparse
 
-from interloq.cli.shared.arguments import add_json
-from interloq.cli.shared.paths import InputPath
+from interloq.cli.shared.arguments import InputPath, add_json
 from interloq.terminal.console import print_json, print_line
 
 EXAMPLES = """\

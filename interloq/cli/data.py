@@ -7,11 +7,16 @@ import argparse
 from dataclasses import asdict
 from typing import Any
 
-from interloq.cli.shared.arguments import add_common, add_json, add_map, add_output
-from interloq.cli.shared.options import add_options, make_options
-from interloq.cli.shared.output import BadLineReporter, mark_incomplete, reading
-from interloq.cli.shared.paths import InputPath
-from interloq.cli.shared.progress import stage_progress
+from interloq.cli.shared.arguments import (
+    InputPath,
+    add_common,
+    add_json,
+    add_map,
+    add_options,
+    add_output,
+    make_options,
+)
+from interloq.cli.shared.output import BadLineReporter, mark_incomplete, reading, stage_progress
 from interloq.data.pseudonyms import UserIdOptions
 from interloq.data.records.convert_file import KINDS, convert_file
 from interloq.data.records.line_files import LineFiles, lines_file

@@ -9,9 +9,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from interloq.cli.shared.arguments import add_common
-from interloq.cli.shared.paths import OutputPath
-from interloq.cli.shared.progress import stage_progress
+from interloq.cli.shared.arguments import OutputPath, add_common
+from interloq.cli.shared.output import stage_progress
 from interloq.terminal.console import print_line
 
 if TYPE_CHECKING:
@@ -56,8 +55,7 @@ def _run(step: DemoStep, *, quiet: bool) -> None:
 
 def _show(step: DemoStep, result: Any) -> None:
     """Print what the step's command prints."""
-    from interloq.cli import compare, explain, extend, index, meta, rate, report, score, train
-    from interloq.cli.reliability import curve as reliability_curve
+    from interloq.cli import compare, explain, extend, index, meta, rate, reliability, report, score, train
     from interloq.demo.logs import K
     from interloq.rate.settings import TRAINABLE
 
@@ -68,7 +66,7 @@ def _show(step: DemoStep, result: Any) -> None:
         "extend": lambda: extend.print_extended(step.output, result, K),
         "rate": lambda: rate.print_rated(step.output, result),
         "score": lambda: score.print_scored(result, by_system="-m" not in step.command),
-        "reliability": lambda: reliability_curve.print_curves(result),
+        "reliability": lambda: reliability.print_curves(result),
         "meta": lambda: meta.print_agreement(result, "holm", "spearman"),
         "explain": lambda: explain.print_explained(result),
         "report": lambda: report.print_report(step.output, result),

@@ -6,8 +6,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from interloq.cli.shared.arguments import add_common, add_map, add_samples
-from interloq.cli.shared.options import add_options, make_options
+from interloq.cli.shared.arguments import add_common, add_map, add_options, add_samples, make_options
 from interloq.cli.shared.output import reading
 from interloq.errors import count
 from interloq.score.explain import Explained, explain_file, largest_fall

@@ -6,10 +6,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from interloq.cli.shared.arguments import add_common, add_map, add_output, add_samples
-from interloq.cli.shared.options import add_options, make_options
-from interloq.cli.shared.output import reading
-from interloq.cli.shared.progress import stage_progress
+from interloq.cli.shared.arguments import add_common, add_map, add_options, add_output, add_samples, make_options
+from interloq.cli.shared.output import reading, stage_progress
 from interloq.errors import count
 from interloq.retrieve.retrieve_options import ExtendOptions
 from interloq.terminal.console import print_json, print_line, print_table

@@ -11,11 +11,17 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from interloq.cli.compare import add_outputs, print_comparison
-from interloq.cli.shared.arguments import add_list, add_map
-from interloq.cli.shared.limits import add_limits, limited
-from interloq.cli.shared.options import add_options, make_options
-from interloq.cli.shared.paths import InputPath, OutputFile
-from interloq.cli.shared.progress import stage_progress
+from interloq.cli.shared.arguments import (
+    InputPath,
+    OutputFile,
+    add_json,
+    add_list,
+    add_map,
+    add_options,
+    add_quiet,
+    make_options,
+)
+from interloq.cli.shared.output import add_limits, limited, stage_progress
 from interloq.compare.compare_options import CompareOptions, GateOptions
 from interloq.data.records.read_options import ReadOptions
 from interloq.errors import InputError, count
@@ -58,8 +64,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_limits(parser)
     add_outputs(parser)
     add_map(parser)
-    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
-    parser.add_argument("--quiet", action="store_true", help="do not show progress on standard error")
+    add_json(parser, "tables")
+    add_quiet(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -9,11 +9,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from interloq.cli.shared.arguments import add_common, add_output
-from interloq.cli.shared.options import add_options, make_options
-from interloq.cli.shared.output import BadLineReporter
-from interloq.cli.shared.paths import InputPath
-from interloq.cli.shared.progress import stage_progress
+from interloq.cli.shared.arguments import InputPath, add_common, add_json, add_options, add_output, make_options
+from interloq.cli.shared.output import BadLineReporter, stage_progress
 from interloq.data.records.read_options import ReadOptions
 from interloq.errors import count
 from interloq.retrieve.retrieve_options import AddPairsOptions, IndexOptions
@@ -52,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_reading(info: argparse.ArgumentParser, searching: argparse.ArgumentParser) -> None:
     for action in (info, searching):
         action.add_argument("index", type=InputPath, metavar="INDEX", help="the index's folder, or a server's address")
-        action.add_argument("--json", action="store_true", help="print JSON instead of a table")
+        add_json(action)
     searching.add_argument("text", metavar="TEXT", help="the utterance to search for")
     searching.add_argument(
         "--response", default="", metavar="TEXT", help="its response, if the retriever compares both sides"

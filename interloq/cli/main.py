@@ -24,8 +24,8 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
+from interloq.cli.shared.arguments import check_paths
 from interloq.cli.shared.output import exit_code, mark_incomplete, verb_output
-from interloq.cli.shared.paths import check_paths
 from interloq.data.files.write_errors import hint, is_of_files, one_line
 from interloq.errors import InputError, InterloqError, RejectedWarning, nearest
 from interloq.terminal.console import print_line, print_stderr, table_format

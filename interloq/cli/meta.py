@@ -11,11 +11,8 @@ from dataclasses import asdict
 from interloq.agree.continuity_table import BY_GROUP, MEASURES, ContinuityRow, ContinuityTable
 from interloq.agree.meta_options import LabelOptions, MetaOptions
 from interloq.agree.table import HumanRow, MetaTable, MetricComparison, Spread
-from interloq.cli.shared.arguments import add_common, add_list, add_map
-from interloq.cli.shared.options import add_options, make_options
-from interloq.cli.shared.output import reading
-from interloq.cli.shared.paths import InputPath
-from interloq.cli.shared.progress import stage_progress
+from interloq.cli.shared.arguments import InputPath, add_common, add_list, add_map, add_options, make_options
+from interloq.cli.shared.output import reading, stage_progress
 from interloq.errors import InputError, count
 from interloq.options import flags_of
 from interloq.statistics.estimate import COEFFICIENTS, Estimate

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 
-from interloq.cli.shared.paths import OutputPath
+from interloq.cli.shared.arguments import OutputPath
 from interloq.terminal.console import print_line
 
 EXAMPLES = """\

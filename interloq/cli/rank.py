@@ -8,11 +8,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from interloq.cli.shared.arguments import add_common
-from interloq.cli.shared.options import add_options, make_options
-from interloq.cli.shared.output import reading
-from interloq.cli.shared.paths import InputPath
-from interloq.cli.shared.progress import stage_progress
+from interloq.cli.shared.arguments import InputPath, add_common, add_options, make_options
+from interloq.cli.shared.output import reading, stage_progress
 from interloq.errors import InputError, count
 from interloq.rank.rank_options import RankOptions
 from interloq.terminal.console import (
@@ -53,19 +50,6 @@ def add_score_files(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="the dialogues that were scored; repeatable",
     )
-
-
-def add_direction(parser: argparse.ArgumentParser) -> None:
-    """Add the options that set `lower_is_better` to True or False; None if neither is given."""
-    options = parser.add_mutually_exclusive_group()
-    for name, lower in (("lower", True), ("higher", False)):
-        options.add_argument(
-            f"--{name}-is-better",
-            dest="lower_is_better",
-            action="store_const",
-            const=lower,
-            help=f"{name} scores are better, for metrics that do not define it themselves",
-        )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

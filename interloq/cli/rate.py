@@ -6,11 +6,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from interloq.cli.shared.arguments import add_common, add_map, add_output, add_samples
-from interloq.cli.shared.limits import add_limits, limited
-from interloq.cli.shared.options import add_options, make_options
-from interloq.cli.shared.output import mark_incomplete, reading
-from interloq.cli.shared.progress import stage_progress
+from interloq.cli.shared.arguments import add_common, add_map, add_options, add_output, add_samples, make_options
+from interloq.cli.shared.output import add_limits, limited, mark_incomplete, reading, stage_progress
 from interloq.errors import count
 from interloq.rate.rate_options import RateOptions
 from interloq.signature import Signature

@@ -6,11 +6,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from interloq.cli.shared.arguments import add_common, add_map, add_output
-from interloq.cli.shared.options import add_options, make_options
-from interloq.cli.shared.output import reading
-from interloq.cli.shared.paths import InputPath
-from interloq.cli.shared.progress import progress
+from interloq.cli.shared.arguments import InputPath, add_common, add_map, add_options, add_output, make_options
+from interloq.cli.shared.output import progress, reading
 from interloq.errors import count
 from interloq.report.report_options import ReportOptions
 from interloq.terminal.console import print_json, print_line

@@ -7,12 +7,8 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from interloq.cli.shared.arguments import add_common, add_map
-from interloq.cli.shared.limits import add_limits, announcer
-from interloq.cli.shared.options import add_options, make_options
-from interloq.cli.shared.output import mark_incomplete, reading
-from interloq.cli.shared.paths import InputPath, OutputFile
-from interloq.cli.shared.progress import stage_progress
+from interloq.cli.shared.arguments import InputPath, OutputFile, add_common, add_map, add_options, make_options
+from interloq.cli.shared.output import add_limits, announcer, mark_incomplete, reading, stage_progress
 from interloq.errors import InputError, count
 from interloq.records import Result
 from interloq.score.score_options import ScoreOptions

@@ -8,10 +8,18 @@ import importlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from interloq.cli.shared.arguments import add_common, add_map, add_output
-from interloq.cli.shared.options import add_flag, add_options, make_options
+from interloq.cli.shared.arguments import (
+    InputPath,
+    OutputFile,
+    add_common,
+    add_flag,
+    add_json,
+    add_map,
+    add_options,
+    add_output,
+    make_options,
+)
 from interloq.cli.shared.output import confirm_removal, mark_incomplete, reading
-from interloq.cli.shared.paths import InputPath, OutputFile
 from interloq.errors import InputError, MissingDependencyError, count
 from interloq.options import flags_of
 from interloq.terminal.console import print_json, print_line, print_stderr
@@ -98,7 +106,7 @@ def _add_invite(parser: argparse.ArgumentParser) -> None:
     add_options(parser, InvitationOptions)
     for flag in flags_of(ServerAddress):
         add_flag(parser, flag, help=flag.help_text().replace("to listen on", "of the server"))
-    parser.add_argument("--json", action="store_true", help="print JSON instead of lines")
+    add_json(parser, "lines")
 
 
 def _add_export(parser: argparse.ArgumentParser) -> None:
@@ -134,7 +142,7 @@ def _add_study(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_json(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a line")
+    add_json(parser, "a line")
 
 
 def run(args: argparse.Namespace) -> int:

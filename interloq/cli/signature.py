@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from interloq.cli.shared.arguments import add_json
-from interloq.cli.shared.paths import InputPath
+from interloq.cli.shared.arguments import InputPath, add_json
 from interloq.terminal.console import MISSING, print_json, print_line
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import Any
 
 import zstandard
 
-from interloq.cli.play.bots import named_bots
+from interloq.cli.play import named_bots
 from interloq.compare.comparison_file import read_comparison
 from interloq.data.follow_ups import read_follow_ups
 from interloq.data.records.system_scores import read_system_scores

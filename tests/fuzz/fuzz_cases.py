@@ -17,7 +17,7 @@ import numpy as np
 import zstandard
 
 from interloq import create
-from interloq.cli.play.bots import named_bots
+from interloq.cli.play import named_bots
 from interloq.compare.comparison_file import read_comparison
 from interloq.data.corpus.clean import Cleaning
 from interloq.data.corpus.formats import READERS, read_batches

@@ -11,11 +11,16 @@ from typing import Any
 from interloq.cli.corpus import samples as corpus_samples
 from interloq.cli.corpus.options import CompressOptions, add_build, settings
 from interloq.cli.corpus.samples import print_parts
-from interloq.cli.shared.arguments import add_common, add_json, add_map, add_output
-from interloq.cli.shared.options import add_options, make_options
-from interloq.cli.shared.output import BadLineReporter, confirm_removal, mark_incomplete
-from interloq.cli.shared.paths import InputPath
-from interloq.cli.shared.progress import phases
+from interloq.cli.shared.arguments import (
+    InputPath,
+    add_common,
+    add_json,
+    add_map,
+    add_options,
+    add_output,
+    make_options,
+)
+from interloq.cli.shared.output import BadLineReporter, confirm_removal, mark_incomplete, phases
 from interloq.data.pseudonyms import UserIdOptions
 from interloq.data.records.read_options import ReadOptions
 from interloq.errors import InputError, count

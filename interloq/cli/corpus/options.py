@@ -8,9 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NoReturn
 
-from interloq.cli.shared.arguments import add_common, add_list, add_output
-from interloq.cli.shared.options import add_options
-from interloq.cli.shared.paths import InputPath
+from interloq.cli.shared.arguments import InputPath, add_common, add_list, add_options, add_output
 from interloq.errors import InputError
 from interloq.options import option
 

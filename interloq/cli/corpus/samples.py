@@ -9,10 +9,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from interloq.cli.corpus.options import CompressOptions
-from interloq.cli.shared.arguments import add_common, add_map, add_output
-from interloq.cli.shared.options import add_options, given_options, make_options
+from interloq.cli.shared.arguments import (
+    InputPath,
+    add_common,
+    add_map,
+    add_options,
+    add_output,
+    given_options,
+    make_options,
+)
 from interloq.cli.shared.output import BadLineReporter
-from interloq.cli.shared.paths import InputPath
 from interloq.data.pseudonyms import UserIdOptions
 from interloq.data.records.read_options import ReadOptions
 from interloq.options import option

@@ -5,18 +5,32 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
+import re
 import sys
-from collections.abc import Callable
+import tomllib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from interloq.cli.play import audit as play_audit
 from interloq.cli.play import settle as play_settle
 from interloq.cli.play.view import print_bots
-from interloq.cli.shared.arguments import add_common, add_list, add_map, add_output
-from interloq.cli.shared.options import add_options, make_options
+from interloq.cli.shared.arguments import (
+    InputPath,
+    add_common,
+    add_json,
+    add_list,
+    add_map,
+    add_options,
+    add_output,
+    add_quiet,
+    make_options,
+)
 from interloq.cli.shared.output import mark_incomplete, reading
-from interloq.cli.shared.paths import InputPath
-from interloq.errors import InputError, count
+from interloq.data.files.opening import read_small
+from interloq.errors import InputError, count, short_repr
+from interloq.play.bot import Bot
 from interloq.play.play_options import (
     EXCHANGES,
     OPENINGS,
@@ -26,7 +40,10 @@ from interloq.play.play_options import (
     SamplesOptions,
     SettleOptions,
 )
+from interloq.play.schedule import check_name
+from interloq.registry import create, spec
 from interloq.terminal.console import print_json, print_line, print_stderr
+from interloq.trust import Trust, check_trust
 
 if TYPE_CHECKING:
     from interloq.play.run import Plan
@@ -38,6 +55,7 @@ EXAMPLES = """\
   interloq play run --scheme bipartite --target "mine=hf(model='my-model')" --partners partners.json -o dialogues.jsonl
   interloq play samples dialogues.jsonl -o samples.jsonl"""
 PATIENCE = 1_800.0
+_NAMED = re.compile(r"([^=(]+)=(.*)", re.DOTALL)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,12 +75,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(sampling, SamplesOptions)
     for action in (running, making):
         add_options(action, OpeningOptions)
-        action.add_argument("--json", action="store_true", help="print JSON instead of a table")
+        add_json(action)
     for action in (running, making, sampling):
         add_output(action, "the file to write")
     add_map(sampling, of="dialogues")
     add_common(sampling)
-    running.add_argument("--quiet", action="store_true", help="do not show progress on standard error")
+    add_quiet(running)
     play_audit.add_arguments(
         actions.add_parser("audit", help="measure how much a ranking depends on the choice of systems and partners")
     )
@@ -84,7 +102,6 @@ def _run(args: argparse.Namespace) -> int:
     from interloq.cli.play.view import watching
     from interloq.play.run import play
     from interloq.play.talk import PlayTally, close_all
-    from interloq.registry import create
 
     if args.output == "-":
         raise InputError("a run needs an output file, so that it can be resumed", hint="name one with -o")
@@ -131,7 +148,6 @@ def _run(args: argparse.Namespace) -> int:
 def _running(settle: SettleOptions, *, quiet: bool) -> Running | None:
     """Return the ranking to show while playing, or None."""
     from interloq.rank.running_ranking import Running
-    from interloq.registry import create
 
     if not settle.watch:
         return None
@@ -140,7 +156,6 @@ def _running(settle: SettleOptions, *, quiet: bool) -> Running | None:
 
 
 def _make_plan(args: argparse.Namespace) -> Plan:
-    from interloq.cli.play.bots import named_bots
     from interloq.play.openings import read_openings
     from interloq.play.partners import check_openings, load_partners, partner_bots
     from interloq.play.run import plan
@@ -168,7 +183,6 @@ def _make_plan(args: argparse.Namespace) -> Plan:
 
 
 def _partners(args: argparse.Namespace) -> int:
-    from interloq.cli.play.bots import named_bots
     from interloq.play.openings import read_openings
     from interloq.play.partners import partner_set, save_partners
     from interloq.play.talk import close_all
@@ -220,3 +234,56 @@ def _show(args: argparse.Namespace, plan: Any, tally: Any) -> None:
     resumed = f", {tally.resumed:,} of them from earlier runs" if tally.resumed else ""
     print_line(f"{args.output}: {count(tally.dialogues, 'dialogue')}{resumed}; {tally.short:,} ended early")
     print_line(f"partner set: {plan.run['partners']}")
+
+
+# ---- bots named on the command line ----------------------------------------------------------------------------------
+
+
+def named_bots(options: Sequence[str], file: str | None, what: str, *, trust: Trust = None) -> dict[str, Bot]:
+    """Return bots by name. Duplicate names are refused, equal specs share one bot, bots from a file must be trusted."""
+    bots: dict[str, Bot] = {}
+    same: dict[str, Bot] = {}
+    named_specs = [_split_name(text) for text in options]
+    if file:
+        named_specs += _read_bots(file)
+    for name, text in named_specs:
+        check_name(name)
+        if name in bots:
+            raise InputError(f"two {what}s are called {name!r}", hint="give each a different name")
+        bot = create(text, kind="bot")
+        bots[name] = same.setdefault(spec(bot), bot)
+    if file:
+        check_trust(dict(list(bots.items())[len(options) :]), file, trust)
+    return bots
+
+
+def _split_name(option: str) -> tuple[str, str]:
+    """Split `mine=eliza` into mine and eliza; a spec without a name gets its component's name."""
+    if match := _NAMED.fullmatch(option):
+        return match[1].strip(), match[2].strip()
+    return option.partition("(")[0].strip(), option
+
+
+def _read_bots(path: str) -> Iterator[tuple[str, str]]:
+    """Yield names and specs of a TOML or JSON file."""
+    try:
+        text = read_small(path).decode("utf-8")
+        pairs: Any
+        if Path(path).suffix == ".json":
+            pairs = json.loads(text, object_pairs_hook=list)  # two bots may have the same name
+        else:
+            pairs = list(tomllib.loads(text).items())
+    except (ValueError, RecursionError) as error:  # both formats' errors are ValueErrors
+        raise InputError(
+            f"cannot be read: {error}", hint='write lines such as name = "spec" (TOML), or JSON', where=path
+        ) from error
+    if not isinstance(pairs, list):
+        raise InputError(
+            f"contains a {type(pairs).__name__}, not names and specs", hint="map names to specs", where=path
+        )
+    for pair in pairs:
+        if not isinstance(pair, tuple) or not isinstance(pair[1], str):
+            raise InputError(
+                f"{short_repr(pair)} is not a name with a spec as text", hint="map names to specs", where=path
+            )
+        yield pair

@@ -9,8 +9,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from interloq.cli.rank import add_score_files
-from interloq.cli.shared.arguments import add_common
-from interloq.cli.shared.options import add_options, make_options
+from interloq.cli.shared.arguments import add_common, add_options, make_options
 from interloq.cli.shared.output import reading
 from interloq.errors import count
 from interloq.play.play_options import AuditOptions

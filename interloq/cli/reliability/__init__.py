@@ -10,23 +10,30 @@ from typing import TYPE_CHECKING, Any
 
 from interloq.cli.extend import REASONS
 from interloq.cli.reliability import annotate as reliability_annotate
-from interloq.cli.reliability import curve as reliability_curve
-from interloq.cli.shared.arguments import add_common, add_map, add_output, add_samples
-from interloq.cli.shared.options import add_options, make_options
-from interloq.cli.shared.output import mark_incomplete, reading
-from interloq.cli.shared.paths import OutputFile
-from interloq.cli.shared.progress import stage_progress
-from interloq.errors import count
+from interloq.cli.shared.arguments import (
+    OutputFile,
+    add_common,
+    add_list,
+    add_map,
+    add_options,
+    add_output,
+    add_samples,
+    make_options,
+)
+from interloq.cli.shared.output import mark_incomplete, reading, stage_progress
+from interloq.errors import InputError, count
 from interloq.reliability.reliability_options import (
     AnnotateOptions,
     AugmentOptions,
     CandidateOptions,
+    CurveOptions,
     PredictOptions,
 )
 from interloq.terminal.console import interval, number, print_json, print_line, print_signatures, print_table
 
 if TYPE_CHECKING:
     from interloq.records import Score
+    from interloq.reliability.curve import AgreementCurve, AgreementPoint
 
 EXAMPLES = """\
   interloq reliability predict samples.jsonl --model reliability -o predicted.jsonl
@@ -34,6 +41,7 @@ EXAMPLES = """\
   interloq reliability augment samples.jsonl --model reliability --index index --limit 5 -o augmented.jsonl
   interloq reliability annotate samples.jsonl --model reliability --log pairs.jsonl -o annotated.jsonl
   interloq reliability curve samples.jsonl -m bleu_star -m bleu --sizes 1,2,3,4,5"""
+LEVELS = {"query": "mean over queries", "all": "over all replies"}
 SHOWN = 10  # weakest sets in the table
 CUT = 40  # characters of a reference in the table
 
@@ -60,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         add_options(action, options)
         add_map(action)
         add_common(action)
-    reliability_curve.add_arguments(actions.add_parser("curve", help="correlation with people as references are added"))
+    _add_curve(actions.add_parser("curve", help="correlation with people as references are added"))
 
 
 def run(args: argparse.Namespace) -> int:
@@ -68,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
         "predict": _predict,
         "augment": _augment,
         "annotate": reliability_annotate.run,
-        "curve": reliability_curve.run,
+        "curve": _curve,
     }
     return actions[args.action](args)
 
@@ -129,7 +137,9 @@ def _row(some: Sequence[Score]) -> list[str]:
 def _extreme(reference: dict[str, Any] | None) -> str:
     from interloq.report.text import cut
 
-    return f"{cut(reference['text'], CUT)} ({reference['effect']:+.3f})" if reference else ""
+    if not reference:
+        return ""
+    return f"{cut(reference['text'], CUT)} ({reference['effect']:+.3f})"
 
 
 # ---- augment ---------------------------------------------------------------------------------------------------------
@@ -163,3 +173,57 @@ def print_augmented(output: str, facts: dict[str, Any]) -> None:
     if rows:
         print_table("", ["dropped", "pairs", "samples"], rows)
     _print_end(facts)
+
+
+# ---- curve -----------------------------------------------------------------------------------------------------------
+
+
+def _add_curve(action: argparse.ArgumentParser) -> None:
+    add_samples(action)
+    add_list(action, "-m", "--metric", metavar="SPEC", help="a metric")
+    action.add_argument("-o", "--output", type=OutputFile, metavar="FILE", help="file for the curves, for the report")
+    add_options(action, CurveOptions)
+    add_map(action)
+    add_common(action)
+
+
+def _curve(args: argparse.Namespace) -> int:
+    from interloq.reliability.curve_file import curve_file
+
+    if not args.metric:
+        raise InputError("at least one metric is needed", hint="for example -m bleu_star")
+    options, progress = make_options(CurveOptions, args), stage_progress(quiet=args.quiet)
+    with reading(args) as read_options:
+        curves = curve_file(args.samples, args.metric, args.output, options, reading=read_options, progress=progress)
+    mark_incomplete(any(curve.skipped for curve in curves))
+    if args.json:
+        print_json(curves)
+    elif args.output != "-":
+        print_curves(curves)
+    return 0
+
+
+def print_curves(curves: Sequence[AgreementCurve]) -> None:
+    """Print both arms of each metric's curve at both levels."""
+    for curve in curves:
+        _print_curve(curve)
+
+
+def _print_curve(curve: AgreementCurve) -> None:
+    for level, name in LEVELS.items():
+        title = f"{curve.metric}: {curve.coefficient.capitalize()} correlation with people, {name} (95 % interval)"
+        columns = ["references", "of other queries", "correlation", "interval", "gain", "interval", "queries"]
+        print_table(title, columns, [_point_row(point) for point in curve.points if point.level == level])
+    print_line(
+        f"{count(curve.queries, 'query', 'queries')} with {count(curve.replies, 'rated reply', 'rated replies')}"
+    )
+    for note in curve.notes():
+        print_line(f"note: {note}")
+    for reason, n in curve.skipped.items():
+        print_line(f"skipped: {count(n, 'query', 'queries')} with {reason}")
+
+
+def _point_row(point: AgreementPoint) -> list[str]:
+    counts = [str(point.references), str(point.foreign)]
+    values = [number(point.value), interval(point.ci), number(point.gain), interval(point.gain_ci)]
+    return [*counts, *values, str(point.queries)]

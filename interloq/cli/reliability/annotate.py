@@ -10,9 +10,8 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from interloq.cli.shared.options import make_options
+from interloq.cli.shared.arguments import OutputFile, make_options
 from interloq.cli.shared.output import BadLineReporter, mark_incomplete
-from interloq.cli.shared.paths import OutputFile
 from interloq.data.records.read_options import ReadOptions
 from interloq.errors import InputError, count
 from interloq.reliability.reliability_options import AnnotateOptions, CandidateOptions

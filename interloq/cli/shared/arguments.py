@@ -1,16 +1,170 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments and options that several verbs have."""
+"""Arguments of verbs: generated from the fields of options dataclasses (`interloq.options`) and read back, or shared.
+
+The types of arguments tell inputs from outputs, so that an output that is also an input is refused early.
+"""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any, TypeVar
 
-from interloq.cli.shared.options import add_flag, add_options
-from interloq.cli.shared.paths import InputPath, OutputFile, OutputPath
 from interloq.data.records.read_options import ReadOptions
-from interloq.options import flags_of
+from interloq.errors import InputError
+from interloq.options import Flag, flags_of
+from interloq.spec_text import straight
 from interloq.terminal.console import print_stderr
+from interloq.trust import Trust
+
+Options = TypeVar("Options")
+METAVARS = {int: "N", float: "X"}
+_QUOTED = re.compile(r"""(["'])(.*?)\1""", re.DOTALL)
+
+
+# ---- paths -----------------------------------------------------------------------------------------------------------
+
+
+class InputPath(str):
+    """The `type` of every argument that names a file or folder to read."""
+
+    __slots__ = ()
+
+
+class OutputPath(str):
+    """The `type` of every argument that names a file or folder to write."""
+
+    __slots__ = ()
+
+
+class OutputFile(OutputPath):
+    """The `type` of every argument that names a file to write, not a folder."""
+
+    __slots__ = ()
+
+
+def check_paths(args: argparse.Namespace) -> None:
+    """Refuse an output that is also an input, and a folder as an output file, before any work is done.
+
+    Specs may name inputs as well, as in `human(ratings='r.jsonl')`.
+    """
+    from interloq.data.files.overwriting import refuse_overwriting
+
+    inputs: list[str] = []
+    outputs: list[str] = []
+    for text in _given_texts(args):
+        if isinstance(text, OutputPath):
+            outputs.append(text)
+        elif isinstance(text, InputPath):
+            inputs.append(text)
+        if isinstance(text, OutputFile) and Path(text).is_dir():
+            raise InputError(f"the output {text!r} is a folder", hint="name a file")
+        inputs += _quoted_texts(text)
+    refuse_overwriting(outputs, inputs)
+
+
+def _given_texts(args: argparse.Namespace) -> Iterator[str]:
+    """Yield the arguments that are texts."""
+    for value in vars(args).values():
+        for single_value in value if isinstance(value, list) else [value]:
+            if isinstance(single_value, str):
+                yield single_value
+
+
+def _quoted_texts(text: str) -> Iterator[str]:
+    """Yield the texts in quotes within a spec, which may be paths, and those quoted within them."""
+    for _, inner in _QUOTED.findall(straight(text)):
+        yield inner
+        yield from _quoted_texts(inner)
+
+
+# ---- options of a dataclass ------------------------------------------------------------------------------------------
+
+
+def add_options(
+    parser: argparse.ArgumentParser,
+    options: Any,
+    *,
+    only: Collection[str] = (),
+    without: Collection[str] = (),
+    with_defaults: bool = True,
+) -> None:
+    """Add the options of a dataclass, all, `only` these or those `without` these, in the order of its fields.
+
+    An instance may be passed instead: then its values are the defaults. Without defaults, None means: not given.
+    """
+    for flag in flags_of(options):
+        if flag.name not in without and (not only or flag.name in only):
+            add_flag(parser, flag, default=... if with_defaults else None)
+
+
+def add_flag(parser: argparse.ArgumentParser, flag: Flag, *, help: str = "", default: Any = ...) -> None:
+    """Add one option; `help` and `default` replace the ones of its field."""
+    keywords = _keywords(flag)
+    keywords["help"] = (help or flag.help_text()).replace("%", "%%")
+    keywords["default"] = _argparse_default(flag) if default is ... else default
+    names = [name for name in (flag.short, flag.flag) if name]
+    where: Any = parser
+    if flag.instead and flag.is_switch:
+        where = parser.add_mutually_exclusive_group()
+    where.add_argument(*names, dest=flag.name, **keywords)
+    for name, (value, text) in flag.instead.items():
+        where.add_argument(name, dest=flag.name, action="store_const", const=value, help=text)
+
+
+def _keywords(flag: Flag) -> dict[str, Any]:
+    """Return keyword arguments of `add_argument`, except help and default."""
+    if flag.is_switch:
+        if flag.is_optional:
+            return {"action": "store_const", "const": flag.switch_value}
+        return {"action": "store_true" if flag.switch_value else "store_false"}
+    if flag.kind == Trust.__args__[0]:
+        return {"action": "store_const", "const": print_stderr}
+    keywords: dict[str, Any] = {"required": flag.required}
+    if flag.is_repeatable:
+        keywords["action"] = "append"
+    if flag.choices:
+        return {**keywords, "choices": flag.choices, "metavar": flag.metavar or None}
+    keywords["type"] = flag.kind
+    if flag.parse:
+        keywords["type"] = flag.parse
+    elif flag.path:
+        keywords["type"] = InputPath
+    elif flag.writes:
+        keywords["type"] = OutputFile
+    keywords["metavar"] = flag.metavar or METAVARS.get(flag.kind, "NAME" if flag.path else "X")
+    return keywords
+
+
+def _argparse_default(flag: Flag) -> Any:
+    if flag.is_repeatable and flag.default is not None:
+        return list(flag.default)  # argparse appends to a copy of it
+    return flag.default
+
+
+def make_options(options: type[Options], args: argparse.Namespace, **values: Any) -> Options:
+    """Return an options dataclass with the values of the arguments; `values` are fields that are not options."""
+    for flag in flags_of(options):
+        if flag.name not in values and hasattr(args, flag.name):
+            value = getattr(args, flag.name)
+            values[flag.name] = tuple(value) if isinstance(value, list) else value
+    return options(**values)
+
+
+def given_options(settings: Options, args: argparse.Namespace) -> Options:
+    """Return the settings with the given arguments that have the names of their fields; None: it was not given."""
+    given = {}
+    for field in fields(settings):  # type: ignore[arg-type]
+        value = getattr(args, field.name, None)
+        if value is not None:
+            given[field.name] = tuple(value) if isinstance(value, list) else value
+    return replace(settings, **given)  # type: ignore[type-var]
+
+
+# ---- arguments that several verbs share ------------------------------------------------------------------------------
 
 
 def add_samples(parser: argparse.ArgumentParser) -> None:
@@ -72,12 +226,3 @@ def add_common(parser: argparse.ArgumentParser) -> None:
     )
     add_options(parser, ReadOptions, only=("strict",))
     add_quiet(parser)
-
-
-def add_trust(
-    parser: argparse.ArgumentParser,
-    help: str = "allow metrics FILE.py:NAME, which execute the file, and metrics in files (@FILE, baselines) that "
-    "contact a server or run code; what they do is printed",
-) -> None:
-    """Add the option `--trust`; its value is called with what a trusted file does (see `interloq.trust`)."""
-    parser.add_argument("--trust", action="store_const", const=print_stderr, help=help)

@@ -10,11 +10,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from interloq.cli.shared.arguments import add_common, add_output
-from interloq.cli.shared.options import add_flag, add_options, given_options, make_options
-from interloq.cli.shared.output import BadLineReporter
-from interloq.cli.shared.paths import InputPath
-from interloq.cli.shared.progress import stage_progress
+from interloq.cli.shared.arguments import (
+    InputPath,
+    add_common,
+    add_flag,
+    add_options,
+    add_output,
+    given_options,
+    make_options,
+)
+from interloq.cli.shared.output import BadLineReporter, stage_progress
 from interloq.errors import InputError, MissingDependencyError, count
 from interloq.learn.learning_curve import read_curve
 from interloq.learn.trainable import Trainable, job_names, trainable

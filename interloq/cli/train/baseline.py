@@ -9,11 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from interloq.cli.shared.arguments import add_common, add_output
-from interloq.cli.shared.options import add_options, make_options
-from interloq.cli.shared.output import BadLineReporter
-from interloq.cli.shared.paths import InputPath
-from interloq.cli.shared.progress import stage_progress
+from interloq.cli.shared.arguments import InputPath, add_common, add_options, add_output, make_options
+from interloq.cli.shared.output import BadLineReporter, stage_progress
 from interloq.data.records.read_options import ReadOptions
 from interloq.errors import InputError, MissingDependencyError, count
 from interloq.options import REQUIRED, check_limits, device_option, option

@@ -8,10 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from interloq.cli.shared.arguments import add_common, add_output
-from interloq.cli.shared.options import add_options, make_options
+from interloq.cli.shared.arguments import InputPath, add_common, add_options, add_output, make_options
 from interloq.cli.shared.output import reading
-from interloq.cli.shared.paths import InputPath
 from interloq.data.records.read_options import ReadOptions
 from interloq.options import option
 from interloq.terminal.console import print_json, print_line

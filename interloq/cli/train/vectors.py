@@ -8,11 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from interloq.cli.shared.arguments import add_common, add_output
-from interloq.cli.shared.options import add_options, given_options
-from interloq.cli.shared.output import BadLineReporter
-from interloq.cli.shared.paths import InputPath
-from interloq.cli.shared.progress import stage_progress
+from interloq.cli.shared.arguments import InputPath, add_common, add_options, add_output, given_options
+from interloq.cli.shared.output import BadLineReporter, stage_progress
 from interloq.data.records.read_options import ReadOptions
 from interloq.data.text.texts import KINDS
 from interloq.errors import InputError
