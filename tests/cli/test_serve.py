@@ -78,11 +78,6 @@ def test_run_serves_until_interrupted_and_prints_no_secret_twice(study: str) -> 
     assert token not in err
 
 
-def test_run_refuses_an_open_network(study: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["serve", "run", study, "--host", "0.0.0.0"]) == 2  # noqa: S104
-    assert "--secret" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("words", [[], ["--demo", "backup", "a", "b"], ["--port", "1", "backup", "a", "b"]])
 def test_the_demo_and_its_port_are_without_an_action(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["serve", *words]) == 2

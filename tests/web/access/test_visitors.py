@@ -13,11 +13,8 @@ from tests.web.admin.test_admin_routes import Client
 from tests.web.conftest import Served, chat_task
 
 
-def test_administrators_do_not_answer(served: Served) -> None:
-    admin = Client(served, served.invite(None)).with_token("/admin")
-    for path in ("/consent", "/withdraw"):
-        assert admin("POST", path, {})[0] == 403
-    status, headers, _ = admin("GET", "/")
+def test_the_first_page_of_an_administrator_is_the_overview(served: Served) -> None:
+    status, headers, _ = Client(served, served.invite(None))("GET", "/")
     assert (status, headers["location"]) == (303, "/admin")
 
 
