@@ -14,12 +14,12 @@ import zstandard
 from interloq.cli.play import named_bots
 from interloq.compare.comparison_file import read_comparison
 from interloq.data.follow_ups import read_follow_ups
-from interloq.data.records.system_scores import read_system_scores
 from interloq.data.sets.registry import read_dataset
 from interloq.errors import InterloqError
 from interloq.metrics.contextual.bertscore_baseline import load_baseline
 from interloq.play.openings import read_openings
 from interloq.play.partners import load_partners
+from interloq.rank.rank_file import read_system_scores
 from interloq.vectors.word_vectors import WordVectors
 
 SIZE = 2**28

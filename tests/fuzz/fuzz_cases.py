@@ -26,13 +26,13 @@ from interloq.data.corpus.settings import default_toml, read_settings
 from interloq.data.corpus.shards import Logs, read_posts
 from interloq.data.follow_ups import read_follow_ups
 from interloq.data.records.jsonl import header, read
-from interloq.data.records.system_scores import read_system_scores
 from interloq.data.sets.registry import read_dataset, read_parts
 from interloq.data.text.texts import file_texts
 from interloq.metrics.contextual.bertscore_baseline import load_baseline
 from interloq.play.journal import Journal
 from interloq.play.openings import read_openings
 from interloq.play.partners import load_partners, partner_set, save_partners
+from interloq.rank.rank_file import read_system_scores
 from interloq.rate.human import Human
 from interloq.rate.rate_file import Spool
 from interloq.records import Dialogue, Pair, Sample

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from interloq import InputError, Rating
-from interloq.rank.rank_file import rank_file, read_scored
+from interloq.rank.rank_file import rank_file, read_scored, read_system_scores
 from interloq.rank.rank_options import RankOptions
 from tests.made_dialogues import PARTNER_SET, made_dialogues, write_dialogues
 
@@ -50,3 +50,38 @@ def test_pipes_and_repeated_files_are_refused(paths: list[str]) -> None:
     for scores, dialogues in ((["-"], paths[1:2]), (paths[:1] * 2, paths[1:2]), (paths[:1], paths[1:2] * 2)):
         with pytest.raises(InputError):
             read_scored(scores, dialogues)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"mine": 4.5, "theirs": -1}',
+        "system,score\nmine,4.5\ntheirs,-1\n",
+        "mine\t4.5\n\ntheirs\t-1",
+        '\ufeff"mine",4.5\ntheirs, -1 ',
+    ],
+)
+def test_every_layout_says_the_same(tmp_path: Path, text: str) -> None:
+    (tmp_path / "people").write_text(text, encoding="utf-8")
+    assert read_system_scores(tmp_path / "people") == {"mine": 4.5, "theirs": -1.0}
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ('{"a": 1, "a": 2}', "'a' is listed twice"),
+        ("a,1\na,1", ":2: system 'a' is listed twice"),
+        ('{"a": true}', "'a' is not a number: True"),
+        ('{"a": NaN}', "'a' is nan"),
+        ('{"a": 1' + "0" * 400 + "}", "too large"),
+        ('{"a": ', "not valid JSON"),
+        ("a,1\nb,x", ":2: 'x' is not a number"),
+        ("a,1,2", ":1: expected a system and a score, got 3 cells"),
+        ("system,score", "no scores of systems"),
+        ("", "no scores of systems"),
+    ],
+)
+def test_what_cannot_be_used_is_named(tmp_path: Path, text: str, what: str) -> None:
+    (tmp_path / "people").write_text(text)
+    with pytest.raises(InputError, match=what):
+        read_system_scores(tmp_path / "people")

@@ -17,7 +17,7 @@ from typing import Any
 
 import orjson
 
-from interloq.data.corpus import sources, threads
+from interloq.data.corpus import threads
 from interloq.data.corpus.clean import Cleaning
 from interloq.data.corpus.clean_shard import clean_shard, read_counts
 from interloq.data.corpus.outputs import (
@@ -32,7 +32,7 @@ from interloq.data.corpus.outputs import (
     write_range,
 )
 from interloq.data.corpus.settings import DEFAULT_OPTIONS, DEFAULT_SETTINGS, BuildOptions, CorpusSettings
-from interloq.data.corpus.shards import Logs, Shard
+from interloq.data.corpus.shards import Logs, Shard, total_size
 from interloq.data.corpus.split import PARTS, format_borders
 from interloq.data.corpus.threads import Tables
 from interloq.data.corpus.workers import cores, work
@@ -94,7 +94,7 @@ class _Job:
         self.work = inside(output, ".work")
         for part in PARTS:
             inside(output, part)
-        self.size = sources.total_size(self.inputs)
+        self.size = total_size(self.inputs)
         self.logs = self._logs()
 
     def _logs(self) -> Logs:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interloq.data.corpus.formats import read_piece
-from interloq.data.corpus.shards import Logs, _end_of_rows
+from interloq.data.corpus.shards import Logs, _end_of_rows, open_logs
 from interloq.data.files import opening as files
 
 
@@ -110,3 +112,17 @@ def test_rows_after_a_quote_that_is_never_closed(tmp_path: Path) -> None:
     assert _end_of_rows(rows) == len(rows)
     assert _end_of_rows(rows[:1000]) == 0  # a long cell, as far as can be told
     assert _end_of_rows(b'1,"two\nlines",3\n2,"') == len(b'1,"two\nlines",3\n')
+
+
+def test_what_a_few_packed_bytes_stand_for_is_never_held_whole(tmp_path: Path) -> None:
+    zstandard = pytest.importorskip("zstandard")
+    path = tmp_path / "a.jsonl.zst"
+    with path.open("wb") as file, zstandard.ZstdCompressor().stream_writer(file) as writer:
+        for _ in range(400):
+            writer.write(b"x" * 2**20)
+    tracemalloc.start()
+    read = sum(len(data) for source in open_logs([path]) for data in iter(partial(source.stream.read, 2**20), b""))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert read == 400 * 2**20
+    assert peak < 150 * 2**20

@@ -12,8 +12,8 @@ import pytest
 import zstandard
 
 from interloq.data.files.opening import read_json, read_small, reading_saved, write_text
-from interloq.data.records.system_scores import read_system_scores
 from interloq.errors import InputError, short_repr
+from interloq.rank.rank_file import read_system_scores
 
 PACKED: dict[str, Callable[[bytes], bytes]] = {
     ".gz": gzip.compress,
