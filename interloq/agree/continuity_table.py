@@ -67,24 +67,20 @@ class ContinuityTable(Tabular):
     signature: Signature
 
     def _title(self) -> str:
-        """Title of the table."""
+        """Return the title of the table."""
         return f"prediction of {self.aspect!r}, {count(self.samples, 'sample')}, {self.replied:,} answered"
 
     def _shown_rows(self) -> list[Row]:
-        """One row per metric and threshold."""
-        return [
-            {
-                "metric": row.metric,
-                "threshold": row.threshold,
-                "cut": row.cut,
-                **{name: row.measures[name].value for name in MEASURES},
-                "unscored": row.unscored,
-            }
-            for row in self.rows
-        ]
+        """Return one row per metric and threshold."""
+        rows: list[Row] = []
+        for row in self.rows:
+            values = {name: row.measures[name].value for name in MEASURES}
+            facts = {"metric": row.metric, "threshold": row.threshold, "cut": row.cut}
+            rows.append({**facts, **values, "unscored": row.unscored})
+        return rows
 
     def _remarks(self) -> tuple[str, ...]:
-        """The notes."""
+        """Return the notes."""
         return self.notes
 
     def labelled(self) -> ContinuityTable:

@@ -222,12 +222,16 @@ def _number(names: Iterable[str]) -> Index:
 
 
 def _counted(rows: Sequence[_Row], annotators: Sequence[str], raters: Counter[str]) -> Counted:
-    rated = sum(bool(row.votes) for row in rows)
+    rated = judgments = not_applicable = 0
+    for row in rows:
+        rated += bool(row.votes)
+        judgments += row.judgments
+        not_applicable += row.not_applicable
     return Counted(
         samples=len(rows),
         rated=rated,
-        judgments=sum(row.judgments for row in rows),
-        not_applicable=sum(row.not_applicable for row in rows),
+        judgments=judgments,
+        not_applicable=not_applicable,
         annotators=len(annotators),
         partial_annotators=sum(raters[rater] < rated for rater in annotators),
         unrated=len(rows) - rated,

@@ -56,32 +56,28 @@ def meta_file(
             aspects = _select_aspects(aspects, rated)
         tables = {}
         for aspect in aspects:
-            tables[aspect] = _evaluate(scored, rated, aspect, options)
+            tables[aspect] = meta_evaluate(
+                scored,
+                rated,
+                aspect=aspect,
+                role=options.role,
+                by=options.by,
+                coefficients=COEFFICIENTS if options.coefficients is None else options.coefficients,
+                n_bootstrap=options.n_bootstrap,
+                seed=options.seed,
+                compare=options.compare,
+                n_permutations=options.n_permutations,
+                adjust=options.adjust,
+                system_score="mean" if options.dialogues else options.system_score,
+                lower_is_better=options.lower_is_better,
+                normalise=options.normalise,
+                selection=SampleFilter(drop_own_replies=options.drop_own_replies, without=options.without),
+            )
     judges, notes = _judges(scores), checked.notes()
     unit: UnitKind = "dialogue" if options.dialogues else "sample"
     for aspect, table in tables.items():
         tables[aspect] = replace(table, judges=judges, unit=unit, notes=(*table.notes, *notes))
     return tables
-
-
-def _evaluate(scores: Iterable[Score], rated: Iterable[Sample], aspect: str, options: MetaOptions) -> MetaTable:
-    return meta_evaluate(
-        scores,
-        rated,
-        aspect=aspect,
-        role=options.role,
-        by=options.by,
-        coefficients=COEFFICIENTS if options.coefficients is None else options.coefficients,
-        n_bootstrap=options.n_bootstrap,
-        seed=options.seed,
-        compare=options.compare,
-        n_permutations=options.n_permutations,
-        adjust=options.adjust,
-        system_score="mean" if options.dialogues else options.system_score,
-        lower_is_better=options.lower_is_better,
-        normalise=options.normalise,
-        selection=SampleFilter(drop_own_replies=options.drop_own_replies, without=options.without),
-    )
 
 
 def _judges(paths: Sequence[str | Path]) -> dict[str, Signature]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from interloq.agree.continuity_table import ContinuityTable
 from interloq.agree.dialogue_scores import DialogueScore, Extremes
 from interloq.agree.disagreements import Disagreements
+from interloq.agree.judgments import aspects
 from interloq.agree.metric_similarity import Matrix
 from interloq.agree.table import MetaTable
 from interloq.compare.comparison import Comparison
@@ -28,9 +29,17 @@ from interloq.report.sections.dialogues import DialogueCard, dialogue_cards
 from interloq.report.sections.models import Trained
 from interloq.report.sections.notices import Notice, judges, notices, orders_users, weak_references
 from interloq.report.sections.overview import mean_judgments, overview
-from interloq.report.sections.samples import WHOLE, Places, SampleRow, listed, sample_filters, sample_note, sample_row
-from interloq.report.sections.scatter import JudgedSample, Scatter, drawn, points_per_plot, scatter
-from interloq.report.sections.scores import SystemScore, complete, score_tables
+from interloq.report.sections.samples import (
+    WHOLE,
+    Places,
+    SampleRow,
+    list_samples,
+    sample_filters,
+    sample_note,
+    sample_row,
+)
+from interloq.report.sections.scatter import JudgedSample, Scatter, choose_points, points_per_plot, scatter
+from interloq.report.sections.scores import SystemScore, complete_results, score_tables
 from interloq.report.sections.side_by_side import contexts, contrasts
 from interloq.version import __version__
 
@@ -77,15 +86,14 @@ def build(
     sample_of = {sample.key: sample for sample in samples}
     names = name_metrics(_metrics(evidence))
     marks = mark_systems(_systems(evidence))
-    results = complete(evidence.results, evidence.scores)
+    results = complete_results(evidence.results, evidence.scores)
     who = judges(samples, aspect)
     scored = _by_metric(evidence.scores, names)
     places = Places(contexts(samples), sample_filters(samples, evidence.slice_by))
     sample_rows, scatters = _samples(evidence, samples, scored, places)
     means = mean_judgments(evidence.judgments, samples)
-    rated_aspects: set[str] = set()
-    for sample in samples:
-        rated_aspects.update(rating.aspect for rating in sample.ratings)
+    sample_systems = sorted({sample.system for sample in samples})
+    other_aspects = sorted(aspects(samples).keys() - {aspect})
     extremes: list[SystemExtremes] = []
     occasions: list[Occasion] = []
     for metric in names:
@@ -103,7 +111,7 @@ def build(
         notices=_notices(evidence, samples, results, names, aspect),
         names=names,
         marks=marks,
-        legend=tuple(marks[system] for system in sorted({s.system for s in samples})),
+        legend=tuple(marks[system] for system in sample_systems),
         overview=overview(results, means, evidence.table, names, who, evidence.lower_is_better),
         scores=score_tables(results, names),
         agreement=_agreement(evidence, names),
@@ -121,7 +129,7 @@ def build(
         command=command,
         sources=tuple(sources),
         date=date,
-        aspects=tuple(sorted(rated_aspects - {aspect})),
+        aspects=tuple(other_aspects),
         models=tuple(evidence.models),
         curves=tuple(evidence.curves),
         rankings=tuple(sorted(evidence.rankings, key=lambda ranking: names[ranking.metric].number)),
@@ -227,8 +235,8 @@ def _samples(
     judged = [JudgedSample(s.key, people[s.key]) for s in samples if s.key in people]
     used: set[Key] = set()
     for column in scored.values():
-        used.update(point.key for point in drawn(judged, column, most))
-    shown = listed(samples, used)
+        used.update(point.key for point in choose_points(judged, column, most))
+    shown = list_samples(samples, used)
     values = [people, *scored.values()]
     rows, index = [], {}
     for i, sample in enumerate(shown):

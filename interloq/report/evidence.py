@@ -27,7 +27,6 @@ from interloq.agree.disagreements import Disagreements, disagreements
 from interloq.agree.judgments import aspects, collect
 from interloq.agree.metric_similarity import spearman_matrix
 from interloq.agree.system_agreement import rated_systems
-from interloq.agree.table import MetaTable
 from interloq.compare.comparison_file import read_comparison
 from interloq.data.records.jsonl import header
 from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
@@ -117,7 +116,16 @@ def read_evidence(inputs: Inputs, reading: ReadOptions = READ_DEFAULTS) -> Evide
     compared, table = dict(scored), None
     if judged:
         compared[PEOPLE] = judged
-        table = _table(scores, samples, options)
+        table = meta_evaluate(
+            scores,
+            samples,
+            aspect=options.aspect,
+            role=options.role,
+            n_bootstrap=options.n_bootstrap,
+            n_permutations=options.n_permutations,
+            seed=options.seed,
+            lower_is_better=options.lower_is_better,
+        )
     ranked = _Ranked([], {}, {}, {})
     if dialogues:
         ranked = _rank(scores, dialogues, options, partners)
@@ -191,19 +199,6 @@ def _preferred(
         return preference_agreement(preferences, known, lower_is_better=lower)
     except InputError:
         return []
-
-
-def _table(scores: Sequence[Score], samples: Sequence[Sample], options: ReportOptions) -> MetaTable:
-    return meta_evaluate(
-        scores,
-        samples,
-        aspect=options.aspect,
-        role=options.role,
-        n_bootstrap=options.n_bootstrap,
-        n_permutations=options.n_permutations,
-        seed=options.seed,
-        lower_is_better=options.lower_is_better,
-    )
 
 
 def _disagreements(

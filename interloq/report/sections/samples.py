@@ -23,7 +23,7 @@ OTHER = "(other)"
 SampleRow = tuple[str | float | None, ...]
 
 
-def listed(samples: Sequence[Sample], drawn: Collection[Key]) -> list[Sample]:
+def list_samples(samples: Sequence[Sample], drawn: Collection[Key]) -> list[Sample]:
     """Return the samples of the table: all, or the drawn ones and others chosen by a hash of their ids."""
     if len(samples) <= MOST:
         return list(samples)

@@ -53,15 +53,16 @@ class Scatter:
 
 
 def points_per_plot(plots: int) -> int:
-    """How many points a plot may have."""
+    """Return how many points a plot may have."""
     return max(FEWEST, min(MOST, TOTAL // max(1, plots)))
 
 
-def drawn(samples: Sequence[JudgedSample], score_of: Mapping[Key, float], most: int) -> list[JudgedSample]:
-    """The scored samples, at most `most`, chosen by a hash of their ids and so independent of their order."""
+def choose_points(samples: Sequence[JudgedSample], score_of: Mapping[Key, float], most: int) -> list[JudgedSample]:
+    """Return the scored samples, at most `most`, chosen by a hash of their ids and so independent of their order."""
     scored = [sample for sample in samples if sample.key in score_of]
-    chosen = sorted(scored, key=lambda s: _hash(s.key))[:most] if len(scored) > most else scored
-    return sorted(chosen, key=lambda s: s.key)
+    if len(scored) > most:
+        scored = sorted(scored, key=lambda s: _hash(s.key))[:most]
+    return sorted(scored, key=lambda s: s.key)
 
 
 def scatter(
@@ -73,7 +74,7 @@ def scatter(
     most: int,
 ) -> Scatter:
     """Return the plot of one metric with at most `most` points; `index` maps samples to the page's rows."""
-    chosen, scored = drawn(samples, score_of, most), sum(sample.key in score_of for sample in samples)
+    chosen, scored = choose_points(samples, score_of, most), sum(sample.key in score_of for sample in samples)
     x = scale((s.judgment for s in chosen), about=6)
     y = scale((score_of[s.key] for s in chosen), about=5)
     picture = Picture(x, y)

@@ -82,7 +82,7 @@ def _system_score(value: Mapping[str, Any]) -> SystemScore:
     )
 
 
-def complete(results: Iterable[SystemScore], scores: Sequence[Score]) -> list[SystemScore]:
+def complete_results(results: Iterable[SystemScore], scores: Sequence[Score]) -> list[SystemScore]:
     """Return results from headers; the mean of sample scores if these have none, or several that differ."""
     seen: dict[tuple[str, str], set[SystemScore]] = {}
     for result in results:

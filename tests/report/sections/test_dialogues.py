@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from interloq import Dialogue, Score, Turn
 from interloq.agree.dialogue_scores import DialogueScore, dialogue_scores, extremes
 from interloq.cli.main import main
@@ -117,22 +115,6 @@ def test_what_bots_said_is_never_markup(folder: Path) -> None:
     said = [e.raw for e in page.one(id="dialogues").all("div", cls="said")]
     assert "ok" + visible(EVIL) in said
     assert "⟨RLO⟩evil⟨PDF⟩␀␛[31m" in visible(EVIL)
-
-
-def test_without_dialogues_nothing_is_added(folder: Path) -> None:
-    paths = write_dialogues(folder, *made_dialogues(LEVELS))
-    assert main(["report", paths[0], "--samples", paths[2], "-o", "r.html", "--bootstrap", "10"]) == 0
-    html = Path("r.html").read_text(encoding="utf-8")
-    assert 'id="ranking"' not in html
-    assert 'id="dialogues"' not in html
-
-
-def test_the_report_refuses_mixed_partner_sets(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    first = write_dialogues(folder, *made_dialogues({"a": 0.0}), name="a-")
-    second = write_dialogues(folder, *made_dialogues({"b": 0.0}), name="b-", partners="ffff")
-    files = ["--dialogues", first[1], "--dialogues", second[1], "--samples", first[2]]
-    assert main(["report", first[0], second[0], *files, "-o", "r.html"]) == 2
-    assert "different partner sets" in capsys.readouterr().err
 
 
 def test_self_play_has_two_sides(folder: Path) -> None:

@@ -44,12 +44,6 @@ def points(group: Element) -> list[tuple[float, float]]:
     return [(float(x), float(y)) for x, y in (pair.split(",") for pair in pairs)]
 
 
-def test_a_report_without_models_says_nothing_of_them(folder: Path, samples: list[Sample]) -> None:
-    page = parse(report(folder, samples))
-    assert not page.all("section", id="models")
-    assert "#models" not in [link.attributes["href"] for link in page.one("nav").all("a")]
-
-
 def test_the_learning_curve_shows_every_loss_and_the_epoch_that_was_kept(folder: Path, samples: list[Sample]) -> None:
     html = report(folder, samples, "--model", str(trained(folder / "models" / "rater")))
     assert "#models" in [link.attributes["href"] for link in parse(html).one("nav").all("a")]

@@ -11,7 +11,7 @@ from interloq import InputError, Sample
 from interloq.cli.main import main
 from interloq.report.build import build
 from interloq.report.sections import samples as module
-from interloq.report.sections.samples import Filter, Places, listed, sample_filters, sample_note, sample_row
+from interloq.report.sections.samples import Filter, Places, list_samples, sample_filters, sample_note, sample_row
 from tests.report.made_report import many_samples
 from tests.report.parsed_html import parse, report
 
@@ -43,10 +43,10 @@ def test_a_long_list_is_thinned_but_keeps_drawn_samples(monkeypatch: pytest.Monk
     monkeypatch.setattr(module, "MOST", 20)
     samples = [Sample(f"{i:03}") for i in range(100)]
     drawn = {sample.key for sample in samples[90:]}
-    kept = listed(samples, drawn)
+    kept = list_samples(samples, drawn)
     assert len(kept) == 20
     assert drawn <= {sample.key for sample in kept}
-    assert listed(samples[::-1], drawn) == kept
+    assert list_samples(samples[::-1], drawn) == kept
     assert sample_note(20, 100) == "20 of 100 samples are listed, chosen by a hash of their ids."
     assert sample_note(20, 20) == ""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from scipy.stats import spearmanr
 
 from interloq import Sample
-from interloq.report.sections.scatter import MOST, TOTAL, JudgedSample, drawn, points_per_plot
+from interloq.report.sections.scatter import MOST, TOTAL, JudgedSample, choose_points, points_per_plot
 from interloq.report.text import number
 from tests.report.made_report import mean_rating, read_scores, replace_id, values_of
 from tests.report.parsed_html import parse, report
@@ -18,9 +18,9 @@ from tests.report.parsed_html import parse, report
 def test_thinning_keeps_the_same_samples_in_any_order() -> None:
     samples = [JudgedSample((str(i), ""), 0.0) for i in range(MOST + 500)]
     scores = {sample.key: 0.0 for sample in samples}
-    kept = drawn(samples, scores, MOST)
+    kept = choose_points(samples, scores, MOST)
     assert len(kept) == MOST
-    assert drawn(samples[::-1], scores, MOST) == kept
+    assert choose_points(samples[::-1], scores, MOST) == kept
     # a hash takes from everywhere, not from one end
     late = sum(int(sample.key[0]) >= len(samples) // 2 for sample in kept)
     assert 0.4 * MOST < late < 0.6 * MOST
