@@ -28,14 +28,17 @@ NOT_THE_JUDGE = (
 
 
 def common_origin(headers: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Origin that all files (name → header) share; files with different origins are refused."""
+    """Return the origin that all files (name → header) share; refuse files with different origins."""
     origins = {path: origin(header) for path, header in headers.items()}
     common: dict[str, str] = {}
+    first_paths: dict[str, str] = {}
     for fact, many in FACTS.items():
-        values = {path: facts[fact] for path, facts in origins.items() if fact in facts}
-        for path, value in values.items():
+        for path, facts in origins.items():
+            value = facts.get(fact)
+            if value is None:
+                continue
+            first = first_paths.setdefault(fact, path)
             if value != common.setdefault(fact, value):
-                first = next(other for other in values if values[other] == common[fact])
                 raise InputError(
                     f"{first} and {path} come from different {many}: {common[fact]} and {value}",
                     hint="scores are comparable only over the same partners and openings: "
@@ -48,15 +51,17 @@ def common_origin(headers: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
 
 
 def origin(header: Mapping[str, Any]) -> dict[str, str]:
-    """Origin in one header."""
+    """Return the origin in one header."""
     return {name: str(header[name]) for name in FACTS if header.get(name) not in (None, "")}
 
 
 def _check_partner_sets(origins: Mapping[str, Mapping[str, str]], headers: Mapping[str, Mapping[str, Any]]) -> None:
     """Refuse dialogues with a named partner set together with dialogues without one."""
-    dialogues = [path for path in origins if headers[path].get("kind") in ("dialogues", None)]
-    named = [path for path in dialogues if "partners" in origins[path]]
-    unnamed = [path for path in dialogues if "partners" not in origins[path]]
+    named: list[str] = []
+    unnamed: list[str] = []
+    for path, facts in origins.items():
+        if headers[path].get("kind") in ("dialogues", None):
+            (named if "partners" in facts else unnamed).append(path)
     if named and unnamed:
         partners = origins[named[0]]["partners"]
         raise InputError(
@@ -90,7 +95,7 @@ def _check_judges(headers: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def same_judge(first: Signature, second: Signature) -> bool:
-    """Whether two scores of a metric are comparable: signatures may differ in samples, seeds and versions."""
+    """Return whether two scores of a metric are comparable: signatures may differ in samples, seeds and versions."""
     return first.without(*NOT_THE_JUDGE) == second.without(*NOT_THE_JUDGE)
 
 
@@ -101,11 +106,10 @@ def _judges_differ(metric: str, paths: tuple[str, str], judges: tuple[Signature,
             f"{old[0]} has a signature without parts, written by an earlier version, which cannot be compared",
             hint=f"score its samples again: interloq score SAMPLES -m {shlex.quote(metric)} -o {shlex.quote(old[0])}",
         )
-    differences = [difference for difference in judges[0].differences(judges[1]) if difference[0] not in NOT_THE_JUDGE]
     parts: tuple[list[str], list[str]] = ([], [])
-    for name, *values in differences:
+    for name, *values in judges[0].differences(judges[1]):
         for side, value in zip(parts, values, strict=True):
-            if value:
+            if value and name not in NOT_THE_JUDGE:
                 side.append(f"{name}:{value}")
     first, second = "|".join(parts[0]) or "without it", "|".join(parts[1]) or "without it"
     return InputError(

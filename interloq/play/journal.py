@@ -49,7 +49,7 @@ class Journal:
         return len(self._places)
 
     def __getitem__(self, id: str) -> Dialogue:
-        return _parsed(self._file.line(self._places[id]))
+        return _parse_dialogue(self._file.line(self._places[id]))
 
     def __enter__(self) -> Journal:
         return self
@@ -88,20 +88,19 @@ class Journal:
                 self._check(_decoded(line))
                 self._start = len(line)
             else:
-                self._found(line, place)
+                with contextlib.suppress(InputError):  # a line damaged by a power cut; its dialogue is played again
+                    self._place(_parse_dialogue(line), place)
         if not self._start:
             header = {"kind": "dialogues", "schema": SCHEMA, "journal": self.run}
             self._file.add(orjson.dumps(header) + b"\n")
             self._start = self._file.size()
 
-    def _found(self, line: bytes, place: int) -> None:
-        """Skip a line damaged by a power cut; its dialogue is played again."""
-        with contextlib.suppress(InputError):
-            self._place(_parsed(line), place)
-
     def _place(self, dialogue: Dialogue, place: int) -> None:
         self._places[dialogue.id] = place
-        (self._failed.add if dialogue.failure else self._failed.discard)(dialogue.id)
+        if dialogue.failure:
+            self._failed.add(dialogue.id)
+        else:
+            self._failed.discard(dialogue.id)
 
     def _check(self, header: Any) -> None:
         """Refuse a journal of another run and name the difference, because it may contain days of work."""
@@ -118,7 +117,7 @@ def _decoded(line: bytes) -> Any:
         return None
 
 
-def _parsed(line: bytes) -> Dialogue:
+def _parse_dialogue(line: bytes) -> Dialogue:
     value = _decoded(line)
     if not isinstance(value, dict) or "id" not in value:
         raise InputError("not a dialogue")

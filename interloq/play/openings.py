@@ -42,9 +42,9 @@ def read_openings(source: str | Path, *, given: int = GIVEN) -> list[Opening]:
         raise InputError("no opening in the file", hint="write one opening per line", where=str(path))
     for where, opening in openings:
         _check(opening, given, f"{path}:{where}")
-    counts = Counter(opening.id for _, opening in openings)
-    if (twice := counts.most_common(1)[0])[1] > 1:
-        raise InputError(f"{twice[1]} openings are called {twice[0]!r}", hint="give each an id", where=str(path))
+    id, number = Counter(opening.id for _, opening in openings).most_common(1)[0]
+    if number > 1:
+        raise InputError(f"{number} openings are called {id!r}", hint="give each an id", where=str(path))
     return [Opening(opening.id, opening.turns[:given]) for _, opening in openings]
 
 

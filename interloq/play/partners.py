@@ -58,7 +58,7 @@ class PartnerSet:
 def partner_set(
     bots: Mapping[str, Bot], openings: Sequence[Opening], *, exchanges: int, source: str = ""
 ) -> PartnerSet:
-    """A partner set of these bots with their current signatures."""
+    """Return a partner set of these bots with their current signatures."""
     if exchanges < 1:
         raise InputError(f"at least 1 exchange is needed, got {exchanges}")
     for name in bots:
@@ -87,7 +87,7 @@ def load_partners(path: str | Path) -> PartnerSet:
     made = "make one with `interloq play partners`"
     value = read_json(path, hint=made)
     with reading_saved(path, "not a partner set", hint=made):
-        partners = _parsed(value)
+        partners = _parse_set(value)
     if value.get("hash") != partners.hash:
         raise InputError(
             f"the stored hash is {value.get('hash')}, but the contents have the hash {partners.hash}",
@@ -102,7 +102,10 @@ def partner_bots(partners: PartnerSet, path: str | Path = "", *, trust: Trust = 
 
     `trust` receives what each partner does besides talking; without it, a set with such partners is refused.
     """
-    bots = {partner.name: _made(partner, str(path)) for partner in partners.partners}
+    bots: dict[str, Bot] = {}
+    for partner in partners.partners:
+        with _named(partner, str(path)):
+            bots[partner.name] = create(partner.spec, kind="bot")
     check_trust(bots, str(path) or "the partner set", trust)
     for partner in partners.partners:
         _verify(partner, bots[partner.name], str(path))
@@ -122,14 +125,8 @@ def check_openings(partners: PartnerSet, openings: Sequence[Opening], path: str 
 
 
 def lasting(signature: Signature | str) -> str:
-    """A signature without Interloq's version, because partners include the fingerprints of their rules and weights."""
+    """Return a signature without Interloq's version: it includes the fingerprints of rules and weights."""
     return str(signature.without(VERSION) if isinstance(signature, Signature) else signature)
-
-
-def _made(partner: Partner, where: str) -> Bot:
-    with _named(partner, where):
-        bot: Bot = create(partner.spec, kind="bot")
-        return bot
 
 
 def _verify(partner: Partner, bot: Bot, where: str) -> None:
@@ -153,7 +150,7 @@ def _named(partner: Partner, where: str) -> Iterator[None]:
         ) from error
 
 
-def _parsed(value: Any) -> PartnerSet:
+def _parse_set(value: Any) -> PartnerSet:
     if value["kind"] != KIND or value["schema"] != SCHEMA:
         raise ValueError(f"kind {value['kind']!r}, schema {value['schema']!r}")
     partners = tuple(Partner(str(p["name"]), str(p["spec"]), str(p["signature"])) for p in value["partners"])

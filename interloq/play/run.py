@@ -44,10 +44,10 @@ class Plan:
     tried: set[Any] = field(default_factory=set)  # the bots that were tried out
 
     def facts(self) -> dict[str, Any]:
-        """The facts for the header."""
-        names = ("scheme", "partners", "openings", "exchanges", "seed")
+        """Return the facts for the header."""
         specs = {name: spec(bot) for name, bot in self.bots.items()}
-        signature = Signature.of("play", {name: self.run[name] for name in names})
+        signed = {name: self.run[name] for name in ("scheme", "partners", "openings", "exchanges", "seed")}
+        signature = Signature.of("play", signed)
         return {"signature": signature, **self.run, "specs": specs}
 
 
@@ -112,7 +112,7 @@ def play(plan: Plan, output: str | Path, options: PlayOptions = DEFAULTS, *, hea
 def playing(
     plan: Plan, output: str | Path, options: PlayOptions
 ) -> Iterator[Callable[[Sequence[BotMatch], Hear | None], None]]:
-    """A run in parts: yields a function that plays some of the plan's matches. The file is written at the end."""
+    """Play a run in parts: yield a function that plays some of the plan's matches. The file is written at the end."""
     with Journal(journal_path(output), plan.run) as journal:
         before = _take_over(Path(output), plan, journal)
 
@@ -143,8 +143,11 @@ def playing(
 
 def _try_out(plan: Plan, matches: Sequence[BotMatch]) -> None:
     """Try out each needed bot once, so that a wrong port or key is reported now, not after thousands of attempts."""
-    needed = {name: match for match in reversed(matches) for name in (match.target, match.partner)}
-    for name, match in sorted(needed.items()):
+    first_matches: dict[str, BotMatch] = {}
+    for match in matches:
+        first_matches.setdefault(match.target, match)
+        first_matches.setdefault(match.partner, match)
+    for name, match in sorted(first_matches.items()):
         bot = plan.bots.get(name)
         trial = getattr(bot, "try_out", None)
         if bot is None or trial is None or sameness(bot) in plan.tried:

@@ -41,22 +41,22 @@ class Sampled:
 def samples(
     dialogues: Iterable[Dialogue], *, targets: Collection[str] = (), system: str = "", tally: Sampled | None = None
 ) -> Iterator[Sample]:
-    """One sample per judged utterance.
+    """Yield one sample per judged utterance.
 
     Only `targets` are judged; by default, the target of dialogues by `interloq play run`, and every system of recorded
     ones. `system` names the assistant of chat exports that do not name it.
     """
-    return _samples(dialogues, _of, targets, system, Sampled() if tally is None else tally)
+    return _samples(dialogues, _split_utterances, targets, system, tally or Sampled())
 
 
 def whole_dialogues(
     dialogues: Iterable[Dialogue], *, targets: Collection[str] = (), system: str = ""
 ) -> Iterator[Sample]:
-    """One sample per dialogue and judged system: all turns as its context, without a reply, and the system's ratings.
+    """Yield one sample per dialogue and judged system: all turns as its context, no reply, and the system's ratings.
 
     The speakers are `judged`, the system, and `other`. `targets` and `system` are as for `samples`.
     """
-    return _samples(dialogues, _whole, targets, system, Sampled())
+    return _samples(dialogues, _split_systems, targets, system, Sampled())
 
 
 def system_ratings(dialogue: Dialogue, system: str) -> list[Rating]:
@@ -180,7 +180,7 @@ def _listed(names: Iterable[str]) -> str:
     return text or "none"
 
 
-def _of(dialogue: Dialogue, targets: Collection[str]) -> Iterator[Sample]:
+def _split_utterances(dialogue: Dialogue, targets: Collection[str]) -> Iterator[Sample]:
     for i, turn in enumerate(dialogue.turns):
         system = dialogue.systems.get(turn.speaker, "")
         if i >= dialogue.given and system in targets:
@@ -188,10 +188,12 @@ def _of(dialogue: Dialogue, targets: Collection[str]) -> Iterator[Sample]:
             yield Sample(f"{dialogue.id}#{i}", dialogue.turns[:i], turn.text, (), system, (), dialogue.id, fields)
 
 
-def _whole(dialogue: Dialogue, targets: Collection[str]) -> Iterator[Sample]:
+def _split_systems(dialogue: Dialogue, targets: Collection[str]) -> Iterator[Sample]:
     for system in sorted({*targets} & {*dialogue.systems.values()}):
-        own = {speaker for speaker, name in dialogue.systems.items() if name == system}
-        turns = [replace(turn, speaker=JUDGED if turn.speaker in own else OTHER) for turn in dialogue.turns]
+        turns = []
+        for turn in dialogue.turns:
+            is_judged = dialogue.systems.get(turn.speaker) == system
+            turns.append(replace(turn, speaker=JUDGED if is_judged else OTHER))
         ratings = _clear_ratings(dialogue, system)
         yield Sample(dialogue.id, turns, system=system, ratings=ratings, dialogue=dialogue.id, fields=_shared(dialogue))
 

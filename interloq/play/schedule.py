@@ -15,6 +15,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import permutations, product
 
 from interloq.errors import InputError
 from interloq.play.openings import Opening
@@ -53,7 +54,7 @@ def all_play_all(
     names = _names(targets, "target")
     if len(names) < 2:
         raise InputError("all-play-all needs at least two targets, got 1", hint="add a target, or use self-play")
-    pairs = [(target, partner) for target in names for partner in names if target != partner]
+    pairs = list(permutations(names, 2))
     return _matches(pairs, openings, exchanges, repeats, seed)
 
 
@@ -70,7 +71,7 @@ def bipartite(
     names, others = _names(targets, "target"), _names(partners, "partner", own=PARTNER)
     if both := sorted(set(names) & set(others)):
         raise InputError(f"{both[0]!r} is both a target and a partner", hint=f"call the partner {both[0]}{PARTNER}")
-    return _matches([(target, partner) for target in names for partner in others], openings, exchanges, repeats, seed)
+    return _matches(list(product(names, others)), openings, exchanges, repeats, seed)
 
 
 def apart(partners: Iterable[str], targets: Iterable[str]) -> dict[str, str]:

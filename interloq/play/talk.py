@@ -64,7 +64,7 @@ class PlayTally:
         self.failures.update((bot, kind_of(what)) for bot, what in failures(dialogue))
 
     def facts(self) -> dict[str, Any]:
-        """The counts for JSON."""
+        """Return the counts for JSON."""
         failures_of: dict[str, dict[str, int]] = {}
         for (bot, what), n in sorted(self.failures.items()):
             failures_of.setdefault(bot, {})[what] = n
@@ -115,7 +115,7 @@ def talk(
         raise InputError(f"patience must be 0 seconds or more, got {patience}", hint="0 means no limit")
     tally = PlayTally() if tally is None else tally
     room = _Room(bots, batch, _Rules(repeats, stop_repeating, patience, give_up), tally)
-    waiting = _unplayed(matches, bots, journal, tally)
+    waiting = _find_unplayed(matches, bots, journal, tally)
     room.fill(waiting, together)
     while room.under_way:
         for finished, heard in room.advance():
@@ -137,9 +137,12 @@ def close_all(bots: Iterable[Bot]) -> None:
 
 
 def failures(dialogue: Dialogue) -> list[tuple[str, str]]:
-    """System and description of each failure in the dialogue."""
-    parts = [part.partition(": ") for part in dialogue.failure.split("; ") if part]
-    return [(dialogue.systems.get(speaker, speaker), what) for speaker, _, what in parts]
+    """Return the system and description of each failure in the dialogue."""
+    described = []
+    for part in filter(None, dialogue.failure.split("; ")):
+        speaker, _, what = part.partition(": ")
+        described.append((dialogue.systems.get(speaker, speaker), what))
+    return described
 
 
 def kind_of(what: str) -> str:
@@ -201,7 +204,7 @@ class _Talk:
         return len(self.turns) < len(self.match.opening) + 2 * self.match.exchanges
 
     def finished(self) -> Dialogue:
-        """The finished dialogue; the target is the first of its systems."""
+        """Return the finished dialogue; the target is the first of its systems."""
         match = self.match
         first, second = self.speakers if match.target_first else reversed(self.speakers)
         systems = {first: match.target, second: match.partner}
@@ -213,11 +216,15 @@ class _Talk:
         self.failures.append(f"{speaker}: {what} at turn {turn or len(self.turns) + 1}")
 
     def _repeats(self, times: int) -> bool:
-        """Note that the speaker has said the same for the n-th time, once per dialogue."""
-        last = self.turns[-1]
-        own = [turn.text for turn in self.turns[len(self.match.opening) :] if turn.speaker == last.speaker]
-        said = [" ".join(text.split()).casefold() for text in own]
-        return times > 1 and said.count(said[-1]) == times
+        """Return whether the speaker has said the same for the n-th time, which is noted once per dialogue."""
+        last, equal = self.turns[-1], 0
+        for turn in self.turns[len(self.match.opening) :]:
+            equal += turn.speaker == last.speaker and _plain_text(turn) == _plain_text(last)
+        return times > 1 and equal == times
+
+
+def _plain_text(turn: Turn) -> str:
+    return " ".join(turn.text.split()).casefold()
 
 
 # ---- all dialogues in flight -----------------------------------------------------------------------------------------
@@ -243,11 +250,12 @@ class _Room:
             self._wait(self._number, _Talk(match))
 
     def advance(self) -> Iterator[tuple[list[tuple[BotMatch, Dialogue]], int]]:
-        """Ask the next bots for one batch each; yields the finished dialogues and the number of utterances."""
-        taken = {voice: self._taken(voice) for voice in self._asked_now()}
+        """Ask the next bots for one batch each; yield the finished dialogues and the number of utterances."""
+        taken = {voice: self._take_batch(voice) for voice in self._choose_voices()}
         calls = {voice: self._call(voice, batch) for voice, batch in taken.items() if voice not in self.gone}
-        for voice in [name for name in taken if name not in calls]:
-            yield self._hear(taken[voice], [Reply("", self.gone[voice])] * len(taken[voice]))
+        for voice, batch in taken.items():
+            if voice not in calls:
+                yield self._hear(batch, [Reply("", self.gone[voice])] * len(batch))
         for voice, replies, seconds in _side_by_side(calls, self.rules.patience):
             talks = [talk for _, talk in taken[voice]]
             if replies is None:
@@ -256,42 +264,45 @@ class _Room:
             self._count(voice, talks, heard, seconds)
             yield self._hear(taken[voice], heard)
 
-    def _asked_now(self) -> list[str]:
-        """All bots that wait for servers or programs, and of the others the one with the most waiting dialogues."""
-        wanted = {name: len(queued) for name, queued in self.queues.items() if queued}
-        others = [name for name in wanted if getattr(self.bots[name], "waits", False)]
-        here = [name for name in wanted if name not in others]  # they compute in this process
+    def _choose_voices(self) -> list[str]:
+        """Return bots that wait for servers or programs, and of the others the one with most waiting dialogues."""
+        chosen, here, most = [], "", 0
+        for name, queued in self.queues.items():
+            if queued and getattr(self.bots[name], "waits", False):
+                chosen.append(name)
+            elif len(queued) > most:  # it computes in this process
+                here, most = name, len(queued)
         if here:
-            others.append(max(here, key=wanted.__getitem__))
-        return others
+            chosen.append(here)
+        return chosen
 
-    def _taken(self, voice: str) -> list[tuple[int, _Talk]]:
+    def _take_batch(self, voice: str) -> list[tuple[int, _Talk]]:
         queued = self.queues[voice]
-        return [heapq.heappop(queued)[1:] for _ in range(min(len(queued), self._size(voice)))]
+        size = self.batch or getattr(self.bots[voice], "batch", 0) or BATCH
+        return [heapq.heappop(queued)[1:] for _ in range(min(len(queued), size))]
 
     def _call(self, voice: str, taken: Sequence[tuple[int, _Talk]]) -> Callable[[], list[Reply]]:
-        dialogues, seeds = [tuple(talk.turns) for _, talk in taken], [talk.seed for _, talk in taken]
+        dialogues = [tuple(talk.turns) for _, talk in taken]
+        seeds = [talk.seed for _, talk in taken]
         return lambda: guarded(self.bots[voice], dialogues, seeds)
 
     def _hear(
         self, taken: Sequence[tuple[int, _Talk]], replies: Sequence[Reply]
     ) -> tuple[list[tuple[BotMatch, Dialogue]], int]:
-        finished = []
-        before = sum(len(talk.turns) for _, talk in taken)
+        finished, utterances = [], 0
         for (number, talk), reply in zip(taken, replies, strict=True):
+            before = len(talk.turns)
             if talk.hear(reply, self.rules):
                 self._wait(number, talk)
             else:
                 finished.append((talk.match, talk.finished()))
+            utterances += len(talk.turns) - before
         self.under_way -= len(finished)
-        return finished, sum(len(talk.turns) for _, talk in taken) - before
+        return finished, utterances
 
     def _wait(self, number: int, talk: _Talk) -> None:
         left = len(talk.match.opening) + 2 * talk.match.exchanges - len(talk.turns)
         heapq.heappush(self.queues[self.voice[talk.bot]], (left, number, talk))
-
-    def _size(self, voice: str) -> int:
-        return self.batch or getattr(self.bots[voice], "batch", 0) or BATCH
 
     def _count(self, voice: str, talks: Sequence[_Talk], replies: Sequence[Reply], seconds: float) -> None:
         names = Counter(talk.bot for talk in talks)
@@ -310,7 +321,7 @@ class _Room:
             self.gone.setdefault(voice, f"given up: {self.rules.give_up} missing replies in a row")
 
 
-def _unplayed(
+def _find_unplayed(
     matches: Iterable[BotMatch], bots: Mapping[str, Bot], journal: Journal | None, tally: PlayTally
 ) -> Iterator[BotMatch]:
     for match in matches:
@@ -324,7 +335,7 @@ def _unplayed(
 
 
 def sameness(bot: Bot) -> Any:
-    """Key of a bot: equal frozen dataclasses are the same bot; others are equal only to themselves."""
+    """Return the key of a bot: equal frozen dataclasses are the same bot; others are equal only to themselves."""
     try:
         hash(bot)
     except TypeError:
@@ -335,7 +346,7 @@ def sameness(bot: Bot) -> Any:
 def _side_by_side(
     calls: Mapping[str, Callable[[], list[Reply]]], patience: float
 ) -> Iterator[tuple[str, list[Reply] | None, float]]:
-    """Result and seconds of each call, as they end.
+    """Yield the result and seconds of each call, as they end.
 
     None for a call that takes too long: it cannot be stopped, so it is abandoned.
     """
@@ -357,12 +368,14 @@ def _side_by_side(
     for named in calls.items():
         threading.Thread(target=work, args=named, daemon=True).start()
     while left:
+        timeout = None
+        if patience:
+            timeout = max(0.0, start + patience - time.perf_counter())
         try:
-            name, outcome, seconds = ended.get(
-                timeout=max(0.0, start + patience - time.perf_counter()) if patience else None
-            )
+            name, outcome, seconds = ended.get(timeout=timeout)
         except queue.Empty:
-            yield from ((name, None, patience) for name in left)
+            for name in left:
+                yield name, None, patience
             return
         if isinstance(outcome, BaseException):
             raise outcome

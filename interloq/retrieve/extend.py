@@ -47,7 +47,7 @@ class Finder(Protocol):
     """Anything that finds pairs."""
 
     def search(self, queries: Sequence[Query], k: int = 15) -> list[list[Hit]]:
-        """The k best pairs for each query, best first."""
+        """Return the k best pairs for each query, best first."""
 
 
 class Searchable(Finder, Protocol):
@@ -55,11 +55,11 @@ class Searchable(Finder, Protocol):
 
     @property
     def retriever(self) -> SearchEncoder:
-        """How texts are compared."""
+        """Return how texts are compared."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """The hits for one sample, and the number of dropped pairs by reason."""
 
     hits: tuple[Hit, ...] = ()
@@ -80,22 +80,30 @@ class SearchTally:
     dropped: Counter[str] = field(default_factory=Counter)  # reason → pairs
     affected: Counter[str] = field(default_factory=Counter)  # reason → samples
 
-    def add(self, sample: Sample, found: Found, k: int) -> None:
+    def add(self, sample: Sample, result: SearchResult, k: int) -> None:
         self.samples += 1
-        self.retrieved += len(found.hits)
-        self.fewer += len(found.hits) < k
-        self.without_context += not found.searched
+        self.retrieved += len(result.hits)
+        self.fewer += len(result.hits) < k
+        self.without_context += not result.searched
         self.without_gold += not originals(sample)
-        self.own += any(reads_like(sample.response, hit.pair.response) for hit in found.hits)
-        self.dropped.update(found.dropped)
-        self.affected.update(list(found.dropped))
+        self.own += any(reads_like(sample.response, hit.pair.response) for hit in result.hits)
+        self.dropped.update(result.dropped)
+        self.affected.update(list(result.dropped))
 
     def facts(self) -> dict[str, Any]:
-        """The counts for headers and JSON."""
-        counts = {name: getattr(self, name) for name in ("samples", "retrieved", "fewer", "without_context")}
-        counts |= {"without_gold": self.without_gold, "own": self.own}
-        dropped = {r: {"pairs": n, "samples": self.affected[r]} for r, n in sorted(self.dropped.items())}
-        return counts | {"dropped": dropped}
+        """Return the counts for headers and JSON."""
+        dropped = {}
+        for reason, pairs in sorted(self.dropped.items()):
+            dropped[reason] = {"pairs": pairs, "samples": self.affected[reason]}
+        return {
+            "samples": self.samples,
+            "retrieved": self.retrieved,
+            "fewer": self.fewer,
+            "without_context": self.without_context,
+            "without_gold": self.without_gold,
+            "own": self.own,
+            "dropped": dropped,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +134,7 @@ def extend(
     progress: Callable[[int], None] | None = None,
     batch: int = BATCH,
 ) -> Iterator[Sample]:
-    """Samples with further references, in the same order.
+    """Yield samples with further references, in the same order.
 
     The query is the last `turns` turns. Replies with a similarity to a gold reply of `near` or more are dropped.
     `own=False` drops the judged reply from any source, so samples with the same context may have different references.
@@ -134,8 +142,8 @@ def extend(
     _check(k=k, turns=turns, batch=batch, diversity=diversity, near=near)
     options, tally = _Options(k, parrot, gold, diversity, own), tally or SearchTally()
     question = _question(turns, frozenset(excluded), near, own)
-    found = _found(samples, _Searches(index, index.retriever), options, question, tally, batch)
-    return _extended(found, options, tally, progress)
+    results = _search_samples(samples, _Searches(index, index.retriever), options, question, tally, batch)
+    return _add_references(results, options, tally, progress)
 
 
 def candidates(
@@ -150,12 +158,12 @@ def candidates(
     tally: SearchTally | None = None,
     batch: int = BATCH,
 ) -> Iterator[list[tuple[Sample, tuple[Reference, ...]]]]:
-    """Batches of samples, each with up to `k` replies that `extend` would add, best first."""
+    """Yield batches of samples, each with up to `k` replies that `extend` would add, best first."""
     _check(k=k, turns=turns, batch=batch, diversity=0.0, near=near)
     options = _Options(k, parrot=False, gold=True, diversity=0.0, own=own)
     question = _question(turns, frozenset(excluded), near, own)
-    for found in _found(samples, _Searches(index), options, question, tally or SearchTally(), batch):
-        yield [(sample, tuple(_reference(hit) for hit in each.hits)) for sample, each in found]
+    for results in _search_samples(samples, _Searches(index), options, question, tally or SearchTally(), batch):
+        yield [(sample, tuple(map(_reference, result.hits))) for sample, result in results]
 
 
 def _question(turns: int, excluded: frozenset[str], near: float, own: bool) -> Question:
@@ -166,15 +174,15 @@ def _question(turns: int, excluded: frozenset[str], near: float, own: bool) -> Q
 
 
 def searched_in(index: Any) -> dict[str, object]:
-    """Facts that identify the content of an index."""
+    """Return facts that identify the content of an index."""
     sources = [f"{name}\0{n}" for name, n in sorted(index.store.sources().items())]
     return {"pairs": len(index.store), "sources": fingerprint(*sources)}
 
 
 def extend_signature(retriever: Any, searched: Mapping[str, object], options: Mapping[str, object]) -> Signature:
-    """Signature of everything that references depend on except the samples; `options` are those of `extend`."""
-    found = signature(retriever, **searched, **options)
-    return Signature("extend", {"retriever": found.name, **found.parts})
+    """Return the signature of everything that references depend on except the samples."""
+    signed = signature(retriever, **searched, **options)
+    return Signature("extend", {"retriever": signed.name, **signed.parts})
 
 
 def _check(*, k: int, turns: int, batch: int, diversity: float, near: float) -> None:
@@ -187,69 +195,75 @@ def _check(*, k: int, turns: int, batch: int, diversity: float, near: float) -> 
 
 
 def query(sample: Sample, *, turns: int = 1) -> Query:
-    """The last turns of the context, and the first gold reply for retrievers that also compare replies."""
-    golds = originals(sample)
-    first = next((reference for reference in golds if reference.source == "gold"), golds[0] if golds else None)
-    return Query(" ".join(turn.text for turn in sample.context[-turns:]).strip(), first.text if first else "")
+    """Return the last turns of the context, and the first gold reply for retrievers that also compare replies."""
+    golds = sorted(originals(sample), key=lambda reference: reference.source != "gold")  # the others come last
+    reply = golds[0].text if golds else ""
+    return Query(" ".join(turn.text for turn in sample.context[-turns:]).strip(), reply)
 
 
 def utterance(sample: Sample) -> str:
-    """The last turn of the context, which a reply answers."""
+    """Return the last turn of the context, which a reply answers."""
     return sample.context[-1].text.strip() if sample.context else ""
 
 
-def _found(
+def _search_samples(
     samples: Iterable[Sample],
     searches: _Searches,
     options: _Options,
     question: Question,
     tally: SearchTally,
     batch: int,
-) -> Iterator[list[tuple[Sample, Found]]]:
-    """Batches of samples with their hits."""
+) -> Iterator[list[tuple[Sample, SearchResult]]]:
+    """Yield batches of samples with their hits."""
     for chunk in batched(samples, batch):
-        started = [_seen(sample, options) for sample in chunk]
-        found = searches.found([question(sample) for sample in chunk], started, options)
-        for sample, each in zip(chunk, found, strict=True):
-            tally.add(sample, each, options.k)
-        yield list(zip(chunk, found, strict=True))
+        questions = [question(sample) for sample in chunk]
+        seen = [_seen(sample, options) for sample in chunk]
+        results = list(zip(chunk, searches.search(questions, seen, options), strict=True))
+        for sample, result in results:
+            tally.add(sample, result, options.k)
+        yield results
 
 
-def _extended(
-    found: Iterable[Sequence[tuple[Sample, Found]]],
+def _add_references(
+    results: Iterable[Sequence[tuple[Sample, SearchResult]]],
     options: _Options,
     tally: SearchTally,
     progress: Callable[[int], None] | None,
 ) -> Iterator[Sample]:
-    for chunk in found:
-        for sample, each in chunk:
-            extended = replace(sample, references=_references(sample, each.hits, options))
-            yield extended if options.own else _without_own(extended, each, tally)
+    for chunk in results:
+        for sample, result in chunk:
+            extended = replace(sample, references=_references(sample, result.hits, options))
+            if not options.own:
+                extended = _without_own(extended, result, tally)
+            yield extended
         if progress:
             progress(len(chunk))
 
 
-def _without_own(sample: Sample, found: Found, tally: SearchTally) -> Sample:
+def _without_own(sample: Sample, result: SearchResult, tally: SearchTally) -> Sample:
     """Drop the judged reply also from the sample's own references and the parrot, and count it."""
     kept = without_own(sample)
     if dropped := len(sample.references) - len(kept.references):
         tally.dropped["own"] += dropped
-        tally.affected["own"] += "own" not in found.dropped
+        tally.affected["own"] += "own" not in result.dropped
     return kept
 
 
 def _seen(sample: Sample, options: _Options) -> frozenset[str]:
-    """Texts that are not needed again: results of earlier searches, and the parrot."""
+    """Return texts that are not needed again: results of earlier searches, and the parrot."""
     texts = [reference.text for reference in sample.references if not is_original(reference)]
-    return frozenset(normalised(text) for text in [*texts, *([utterance(sample)] if options.parrot else [])])
+    if options.parrot:
+        texts.append(utterance(sample))
+    return frozenset(map(normalised, texts))
 
 
 def _references(sample: Sample, hits: Sequence[Hit], options: _Options) -> tuple[Reference, ...]:
-    before = [reference for reference in sample.references if options.gold or not is_original(reference)]
-    parrot = [Reference(utterance(sample), source="parrot")] if options.parrot and utterance(sample) else []
-    if any(normalised(reference.text) == normalised(utterance(sample)) for reference in before):
-        parrot = []
-    return (*before, *parrot, *map(_reference, hits))
+    references = [reference for reference in sample.references if options.gold or not is_original(reference)]
+    parrot = utterance(sample)
+    texts = {normalised(reference.text) for reference in references}
+    if options.parrot and parrot and normalised(parrot) not in texts:
+        references.append(Reference(parrot, source="parrot"))
+    return (*references, *map(_reference, hits))
 
 
 def _reference(hit: Hit) -> Reference:
@@ -263,35 +277,42 @@ class _Searches:
         self.index, self.encoder = index, encoder  # the encoder is needed only for diversity
         self.known: OrderedDict[tuple[Query, int], list[Hit]] = OrderedDict()
 
-    def found(
+    def search(
         self, questions: Sequence[tuple[Query, Guard]], seen: Sequence[frozenset[str]], options: _Options
-    ) -> list[Found]:
-        """Usable hits of each question; further pairs are fetched until there are enough."""
+    ) -> list[SearchResult]:
+        """Return usable hits of each question; fetch further pairs until there are enough."""
         wanted, n = options.wanted(), options.wanted() * AT_FIRST
-        done = {i: Found(searched=False) for i, (query, _) in enumerate(questions) if not query.utterance}
-        while left := [i for i in range(len(questions)) if i not in done]:
-            self._search([questions[i][0] for i in left], n)
+        results = [SearchResult(searched=False)] * len(questions)
+        left = [i for i, (query, _) in enumerate(questions) if query.utterance]
+        while left:
+            self._fetch([questions[i][0] for i in left], n)
+            unfinished = []
             for i in left:
-                hits = self.known[questions[i][0], n]
-                found = _usable(hits, questions[i][1], seen[i], wanted)
-                if len(found.hits) == wanted or len(hits) < n:
-                    done[i] = self._chosen(found, options)
-            n *= AT_FIRST
+                query, guard = questions[i]
+                hits = self.known[query, n]
+                result = _usable(hits, guard, seen[i], wanted)
+                if len(result.hits) == wanted or len(hits) < n:
+                    results[i] = self._diversify(result, options)
+                else:
+                    unfinished.append(i)
+            left, n = unfinished, n * AT_FIRST
         self._forget()
-        return [done[i] for i in range(len(questions))]
+        return results
 
-    def _search(self, queries: Sequence[Query], n: int) -> None:
+    def _fetch(self, queries: Sequence[Query], n: int) -> None:
         # cached by n, so that a sample's result does not depend on what others with the same query needed
         new = [query for query in dict.fromkeys(queries) if (query, n) not in self.known]
-        for query, hits in zip(new, self.index.search(new, n) if new else [], strict=True):
-            self.known[query, n] = hits
+        if new:
+            for query, hits in zip(new, self.index.search(new, n), strict=True):
+                self.known[query, n] = hits
 
-    def _chosen(self, found: Found, options: _Options) -> Found:
-        if not options.diversity or not found.hits or self.encoder is None:
-            return found
-        replies = self.encoder.encode([hit.pair.response for hit in found.hits])
-        places = diversified([hit.score for hit in found.hits], replies, options.k, diversity=options.diversity)
-        return replace(found, hits=tuple(found.hits[place] for place in places))
+    def _diversify(self, result: SearchResult, options: _Options) -> SearchResult:
+        if not options.diversity or not result.hits or self.encoder is None:
+            return result
+        replies = self.encoder.encode([hit.pair.response for hit in result.hits])
+        scores = [hit.score for hit in result.hits]
+        places = diversified(scores, replies, options.k, diversity=options.diversity)
+        return replace(result, hits=tuple(result.hits[place] for place in places))
 
     def _forget(self) -> None:
         held = sum(map(len, self.known.values()))
@@ -299,21 +320,25 @@ class _Searches:
             held -= len(self.known.popitem(last=False)[1])
 
 
-def _usable(hits: Sequence[Hit], guard: Guard, seen: frozenset[str], wanted: int) -> Found:
-    """The nearest hits that are not copies of the test item and do not repeat a reply."""
+def _usable(hits: Sequence[Hit], guard: Guard, seen: frozenset[str], wanted: int) -> SearchResult:
+    """Return the nearest hits that are not copies of the test item and do not repeat a reply."""
     taken: list[Hit] = []
     dropped, texts = Counter[str](), set(seen)
     for hit in hits:
         if len(taken) == wanted:
             break
         text = normalised(hit.pair.response)
-        reason = guard.reason(hit.pair) or ("" if text else "empty") or ("repeated" if text in texts else "")
+        reason = guard.reason(hit.pair)
+        if not reason and not text:
+            reason = "empty"
+        elif not reason and text in texts:
+            reason = "repeated"
         if reason:
             dropped[reason] += 1
         else:
             taken.append(hit)
             texts.add(text)
-    return Found(tuple(taken), dropped)
+    return SearchResult(tuple(taken), dropped)
 
 
 def extend_file(

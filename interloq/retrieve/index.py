@@ -83,26 +83,23 @@ class Index:
         added = 0
         for chunk in batched(iterator, segment):
             added += len(chunk)
-            self.store.add(chunk, self._encoded(chunk), source=source, consumed=done + added)
+            encoded: dict[Field, Encoded] = {}
+            for field in fields(self.retriever.target):
+                encoded[field] = self.retriever.encode([getattr(pair, field) for pair in chunk])
+            self.store.add(chunk, encoded, source=source, consumed=done + added)
             if progress:
                 progress(len(chunk))
         self.store.finish()
         return added
 
     def search(self, queries: Sequence[Query], k: int = 15) -> list[list[Hit]]:
-        """The k nearest pairs of each query, best first; none for a query without known words."""
+        """Return the k nearest pairs of each query, best first; none for a query without known words."""
         if k < 1:
             raise InputError(f"k must be at least 1, got {k}")
         hits: list[list[Hit]] = []
         for start in range(0, len(queries), QUERIES):
             hits += self._search(queries[start : start + QUERIES], k)
         return hits
-
-    def _encoded(self, pairs: Sequence[Pair]) -> dict[Field, Encoded]:
-        return {
-            field: self.retriever.encode([getattr(pair, field) for pair in pairs])
-            for field in fields(self.retriever.target)
-        }
 
     def _search(self, queries: Sequence[Query], k: int) -> list[list[Hit]]:
         k = min(k, len(self.store))
@@ -117,14 +114,13 @@ class Index:
         # a pair that shares nothing with the query is not a hit, even if there are no better ones
         good = (ids != NOTHING) & (scores > 0) & _comparable(utterances)[:, None]
         pairs = iter(self.store.pairs(ids[good].tolist()))
-        return [
-            # scores first: zip must not take one pair too many
-            [Hit(pair, score) for score, pair in zip(values[keep].tolist(), pairs, strict=False)]
-            for values, keep in zip(scores, good, strict=True)
-        ]
+        hits: list[list[Hit]] = []
+        for values, keep in zip(scores, good, strict=True):
+            hits.append([Hit(next(pairs), score) for score in values[keep].tolist()])
+        return hits
 
     def _both(self, utterances: Encoded, responses: Encoded, k: int) -> tuple[Ids, Floats]:
-        """The best joint scores among candidates from either side."""
+        """Return the best joint scores among candidates from either side."""
         m = min(max(CANDIDATES, 10 * k), len(self.store))
         sides: tuple[tuple[Field, Encoded], ...] = (("utterance", utterances), ("response", responses))
         ids = np.sort(np.concatenate([self.store.nearest(field, side, m)[0] for field, side in sides], axis=1), axis=1)

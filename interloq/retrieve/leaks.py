@@ -45,7 +45,7 @@ class Guard:
     near: float = 0.0  # similarity to a gold reply from which a reply is excluded; 0: off
 
     def reason(self, pair: Pair) -> str:
-        """Why the pair is excluded; empty if it is not."""
+        """Return why the pair is excluded; empty if it is not."""
         if not self.ids.isdisjoint((pair.id, pair.to, pair.thread)):
             return "id"
         if normalised(pair.utterance) in self.utterances:
@@ -55,11 +55,13 @@ class Guard:
             return "gold"
         if self.near and any(jaccard(words(pair.response), gold) >= self.near for gold in self.golds):
             return "near gold"
-        return "own" if self.own and response == self.own else ""
+        if self.own and response == self.own:
+            return "own"
+        return ""
 
 
 def guard(sample: Sample, *, excluded: Set[str] = frozenset(), near: float = 0.0, own: bool = False) -> Guard:
-    """What is excluded for one sample; with `own`, also the judged reply."""
+    """Return what is excluded for one sample; with `own`, also the judged reply."""
     golds = [reference.text for reference in originals(sample)]
     responses = _forms(golds)
     return Guard(
@@ -67,7 +69,7 @@ def guard(sample: Sample, *, excluded: Set[str] = frozenset(), near: float = 0.0
         utterances=_forms(turn.text for turn in sample.context) | responses,
         responses=responses,
         own=normalised(sample.response) if own else "",
-        golds=tuple(words(gold) for gold in golds) if near else (),
+        golds=tuple(map(words, golds)) if near else (),
         near=near,
     )
 
@@ -79,13 +81,14 @@ def guarded(
     excluded: Set[str] = frozenset(),
     dropped: Counter[str] | None = None,
 ) -> Iterator[Pair]:
-    """The pairs that share no id, utterance or gold reply with any sample; `dropped` counts the others by reason."""
-    every = [guard(sample) for sample in samples]
-    whole = Guard(
-        ids=frozenset(excluded).union(*(each.ids for each in every)) - {""},
-        utterances=frozenset().union(*(each.utterances for each in every)),
-        responses=frozenset().union(*(each.responses for each in every)),
-    )
+    """Yield pairs that share no id, utterance or gold reply with any sample; `dropped` counts the others by reason."""
+    every_id, utterances, responses = set(excluded), set[str](), set[str]()
+    for sample in samples:
+        sample_guard = guard(sample)
+        every_id |= sample_guard.ids
+        utterances |= sample_guard.utterances
+        responses |= sample_guard.responses
+    whole = Guard(frozenset(every_id - {""}), frozenset(utterances), frozenset(responses))
     for pair in pairs:
         if reason := whole.reason(pair):
             if dropped is not None:
@@ -95,35 +98,37 @@ def guarded(
 
 
 def copied_threads(pairs: Iterable[Pair], samples: Iterable[Sample]) -> frozenset[str]:
-    """Threads with two consecutive turns of a sample: copies of its dialogue, to be excluded as a whole."""
-    rows = {
-        (normalised(first), normalised(second))
-        for sample in samples
-        for reply in originals(sample) or (Reference(""),)
-        for first, second in pairwise([*(turn.text for turn in sample.context), reply.text])
-        if normalised(first) and normalised(second)
-    }
-    found = (pair.thread for pair in pairs if (normalised(pair.utterance), normalised(pair.response)) in rows)
-    return frozenset(thread for thread in found if thread)
+    """Return threads with two consecutive turns of a sample: copies of its dialogue, to be excluded as a whole."""
+    exchanges: set[tuple[str, str]] = set()
+    for sample in samples:
+        turns = [normalised(turn.text) for turn in sample.context]
+        for reply in originals(sample) or (Reference(""),):
+            exchanges.update(pairwise([*turns, normalised(reply.text)]))
+    threads = set()
+    for pair in pairs:
+        exchange = normalised(pair.utterance), normalised(pair.response)
+        if all(exchange) and exchange in exchanges:
+            threads.add(pair.thread)
+    return frozenset(threads - {""})
 
 
 def originals(sample: Sample) -> tuple[Reference, ...]:
-    """References that came with a sample: gold replies and those written by people."""
+    """Return references that came with a sample: gold replies and replies written by people."""
     return tuple(reference for reference in sample.references if is_original(reference))
 
 
 def is_original(reference: Reference) -> bool:
-    """Whether a reference came with the sample."""
+    """Return whether a reference came with the sample."""
     return not reference.source.startswith(ADDED)
 
 
 def context_of(sample: Sample) -> tuple[str, ...]:
-    """Context for comparison: its turns that have text, each `normalised`."""
+    """Return the context for comparison: its turns that have text, each `normalised`."""
     return tuple(normalised(turn.text) for turn in sample.context if turn.text.strip())
 
 
 def reads_like(first: str, second: str) -> bool:
-    """Whether two texts are equal as normalised; empty texts never are. The first letters decide for most."""
+    """Return whether two texts are equal as normalised; empty texts never are. The first letters decide for most."""
     one, other = first[:1], second[:1]
     if one != other and one.isalnum() and other.isalnum() and one.lower() != other.lower():
         if first.isascii() and second.isascii():
@@ -136,18 +141,20 @@ def reads_like(first: str, second: str) -> bool:
 
 
 def is_own(sample: Sample, reference: Reference) -> bool:
-    """Whether a reference is a copy of the judged reply."""
+    """Return whether a reference is a copy of the judged reply."""
     return reads_like(sample.response, reference.text)
 
 
 def without_own(sample: Sample) -> Sample:
-    """The sample without references that are copies of the judged reply."""
+    """Return the sample without references that are copies of the judged reply."""
     kept = tuple(reference for reference in sample.references if not is_own(sample, reference))
-    return sample if len(kept) == len(sample.references) else replace(sample, references=kept)
+    if len(kept) == len(sample.references):
+        return sample
+    return replace(sample, references=kept)
 
 
 def ids(sample: Sample) -> Iterator[str]:
-    """`t3_9/17/bot`, `t3_9/17` and `t3_9`: ids often start with their thread or post."""
+    """Yield `t3_9/17/bot`, `t3_9/17` and `t3_9`: ids often start with their thread or post."""
     parts = sample.id.split("/")
     for end in range(len(parts), 0, -1):
         if head := "/".join(parts[:end]):
@@ -156,40 +163,43 @@ def ids(sample: Sample) -> Iterator[str]:
 
 @lru_cache(maxsize=2**16)
 def normalised(text: str) -> str:
-    """The text for comparison: NFKC, case-folded, without punctuation and white space.
+    """Return the text for comparison: NFKC, case-folded, without punctuation and white space.
 
     A text that has nothing else (`?!`, `...`) keeps its punctuation, so that such texts differ.
     """
     if text.isascii():  # most text, and several times faster
         lower = text.lower()
         return lower.translate(_ASCII) or "".join(lower.split())
-    while (again := _stripped(_folded(text))) != text:  # removing characters may create sequences that fold again
+    while (again := _strip_ignored(_folded(text))) != text:  # removing characters may create sequences that fold again
         text = again
     return text
 
 
 def words(text: str) -> frozenset[str]:
-    """Distinct words of a text, case-folded; each kana or Han character is a word."""
+    """Return the distinct words of a text, case-folded; each kana or Han character is a word."""
     return frozenset(_WORD.findall(_folded(text)))
 
 
 def jaccard(first: Set[str], second: Set[str]) -> float:
-    """Share of common words among all words; 0 if there are none."""
-    return len(first & second) / len(first | second) if first and second else 0.0
+    """Return the share of common words among all words; 0 if there are none."""
+    if not first or not second:
+        return 0.0
+    return len(first & second) / len(first | second)
 
 
 def _forms(texts: Iterable[str]) -> frozenset[str]:
-    """The normalised texts, without the empty text."""
-    return frozenset(normalised(text) for text in texts) - {""}
+    """Return the normalised texts, without the empty text."""
+    return frozenset(map(normalised, texts)) - {""}
 
 
 def _folded(text: str) -> str:
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
 
-def _stripped(text: str) -> str:
-    return "".join(char for char in text if not _is_ignored(char)) or "".join(text.split())
-
-
-def _is_ignored(char: str) -> bool:
-    return char in string.punctuation or unicodedata.category(char)[0] in "PZ" or unicodedata.category(char) in _CONTROL
+def _strip_ignored(text: str) -> str:
+    kept = []
+    for char in text:
+        category = unicodedata.category(char)
+        if char not in string.punctuation and category[0] not in "PZ" and category not in _CONTROL:
+            kept.append(char)
+    return "".join(kept) or "".join(text.split())

@@ -29,14 +29,14 @@ def near(documents: Texts, queries: Texts, count: int) -> Ints:
     """Positions of `count` documents for each query, best first, padded with NOTHING."""
     n = len(documents.ends) - 1
     parts = max(1, round(n / PART))
-    found = np.full((len(queries.ends) - 1, count), NOTHING, dtype=np.int64)
+    near_places = np.full((len(queries.ends) - 1, count), NOTHING, dtype=np.int64)
     skipped = SKIPPED // parts
     for part in range(parts):
-        inside, asked = np.arange(part, n, parts), np.arange((part + 1) % parts, len(found), parts)
+        inside, asked = np.arange(part, n, parts), np.arange((part + 1) % parts, len(near_places), parts)
         if len(asked):
             places = _searched(documents.taken(inside), queries.taken(asked), count + skipped)[:, skipped:]
-            found[asked, : places.shape[1]] = np.where(places == NOTHING, NOTHING, inside[places])
-    return found
+            near_places[asked, : places.shape[1]] = np.where(places == NOTHING, NOTHING, inside[places])
+    return near_places
 
 
 def _searched(documents: Texts, queries: Texts, count: int) -> Ints:

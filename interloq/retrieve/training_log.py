@@ -46,8 +46,9 @@ class TrainingLog:
     @cached_property
     def fingerprint(self) -> str:
         """Hash of the files, independent of their order."""
-        groups = (self.files, self.without)
-        return fingerprint(*(",".join(sorted(file_fingerprint(Path(path)) for path in paths)) for paths in groups))
+        files = sorted(file_fingerprint(Path(path)) for path in self.files)
+        without = sorted(file_fingerprint(Path(path)) for path in self.without)
+        return fingerprint(",".join(files), ",".join(without))
 
     @cached_property
     def samples(self) -> list[Sample]:
@@ -70,12 +71,17 @@ class TrainingLog:
     def _guarded(self, path: str) -> Iterator[Pair]:
         # reset when reading starts: an iterator that is never read must not lose the counts
         dropped = self.dropped[path] = Counter()
-        found = self._pairs(path)
-        yield from guarded(found, self.samples, dropped=dropped) if self.samples else found
+        pairs = self._pairs(path)
+        if self.samples:
+            pairs = guarded(pairs, self.samples, dropped=dropped)
+        yield from pairs
 
     def _pairs(self, path: str) -> Iterator[Pair]:
         for record in self.records(path):
-            yield from [record] if isinstance(record, Pair) else pairs_of_dialogue(record)
+            if isinstance(record, Pair):
+                yield record
+            else:
+                yield from pairs_of_dialogue(record)
 
     def records(self, path: str) -> Iterator[Pair | Dialogue]:
         """The pairs or dialogues of one file."""

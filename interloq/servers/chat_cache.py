@@ -18,17 +18,17 @@ FILE = "answers.db"
 
 
 def answer_key(url: str, body: Mapping[str, Any]) -> bytes:
-    """Identifies a request; the order of its fields does not matter."""
+    """Return the key of a request; the order of its fields does not matter."""
     return blake2b(f"{url}\0{json.dumps(body, sort_keys=True)}".encode(), digest_size=16).digest()
 
 
 def cached_answers(keys: Sequence[bytes]) -> dict[bytes, ChatAnswer]:
-    """Answers that are in the cache, by key; damaged ones are ignored."""
+    """Return the answers that are in the cache, by key; damaged ones are ignored."""
     cache = _cache()
     answers: dict[bytes, ChatAnswer] = {}
     if cache and keys:
         for key, row in cache.get(keys).items():
-            if answer := _restored(row):
+            if answer := _parse_answer(row):
                 answers[key] = answer
     return answers
 
@@ -50,7 +50,7 @@ def _stored(answer: ChatAnswer) -> bytes:
     return json.dumps([answer.text, answer.candidates, *tokens, answer.left_out]).encode()
 
 
-def _restored(row: bytes) -> ChatAnswer | None:
+def _parse_answer(row: bytes) -> ChatAnswer | None:
     try:
         text, candidates, prompt_tokens, completion_tokens, *rest = json.loads(row)
         pairs = None if candidates is None else tuple((str(token), float(p)) for token, p in candidates)

@@ -50,8 +50,10 @@ class ChatParameters:
     @property
     def left_out(self) -> tuple[str, ...]:
         """Parameters that are not sent in any form."""
-        renamed = {"max_tokens"} if self.counts_reasoning else set()
-        return tuple(name for name in OPTIONAL if name in self.refused - renamed)
+        left_out = set(self.refused)
+        if self.counts_reasoning:
+            left_out.remove("max_tokens")  # it is renamed
+        return tuple(name for name in OPTIONAL if name in left_out)
 
     def news(self) -> tuple[str, ...]:
         """What is left out and was not yet returned here, so that it is reported once."""

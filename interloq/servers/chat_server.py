@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import email.utils
 import json
+import math
 import re
 import time
 from collections.abc import Callable, Coroutine, Sequence
@@ -348,4 +349,6 @@ def _retry_after(answer: httpx.Response) -> float:
             seconds = email.utils.parsedate_to_datetime(text).timestamp() - time.time()
         except (ValueError, TypeError):
             return 0.0
-    return max(0.0, seconds) if seconds == seconds else 0.0
+    if math.isnan(seconds):
+        return 0.0
+    return max(0.0, seconds)

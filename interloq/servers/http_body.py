@@ -26,21 +26,21 @@ class Body:
 
     def add(self, part: bytes) -> None:
         room = self.largest + 1 - len(self._data)  # one byte above the limit shows that there is more
-        self._data += self._unpacked(part, room) if self._gzip else part[:room]
+        if self._gzip is None:
+            self._data += part[:room]
+        elif not self._gzip.eof:
+            try:
+                self._data += self._gzip.decompress(part, room)
+            except zlib.error:
+                raise BodyError("the answer claims to be gzip, but is not") from None
         if len(self._data) > self.largest:
             raise BodyError(f"the answer is larger than {self.largest >> 20} MiB")
 
     def whole(self) -> bytes:
-        """The complete body; truncated gzip is refused."""
+        """Return the complete body; refuse truncated gzip."""
         if self._gzip and not self._gzip.eof:
             raise BodyError("the gzip data of the answer is truncated")
         return bytes(self._data)
-
-    def _unpacked(self, part: bytes, room: int) -> bytes:
-        try:
-            return b"" if self._gzip is None or self._gzip.eof else self._gzip.decompress(part, room)
-        except zlib.error:
-            raise BodyError("the answer claims to be gzip, but is not") from None
 
 
 def _is_gzip(encoding: str) -> bool:

@@ -24,7 +24,7 @@ class Reply:
 
 
 def without_reasoning(text: str) -> str:
-    """The answer without what a model wrote in `<think>…</think>` before it; '' while it is still reasoning."""
+    """Return the answer without what a model wrote in `<think>…</think>` before it; '' while it is still reasoning."""
     reasoning, end, answer = text.partition("</think>")
     if text.lstrip().startswith("<think>"):
         return answer.lstrip()  # empty without an end
@@ -34,7 +34,7 @@ def without_reasoning(text: str) -> str:
 
 
 def one_line(text: str, longest: int = LONGEST) -> str:
-    """The message on one line, shortened, and without control characters or semicolons, which separate messages."""
+    """Return the message on one line, shortened, without control characters and semicolons, which separate messages."""
     text = _CONTROLS.sub(" ", text).replace(";", ",").strip()
     if len(text) <= longest:
         return text
@@ -42,7 +42,7 @@ def one_line(text: str, longest: int = LONGEST) -> str:
 
 
 def roles(turns: Sequence[Turn]) -> list[Literal["user", "assistant"]]:
-    """Role of the speaker of each turn, from the side of the bot that speaks next.
+    """Return the role of the speaker of each turn, from the side of the bot that speaks next.
 
     With two named speakers, the last one is the user. Without names, or with more, turns alternate from the last back.
     """

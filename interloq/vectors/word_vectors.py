@@ -69,7 +69,7 @@ class WordVectors:
             raise InputError(f"{len(words)} words for an array of shape {matrix.shape}", hint="give one row per word")
         if len(set(words)) != len(words) or "" in words:
             raise InputError("words must be distinct and not empty")
-        table, recorded = WordTable.of(words), described(as_tokenizer(tokenizer))
+        table, recorded = WordTable.of(words), describe_tokenizer(as_tokenizer(tokenizer))
         facts = {"origin": origin, "fingerprint": _fingerprint(table, matrix), "tokenizer": recorded}
         return cls(table, matrix, facts)
 
@@ -102,7 +102,7 @@ class WordVectors:
             words = WordTable.load(folder)
             if matrix.shape != (len(words), facts["dimensions"]):
                 raise ValueError(f"shape {matrix.shape} for {len(words)} words of {facts['dimensions']} dimensions")
-            check_described(facts.get("tokenizer"))
+            check_description(facts.get("tokenizer"))
             facts["fingerprint"] = str(facts["fingerprint"])
         return cls(words, matrix, facts)
 
@@ -259,7 +259,7 @@ class WordVectors:
 
     def tokenizer(self, given: Tokenizer | str | None = None) -> Tokenizer:
         """Return the tokenizer for texts: the recorded one, or the given one if it is the same."""
-        return agreed(self._facts.get("tokenizer"), as_tokenizer(given))
+        return choose_tokenizer(self._facts.get("tokenizer"), as_tokenizer(given))
 
     def signature(self) -> str:
         """Return the size, fingerprint and tokenizer of the vectors, and Interloq's version."""
@@ -310,20 +310,20 @@ def as_tokenizer(given: Tokenizer | str | None) -> Tokenizer | None:
     return created
 
 
-def described(tokenizer: Tokenizer | None) -> dict[str, str] | None:
+def describe_tokenizer(tokenizer: Tokenizer | None) -> dict[str, str] | None:
     """Return the record of a tokenizer."""
     if tokenizer is None:
         return None
     return {"spec": spec(tokenizer), "signature": tokenizer.signature()}
 
 
-def check_described(recorded: Any) -> None:
-    """Refuse a record that `described` could not have written."""
+def check_description(recorded: Any) -> None:
+    """Refuse a record that `describe_tokenizer` could not have written."""
     if recorded is not None and not all(isinstance(recorded[name], str) for name in ("spec", "signature")):
         raise ValueError("the tokenizer has no spec and signature")
 
 
-def agreed(recorded: Mapping[str, str] | None, given: Tokenizer | None) -> Tokenizer:
+def choose_tokenizer(recorded: Mapping[str, str] | None, given: Tokenizer | None) -> Tokenizer:
     """Return the recorded tokenizer, or the given one if it is the same or none is recorded."""
     if recorded and given and not _same(given, recorded):
         raise InputError(

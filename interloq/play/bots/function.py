@@ -96,7 +96,9 @@ def _source(call: Callable[..., Any]) -> str:
 def _reply(text: Any) -> Reply:
     if isinstance(text, Reply):
         return text
-    return Reply(text) if isinstance(text, str) else Reply("", f"the function gave {type(text).__name__}, not text")
+    if isinstance(text, str):
+        return Reply(text)
+    return Reply("", f"the function gave {type(text).__name__}, not text")
 
 
 def _list(texts: Any, expected: int) -> list[Any]:

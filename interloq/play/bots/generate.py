@@ -83,7 +83,9 @@ class Writer:
         """Longest prompt, in tokens, that leaves room for the reply."""
         if max_tokens >= self.positions:
             raise InputError(f"max_tokens must be below the model's {self.positions} positions, got {max_tokens}")
-        return self.positions - (0 if self.with_encoder else max_tokens)
+        if self.with_encoder:
+            return self.positions
+        return self.positions - max_tokens
 
     def texts(
         self,
@@ -158,12 +160,12 @@ class Writer:
         return self._holding[character]
 
     def _ends(self) -> list[int]:
-        """Tokens that end a text, according to the model and its tokenizer."""
-        own = self.network.generation_config.eos_token_id
-        own = [own] if isinstance(own, int) else list(own or [])
-        return list(
-            dict.fromkeys([*own, *([] if self.tokenizer.eos_token_id is None else [self.tokenizer.eos_token_id])])
-        )
+        """Return the tokens that end a text, according to the model and its tokenizer."""
+        ends = self.network.generation_config.eos_token_id
+        ends = [ends] if isinstance(ends, int) else list(ends or [])
+        if self.tokenizer.eos_token_id is not None:
+            ends.append(self.tokenizer.eos_token_id)
+        return list(dict.fromkeys(ends))
 
 
 class _Sampled(transformers.LogitsProcessor):  # type: ignore[misc]

@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import compress
 from pathlib import Path
 from typing import Annotated
 
@@ -60,12 +61,12 @@ class Replay(Component, kind="bot", name="replay"):
         opened = self._with_longest_opening(texts)
         if not opened:
             return Reply("", UNKNOWN)
-        who = roles(turns)
         start = opened[0].opening
-        own = tuple(text for text, role in zip(texts[start:], who[start:], strict=True) if role == "assistant")
+        is_own = [role == "assistant" for role in roles(turns)]
+        own = tuple(compress(texts[start:], is_own[start:]))
         alike = [transcript for transcript in opened if transcript.lines(len(own)) == own]
         same_so_far = [transcript for transcript in alike if transcript.texts[: len(texts)] == texts]
-        lines = _next(same_so_far, len(own)) or _next(alike, len(own))
+        lines = _next_lines(same_so_far, len(own)) or _next_lines(alike, len(own))
         if not lines:
             return Reply("", ENDED)
         return Reply(lines[int(generator(seed, turns).integers(len(lines)))])
@@ -95,23 +96,28 @@ class Replay(Component, kind="bot", name="replay"):
 
 
 def _sides(dialogue: Dialogue, system: str) -> Iterator[Transcript]:
-    """The dialogue from the side of each speaker that is the system: both in self-play."""
+    """Yield the dialogue from the side of each speaker that is the system: both in self-play."""
     texts = tuple(turn.text for turn in dialogue.turns)
-    for speaker in dict.fromkeys(turn.speaker for turn in dialogue.turns):
-        if dialogue.systems.get(speaker, speaker) != system:
-            continue
-        own = tuple(i for i, turn in enumerate(dialogue.turns) if turn.speaker == speaker and i >= dialogue.given)
-        if own:
-            yield Transcript(texts, dialogue.given or own[0], own)
+    places: dict[str, list[int]] = {turn.speaker: [] for turn in dialogue.turns}
+    for i, turn in enumerate(dialogue.turns):
+        if i >= dialogue.given:
+            places[turn.speaker].append(i)
+    for speaker, own in places.items():
+        if own and dialogue.systems.get(speaker, speaker) == system:
+            yield Transcript(texts, dialogue.given or own[0], tuple(own))
 
 
-def _next(transcripts: Sequence[Transcript], n: int) -> list[str]:
-    """The distinct n-th lines of these transcripts, sorted."""
-    return sorted({t.texts[t.own[n]] for t in transcripts if n < len(t.own)})
+def _next_lines(transcripts: Sequence[Transcript], n: int) -> list[str]:
+    """Return the distinct n-th lines of these transcripts, sorted."""
+    return sorted({transcript.texts[transcript.own[n]] for transcript in transcripts if n < len(transcript.own)})
 
 
 def _systems(dialogues: Sequence[Dialogue]) -> list[str]:
-    return sorted({d.systems.get(turn.speaker, turn.speaker) for d in dialogues for turn in d.turns})
+    systems = set()
+    for dialogue in dialogues:
+        for turn in dialogue.turns:
+            systems.add(dialogue.systems.get(turn.speaker, turn.speaker))
+    return sorted(systems)
 
 
 def _only(dialogues: Sequence[Dialogue], where: str) -> str:

@@ -74,7 +74,9 @@ class Retrieval(Component, kind="bot", name="retrieval"):
         for hit in hits:
             new.setdefault(_plain(hit.pair.response), hit.pair.response)
         best = [text for key, text in new.items() if key and key not in said][: self.k]
-        return Reply(best[int(generator(seed, turns).integers(len(best)))]) if best else Reply("", NOTHING_FOUND)
+        if not best:
+            return Reply("", NOTHING_FOUND)
+        return Reply(best[int(generator(seed, turns).integers(len(best)))])
 
     @cached_property
     def _opened(self) -> Index:

@@ -8,7 +8,7 @@ with the end of each pair in another.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -142,7 +142,8 @@ def write_log(folder: Path, pairs: Iterable[Pair]) -> None:
     ends = [0]
     with (folder / PAIRS).open("wb") as file:
         for pair in pairs:
-            ends.append(ends[-1] + file.write(orjson.dumps(_values(pair))))
+            values = (pair.id, pair.utterance, pair.response, pair.to, pair.thread, pair.time)
+            ends.append(ends[-1] + file.write(orjson.dumps(values)))
     np.save(folder / ENDS, np.array(ends, dtype=np.int64))
 
 
@@ -176,7 +177,3 @@ class FolderLog:
         if not isinstance(values, list) or [type(value) for value in values] != [str] * 6:
             raise damaged(self._path, f"pair {i:,} is not six texts")
         return Pair(*values)
-
-
-def _values(pair: Pair) -> Sequence[str]:
-    return (pair.id, pair.utterance, pair.response, pair.to, pair.thread, pair.time)

@@ -163,7 +163,7 @@ class Embedded:
         with self.exclusive():
             self.manifest = self._read()
             self._sweep()
-            if not self._dense():
+            if self.manifest.retriever.split("(")[0] == "bm25":
                 for key in self._fields():
                     self._store_impacts(key)
             elif len(self) > self.manifest.exact_up_to:
@@ -221,7 +221,8 @@ class Embedded:
         with atomic_folder(self._path(name)) as part:
             shutil.copytree(old, part, dirs_exist_ok=True, ignore=shutil.ignore_patterns(*self._fields()))
             for key, path in exact.items():
-                self._write_field(part, key, self._exact(path, segment["pairs"]))
+                values = map_array(path, np.float32, dimensions=2, rows=segment["pairs"], hint=REBUILD)
+                self._write_field(part, key, values)
         segments = list(self.manifest.segments)
         segments[i] = {"name": name, "pairs": segment["pairs"]}
         self._commit(segments=tuple(segments))
@@ -235,8 +236,8 @@ class Embedded:
         truth = lists.scores(segments, probes, lists.read_truth(self._folders(key), len(probes)))
 
         def reached(n_probe: int) -> float:
-            found, _ = best(*lists.nearest(segments, probes, NEIGHBOURS, n_probe), NEIGHBOURS)
-            return share_of_scores(lists.scores(segments, probes, found), truth)
+            ids, _ = best(*lists.nearest(segments, probes, NEIGHBOURS, n_probe), NEIGHBOURS)
+            return share_of_scores(lists.scores(segments, probes, ids), truth)
 
         n_lists = segments[0].lists.nlist
         efforts = sorted({min(n_lists, round(2 ** (i / 2))) for i in range(2 * n_lists.bit_length())})
@@ -249,12 +250,12 @@ class Embedded:
         if isinstance(queries, Words):
             from interloq.retrieve.folder import postings
 
-            found = postings.search(self._postings(field), queries, self._ranking(field), k)
+            ids, scores = postings.search(self._postings(field), queries, self._ranking(field), k)
         else:
             from interloq.retrieve.folder import vector_lists as lists
 
-            found = lists.nearest(self._vectors(field), queries, k, self.manifest.n_probe)
-        return best(*found, k)
+            ids, scores = lists.nearest(self._vectors(field), queries, k, self.manifest.n_probe)
+        return best(ids, scores, k)
 
     def scores(self, field: Field, queries: Encoded, ids: Ids) -> Floats:
         if isinstance(queries, Words):
@@ -266,12 +267,12 @@ class Embedded:
         return lists.scores(self._vectors(field), queries, ids)
 
     def pairs(self, ids: Sequence[int]) -> list[Pair]:
-        """The pairs with these numbers."""
-        found = []
+        """Return the pairs with these numbers."""
+        pairs = []
         for id in ids:
             segment = bisect_right(self._firsts, id) - 1
-            found.append(self._logs[segment][id - self._firsts[segment]])
-        return found
+            pairs.append(self._logs[segment][id - self._firsts[segment]])
+        return pairs
 
     def sources(self) -> dict[str, int]:
         """Number of pairs per source, read again because another process may have added some."""
@@ -350,9 +351,6 @@ class Embedded:
     def _fields(self) -> tuple[Field, ...]:
         return fields(create(self.manifest.retriever, kind="retriever").target)
 
-    def _dense(self) -> bool:
-        return self.manifest.retriever.split("(")[0] != "bm25"
-
     def _trained(self, key: Field) -> Path:
         return self.folder / f"{key}.trained.faiss"
 
@@ -361,9 +359,6 @@ class Embedded:
 
     def _probes(self, key: Field) -> Floats:
         return map_array(self._probes_path(key), np.float32, dimensions=2, hint=REBUILD)
-
-    def _exact(self, path: Path, pairs: int) -> Floats:
-        return map_array(path, np.float32, dimensions=2, rows=pairs, hint=REBUILD)
 
 
 def _holds_pairs(folder: Path) -> bool:

@@ -146,9 +146,9 @@ def store_impacts(folder: Path, ranking: PostingRanking) -> None:
 def search(segments: list[PostingSegment], queries: Words, ranking: PostingRanking, k: int) -> tuple[Ids, Floats]:
     """The k best texts of each segment, as columns side by side; repeated words of a query count repeatedly."""
     start_threads()
-    weights, found = _weights(segments, queries, ranking)
+    weights, places = _weights(segments, queries, ranking)
     ids, scores, first = [], [], 0
-    for segment, (starts, stops) in zip(segments, found, strict=True):
+    for segment, (starts, stops) in zip(segments, places, strict=True):
         n = len(segment.postings.lengths)
         part_ids, part_scores, sound = _top(
             segment.postings.texts, segment.impacts, n, starts, stops, weights, queries.ends, min(k, n)
@@ -164,10 +164,10 @@ def search(segments: list[PostingSegment], queries: Words, ranking: PostingRanki
 def score(segments: list[PostingSegment], queries: Words, ranking: PostingRanking, ids: Ids) -> Floats:
     """The scores of given texts."""
     start_threads()
-    weights, found = _weights(segments, queries, ranking)
+    weights, places = _weights(segments, queries, ranking)
     scores = np.zeros(ids.shape, dtype=np.float32)
     first = 0
-    for segment, (starts, stops) in zip(segments, found, strict=True):
+    for segment, (starts, stops) in zip(segments, places, strict=True):
         last = first + len(segment.postings.lengths)
         inside = np.where((ids >= first) & (ids < last), ids - first, NOTHING)
         _score_given(segment.postings.texts, segment.impacts, starts, stops, weights, queries.ends, inside, scores)
@@ -178,9 +178,12 @@ def score(segments: list[PostingSegment], queries: Words, ranking: PostingRankin
 def _weights(
     segments: list[PostingSegment], queries: Words, ranking: PostingRanking
 ) -> tuple[NDArray[np.float32], list[tuple[Ids, Ids]]]:
-    found = [segment.postings.find(queries.terms) for segment in segments]
-    df = sum((stops - starts for starts, stops in found), start=np.zeros(len(queries.terms), dtype=np.int64))
-    return (ranking.idf(df) * queries.counts * (ranking.k1 + 1)).astype(np.float32), found
+    places, df = [], np.zeros(len(queries.terms), dtype=np.int64)
+    for segment in segments:
+        starts, stops = segment.postings.find(queries.terms)
+        places.append((starts, stops))
+        df += stops - starts
+    return (ranking.idf(df) * queries.counts * (ranking.k1 + 1)).astype(np.float32), places
 
 
 @numba.njit(parallel=True, cache=True)

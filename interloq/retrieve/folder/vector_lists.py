@@ -210,12 +210,12 @@ def read_truth(folders: Mapping[Path, int], probes: int) -> Ids:
     ids, values, first = [], [], 0
     for folder, n in folders.items():
         path = folder / TRUTH
-        found, scores, count = small_arrays(path, "ids", "scores", "n", limit=TRUTH_BYTES, hint=REBUILD)
-        if found.shape != scores.shape or found.ndim != 2 or len(found) != probes or count != n:
+        near, scores, count = small_arrays(path, "ids", "scores", "n", limit=TRUTH_BYTES, hint=REBUILD)
+        if near.shape != scores.shape or near.ndim != 2 or len(near) != probes or count != n:
             raise damaged(path, "it belongs to other vectors")
-        if found.dtype != np.int64 or scores.dtype != np.float32 or found.max(initial=-1) >= n:
+        if near.dtype != np.int64 or scores.dtype != np.float32 or near.max(initial=-1) >= n:
             raise damaged(path, "it names vectors that do not exist")
-        ids.append(np.where(found < 0, NOTHING, found + first))
+        ids.append(np.where(near < 0, NOTHING, near + first))
         values.append(scores)
         first += n
     return best(np.concatenate(ids, axis=1), np.concatenate(values, axis=1), ids[0].shape[1])[0]
@@ -243,13 +243,13 @@ class Sweep:
         threads = max(1, min(os.cpu_count() or 1, len(visits.lists)))
 
         def work(number: int) -> tuple[Ids, Floats]:
-            found = _Best(len(queries), k)
+            nearest = _Best(len(queries), k)
             for i in range(number, len(visits.lists), threads):
                 ids, codes = self._read(int(visits.lists[i]))
                 if len(ids):
                     rows, centroid = visits.of(i)
-                    found.add(rows, ids, scaled[rows] @ codes.T + (constant[rows] + centroid)[:, None])
-            return found.ids, found.scores
+                    nearest.add(rows, ids, scaled[rows] @ codes.T + (constant[rows] + centroid)[:, None])
+            return nearest.ids, nearest.scores
 
         with threadpool_limits(1, "blas"), ThreadPoolExecutor(threads) as pool:
             parts = list(pool.map(work, range(threads)))

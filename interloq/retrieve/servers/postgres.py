@@ -132,15 +132,15 @@ class Postgres(ServerStore):
             name = self._names["notes"].as_string(connection)
             if connection.execute("SELECT to_regclass(%s)", [name]).fetchone() == (None,):
                 return None
-            found = connection.execute(self._sql("SELECT manifest FROM {notes}")).fetchone()
-        return read_manifest(found[0], self.where) if found else None
+            row = connection.execute(self._sql("SELECT manifest FROM {notes}")).fetchone()
+        return read_manifest(row[0], self.where) if row else None
 
     def _lock(self, connection: psycopg.Connection) -> ServerManifest:
         """The current manifest, locked against changes by others until this transaction ends."""
-        found = connection.execute(self._sql("SELECT manifest FROM {notes} FOR UPDATE NOWAIT")).fetchone()
-        if found is None:
+        row = connection.execute(self._sql("SELECT manifest FROM {notes} FOR UPDATE NOWAIT")).fetchone()
+        if row is None:
             raise InputError("the index no longer exists", hint="build it again", where=self.where)
-        return read_manifest(found[0], self.where)
+        return read_manifest(row[0], self.where)
 
     def _write(self, connection: psycopg.Connection, manifest: ServerManifest) -> None:
         connection.execute(self._sql("UPDATE {notes} SET manifest = %s"), [as_json(asdict(manifest))])
@@ -267,8 +267,8 @@ class Postgres(ServerStore):
         with self._transaction() as connection:
             if not isinstance(queries, Words):
                 return self._near(connection, self.manifest, field, queries, k)
-            found = connection.execute(self._sql(BM25 + BEST), self._bm25(field, queries) | {"k": k}).fetchall()
-        return as_table(found, len(queries), k)
+            rows = connection.execute(self._sql(BM25 + BEST), self._bm25(field, queries) | {"k": k}).fetchall()
+        return as_table(rows, len(queries), k)
 
     def _near(
         self, connection: psycopg.Connection, manifest: ServerManifest, field: Field, queries: Floats, k: int
@@ -286,14 +286,15 @@ class Postgres(ServerStore):
         wanted = {"rows": (rows + 1).tolist(), "ids": ids[rows, columns].tolist()}
         with self._transaction() as connection:
             if isinstance(queries, Words):
-                found = connection.execute(self._sql(BM25 + GIVEN), self._bm25(field, queries) | wanted).fetchall()
+                answer = connection.execute(self._sql(BM25 + GIVEN), self._bm25(field, queries) | wanted).fetchall()
             else:
                 params = {"vectors": as_text(queries)} | wanted
-                found = connection.execute(self._sql(SCORES, field=field), params).fetchall()
-        known = {(row - 1, id): score for row, id, score in found}
-        nothing = 0.0 if isinstance(queries, Words) else -math.inf
-        values = [[known.get((row, id), nothing) for id in listed] for row, listed in enumerate(ids.tolist())]
-        return np.array(values, dtype=np.float32).reshape(ids.shape)
+                answer = connection.execute(self._sql(SCORES, field=field), params).fetchall()
+        known = {(row - 1, id): score for row, id, score in answer}
+        values = np.full(ids.shape, 0.0 if isinstance(queries, Words) else -math.inf, dtype=np.float32)
+        for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
+            values[row, column] = known.get((row, int(ids[row, column])), values[row, column])
+        return values
 
     def _bm25(self, field: Field, queries: Words) -> dict[str, Any]:
         retriever = create(self.manifest.retriever, kind="retriever")
@@ -312,8 +313,8 @@ class Postgres(ServerStore):
         """The pairs with these numbers."""
         with self._transaction() as connection:
             rows = connection.execute(self._sql("SELECT id, pair FROM {table} WHERE id = ANY(%s)"), [list(ids)])
-            found = {id: Pair(**values) for id, values in rows}
-        return [found[id] for id in ids]
+            by_id = {id: Pair(**values) for id, values in rows}
+        return [by_id[id] for id in ids]
 
 
 def _split(address: str) -> tuple[str, tuple[str, ...], str, str]:

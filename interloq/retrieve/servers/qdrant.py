@@ -109,8 +109,10 @@ class Qdrant(ServerStore):
     # ---- the manifest ------------------------------------------------------------------------------------------------
 
     def _read(self) -> ServerManifest | None:
-        found = self._notes.payloads([0]) if self._notes.exists() else {}
-        return read_manifest(found[0], self.where) if found else None
+        if not self._notes.exists():
+            return None
+        notes = self._notes.payloads([0])
+        return read_manifest(notes[0], self.where) if notes else None
 
     def _write(self, manifest: ServerManifest) -> None:
         self._notes.write_note(asdict(manifest))
@@ -211,8 +213,8 @@ class Qdrant(ServerStore):
         _, truth = self._points.nearest("utterance", probes, NEIGHBOURS + 1, EXACT)
 
         def recall(effort: int) -> float:
-            found = self._points.nearest("utterance", probes, NEIGHBOURS + 1, {"hnsw_ef": effort})[1]
-            return share_reaching(found, truth)
+            _, scores = self._points.nearest("utterance", probes, NEIGHBOURS + 1, {"hnsw_ef": effort})
+            return share_reaching(scores, truth)
 
         return choose_effort(EFFORTS, recall, self.manifest.wanted_recall)
 
@@ -233,24 +235,28 @@ class Qdrant(ServerStore):
     def scores(self, field: Field, queries: Encoded, ids: Ids) -> Floats:
         """Scores of given pairs: 0 without a shared word, -inf for a missing vector."""
         nothing = 0.0 if isinstance(queries, Words) else -np.inf
-        found = self._points.scores(field, queries, np.where(ids < len(self), ids, NOTHING))
-        rows = [[known.get(id, nothing) for id in row] for known, row in zip(found, ids.tolist(), strict=True)]
-        return np.array(rows, dtype=np.float32).reshape(ids.shape)
+        scores = np.full(ids.shape, nothing, dtype=np.float32)
+        known_scores = self._points.scores(field, queries, np.where(ids < len(self), ids, NOTHING))
+        for row, known in enumerate(known_scores):
+            scores[row] = [known.get(id, nothing) for id in ids[row].tolist()]
+        return scores
 
     def pairs(self, ids: Sequence[int]) -> list[Pair]:
         """The pairs with these numbers."""
-        found = self._points.payloads(ids)
-        lost = [id for id in ids if id not in found]
-        if lost:
-            raise InputError(f"pair {lost[0]} is not in the collection", hint="build it again", where=self.where)
-        return [Pair(**found[id]) for id in ids]
+        payloads, pairs = self._points.payloads(ids), []
+        for id in ids:
+            if id not in payloads:
+                raise InputError(f"pair {id} is not in the collection", hint="build it again", where=self.where)
+            pairs.append(Pair(**payloads[id]))
+        return pairs
 
 
 def _mean_lengths(encoded: Mapping[Field, Encoded], options: Mapping[str, Any]) -> dict[str, float]:
     """Mean length of each field with words: as given in the address, or as measured in the batch."""
-    measured = {
-        key: options[f"{key}_length"] or float(values.lengths.mean())
-        for key, values in encoded.items()
-        if isinstance(values, Words)
-    }
-    return {key: length for key, length in measured.items() if length > 0}
+    lengths: dict[str, float] = {}
+    for key, values in encoded.items():
+        if isinstance(values, Words):
+            length = options[f"{key}_length"] or float(values.lengths.mean())
+            if length > 0:
+                lengths[key] = length
+    return lengths

@@ -8,11 +8,14 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from itertools import chain
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from interloq.data.batched import batched
 from interloq.errors import InputError
 from interloq.records import Pair
 from interloq.retrieve.retriever import NOTHING, Encoded, Field, Floats, Ids, Words
@@ -216,10 +219,10 @@ class Collection:
     # ---- finding -----------------------------------------------------------------------------------------------------
 
     def nearest(self, field: Field, queries: Encoded, k: int, params: Mapping[str, Any]) -> tuple[Ids, Floats]:
-        found = self._search([{**query, "limit": k, "params": params} for query in _searches(field, queries)])
-        ids = np.full((len(found), k), NOTHING, dtype=np.int64)
-        scores = np.full((len(found), k), -np.inf, dtype=np.float32)
-        for row, points in enumerate(found):
+        results = self._search([{**query, "limit": k, "params": params} for query in _searches(field, queries)])
+        ids = np.full((len(results), k), NOTHING, dtype=np.int64)
+        scores = np.full((len(results), k), -np.inf, dtype=np.float32)
+        for row, points in enumerate(results):
             ids[row, : len(points)] = [point["id"] for point in points]
             scores[row, : len(points)] = [point["score"] for point in points]
         return ids, scores
@@ -231,13 +234,13 @@ class Collection:
             wanted = np.ascontiguousarray(row[row != NOTHING])
             has_id = {"must": [{"has_id": wanted}]}
             searches.append({**query, "limit": max(1, len(wanted)), "params": EXACT, "filter": has_id})
-        return [{point["id"]: point["score"] for point in points} for points in self._search(searches)]
+        return [dict(map(itemgetter("id", "score"), points)) for points in self._search(searches)]
 
     def _search(self, searches: Sequence[Mapping[str, Any]]) -> list[list[dict[str, Any]]]:
-        parts = [{"searches": searches[start : start + QUERIES]} for start in range(0, len(searches), QUERIES)]
+        parts = [{"searches": part} for part in batched(searches, QUERIES)]
         with ThreadPoolExecutor(self.options.outstanding) as pool:
             answers = pool.map(lambda part: self.ask("POST", "/points/query/batch", part), parts)
-            return [answer["points"] for part in answers for answer in part]
+            return [answer["points"] for answer in chain.from_iterable(answers)]
 
     def payloads(self, ids: Sequence[int]) -> dict[int, Mapping[str, Any]]:
         """Payloads of these points."""
@@ -249,8 +252,10 @@ class Collection:
         return np.array([point["vector"][field] for point in points], dtype=np.float32)
 
     def _retrieve(self, ids: Sequence[int], what: Mapping[str, Any]) -> list[dict[str, Any]]:
-        parts = [list(ids[start : start + RETRIEVED]) for start in range(0, len(ids), RETRIEVED)]
-        return [point for part in parts for point in self.ask("POST", "/points", {"ids": part, **what})]
+        points: list[dict[str, Any]] = []
+        for part in batched(ids, RETRIEVED):
+            points += self.ask("POST", "/points", {"ids": part, **what})
+        return points
 
 
 def _searches(field: Field, queries: Encoded) -> list[dict[str, Any]]:

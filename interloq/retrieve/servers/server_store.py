@@ -88,12 +88,13 @@ def read_manifest(values: Mapping[str, Any], where: str) -> ServerManifest:
 
 def check(manifest: ServerManifest, retriever: Retriever | None, given: Mapping[str, Any], where: str) -> None:
     """Refuse a retriever or options that differ from those the index was created with."""
-    wanted: list[tuple[str, Any, Any]] = (
-        [] if retriever is None else [("retriever", manifest.retriever, spec(retriever))]
-    )
-    if retriever is not None and manifest.retriever == spec(retriever):
-        wanted.append(("model or tokenizer", manifest.built_with, retriever.built_with()))
-    wanted += [(f"option {name}", manifest.options.get(name), value) for name, value in given.items()]
+    wanted: list[tuple[str, Any, Any]] = []
+    if retriever is not None:
+        wanted.append(("retriever", manifest.retriever, spec(retriever)))
+        if manifest.retriever == spec(retriever):
+            wanted.append(("model or tokenizer", manifest.built_with, retriever.built_with()))
+    for name, value in given.items():
+        wanted.append((f"option {name}", manifest.options.get(name), value))
     for name, own, value in wanted:
         if own != value:
             raise InputError(
@@ -114,18 +115,22 @@ def check_source(manifest: ServerManifest, source: str, before: int) -> None:
 
 
 def read_options(query: str, *known: type, where: str) -> list[dict[str, Any]]:
-    """The options of an address (`shards=3&int8=true`), grouped by the dataclass they belong to."""
-    types = {option.name: type(option.default) for cls in known for option in dataclasses.fields(cls)}
-    given = {}
+    """Return the options of an address (`shards=3&int8=true`), grouped by the dataclass they belong to."""
+    types: dict[str, type] = {}
+    group: dict[str, dict[str, Any]] = {}
+    groups: list[dict[str, Any]] = []
+    for cls in known:
+        groups.append({})
+        for option in dataclasses.fields(cls):
+            types[option.name], group[option.name] = type(option.default), groups[-1]
     for name, text in parse_qsl(query, keep_blank_values=True):
         if name not in types:
             raise InputError(f"unknown option {name!r}{nearest(name, types)}", where=where)
-        given[name] = _value(name, text, types[name], where)
-    named = [{option.name for option in dataclasses.fields(cls)} for cls in known]
-    return [{name: value for name, value in given.items() if name in names} for names in named]
+        group[name][name] = _parse_value(name, text, types[name], where)
+    return groups
 
 
-def _value(name: str, text: str, wanted: type, where: str) -> Any:
+def _parse_value(name: str, text: str, wanted: type, where: str) -> Any:
     try:
         value = {"true": True, "false": False}[text.lower()] if wanted is bool else wanted(text)
     except (KeyError, ValueError):

@@ -64,14 +64,11 @@ class Cooccurrence:
         """Yield rows, columns and X, for row ≤ column, sorted."""
         for start in range(0, self.entries, size):
             keys = np.fromfile(self.folder / KEYS, dtype=np.uint64, count=size, offset=8 * start)
-            sums = np.fromfile(self.folder / SUMS, dtype=self._dtype, count=size, offset=8 * start)
+            dtype = np.int64 if self.exact else np.float64
+            sums = np.fromfile(self.folder / SUMS, dtype=dtype, count=size, offset=8 * start)
             rows, columns = np.divmod(keys, np.uint64(self.words))
             twice = 1.0 + (rows == columns)  # a word near itself counts for both orders
             yield rows.astype(np.int32), columns.astype(np.int32), sums / self.unit * twice
-
-    @property
-    def _dtype(self) -> type[np.int64] | type[np.float64]:
-        return np.int64 if self.exact else np.float64
 
 
 def count(

@@ -91,22 +91,22 @@ def train(
             return WordVectors.load(folder)
         work, engine_for = folder / WORK, _engine(device, threads)
         with writing(folder):
-            corpus = Corpus.load(work) or _tokenised(texts, work, settings, progress)
+            corpus = Corpus.load(work) or _tokenise(texts, work, settings, progress)
             report(
                 f"{count(corpus.tokens, 'token')} in {count(corpus.texts, 'text')} "
                 f"({count(corpus.duplicates, 'repeated text')} skipped); "
                 f"{len(corpus.words):,} of {count(corpus.distinct, 'word')} kept"
             )
-            chunks = shuffle.Chunks.load(work) or _shuffled(corpus, work, settings, memory, progress)
+            chunks = shuffle.Chunks.load(work) or _count_and_shuffle(corpus, work, settings, memory, progress)
             report(f"{count(chunks.entries, 'pair')} of words to train on")
-            parameters, curve = _epochs(chunks, corpus, work, settings, engine_for, progress, report)
+            parameters, curve = _train_epochs(chunks, corpus, work, settings, engine_for, progress, report)
             return _save(folder, corpus, settings, parameters, curve, job=job, source=source)
 
 
 # ---- stages ----------------------------------------------------------------------------------------------------------
 
 
-def _tokenised(texts: Iterable[str], work: Path, settings: Glove, progress: Progress) -> Corpus:
+def _tokenise(texts: Iterable[str], work: Path, settings: Glove, progress: Progress) -> Corpus:
     with progress("reading texts", None) as step:
         return write_corpus(
             texts,
@@ -119,7 +119,9 @@ def _tokenised(texts: Iterable[str], work: Path, settings: Glove, progress: Prog
         )
 
 
-def _shuffled(corpus: Corpus, work: Path, settings: Glove, memory: float, progress: Progress) -> shuffle.Chunks:
+def _count_and_shuffle(
+    corpus: Corpus, work: Path, settings: Glove, memory: float, progress: Progress
+) -> shuffle.Chunks:
     counted = cooccur.Cooccurrence.load(work)
     if counted is None:
         with progress("counting pairs (tokens)", sum(corpus.counts)) as step:
@@ -155,7 +157,7 @@ def _engine(device: str, threads: int) -> Callable[[Glove, GloveParameters, shuf
     return lambda settings, parameters, chunks: TorchEngine(settings, parameters, chunks, device=device)
 
 
-def _epochs(
+def _train_epochs(
     chunks: shuffle.Chunks,
     corpus: Corpus,
     work: Path,
@@ -164,7 +166,10 @@ def _epochs(
     progress: Progress,
     report: Callable[[str], None],
 ) -> tuple[GloveParameters, list[dict[str, Any]]]:
-    parameters, curve = _checkpoint(work) or (_start(corpus, settings), [])
+    parameters, curve = _load_checkpoint(work) or (
+        GloveParameters.start(len(corpus.words), settings.dimensions, seed=settings.seed),
+        [],
+    )
     if curve:
         report(f"resuming after epoch {len(curve)}")
     if len(curve) == settings.epochs:
@@ -182,12 +187,8 @@ def _epochs(
     return engine.parameters(), curve
 
 
-def _start(corpus: Corpus, settings: Glove) -> GloveParameters:
-    return GloveParameters.start(len(corpus.words), settings.dimensions, seed=settings.seed)
-
-
 def _ahead(chunks: shuffle.Chunks, rng: np.random.Generator) -> Iterator[shuffle.Chunk]:
-    """Chunks in random order; the next one is read while the current one is used."""
+    """Yield chunks in random order; the next one is read while the current one is used."""
     order = [int(number) for number in rng.permutation(chunks.chunks)]
     with ThreadPoolExecutor(max_workers=1) as pool:
         waiting = pool.submit(chunks.chunk, order[0])
@@ -208,7 +209,7 @@ def _progress_line(curve: list[dict[str, Any]], epochs: int) -> str:
 # ---- saved files -----------------------------------------------------------------------------------------------------
 
 
-def _checkpoint(work: Path) -> tuple[GloveParameters, list[dict[str, Any]]] | None:
+def _load_checkpoint(work: Path) -> tuple[GloveParameters, list[dict[str, Any]]] | None:
     """Return the newest complete checkpoint; an incomplete one has no state file."""
     states = sorted(work.glob(f"{CHECKPOINT}-*/{STATE}"))
     if not states:

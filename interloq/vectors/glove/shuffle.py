@@ -9,11 +9,10 @@ within a block.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 import numpy as np
 import orjson
@@ -71,7 +70,9 @@ def shuffle(counted: Cooccurrence, folder: Path, *, seed: int, step: Callable[[i
     for number in range(chunks):
         bin_path = _bin(folder, number)
         entries = np.fromfile(bin_path, dtype=ENTRY)
-        _save(_path(folder, number), _ordered(entries, np.random.default_rng([seed, 2, number])))
+        chunk = _order_entries(entries, np.random.default_rng([seed, 2, number]))
+        path, rows, columns = _path(folder, number), chunk.rows, chunk.columns
+        np.savez(path, allow_pickle=False, rows=rows, columns=columns, values=chunk.values, ends=chunk.ends)
         bin_path.unlink()
         step(len(entries))
     with replacing(folder / FACTS) as file:
@@ -92,8 +93,10 @@ def _deal(counted: Cooccurrence, folder: Path, chunks: int, seed: int, step: Cal
         files = [stack.enter_context(_bin(folder, number).open("wb")) for number in range(chunks)]
         for entries in _both_orders(counted):
             target = rng.integers(chunks, size=len(entries), dtype=np.uint16)
-            dealt = _taken(entries, np.argsort(target, kind="stable"))
-            _write_dealt(files, dealt, np.bincount(target, minlength=chunks))
+            dealt = _reorder(entries, np.argsort(target, kind="stable"))
+            ends = np.cumsum(np.bincount(target, minlength=chunks))
+            for file, part in zip(files, np.split(dealt, ends[:-1]), strict=True):
+                part.tofile(file)
             per_word += np.bincount(entries["row"], minlength=counted.words)
             step(len(entries))
     return int(per_word.max())
@@ -109,29 +112,20 @@ def _both_orders(counted: Cooccurrence) -> Iterator[NDArray[np.void]]:
         yield entries
 
 
-def _write_dealt(files: Sequence[IO[bytes]], entries: NDArray[np.void], counts: NDArray[np.int64]) -> None:
-    for file, part in zip(files, np.split(entries, np.cumsum(counts)[:-1]), strict=True):
-        part.tofile(file)
-
-
-def _ordered(entries: NDArray[np.void], rng: np.random.Generator) -> Chunk:
+def _order_entries(entries: NDArray[np.void], rng: np.random.Generator) -> Chunk:
     row_group, column_group = group_of(entries["row"]), group_of(entries["column"])
     block = ((column_group - row_group) % BLOCKS * BLOCKS + row_group).astype(np.int16)
     shuffled = rng.permutation(len(entries))
-    entries = _taken(entries, shuffled[np.argsort(block[shuffled], kind="stable")])
+    entries = _reorder(entries, shuffled[np.argsort(block[shuffled], kind="stable")])
     ends = np.concatenate([[0], np.cumsum(np.bincount(block, minlength=BLOCKS**2))])
     rows, columns, values = (np.ascontiguousarray(entries[name]) for name in ("row", "column", "value"))
     return Chunk(rows, columns, values, ends)
 
 
-def _taken(entries: NDArray[np.void], order: NDArray[np.int64]) -> NDArray[np.void]:
+def _reorder(entries: NDArray[np.void], order: NDArray[np.int64]) -> NDArray[np.void]:
     """Reorder entries as rows of integers, which numpy does ten times faster than with records."""
     rows = entries.view(np.int32).reshape(-1, 3)
     return np.take(rows, order, axis=0).view(ENTRY).reshape(-1)
-
-
-def _save(path: Path, chunk: Chunk) -> None:
-    np.savez(path, allow_pickle=False, rows=chunk.rows, columns=chunk.columns, values=chunk.values, ends=chunk.ends)
 
 
 def _path(folder: Path, number: int) -> Path:

@@ -38,11 +38,9 @@ class TorchEngine:
         self._settings = settings
         self._tensors = [torch.from_numpy(array).to(self._where) for array in parameters.arrays()]
         self._batch = int(min(LARGEST, max(1, SHARED * chunks.entries // max(1, chunks.most))))
-        self._kept: list[Batch] | None = [] if self._all_fit(chunks) else None
-
-    def _all_fit(self, chunks: Chunks) -> bool:
-        """Copy the entries to the GPU once if they fit into half of its free memory."""
-        return self.device == "cuda" and 24 * chunks.entries < torch.cuda.mem_get_info()[0] // 2
+        self._kept: list[Batch] | None = None
+        if device == "cuda" and 24 * chunks.entries < torch.cuda.mem_get_info()[0] // 2:
+            self._kept = []  # the entries are copied to the GPU once if they fit into half of its free memory
 
     def epoch(self, chunks: Iterator[Chunk], rng: np.random.Generator, step: Callable[[int], None]) -> float:
         """Train one pass over all entries; gives the sum of their losses, each computed just before its step."""

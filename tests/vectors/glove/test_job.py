@@ -33,7 +33,7 @@ def test_words_of_a_topic_are_neighbours(tmp_path: Path) -> None:
 STAGES: list[tuple[Any, str]] = [
     (glove, "write_corpus"),
     (cooccur, "_write_merged"),
-    (shuffle, "_ordered"),
+    (shuffle, "_order_entries"),
     (glove, "_save_checkpoint"),
     (glove, "signed"),
 ]
