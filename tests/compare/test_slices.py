@@ -35,3 +35,11 @@ def test_small_slices_are_counted_and_unknown_fields_refused() -> None:
     with pytest.raises(InputError, match="no record has a field 'topics' to slice by; did you mean 'topic'"):
         slices(UNITS, ["topics"], (0.0, 0.0))
     assert slices(UNITS, [], (0.0, 0.0)) == ({}, [])
+
+
+def test_a_named_language_is_kept_and_others_are_detected() -> None:
+    german = "Ich habe keine Zeit, weil ich heute nicht zu Hause bin."
+    units = [Unit(str(i), {}, {}, fields={"language": "Swiss"}, prompt=german) for i in range(LEAST)]
+    units += [Unit(f"d{i}", {}, {}, prompt=german) for i in range(LEAST)]
+    assert list(slices(units, ["language"], (0.0, 0.0))[0]) == ["language: German", "language: Swiss"]
+    assert thirds_of([]) == (0.0, 0.0)

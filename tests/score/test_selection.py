@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from interloq import InputError, Sample
+from interloq import InputError, Sample, Score
 from interloq.score.selection import SampleFilter
 
 SAMPLES = [
@@ -43,3 +43,13 @@ def test_systems_are_left_out_by_name() -> None:
 def test_an_unknown_system_is_refused() -> None:
     with pytest.raises(InputError, match=r"no sample is of system 'humans'; did you mean 'human'\?"):
         list(SampleFilter(without=["humans"]).samples(SAMPLES))
+
+
+def test_scores_of_excluded_samples_are_told_from_unknown_ones() -> None:
+    selection = SampleFilter(without=["human", "(none)"])
+    list(selection.samples(SAMPLES))
+    scores = [Score("9", "m", 1.0, system="human"), Score("9", "m", 1.0), Score("3", "m", 1.0, system="bot")]
+    assert [selection.excludes(score) for score in scores] == [True, True, False]
+    some = SampleFilter(without=["human"])
+    list(some.samples(SAMPLES))
+    assert [some.excludes(Score(id, "m", 1.0)) for id in ("1", "3", "9")] == [True, False, False]  # without a system

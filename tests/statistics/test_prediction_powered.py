@@ -90,3 +90,11 @@ def test_labels_that_were_chosen_by_score_are_noticed() -> None:
     assert not are_selected(labelled(scores, order), scores)  # all units are rated
     assert are_selected(labelled(scores, order[:200]), (scores > np.median(scores)).astype(float))
     assert not are_selected(labelled(scores, order[:30]), np.ones(400))
+
+
+def test_the_fewest_labels_are_enough() -> None:
+    ratings, scores = drawn(np.random.default_rng(1), 1.0, labels=LEAST)
+    assert prediction_powered(ratings, scores, NAMES[:430]).powered
+    weight = tuned_weight(ratings[:LEAST], scores[:LEAST], scores[LEAST : LEAST + 1])  # one other has no variance
+    spread = scores[:LEAST].var(ddof=1)
+    assert weight == pytest.approx(np.cov(ratings[:LEAST], scores[:LEAST])[0, 1] / (spread + LEAST * spread))

@@ -49,3 +49,11 @@ def test_missing_infinite_and_tiny_values_are_kept() -> None:
 def test_the_typical_size_ignores_signs_and_missing_values() -> None:
     assert typical_size(np.array([-1.0, 3.0]), np.array([math.nan, 2.0])) == 2
     assert typical_size() == 0
+
+
+def test_twelve_digits_are_kept_and_the_rest_is_rounded() -> None:
+    assert round_mean([1.23456789012345, 123456789012.345, 1234567890123.45], 1.0).tolist() == [
+        1.23456789012, 123456789012.0, 1234567890120.0,
+    ]  # fmt: skip
+    assert mean_of([1.23456789012345]) == 1.23456789012
+    assert mean_of([1.0, -1.0, 1.0, -1.0 + 1.2e-11]) == pytest.approx(3e-12, rel=1e-3)  # beside a mean size of 1

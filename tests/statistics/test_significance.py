@@ -13,7 +13,7 @@ from scipy import stats
 from interloq.agree.levels import Samples
 from interloq.statistics import significance
 from interloq.statistics.estimate import COEFFICIENTS
-from interloq.statistics.significance import adjusted, permutation_p, swaps, williams, z_scores
+from interloq.statistics.significance import adjusted, permutation_p, permutations_per_test, swaps, williams, z_scores
 
 Array = NDArray[np.float64]
 
@@ -74,6 +74,11 @@ def test_opposite_metrics_do_not_break_williams() -> None:
 
 
 # ---- adjusting -------------------------------------------------------------------------------------------------------
+
+
+def test_a_family_has_enough_permutations_unless_a_number_is_given() -> None:
+    assert [permutations_per_test(tests) for tests in (1, 10, 25)] == [1000, 1000, 2500]
+    assert [permutations_per_test(25, given) for given in (0, 99)] == [0, 99]
 
 
 def test_holm_by_hand() -> None:

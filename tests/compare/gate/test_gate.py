@@ -57,6 +57,20 @@ def test_one_regression_is_enough() -> None:
     assert gate(replace(good, changes=(change, bad)), 0.5).outcome == "regression"
 
 
+def test_adjustment_for_more_tests_needs_more_units() -> None:
+    found = judged(-1.1, 1.0)
+    (alone,) = found.verdicts
+    (change,) = found.comparison.changes
+    both = gate(replace(found.comparison, changes=(change, replace(change, metric="bleu"))), 1.0)
+    assert alone.needed
+    assert [verdict.needed and verdict.needed > alone.needed for verdict in both.verdicts] == [True, True]
+
+
+def test_nothing_to_gate_is_refused() -> None:
+    with pytest.raises(InputError, match="no metric to gate by"):
+        gate(judged(0.0, 1.0).comparison, 1.0, metrics=["bleu"])
+
+
 def test_the_margin_in_ratings_by_a_slope() -> None:
     rng = np.random.default_rng(1)
     ratings = rng.normal(size=200)
