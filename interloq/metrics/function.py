@@ -147,9 +147,11 @@ def _metric(function: Callable[..., Any], *, name: str, direction: Direction, ba
     if registered_name(name, kind="metric"):
         raise InputError(f"there is already a metric called {name!r}", hint="rename the function, or give a name")
     facts = {"source": source, "direction": direction, "__module__": __name__, "__doc__": inspect.getdoc(function)}
-    one = lru_cache(REMEMBERED)(lambda sample: _call(function, sample))
-    many = lru_cache(1)(lambda samples: _call_batch(function, name, samples))
-    base, scored = (BatchFunction, many) if batch else (SampleFunction, one)
+    base: type[MadeMetric] = SampleFunction
+    scored: Any = lru_cache(REMEMBERED)(lambda sample: _call(function, sample))
+    if batch:
+        base = BatchFunction
+        scored = lru_cache(1)(lambda samples: _call_batch(function, name, samples))
     made: MadeMetric = type(name, (base,), {**facts, "scored": staticmethod(scored)})()
     remember(made)
     return made
@@ -194,8 +196,10 @@ def _read_score(value: Any) -> Scored:
 def _source(function: Any) -> str:
     """Hash the source, or the bytecode if there is no source, as for a function typed at the prompt."""
     inner = inspect.unwrap(function)
+    if not inspect.isroutine(inner):
+        inner = type(inner)
     try:
-        return fingerprint(inspect.getsource(inner if inspect.isroutine(inner) else type(inner)))
+        return fingerprint(inspect.getsource(inner))
     except (OSError, TypeError):
         code = getattr(inner, "__code__", None)
         return fingerprint(code.co_code, repr(code.co_consts)) if code else "unknown"

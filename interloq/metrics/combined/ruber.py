@@ -107,7 +107,10 @@ class Fit:
         for part in parts:
             scores = _scores(part, samples)
             columns.append(scores.tolist())
-            ranges.append((float(scores.min()), float(scores.max())) if len(scores) else (np.nan, np.nan))
+            low = high = np.nan
+            if len(scores):
+                low, high = float(scores.min()), float(scores.max())
+            ranges.append((low, high))
         return cls(tuple(ranges), dict(zip(samples, zip(*columns, strict=True), strict=True)))
 
     def normalised(self, samples: Sequence[Sample], *parts: Metric) -> list[Array]:

@@ -259,7 +259,9 @@ def token_shares(texts: Sequence[str], numbered: Texts, encoder: Any, idf: Idf |
     """
     own = np.ones(encoder.vocabulary)
     own[encoder.special] = 0.0
-    weights = (own if idf is None else own * idf.weights())[numbered.tokens]
+    weights = own[numbered.tokens]
+    if idf is not None:
+        weights = weights * idf.weights()[numbered.tokens]
     owners = np.repeat(np.arange(len(texts)), numbered.lengths)
     totals = np.bincount(owners, weights, minlength=len(texts))
     counted = np.bincount(owners, own[numbered.tokens], minlength=len(texts))

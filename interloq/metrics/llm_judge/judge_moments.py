@@ -38,7 +38,9 @@ def moments(size: float, runs: Sequence[float], rating: float | None, mass: floa
     """
     score = fmean(runs)
     noise = variance(runs) if len(runs) > 1 else 0.0
-    rated, value = (0.0, 0.0) if rating is None else (1.0, rating)
+    rated, value = 0.0, 0.0
+    if rating is not None:
+        rated, value = 1.0, rating
     return [
         *(1.0, mass, noise),
         *(size, size**2, score, score**2, size * score),

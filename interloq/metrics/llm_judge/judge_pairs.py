@@ -127,10 +127,12 @@ def judge_pairs(first: Sequence[Sample], second: Sequence[Sample], judge: LlmJud
 
 
 def _judgment(one: Sample, two: Sample, answers: Iterator[list[float] | str], judge: LlmJudge) -> PairJudgment:
-    texts = bool(one.response.strip()), bool(two.response.strip())
-    if not all(texts):
-        value = int(texts[0]) - int(texts[1])
-        return PairJudgment(one, two, (value, value), "" if any(texts) else NO_TEXT)
+    first_text, second_text = bool(one.response.strip()), bool(two.response.strip())
+    if not first_text and not second_text:
+        return PairJudgment(one, two, failure=NO_TEXT)
+    if not first_text or not second_text:
+        value = int(first_text) - int(second_text)
+        return PairJudgment(one, two, (value, value))
     front, behind = next(answers), next(answers)
     if isinstance(front, str):
         return PairJudgment(one, two, failure=front)

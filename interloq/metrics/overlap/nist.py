@@ -172,7 +172,9 @@ class Information:
 
     def _renumbered(self, texts: Texts, vocabulary: list[str]) -> Texts:
         table = np.array([self.numbers.get(token, -1) for token in vocabulary], dtype=np.int32)
-        return Texts(table[texts.tokens] if len(table) else texts.tokens, texts.ends)
+        if not len(table):
+            return texts
+        return Texts(table[texts.tokens], texts.ends)
 
 
 def _source(samples: Sequence[Sample]) -> str:

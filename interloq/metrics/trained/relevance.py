@@ -49,13 +49,11 @@ class Relevance(ContextReply, name="relevance"):
         return language_of(self.model)
 
     def network(self) -> Any:
-        ready = self.model == READY
-        return loaded(
-            "metric 'relevance'",
-            "interloq.scorers.relevance.model:RelevanceScorer.load",
-            str(ready_folder()) if ready else self.model,
-            extra=READY if ready else "encoder",
-        )
+        folder, extra = self.model, "encoder"
+        if self.model == READY:
+            folder, extra = str(ready_folder()), READY
+        made = "interloq.scorers.relevance.model:RelevanceScorer.load"
+        return loaded("metric 'relevance'", made, folder, extra=extra)
 
     def network_scores(self, samples: Sequence[Sample]) -> Array:
         contexts = [[turn.text for turn in sample.context] for sample in samples]

@@ -147,7 +147,9 @@ class Lexicon:
         known = np.bincount(owner[~missing], minlength=len(texts)) > 0
         size = len(self.vectors) + 1  # the last number is the mean vector
         keys = owner * size + np.where(missing, size - 1, flat)
-        keys, counts = np.unique(keys if unknown == "mean" else keys[~missing], return_counts=True)
+        if unknown == "skip":
+            keys = keys[~missing]
+        keys, counts = np.unique(keys, return_counts=True)
         owner, flat = np.divmod(keys, size)
         used, places = distinct(flat.astype(np.int32), size)
         ends = np.concatenate([[0], np.bincount(owner, minlength=len(texts)).cumsum()])
@@ -156,7 +158,9 @@ class Lexicon:
     def _table(self, used: Ints) -> NDArray[np.float32]:
         own = used[used < len(self.vectors)]
         rows = self.vectors.rows(own)
-        return rows if len(own) == len(used) else np.concatenate([rows, self.vectors.mean()])
+        if len(own) < len(used):
+            return np.concatenate([rows, self.vectors.mean()])
+        return rows
 
 
 @lru_cache(maxsize=4)
