@@ -40,7 +40,7 @@ class CalibrationBin:
 
 def reliability(probabilities: ArrayLike, labels: ArrayLike, *, bins: int = 10) -> list[CalibrationBin]:
     """Reliability table. A probability on the edge of two bins counts in the upper one."""
-    p, y = _checked(probabilities, labels, probabilities=True)
+    p, y = _check_values(probabilities, labels, probabilities=True)
     if bins < 1:
         raise InputError(f"bins must be at least 1, got {bins}")
     which = np.searchsorted(np.arange(1, bins) / bins, p, side="right")
@@ -61,13 +61,13 @@ def calibration_error(table: Sequence[CalibrationBin]) -> float:
 
 def brier_score(probabilities: ArrayLike, labels: ArrayLike) -> float:
     """Return the mean squared difference between probabilities and labels."""
-    p, y = _checked(probabilities, labels, probabilities=True)
+    p, y = _check_values(probabilities, labels, probabilities=True)
     return float(np.mean((p - y) ** 2))
 
 
 def negative_log_likelihood(logits: ArrayLike, labels: ArrayLike) -> float:
     """NLL from logits, because probabilities that were rounded to 0 or 1 have no finite logarithm."""
-    z, y = _checked(logits, labels)
+    z, y = _check_values(logits, labels)
     return float(np.mean(np.logaddexp(0.0, np.where(y == 1, -z, z))))
 
 
@@ -82,7 +82,7 @@ def fit_temperature(logits: ArrayLike, labels: ArrayLike) -> float:
 
     In 1/T the NLL is convex and its slope Σ z·(P(z/T) − y) increases: bisection finds its zero to the last bit.
     """
-    z, y = _checked(logits, labels)
+    z, y = _check_values(logits, labels)
     order = np.lexsort((y, z))  # rounding of sums must not depend on the order of the examples
     z, y = z[order], y[order]
     low, high = 1 / LARGEST, LARGEST  # of 1/T
@@ -116,7 +116,7 @@ def _facts(logits: ArrayLike, labels: ArrayLike, bins: int) -> dict[str, Any]:
     }
 
 
-def _checked(values: ArrayLike, labels: ArrayLike, *, probabilities: bool = False) -> tuple[Array, Array]:
+def _check_values(values: ArrayLike, labels: ArrayLike, *, probabilities: bool = False) -> tuple[Array, Array]:
     x, y = np.asarray(values, dtype=np.float64), np.asarray(labels, dtype=np.float64)
     if x.ndim != 1 or x.shape != y.shape or not len(x):
         raise InputError(f"expected one value and one label per example, got shapes {x.shape} and {y.shape}")

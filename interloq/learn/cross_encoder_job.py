@@ -26,7 +26,7 @@ from interloq.learn.job import AnyTask, Job, Run
 from interloq.learn.low_rank import attach
 from interloq.learn.settings import LowRank
 from interloq.learn.start import Start, keep_files, low_rank_facts
-from interloq.models.batches import bucketed
+from interloq.models.batches import make_batches
 from interloq.models.cross_encoder import BATCH, TOKENS, CrossEncoder, joined_rows, row_lengths
 from interloq.models.pretrained import Subwords
 from interloq.models.token_rows import TokenRows
@@ -100,6 +100,6 @@ class PairRows:
         network.eval()
         outputs = np.zeros(len(pairs))
         most = TOKENS[network.head.weight.device.type]
-        for batch in bucketed(self.lengths[pairs], size=BATCH, tokens=most, rng=None):
+        for batch in make_batches(self.lengths[pairs], size=BATCH, tokens=most, rng=None):
             outputs[batch] = network(self.rows(pairs[batch]))[:, 0].double().cpu().numpy()
         return outputs

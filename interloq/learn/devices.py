@@ -135,16 +135,14 @@ class Learner:
             return self._backward(batch, examples)
         shape = _shape(batch)
         if shape not in self._recorded and not self._record(batch, shape):
-            return self._backward(mapped(batch, self._moved), examples)
+            moved = mapped(batch, lambda tensor: tensor.to(self._device, non_blocking=True))
+            return self._backward(moved, examples)
         return _replayed(self._recorded[shape], batch, examples)
 
     def _backward(self, batch: Any, examples: int | torch.Tensor) -> torch.Tensor:
         loss = self._loss(batch)
         (loss / examples).backward()
         return loss.detach()
-
-    def _moved(self, tensor: torch.Tensor) -> torch.Tensor:
-        return tensor.to(self._device, non_blocking=True)
 
     def _record(self, batch: Any, shape: Any) -> bool:
         """Record the graph of a shape that was seen often enough; after a failure no more are recorded."""

@@ -75,7 +75,7 @@ def fit(
     `folder` is for checkpoints, and `job` identifies them: those of another job are refused. The caller saves the model
     (in the first process, if there are several), then removes the folder.
     """
-    with Processes.joined(device) as processes:
+    with Processes.join(device) as processes:
         if not processes.first:
             progress, report = silent, lambda _: None
         task.network.to(processes.device)
@@ -114,14 +114,11 @@ class _Fit:
     def run(self) -> list[dict[str, Any]]:
         self._restore()
         with _interrupts() as interrupted:
-            while not self._finished():
+            while self.state.epoch < self.training.epochs and self.state.stale < self.training.patience:
                 self._epoch(interrupted)
         if self.state.best:
             self.network.load_state_dict(self.state.best)
         return self.state.curve
-
-    def _finished(self) -> bool:
-        return self.state.epoch >= self.training.epochs or self.state.stale >= self.training.patience
 
     def _epoch(self, interrupted: Callable[[], bool]) -> None:
         state, epoch = self.state, self.state.epoch + 1

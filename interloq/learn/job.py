@@ -7,7 +7,7 @@ resumes after the last completed stage or checkpoint. The facts file is written 
 
 The calls of a run, in order:
 
-1. `train(job, folder)`: `Processes.joined` joins the processes of the run, `fixed_threads` fixes the number of threads.
+1. `train(job, folder)`: `Processes.join` joins the processes of the run, `fixed_threads` fixes the number of threads.
 2. `claim` (first process): lock the folder; refuse it if it belongs to another job, stop if this one is done.
 3. `job.prepare(run)` (first process): write the examples to `<folder>/work`.
 4. `job.fit_task(run)`: `job.task(run)` builds the network and opens the examples, `job.fit` calls `fit.fit`, the loop:
@@ -180,7 +180,7 @@ def train(
 ) -> dict[str, Any]:
     """Train and save to `folder`; an interrupted job resumes. Returns the facts."""
     folder = Path(folder).resolve()
-    with Processes.joined(device) as processes, fixed_threads(job.training.threads, processes.device):
+    with Processes.join(device) as processes, fixed_threads(job.training.threads, processes.device):
         if not processes.first:
             report = _report_nothing
         run = Run(job.name, folder / WORK, processes, device, progress, report)

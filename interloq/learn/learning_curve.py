@@ -19,7 +19,7 @@ Epoch = Mapping[str, Any]
 def write_curve(folder: Path, signature: str, epochs: Sequence[Epoch]) -> None:
     """Write the losses of every epoch, and their times to a separate file."""
     times = [{"epoch": epoch["epoch"], "seconds": epoch["seconds"]} for epoch in epochs]
-    write_json(folder / CURVE, {"signature": signature, "epochs": list(map(untimed, epochs))})
+    write_json(folder / CURVE, {"signature": signature, "epochs": list(map(drop_time, epochs))})
     write_json(folder / TIMES, {"epochs": times})
 
 
@@ -32,9 +32,9 @@ def read_curve(folder: str | Path) -> list[dict[str, Any]]:
 
 def best_epoch(epochs: Sequence[Epoch]) -> dict[str, Any]:
     """Return the epoch whose weights were kept, without its time, which depends on the machine."""
-    return untimed(min(epochs, key=lambda epoch: float(epoch["dev_loss"])))
+    return drop_time(min(epochs, key=lambda epoch: float(epoch["dev_loss"])))
 
 
-def untimed(epoch: Epoch) -> dict[str, Any]:
+def drop_time(epoch: Epoch) -> dict[str, Any]:
     """Return an epoch without its time."""
     return {name: value for name, value in epoch.items() if name != "seconds"}

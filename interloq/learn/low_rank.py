@@ -50,11 +50,16 @@ def attach(network: CrossEncoder, settings: LowRank, *, seed: int) -> None:
     if not settings.low_rank:
         return
     layers = list(_layers(network))
-    if least := min((size for _, layer in layers for size in layer.weight.shape), default=0):
-        _check_rank(settings.low_rank, least)
+    sizes = [min(layer.weight.shape) for _, layer in layers]
+    least = min(sizes, default=settings.low_rank)
+    if settings.low_rank > least:
+        what = f"updates of rank {settings.low_rank} are larger than the encoder's smallest layer"
+        raise InputError(f"{what}, which has {least} units", hint=f"choose --low-rank {least} or less")
     network.encoder.requires_grad_(False)
     if settings.low_rank_biases:
-        _unfreeze_vectors(network.encoder)
+        for parameter in network.encoder.parameters():
+            if parameter.dim() == 1:
+                parameter.requires_grad_(True)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         for _, layer in layers:
@@ -115,17 +120,3 @@ def _layers(network: CrossEncoder) -> Iterator[tuple[str, torch.nn.Module]]:
     for name, module in network.encoder.named_modules():
         if isinstance(module, torch.nn.Linear | Conv1D):
             yield name, module
-
-
-def _unfreeze_vectors(encoder: torch.nn.Module) -> None:
-    for parameter in encoder.parameters():
-        if parameter.dim() == 1:
-            parameter.requires_grad_(True)
-
-
-def _check_rank(rank: int, least: int) -> None:
-    if rank > least:
-        raise InputError(
-            f"updates of rank {rank} are larger than the encoder's smallest layer, which has {least} units",
-            hint=f"choose --low-rank {least} or less",
-        )

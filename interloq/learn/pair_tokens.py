@@ -105,7 +105,10 @@ class NumberedPairs:
     def new_texts(self, pairs: Iterable[Pair], size: int, step: Callable[[int], None]) -> Iterator[list[str]]:
         """For each batch of `size` pairs, the texts that no earlier batch had."""
         for batch in batched(pairs, size):
-            texts = [text for pair in batch if _has_text(pair) for text in (pair.utterance, pair.response)]
+            texts = []
+            for pair in batch:
+                if pair.utterance.strip() and pair.response.strip():
+                    texts += [pair.utterance, pair.response]
             self.blank += len(batch) - len(texts) // 2
             new = self._seen.new(texts)
             yield new
@@ -166,11 +169,6 @@ def split(pairs: NDArray[np.int32], dev: int) -> int:
     wanted = max(1, min(dev, len(pairs) // 10))
     n = int(np.searchsorted(starts, wanted))  # utterances
     return int(starts[min(max(n, LEAST), len(utterances) - LEAST)])
-
-
-def _has_text(pair: Pair) -> bool:
-    """Return whether both texts of a pair are more than white space."""
-    return bool(pair.utterance.strip() and pair.response.strip())
 
 
 def _hashes(texts: Sequence[str]) -> NDArray[np.uint64]:

@@ -25,7 +25,7 @@ from interloq.errors import InputError, MissingDependencyError
 from interloq.learn.low_rank import add_stored
 from interloq.learn.ready import READY, is_ready, ready_folder
 from interloq.learn.settings import LowRank
-from interloq.learn.store import FACTS, load_model, restored
+from interloq.learn.store import FACTS, load_model, restore_network
 from interloq.models.cross_encoder import CONFIG, CrossEncoder
 from interloq.models.pretrained import Subwords, model_folder, weights_fingerprint
 from interloq.registry import full_spec
@@ -134,7 +134,7 @@ def trained_network(folder: Path, facts: Facts, tensors: Mapping[str, torch.Tens
     """Return the network of a trained scorer, from its own weights or from its base and the updates."""
     base = _base(folder, facts)
     if base is None:
-        whole: CrossEncoder = restored(lambda: CrossEncoder.empty(folder, outputs), tensors, folder)
+        whole: CrossEncoder = restore_network(lambda: CrossEncoder.empty(folder, outputs), tensors, folder)
         return whole
     network = base.network(outputs, seed=0)
     with reading_saved(folder):

@@ -109,7 +109,7 @@ def check_texts(values: Mapping[str, Any], *names: str) -> None:
             raise ValueError(f"{name!r} is {short_repr(values[name])}, not a text")
 
 
-def restored(
+def restore_network(
     make: Callable[[], torch.nn.Module], tensors: Mapping[str, torch.Tensor], where: str | Path
 ) -> torch.nn.Module:
     """Return the network made by `make`, with these weights.

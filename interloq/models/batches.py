@@ -26,7 +26,7 @@ def number_distinct(items: Sequence[Any], *, sort: bool = False) -> tuple[list[A
     return distinct, np.array([numbers[item] for item in items], dtype=np.int64)
 
 
-def bucketed(lengths: Ints, *, size: int, tokens: int, rng: np.random.Generator | None) -> list[Ints]:
+def make_batches(lengths: Ints, *, size: int, tokens: int, rng: np.random.Generator | None) -> list[Ints]:
     """Split examples into batches of at most `size` examples and at most `tokens` tokens, padding included.
 
     With `rng`, examples and batches are in random order; without it, everything is sorted by length.
@@ -58,7 +58,7 @@ def _cut(examples: Ints, lengths: Ints, size: int, tokens: int) -> list[Ints]:
     return batches
 
 
-def mixed(numbers: Numbers, seed: int, draw: int) -> NDArray[np.uint64]:
+def random_bits(numbers: Numbers, seed: int, draw: int) -> NDArray[np.uint64]:
     """64 random bits per number: a counter, scrambled as in SplitMix64 (Steele et al., 2014)."""
     start = np.random.SeedSequence([seed, draw]).generate_state(1, np.uint64)
     bits = start + numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)

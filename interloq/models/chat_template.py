@@ -59,7 +59,7 @@ class _Worker:
 
     def ask(self, request: str) -> dict[str, str]:
         with self._lock:
-            process = self._started()
+            process = self._start()
             try:
                 answer = _answer(process, request)
             except BaseException:  # interrupted: the answer would be taken for that of the next request
@@ -79,7 +79,7 @@ class _Worker:
         with self._lock:
             self._stop()
 
-    def _started(self) -> subprocess.Popen[str]:
+    def _start(self) -> subprocess.Popen[str]:
         if self._process is None or self._process.poll() is not None:
             self._stop()
             self._process = subprocess.Popen(  # noqa: S603 - our own file

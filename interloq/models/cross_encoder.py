@@ -20,7 +20,7 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING, 
 
 from interloq.data.text.token_texts import Texts
 from interloq.errors import InputError
-from interloq.models.batches import bucketed, lengths_of
+from interloq.models.batches import lengths_of, make_batches
 from interloq.models.memory import Reader, read_in_parts
 from interloq.models.packing import Packing, first_position
 from interloq.models.pretrained import Subwords, empty_network, load_network
@@ -168,7 +168,7 @@ def row_outputs(
     """Outputs [rows, width] of a network on the reader's device; a row is the tokens of its texts."""
     lengths = np.array([sum(map(len, row)) for row in read], dtype=np.int64)
     outputs = np.zeros((len(read), width))
-    for chosen in bucketed(lengths, size=BATCH, tokens=reader.tokens, rng=None):
+    for chosen in make_batches(lengths, size=BATCH, tokens=reader.tokens, rng=None):
         batch = rows([read[i] for i in chosen], subwords)
         outputs[chosen] = _outputs(reader, batch, network).double().cpu().numpy()
     return outputs

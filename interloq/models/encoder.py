@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from interloq.data.text.token_texts import Texts
 from interloq.errors import InputError
-from interloq.models.batches import bucketed, number_distinct
+from interloq.models.batches import make_batches, number_distinct
 from interloq.models.memory import read_in_parts
 from interloq.models.pretrained import (
     check_fit,
@@ -134,13 +134,13 @@ class Encoder:
     def _sentences(self, texts: list[str], pooling: Pooling) -> Any:
         """Unit vectors of distinct texts, from the cache if there is one."""
         if self._cache is None:
-            return self._pooled(texts, pooling)
+            return self._pool_sentences(texts, pooling)
         numbered, sizes = self.numbered(texts), [self.dimensions] * len(texts)
         keys = [numbered[i].tobytes() for i in range(len(texts))]
         name = f"{self._vectors_name}-{pooling}"
-        return self._cache.rows(name, keys, sizes, lambda new: self._pooled([texts[i] for i in new], pooling))
+        return self._cache.rows(name, keys, sizes, lambda new: self._pool_sentences([texts[i] for i in new], pooling))
 
-    def _pooled(self, texts: list[str], pooling: Pooling) -> NDArray[np.float32]:
+    def _pool_sentences(self, texts: list[str], pooling: Pooling) -> NDArray[np.float32]:
         vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         for batch in self.encode(texts):
             own = (batch.mask == 1) & ~torch.isin(batch.ids, self._special)
@@ -198,7 +198,7 @@ class Encoder:
 
     def _parts(self, lengths: Ints) -> Iterator[Ints]:
         """Texts that share a batch: of similar length, or of equal length if padding would change their vectors."""
-        for part in bucketed(lengths, size=TEXTS, tokens=self.tokens, rng=None):
+        for part in make_batches(lengths, size=TEXTS, tokens=self.tokens, rng=None):
             if self._behaviour.padding_is_safe:
                 yield part
             else:
@@ -206,16 +206,16 @@ class Encoder:
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def _batch(self, places: Ints, numbered: Texts) -> Encoded:
-        ids, mask = self._padded(places, numbered)
+        ids, mask = self._pad_rows(places, numbered)
         return Encoded(places, ids, mask, self._states(ids, mask)[0])
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def _batch_of_layers(self, places: Ints, numbered: Texts) -> list[Encoded]:
-        ids, mask = self._padded(places, numbered)
+        ids, mask = self._pad_rows(places, numbered)
         return [Encoded(places, ids, mask, states) for states in self._states(ids, mask, every=True)]
 
     def _cached_batch(self, places: Ints, numbered: Texts, cache: VectorCache) -> Encoded:
-        ids, mask = self._padded(places, numbered)
+        ids, mask = self._pad_rows(places, numbered)
         lengths = numbered.lengths[places].tolist()
         rows = cache.rows(
             f"{self._vectors_name}-tokens",
@@ -232,7 +232,7 @@ class Encoder:
         states = self._batch(places, numbered).states.float().numpy()
         return (row[:length].ravel() for row, length in zip(states, numbered.lengths[places].tolist(), strict=True))
 
-    def _padded(self, places: Ints, numbered: Texts) -> tuple[torch.Tensor, torch.Tensor]:
+    def _pad_rows(self, places: Ints, numbered: Texts) -> tuple[torch.Tensor, torch.Tensor]:
         lengths = numbered.lengths[places]
         width = int(lengths.max())
         ids = numbered.padded(places, width, self._pad).astype(np.int64)

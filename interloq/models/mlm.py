@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from interloq.data.files.opening import read_json, reading_saved
 from interloq.data.text.token_texts import Texts
 from interloq.errors import InputError
-from interloq.models.batches import bucketed, number_distinct
+from interloq.models.batches import make_batches, number_distinct
 from interloq.models.cross_encoder import joined_rows
 from interloq.models.memory import read_in_parts
 from interloq.models.pretrained import (
@@ -91,7 +91,7 @@ class MaskedLikelihood:
         hidden = np.flatnonzero(self._known(texts.tokens))  # one row per token
         owners = np.searchsorted(texts.ends, hidden, side="right") - 1
         likelihoods = np.zeros(len(hidden))
-        for batch in bucketed(lengths[owners] + SPECIAL, size=ROWS, tokens=self.tokens, rng=None):
+        for batch in make_batches(lengths[owners] + SPECIAL, size=ROWS, tokens=self.tokens, rng=None):
             rows = joined_rows(texts, owners[batch][:, None], self.subwords)
             likelihoods[batch] = self._log_likelihoods(rows, 1 + (hidden - starts[owners])[batch])
         sums = np.bincount(owners, weights=likelihoods, minlength=len(starts))

@@ -15,7 +15,7 @@ import torch
 import transformers
 from numpy.typing import NDArray
 
-from interloq.models.batches import bucketed, number_distinct
+from interloq.models.batches import make_batches, number_distinct
 from interloq.models.cross_encoder import rows
 from interloq.models.memory import read_in_parts
 from interloq.models.pretrained import (
@@ -58,7 +58,7 @@ class NextSentence:
         before = self.subwords.texts([text for text, _ in distinct])
         after = self.subwords.texts([text for _, text in distinct])
         probabilities = np.zeros(len(distinct))
-        for batch in bucketed(before.lengths + after.lengths + 3, size=PAIRS, tokens=self.tokens, rng=None):
+        for batch in make_batches(before.lengths + after.lengths + 3, size=PAIRS, tokens=self.tokens, rng=None):
             tokens = [(before[i], after[i]) for i in batch.tolist()]
             probabilities[batch] = self._probabilities(tokens).cpu().numpy()
         return probabilities[which]

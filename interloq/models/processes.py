@@ -29,8 +29,8 @@ class Processes:
 
     @classmethod
     @contextmanager
-    def joined(cls, device: str = "auto") -> Iterator[Processes]:
-        """Join the group that `torchrun` made, or run alone; a nested `joined` uses the same group."""
+    def join(cls, device: str = "auto") -> Iterator[Processes]:
+        """Join the group that `torchrun` made, or run alone; a nested `join` uses the same group."""
         count = int(os.environ.get("WORLD_SIZE", "1"))
         own_device, backend = pick_device(device), "gloo"
         if count == 1:

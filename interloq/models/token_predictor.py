@@ -162,7 +162,7 @@ def room(config: Any, special_tokens: SpecialTokens) -> int:
     return min(MOST, (int(positions) - SPARE - special_tokens.extra) // 2)
 
 
-def carried(folder: Path, prefix: str) -> dict[str, torch.Tensor]:
+def read_carried_weights(folder: Path, prefix: str) -> dict[str, torch.Tensor]:
     """The folder's weights that predict no tokens, named as in a complete network."""
     carried_weights: dict[str, torch.Tensor] = {}
     for path in matching(folder, "*.safetensors"):

@@ -31,7 +31,7 @@ from interloq.learn.settings import LowRank, Training
 from interloq.learn.start import files_of, trained_network, weights_of
 from interloq.learn.store import check_counts, check_temperature, foreign, load_model
 from interloq.learn.trainable import PairLog
-from interloq.models.batches import bucketed
+from interloq.models.batches import make_batches, number_distinct
 from interloq.models.cross_encoder import CONFIG, CrossEncoder, joined_rows, row_lengths
 from interloq.models.memory import read_in_parts
 from interloq.models.pretrained import Subwords
@@ -75,7 +75,7 @@ class BertRaterTask:
         rng = np.random.default_rng([self.seed, epoch]) if part == "train" else None
         lengths = self.pairs.texts.lengths[self._examples[part][0]]
         longest = np.maximum(*(row_lengths(lengths[:, places], self.network.positions) for places in (FIRST, SECOND)))
-        return bucketed(2 * longest, size=self.batching.batch, tokens=self.batching.tokens, rng=rng)
+        return make_batches(2 * longest, size=self.batching.batch, tokens=self.batching.tokens, rng=rng)
 
     def prepare(self, part: Part, examples: Ints) -> BertBatch:
         texts, labels = (array[examples] for array in self._examples[part])
@@ -103,10 +103,8 @@ class TurnSubwords(Subwords):
 
     def texts(self, texts: Sequence[str]) -> Texts:
         parts = [text.split(BETWEEN) for text in texts]
-        turns = list(chain.from_iterable(parts))
-        place = {turn: i for i, turn in enumerate(dict.fromkeys(turns))}
-        every = super().texts(list(place))  # a turn is in several contexts
-        flat = every.taken(np.array([place[turn] for turn in turns], dtype=np.int64))
+        turns, which = number_distinct(list(chain.from_iterable(parts)))  # a turn is in several contexts
+        flat = super().texts(turns).taken(which)
         if len(flat.lengths) == len(parts):
             return flat
         last = np.cumsum(list(map(len, parts)))
@@ -264,17 +262,16 @@ class BertRaterModel:
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def chances(self, triplets: Sequence[tuple[str, str, str]], *, calibrated: bool = False) -> NDArray[np.float64]:
         """P(R2 can be a reply to U1) of triplets (U1, R1, R2). Each distinct triplet is read once."""
-        distinct = {triplet: i for i, triplet in enumerate(dict.fromkeys(triplets))}
-        difference = self._difference(list(distinct))[[distinct[triplet] for triplet in triplets]]
-        return probabilities(difference, self.facts["temperature"] if calibrated else 1.0)
+        distinct, which = number_distinct(triplets)
+        return probabilities(self._difference(distinct)[which], self.facts["temperature"] if calibrated else 1.0)
 
     def _difference(self, triplets: Sequence[tuple[str, str, str]]) -> NDArray[np.float64]:
         """Logits, positive minus negative, of triplets, computed in batches of similar length."""
-        place, indices = number_texts(triplets)
-        texts, limit = self.subwords.texts(list(place)), self.network.positions
+        distinct, indices = number_texts(triplets)
+        texts, limit = self.subwords.texts(distinct), self.network.positions
         lengths = row_lengths(texts.lengths[indices], limit)
         difference = np.zeros(len(indices))
-        for batch in bucketed(lengths, size=TRIPLETS, tokens=self.tokens, rng=None):
+        for batch in make_batches(lengths, size=TRIPLETS, tokens=self.tokens, rng=None):
             logits = self._logits(joined_rows(texts, indices[batch], self.subwords, limit=limit)).double()
             difference[batch] = (logits[:, 1] - logits[:, 0]).cpu().numpy()
         return difference

@@ -10,7 +10,6 @@ would learn to tell styles apart instead of replies.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -151,7 +150,9 @@ def _positives(starts: Numbers, sizes: Numbers, most: int, rng: np.random.Genera
     rows = [np.zeros((0, 2), dtype=np.int32)]
     for size in np.unique(sizes[sizes >= 2]).tolist():
         pairs = np.stack(np.triu_indices(size, 1), axis=1).astype(np.int32)
-        for some in _slices(starts[sizes == size].astype(np.int32), max(1, SLICE // len(pairs))):
+        starts_of_size, step = starts[sizes == size].astype(np.int32), max(1, SLICE // len(pairs))
+        for first in range(0, len(starts_of_size), step):
+            some = starts_of_size[first : first + step]
             chosen = np.broadcast_to(pairs, (len(some), *pairs.shape))
             if len(pairs) > most:
                 chosen = pairs[np.argsort(rng.random((len(some), len(pairs))), axis=1)[:, :most]]
@@ -194,8 +195,3 @@ def changes(keys: Keys) -> NDArray[np.bool_]:
     changes = np.ones(len(keys), dtype=bool)
     np.not_equal(keys[1:], keys[:-1], out=changes[1:])
     return changes
-
-
-def _slices(places: Places, size: int) -> Iterator[Places]:
-    for start in range(0, len(places), size):
-        yield places[start : start + size]

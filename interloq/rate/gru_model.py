@@ -26,9 +26,9 @@ from interloq.learn.fit import Part
 from interloq.learn.gru import Pieces, SentenceGru, train_pieces
 from interloq.learn.job import Curve, Job, Run
 from interloq.learn.settings import Training
-from interloq.learn.store import check_counts, check_temperature, foreign, load_model, restored
+from interloq.learn.store import check_counts, check_temperature, foreign, load_model, restore_network
 from interloq.learn.trainable import PairLog
-from interloq.models.batches import bucketed
+from interloq.models.batches import make_batches
 from interloq.models.processes import pick_device
 from interloq.rate.examples import Examples
 from interloq.rate.learning import EXAMPLES, OTHERS, SMALLER, RaterLogs, number_texts, rater_facts, was_trained_on
@@ -90,7 +90,7 @@ class RaterTask:
         rows, _ = self._examples[part]
         rng = np.random.default_rng([self.seed, epoch]) if part == "train" else None
         longest = self.pairs.texts.lengths[rows].max(axis=1)
-        return bucketed(longest, size=self.batching.batch, tokens=self.batching.tokens, rng=rng)
+        return make_batches(longest, size=self.batching.batch, tokens=self.batching.tokens, rng=rng)
 
     def prepare(self, part: Part, examples: NDArray[np.int64]) -> GruBatch:
         rows, labels = (array[examples] for array in self._examples[part])
@@ -220,7 +220,7 @@ class RaterModel:
             config, shape = facts["config"], Shape(**facts["config"]["shape"])
             check_counts({"layers": shape.layers}, "layers", most=len(tensors))  # each has weights of its own
             check_temperature(facts)
-        network = restored(lambda: RaterNetwork(config["vocabulary"], shape), tensors, folder)
+        network = restore_network(lambda: RaterNetwork(config["vocabulary"], shape), tensors, folder)
         return cls(network, pieces, facts, device)
 
     @property
@@ -231,8 +231,8 @@ class RaterModel:
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def chances(self, triplets: Sequence[tuple[str, str, str]], *, calibrated: bool = False) -> NDArray[np.float64]:
         """P(R2 can be a reply to U1) of triplets (U1, R1, R2). Each distinct text is encoded once."""
-        place, indices = number_texts(triplets)
-        vectors = self._vectors(list(place))
+        texts, indices = number_texts(triplets)
+        vectors = self._vectors(texts)
         parts = [self._difference(vectors, indices[i : i + TRIPLETS]) for i in range(0, len(indices), TRIPLETS)]
         difference = np.concatenate(parts) if parts else np.zeros(0)
         return probabilities(difference, self.facts["temperature"] if calibrated else 1.0)
@@ -246,7 +246,7 @@ class RaterModel:
         """Vectors of distinct texts, encoded in batches of similar length."""
         pieces = self.pieces.texts(texts)
         vectors = torch.zeros(len(texts), 2 * self.network.shape.hidden, device=self.device)
-        for batch in bucketed(pieces.lengths, size=TEXTS, tokens=TOKENS, rng=None):
+        for batch in make_batches(pieces.lengths, size=TEXTS, tokens=TOKENS, rng=None):
             tokens, lengths = pieces.joined(batch)
             vectors[torch.from_numpy(batch).to(self.device)] = self.network.encoder(
                 torch.from_numpy(tokens).to(self.device), torch.from_numpy(lengths)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from interloq.learn.calibrate import calibration
 from interloq.learn.fit import Part, Task, dev_outputs
 from interloq.learn.job import Run
+from interloq.models.batches import number_distinct
 from interloq.rate.examples import Examples
 from interloq.rate.pairs import RaterPairs, TextNumbering, write_examples
 from interloq.records import Pair
@@ -77,11 +78,10 @@ def rater_facts(task: RatingTask, kind: str, signature: Iterable[str]) -> dict[s
     }
 
 
-def number_texts(triplets: Sequence[tuple[str, str, str]]) -> tuple[dict[str, int], NDArray[np.int64]]:
-    """Number the distinct texts in the order they occur; return their numbers, and the triplets as rows of numbers."""
-    flat = list(chain.from_iterable(triplets))
-    place = {text: i for i, text in enumerate(dict.fromkeys(flat))}
-    return place, np.array([place[text] for text in flat], dtype=np.int64).reshape(-1, 3)
+def number_texts(triplets: Sequence[tuple[str, str, str]]) -> tuple[list[str], NDArray[np.int64]]:
+    """Return the distinct texts in the order they occur, and the triplets as rows of their numbers."""
+    texts, numbers = number_distinct(list(chain.from_iterable(triplets)))
+    return texts, numbers.reshape(-1, 3)
 
 
 def dev_logits(task: RatingTask) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

@@ -53,7 +53,7 @@ class NetworkRater(Component, kind="rater"):
         rated, start = [], 0
         for sample, query in zip(samples, queries, strict=True):
             end = start + len(query.references) * len(query.golds)
-            rated.append(query.weighted(sample, self._weights(chances[start:end], query)))
+            rated.append(query.set_weights(sample, self._weights(chances[start:end], query)))
             start = end
         return rated
 
@@ -120,13 +120,13 @@ class _Query:
         asked = tuple(r.text for r in sample.references if gold == "rated" or not is_original(r))
         return cls(utterance, golds, asked, gold)
 
-    def weighted(self, sample: Sample, values: Floats) -> Sample:
+    def set_weights(self, sample: Sample, values: Floats) -> Sample:
         if not self.golds:
             return replace(sample, references=tuple(replace(r, weight=0.0) for r in sample.references))
         left = iter(values.tolist())
-        return replace(sample, references=tuple(self._weighted(r, left) for r in sample.references))
+        return replace(sample, references=tuple(self._set_weight(r, left) for r in sample.references))
 
-    def _weighted(self, reference: Reference, left: Any) -> Reference:
+    def _set_weight(self, reference: Reference, left: Any) -> Reference:
         kept = self.gold == "one" and is_original(reference)
         return replace(reference, weight=1.0 if kept else next(left))
 

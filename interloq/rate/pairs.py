@@ -159,9 +159,9 @@ class RaterPairs:
             raise InputError(f"no training pairs in {folder}: it has no {FACTS}", hint="use a folder made from logs")
         if "fingerprint" not in facts:
             raise InputError("'fingerprint' is missing", hint="make the folder again", where=str(folder / FACTS))
-        texts = Texts(_opened(folder / TOKENS), _opened(folder / ENDS))
-        rows = {part: _opened(folder / f"{part}.npy") for part in PARTS}
-        return cls(folder, texts, rows, {part: _opened(folder / f"{part}_labels.npy") for part in PARTS}, facts)
+        texts = Texts(_open_array(folder / TOKENS), _open_array(folder / ENDS))
+        rows = {part: _open_array(folder / f"{part}.npy") for part in PARTS}
+        return cls(folder, texts, rows, {part: _open_array(folder / f"{part}_labels.npy") for part in PARTS}, facts)
 
     @property
     def fingerprint(self) -> str:
@@ -189,7 +189,7 @@ def write_examples(
     called with the number of pairs read.
     """
     folder, job = Path(folder).resolve(), fingerprint(full_spec(settings), pieces.signature(), source)
-    if _made(folder, job):
+    if _is_made(folder, job):
         return RaterPairs.load(folder)
     if not 0 < len(logs) <= LOGS:
         raise InputError(f"expected 1 to {LOGS} logs, got {len(logs)}")
@@ -276,7 +276,7 @@ def _counts(log: KeyedPairs, places: slice, drawn: Side) -> dict[str, int]:
 # ---- the folder ------------------------------------------------------------------------------------------------------
 
 
-def _made(folder: Path, job: str) -> bool:
+def _is_made(folder: Path, job: str) -> bool:
     """Whether the folder contains these examples; a folder with anything else is refused."""
     facts = _facts(folder)
     if facts is None and not is_free(folder):
@@ -305,7 +305,7 @@ def _facts(folder: Path) -> dict[str, Any] | None:
     return facts
 
 
-def _opened(path: Path) -> NDArray[Any]:
+def _open_array(path: Path) -> NDArray[Any]:
     """Memory-mapped array as a plain view: indexing a memmap object is slow."""
     try:
         return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))

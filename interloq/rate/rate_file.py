@@ -64,7 +64,7 @@ def rate_file(
     replaced = _Replaced()
     with tempfile.TemporaryDirectory() as folder:
         part = Path(folder, "rated.jsonl") if "-" in (str(samples), str(output)) else Path(f"{output}.part")
-        with spooled(part, job, afresh=options.force) as spool:
+        with open_spool(part, job, afresh=options.force) as spool:
             with progress("rating", lines_ahead(samples, progress)) as step:
                 rate_into(spool, replaced.watch(reading.read(samples)), rater, batch=options.batch, progress=step)
             facts: dict[str, Any] = {"signature": signature, "counts": _counts(spool, rater)}
@@ -187,7 +187,7 @@ class Spool:
 
 
 @contextmanager
-def spooled(path: Path, job: Mapping[str, str], *, afresh: bool = False) -> Iterator[Spool]:
+def open_spool(path: Path, job: Mapping[str, str], *, afresh: bool = False) -> Iterator[Spool]:
     """A spool that is removed on success and kept for the next run on failure."""
     spool, finished = Spool(path, job, afresh=afresh), False
     try:

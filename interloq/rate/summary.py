@@ -73,7 +73,12 @@ class RatingSummary:
         references = sum(row["references"] for row in self._sources.values())
         facts: dict[str, Any] = {**self._samples, "references": references, "sources": sources}
         if self._own:
-            self._check()
+            if self._example and not self._own["rated"]:
+                raise InputError(
+                    f"none of the {self._rater.items():,} rated items is a reference of these samples: "
+                    f"rated items are like {self._rater.example()}, references like {self._example!r}",
+                    hint="an item is <sample id>/<index of the reference, from 0>",
+                )
             facts |= {**self._own, "unknown_items": self._rater.items() - len(self._used)}
         return facts
 
@@ -83,14 +88,6 @@ class RatingSummary:
         if judged:
             mean, positive = self._means[name] / judged, row["positive"] / judged
         return {"references": row["references"], "judged": judged, "mean": mean, "positive": positive}
-
-    def _check(self) -> None:
-        if self._example and not self._own["rated"]:
-            raise InputError(
-                f"none of the {self._rater.items():,} rated items is a reference of these samples: "
-                f"rated items are like {self._rater.example()}, references like {self._example!r}",
-                hint="an item is <sample id>/<index of the reference, from 0>",
-            )
 
 
 def warning(loss: float) -> str:

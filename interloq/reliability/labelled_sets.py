@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from interloq.data.files.opening import read_json, reading_saved, replacing, write_json
 from interloq.errors import InputError, count
 from interloq.metrics.network_metric import NO_CONTEXT
-from interloq.models.batches import mixed
+from interloq.models.batches import random_bits
 from interloq.reliability.labels import NONE, Labels, QueryScores, RatedQuery, compute_labels_without, draw_labels
 from interloq.reliability.settings import CHANGES, ReliabilitySettings
 from interloq.signature import fingerprint
@@ -201,7 +201,7 @@ def worse_sets(
     foreign, each = sets.foreign[sets.query[rows]], np.arange(len(rows))
     for t in range(number):
         kind = WORSE[t % len(WORSE)]
-        member_bits = mixed(examples, seed, 2 * t + 1)
+        member_bits = random_bits(examples, seed, 2 * t + 1)
         if kind == "without":
             falls = sets.falls[rows]
             there[:, t] = falls.any(axis=1)
@@ -211,7 +211,7 @@ def worse_sets(
         place = np.full(len(rows), own.shape[1] - 1)
         if kind == "replaced":
             place = _choose_column(sets.sets[rows] != NONE, member_bits)
-        worse[each, t, place] = foreign[each, _below(mixed(examples, seed, 2 * t), foreign.shape[1])]
+        worse[each, t, place] = foreign[each, _below(random_bits(examples, seed, 2 * t), foreign.shape[1])]
     return worse, there
 
 

@@ -23,10 +23,10 @@ from scipy import stats
 from interloq.data.files.opening import reading_saved
 from interloq.errors import InputError
 from interloq.learn.start import Start
-from interloq.learn.store import check_counts, check_texts, load_model, read_facts, restored
+from interloq.learn.store import check_counts, check_texts, load_model, read_facts, restore_network
 from interloq.metrics.metric import NO_REFERENCES
 from interloq.metrics.network_metric import NO_CONTEXT
-from interloq.models.batches import bucketed
+from interloq.models.batches import make_batches
 from interloq.models.cross_encoder import CrossEncoder
 from interloq.models.pretrained import Subwords
 from interloq.registry import create
@@ -118,7 +118,7 @@ class Reliability:
             residual = bool(config.get("residual", False))
             return TunedReliabilityNetwork(ReliabilityNetwork(*sizes, residual=residual), own_encoder)
 
-        network: TunedReliabilityNetwork = restored(make, tensors, folder)
+        network: TunedReliabilityNetwork = restore_network(make, tensors, folder)
         if fine_tuned:
             subwords = Subwords(folder, longest=config["longest"])
             reader = pair_reader(network.encoder, subwords, config, device=device)
@@ -229,7 +229,7 @@ class Reliability:
         predictions = np.full((config["ensemble"], len(sets)), np.nan)
         filled = np.flatnonzero(sizes)
         limit = max(1, NUMBERS // (config["hidden"] * config["ensemble"]))
-        for places in bucketed(sizes[filled], size=len(filled), tokens=limit, rng=None):
+        for places in make_batches(sizes[filled], size=len(filled), tokens=limit, rng=None):
             rows = filled[places]
             predictions[:, rows] = network(vectors, packed[rows, : int(sizes[rows].max())]).cpu().numpy()
         return predictions

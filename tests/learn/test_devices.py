@@ -61,7 +61,7 @@ def test_rows_stay_padded_on_a_processor_and_in_float32(amp: str, device: torch.
 
 def test_a_network_that_is_not_packed_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     made, said = network(), list[str]()
-    monkeypatch.setattr(made.packing, "_checked", lambda *_: "it has a window")
+    monkeypatch.setattr(made.packing, "_why_not", lambda *_: "it has a window")
     with packed_rows(made, Training(), GPU, said.append) as packed:
         assert not packed
     assert said == ["rows are padded: it has a window"]

@@ -14,7 +14,15 @@ from safetensors.torch import save_file
 
 from interloq.errors import InputError
 from interloq.learn import store
-from interloq.learn.store import FACTS, WEIGHTS, check_counts, check_temperature, load_model, restored, save_model
+from interloq.learn.store import (
+    FACTS,
+    WEIGHTS,
+    check_counts,
+    check_temperature,
+    load_model,
+    restore_network,
+    save_model,
+)
 from interloq.signature import file_fingerprint
 
 TENSORS = {"a": torch.arange(6.0).reshape(2, 3), "b.c": torch.tensor([True, False]), "n": torch.tensor(7)}
@@ -142,7 +150,7 @@ def test_a_model_that_is_half_written_is_none(tmp_path: Path, monkeypatch: pytes
 
 def test_weights_go_into_a_network_of_their_own_shape_only(tmp_path: Path) -> None:
     own = {name: torch.randn_like(tensor) for name, tensor in torch.nn.Linear(2, 3).state_dict().items()}
-    network = restored(lambda: torch.nn.Linear(2, 3), own, tmp_path)
+    network = restore_network(lambda: torch.nn.Linear(2, 3), own, tmp_path)
     assert all(torch.equal(network.state_dict()[name], tensor) for name, tensor in own.items())
     for wrong, said in (
         ({**own, "weight": torch.zeros(2, 2)}, r"'weight' have shape \(2, 2\), the network has \(3, 2\)"),
@@ -150,15 +158,17 @@ def test_weights_go_into_a_network_of_their_own_shape_only(tmp_path: Path) -> No
         ({**own, "more": torch.zeros(1)}, r"'more' have shape \(1,\), the network has None"),
     ):
         with pytest.raises(InputError, match=said):
-            restored(lambda: torch.nn.Linear(2, 3), wrong, tmp_path)
+            restore_network(lambda: torch.nn.Linear(2, 3), wrong, tmp_path)
 
 
 def test_settings_that_ask_for_an_absurd_size_take_no_memory(tmp_path: Path) -> None:
     own = dict(torch.nn.Linear(2, 3).state_dict())
     with pytest.raises(InputError, match=r"the network has \(1000000, 1000000\)"):
-        restored(lambda: torch.nn.Linear(10**6, 10**6), {"weight": own["weight"], "bias": torch.zeros(10**6)}, tmp_path)
+        restore_network(
+            lambda: torch.nn.Linear(10**6, 10**6), {"weight": own["weight"], "bias": torch.zeros(10**6)}, tmp_path
+        )
     with pytest.raises(InputError, match=r"the saved files are damaged: .*-1"):
-        restored(lambda: torch.nn.Linear(-1, 3), own, tmp_path)
+        restore_network(lambda: torch.nn.Linear(-1, 3), own, tmp_path)
 
 
 def test_facts_are_plain_json(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from interloq.models.processes import Processes, pick_device
 
 def test_alone_there_is_nothing_to_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("WORLD_SIZE", raising=False)
-    with Processes.joined("cpu") as processes:
+    with Processes.join("cpu") as processes:
         assert processes.first
         assert processes.description == "cpu"
         assert processes.sum(2.5) == 2.5

@@ -11,7 +11,7 @@ import pytest
 
 from interloq import InputError, Reference, Sample, Signature, load, read
 from interloq.data.records.jsonl import header
-from interloq.rate.rate_file import Spool, rate_file, rate_into, spooled
+from interloq.rate.rate_file import Spool, open_spool, rate_file, rate_into
 from interloq.rate.rate_options import RateOptions
 
 RATER = "human(ratings='ratings.jsonl')"
@@ -53,7 +53,7 @@ def test_a_run_that_stopped_resumes(tmp_path: Path) -> None:
     spool = Spool(part, JOB)
     rate_into(spool, SAMPLES[:2], rater, batch=1)
     spool.close()
-    with spooled(part, JOB) as resumed:
+    with open_spool(part, JOB) as resumed:
         assert resumed.done == 2
         rate_into(resumed, SAMPLES, rater, batch=2)
         resumed.copy_to(tmp_path / "out.jsonl", note="x")
@@ -70,7 +70,7 @@ def test_another_job_is_refused_unless_thrown_away(tmp_path: Path) -> None:
     for other in (JOB | {"samples": "2"}, JOB | {"rater": "x"}):
         with pytest.raises(InputError, match="discard it with force"):
             Spool(tmp_path / "part", other)
-    with spooled(tmp_path / "part", JOB | {"rater": "x"}, afresh=True) as fresh:
+    with open_spool(tmp_path / "part", JOB | {"rater": "x"}, afresh=True) as fresh:
         assert fresh.done == 0
 
 
@@ -83,7 +83,7 @@ def test_a_part_without_samples_is_not_kept(tmp_path: Path) -> None:
 
 
 def test_a_rater_that_loses_samples_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="the rater returned"), spooled(tmp_path / "part", JOB) as spool:
+    with pytest.raises(InputError, match="the rater returned"), open_spool(tmp_path / "part", JOB) as spool:
         rate_into(spool, SAMPLES, Half(lose=1))
-    with pytest.raises(InputError, match="batch must be at least 1"), spooled(tmp_path / "part", JOB) as spool:
+    with pytest.raises(InputError, match="batch must be at least 1"), open_spool(tmp_path / "part", JOB) as spool:
         rate_into(spool, SAMPLES, Half(), batch=0)

@@ -37,9 +37,9 @@ from interloq.models.token_predictor import (
     Goal,
     SpecialTokens,
     TokenPredictor,
-    carried,
     goal_of,
     load_predictor,
+    read_carried_weights,
     room,
     special_tokens_of,
 )
@@ -192,6 +192,8 @@ class AdaptJob(Job[AdaptTask]):
     def facts(self, task: AdaptTask, run: Run, curve: Curve) -> dict[str, Any]:
         base, facts = self.start(run), self.base_facts(curve, base=self.start(run).fingerprint)
         best = facts.pop("best")
+        with reading_saved(run.work / BEFORE):
+            before = float(read_json(run.work / BEFORE)["dev_loss"])
         return facts | {
             "schema": SCHEMA,
             "objective": task.goal,
@@ -200,7 +202,7 @@ class AdaptJob(Job[AdaptTask]):
             "longest": longest_text(self.settings, task.network, task.special_tokens),
             "pairs": task.pairs.counts,
             "unknown_tokens": _unknown(task),
-            "before": _level(_before(run.work)),
+            "before": _level(before),
             "after": {"epoch": best["epoch"], **_level(best["dev_loss"])},
         }
 
@@ -210,7 +212,7 @@ class AdaptJob(Job[AdaptTask]):
         remove(part)
         bounds = {BOUNDS: _reply_bounds(base, task, facts["longest"], run.device)} if task.goal == "mlm" else {}
         with writing(folder, SafetensorError):
-            write_network(part, model, carried(base.folder, model.base_model_prefix))
+            write_network(part, model, read_carried_weights(base.folder, model.base_model_prefix))
             copy_tokenizer(base.folder, part)
             write_curve(part, facts["signature"], curve)
             for name, value in bounds.items():
@@ -243,11 +245,6 @@ def _write_before(task: AdaptTask, training: Training, run: Run) -> None:
         raise InputError(f"the network's loss is {loss} before any training", hint="use another model")
     if run.processes.first:
         write_json(run.work / BEFORE, {"dev_loss": loss})
-
-
-def _before(work: Path) -> float:
-    with reading_saved(work / BEFORE):
-        return float(read_json(work / BEFORE)["dev_loss"])
 
 
 def _level(loss: float) -> dict[str, float]:

@@ -136,7 +136,8 @@ def from_log(log: PairLog, shape: SmallEncoder, settings: Adaptation, training: 
     def start(run: Run) -> Base:
         folder = run.work / START
         if not folder.exists():
-            size = _start(pairs, folder, shape, settings)
+            with atomic_folder(folder) as part:
+                size = _write_start(pairs, part, shape, settings)
             if size < shape.vocabulary:
                 run.report(f"these texts yield a tokenizer of only {count(size, 'piece')}")
         return Base(folder, "nothing", full_spec(shape))
@@ -151,13 +152,8 @@ def from_log(log: PairLog, shape: SmallEncoder, settings: Adaptation, training: 
     )
 
 
-def _start(pairs: Callable[[], Iterable[Pair]], folder: Path, shape: SmallEncoder, settings: Adaptation) -> int:
-    """Return the folder of a network that has learned nothing; it gets its name when it is whole."""
-    with atomic_folder(folder) as part:
-        return _write_start(pairs, part, shape, settings)
-
-
 def _write_start(pairs: Callable[[], Iterable[Pair]], part: Path, shape: SmallEncoder, settings: Adaptation) -> int:
+    """Write a network that has learned nothing; return the size of its vocabulary."""
     size = train_word_pieces(pairs, part, vocabulary=shape.vocabulary)
     write_untrained(part, size, shape, settings)
     return size

@@ -23,7 +23,7 @@ from torch.utils.checkpoint import checkpoint
 from interloq.errors import InputError
 from interloq.learn.adapt.settings import Adaptation
 from interloq.learn.pair_tokens import Numbers, PairTokens, Part
-from interloq.models.batches import bucketed, mixed
+from interloq.models.batches import make_batches, random_bits
 from interloq.models.packing import Packing
 from interloq.models.token_predictor import Goal, SpecialTokens, TokenPredictor
 from interloq.models.token_rows import Packed, TokenRows, rounded
@@ -77,11 +77,11 @@ def masked(
     """
     known = rows.inside & ~np.isin(rows.ids, special_tokens.special)
     places = examples[:, None] * PLACES + np.arange(rows.ids.shape[1])
-    rank = np.argsort(np.argsort(np.where(known, mixed(places, seed, 0) >> np.uint64(1), 2**63), axis=1), axis=1)
+    rank = np.argsort(np.argsort(np.where(known, random_bits(places, seed, 0) >> np.uint64(1), 2**63), axis=1), axis=1)
     chosen = known & (rank < wanted(known.sum(axis=1), share)[:, None])
-    action = mixed(places, seed, 1) / 2.0**64
+    action = random_bits(places, seed, 1) / 2.0**64
     drawable = _drawable(special_tokens)
-    drawn = drawable[(mixed(places, seed, 2) % np.uint64(len(drawable))).astype(np.int64)]
+    drawn = drawable[(random_bits(places, seed, 2) % np.uint64(len(drawable))).astype(np.int64)]
     seen = np.where(action < REPLACED, special_tokens.mask, np.where(action < RANDOM, drawn, rows.ids))
     return np.where(chosen, seen, rows.ids), chosen
 
@@ -185,9 +185,9 @@ class AdaptTask:
     def batches(self, part: Part, epoch: int) -> Sequence[Numbers]:
         lengths, settings = self._lengths(part), self.settings
         if part == "dev":
-            return bucketed(lengths, size=settings.batch, tokens=settings.tokens, rng=None)
+            return make_batches(lengths, size=settings.batch, tokens=settings.tokens, rng=None)
         rng = np.random.default_rng([settings.seed, epoch])
-        batches = bucketed(lengths, size=settings.batch, tokens=settings.tokens, rng=rng)
+        batches = make_batches(lengths, size=settings.batch, tokens=settings.tokens, rng=rng)
         return [batch + epoch * len(lengths) for batch in batches]
 
     def prepare(self, part: Part, examples: Numbers) -> TokenBatch:

@@ -29,7 +29,7 @@ import transformers
 from numpy.typing import NDArray
 
 from interloq.errors import InputError
-from interloq.models.batches import bucketed, lengths_of, number_distinct
+from interloq.models.batches import lengths_of, make_batches, number_distinct
 from interloq.models.lm import tree as lm_tree
 from interloq.models.lm.network import TOKENS, Layout, LoadedModel, Turns, TurnTokens
 
@@ -105,7 +105,7 @@ class LanguageModel(LoadedModel):
         """Sum over each row's tokens from its start on, and their number."""
         lengths = lengths_of(rows)
         sums = np.zeros(len(rows))
-        for batch in bucketed(lengths, size=ROWS, tokens=self.tokens, rng=None):
+        for batch in make_batches(lengths, size=ROWS, tokens=self.tokens, rng=None):
             batch = batch[lengths[batch] > starts[batch]]
             if len(batch):
                 sums[batch] = self._sums([rows[i] for i in batch], starts[batch])
@@ -151,7 +151,7 @@ class LanguageModel(LoadedModel):
         if self.device.type == "cuda" and self.tokens == TOKENS:
             budget = max(self.tokens, ON_GPU)
         own_sums = own if whole else None
-        for batch in bucketed(lengths, size=ROWS, tokens=budget, rng=None):
+        for batch in make_batches(lengths, size=ROWS, tokens=budget, rng=None):
             self._read_tree_parts([rows[i] for i in batch], lengths[batch].tolist(), block, sums, own_sums)
         return sums, own
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from transformers.modeling_outputs import BaseModelOutput
 
 from interloq.errors import InputError
-from interloq.models.batches import bucketed, lengths_of, number_distinct
+from interloq.models.batches import lengths_of, make_batches, number_distinct
 from interloq.models.lm.causal import RESERVE, ROWS, FollowUpScores, check_follow_ups, log_likelihood
 from interloq.models.lm.network import Layout, LoadedModel, Turns, TurnTokens
 
@@ -45,7 +45,7 @@ class Seq2SeqModel(LoadedModel):
         counts = lengths_of(rows)
         lengths = lengths_of(contexts) + counts
         sums = np.zeros(len(rows))
-        for batch in bucketed(lengths, size=ROWS, tokens=self.tokens, rng=None):
+        for batch in make_batches(lengths, size=ROWS, tokens=self.tokens, rng=None):
             batch = batch[counts[batch] > 0]
             if len(batch):
                 sums[batch] = self._pairs([contexts[i] for i in batch], [[rows[i]] for i in batch])[:, 0]
@@ -80,7 +80,7 @@ class Seq2SeqModel(LoadedModel):
             part = order[start : start + ROWS]
             rows = [follow_ups[i] for i in part]
             most = max(1, self.tokens // max(1, len(rows) * max(map(len, rows), default=1)))
-            for batch in bucketed(lengths, size=most, tokens=self.tokens, rng=None):
+            for batch in make_batches(lengths, size=most, tokens=self.tokens, rng=None):
                 sums[np.ix_(batch, part)] = self._pairs([contexts[i] for i in batch], [rows] * len(batch))
         return sums
 
@@ -92,11 +92,11 @@ class Seq2SeqModel(LoadedModel):
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def _read(self, contexts: Sequence[Sequence[int]], answers: Sequence[Rows]) -> NDArray[np.float64]:
         each = len(answers[0])
-        ids, seen = _padded(contexts, self.device)
+        ids, seen = _pad_rows(contexts, self.device)
         start = torch.tensor([self._start] * len(contexts), device=self.device)
         opened = self._model(input_ids=ids, attention_mask=seen, decoder_input_ids=start, use_cache=True)
         rows = list(chain.from_iterable(answers))
-        following, _ = _padded([row[:-1] for row in rows], self.device)
+        following, _ = _pad_rows([row[:-1] for row in rows], self.device)
         logits = opened.logits[:, -1:].repeat_interleave(each, dim=0)
         if following.shape[1]:
             cache = opened.past_key_values
@@ -129,7 +129,7 @@ class Seq2SeqModel(LoadedModel):
         return [start, forced]
 
 
-def _padded(rows: Rows, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
+def _pad_rows(rows: Rows, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
     """Rows padded on the right, and their mask."""
     ids = torch.zeros((len(rows), max(map(len, rows))), dtype=torch.long)
     seen = torch.zeros_like(ids)

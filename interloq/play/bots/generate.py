@@ -21,7 +21,7 @@ import torch
 import transformers
 
 from interloq.errors import InputError
-from interloq.models.batches import bucketed
+from interloq.models.batches import make_batches
 from interloq.models.pretrained import (
     has_encoder,
     load_network,
@@ -103,7 +103,7 @@ class Writer:
         """
         texts: list[str | Exception] = [""] * len(prompts)
         lengths = np.array([len(prompt) for prompt in prompts], dtype=np.int64)
-        for batch in bucketed(lengths, size=min(size, self.size), tokens=TOKENS, rng=None):
+        for batch in make_batches(lengths, size=min(size, self.size), tokens=TOKENS, rng=None):
             rows, own = [list(prompts[i]) for i in batch], [seeds[i] for i in batch]
             for i, text in zip(batch, self._halving(rows, own, sampling, stop, show), strict=True):
                 texts[i] = text

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from interloq.data.files.opening import reading_saved
 from interloq.errors import InputError, short_repr
-from interloq.learn.store import check_counts, load_model, restored
+from interloq.learn.store import check_counts, load_model, restore_network
+from interloq.models.batches import number_distinct
 from interloq.models.encoder import Encoder, Pooling, pooled
 from interloq.models.pretrained import model_folder, weights_fingerprint
 from interloq.scorers.ruber.model import VectorPairNetwork
@@ -73,7 +74,7 @@ class BertRuberScorer:
                 hint="set `encoder` to the right one, or train the scorer again",
                 where=str(folder),
             )
-        network = restored(lambda: BertRuberNetwork(loaded.dimensions), tensors, folder)
+        network = restore_network(lambda: BertRuberNetwork(loaded.dimensions), tensors, folder)
         return cls(network.double().eval().to(loaded.device), loaded, facts)
 
     def signature(self) -> str:
@@ -81,11 +82,9 @@ class BertRuberScorer:
 
     def scores(self, utterances: Sequence[str], replies: Sequence[str]) -> NDArray[np.float64]:
         """Score from 0 to 1 of each pair; each distinct text is encoded once."""
-        place = {text: i for i, text in enumerate(sorted({*utterances, *replies}))}
-        pooled_texts = pooled_vectors(self.encoder, list(place), self.facts["config"]["pooling"])
-        vectors = torch.from_numpy(pooled_texts).double()
-        queries = torch.tensor([place[text] for text in utterances], dtype=torch.int64)
-        answers = torch.tensor([place[text] for text in replies], dtype=torch.int64)
+        texts, which = number_distinct([*utterances, *replies], sort=True)
+        vectors = torch.from_numpy(pooled_vectors(self.encoder, texts, self.facts["config"]["pooling"])).double()
+        queries, answers = torch.from_numpy(which).split([len(utterances), len(replies)])
         scores = np.zeros(len(replies))
         with torch.inference_mode():
             for start in range(0, len(replies), BATCH):

@@ -22,7 +22,9 @@ from interloq.scorers.interlocutor.samples import JudgedTurn, SampleSelection, e
 CROSSING, WITHOUT_TIME = "turns_crossing_parts", "turns_without_time"  # of no part
 
 
-def limited(judged: Sequence[JudgedTurn], selection: SampleSelection, dropped: Counter[str]) -> list[JudgedTurn]:
+def limit_conversations(
+    judged: Sequence[JudgedTurn], selection: SampleSelection, dropped: Counter[str]
+) -> list[JudgedTurn]:
     """The turns judged by users with enough conversations, from at most `max_conversations` each.
 
     Turns with an unknown judge are kept: a model without users can learn from them.

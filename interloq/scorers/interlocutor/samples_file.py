@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import chain, product
+from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from interloq.data.records.profiles import NAME, read_profiles, write_profiles
 from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.errors import InputError, count
 from interloq.records import INTERLOCUTOR, Dialogue, Rating, Sample
-from interloq.scorers.interlocutor.parts import along, conversations_by_user, limited, split
+from interloq.scorers.interlocutor.parts import along, conversations_by_user, limit_conversations, split
 from interloq.scorers.interlocutor.samples import JudgedTurn, LabelledTurns, SampleSelection, continuity, has_bad_time
 from interloq.signature import file_fingerprint
 
@@ -162,7 +163,7 @@ def _split(
     figures_by_part, samples = {}, {}
     for part, turns in parts.items():
         figures_by_part[part] = figures(turns, profiles, labels=holds == CONTINUITY)
-        samples[part] = _samples(turns, selection.context)
+        samples[part] = map(methodcaller("sample", selection.context), turns)
     facts = {
         "holds": holds,
         "cut_ends": str(labelled.cut or ""),
@@ -174,16 +175,11 @@ def _split(
     return _write(source, output, samples, facts, profiles, compress)
 
 
-def _samples(turns: Iterable[JudgedTurn], context: int) -> Iterator[Sample]:
-    for turn in turns:
-        yield turn.sample(context)
-
-
 def _enough(
     source: SampleSource, judged: Sequence[JudgedTurn], selection: SampleSelection, dropped: Counter[str]
 ) -> list[JudgedTurn]:
     """The turns within the limits per user; none at all is an error."""
-    within_limits = limited(judged, selection, dropped)
+    within_limits = limit_conversations(judged, selection, dropped)
     if not judged:
         reasons = ", ".join(f"{name} {n:,}" for name, n in (+dropped).items())
         raise InputError(

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from interloq.learn.cross_encoder_job import PairRows
 from interloq.learn.fit import Part
-from interloq.models.batches import bucketed, mixed
+from interloq.models.batches import make_batches, random_bits
 from interloq.models.cross_encoder import CrossEncoder
 from interloq.models.pretrained import Subwords
 from interloq.models.token_rows import Packed, TokenRows
@@ -126,7 +126,7 @@ class InterlocutorTask:
     def batches(self, part: Part, epoch: int) -> Sequence[Ints]:
         own = self.own[part]
         rng = np.random.default_rng([self.target.seed, epoch]) if part == "train" else None
-        batches = bucketed(self.pairs.lengths[own], size=self.target.batch, tokens=TOKENS, rng=rng)
+        batches = make_batches(self.pairs.lengths[own], size=self.target.batch, tokens=TOKENS, rng=rng)
         return [own[chosen] + epoch * len(self.examples.values) for chosen in batches]
 
     def prepare(self, part: Part, examples: Ints) -> InterlocutorBatch:
@@ -141,7 +141,7 @@ class InterlocutorTask:
 
     def _drop_users(self, ids: NDArray[np.int32], examples: Ints) -> None:
         """Replace users' tokens by the judge's in some rows, drawn again in each epoch."""
-        drawn, first = mixed(examples, self.target.seed, 0) / 2**64 < self.target.anyone, self.network.vocabulary
+        drawn, first = random_bits(examples, self.target.seed, 0) / 2**64 < self.target.anyone, self.network.vocabulary
         ids[drawn] = np.where(ids[drawn] >= first + USERS, first + JUDGE, ids[drawn])
 
     def loss(self, prepared: InterlocutorBatch) -> torch.Tensor:

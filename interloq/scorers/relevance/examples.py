@@ -150,7 +150,7 @@ def _tokenise(
     arrays = texts | _number_exchanges(hashed, texts.pop("hashes"), reading)
     dev = int(arrays.pop("dev"))
     arrays["similar"] = np.full((len(arrays["replies"]), KEPT), NONE, dtype=np.int32)
-    facts = {**described(subwords, reading), "longest": reading.longest, "source": source, "blank": hashed.blank}
+    facts = {**reading_facts(subwords, reading), "longest": reading.longest, "source": source, "blank": hashed.blank}
     stored = Exchanges(**arrays, facts={**facts, "dev": dev, "exchanges": len(arrays["replies"])})
     if similar:
         _find_similar(stored, reading.seed)
@@ -164,7 +164,7 @@ def stored_source(folder: Path | None) -> str:
     return str(read_json(folder / FACTS)["source"])
 
 
-def described(subwords: Subwords, reading: RelevanceReading) -> dict[str, str]:
+def reading_facts(subwords: Subwords, reading: RelevanceReading) -> dict[str, str]:
     """Identifies how examples were made."""
     return {"reading": full_spec(reading), "subwords": subwords.signature()}
 

@@ -29,7 +29,7 @@ from interloq.learn.cross_encoder_job import CrossEncoderJob
 from interloq.learn.fit import dev_outputs
 from interloq.learn.job import Curve, Run
 from interloq.learn.settings import LowRank, Training
-from interloq.models.batches import bucketed
+from interloq.models.batches import make_batches
 from interloq.models.cross_encoder import CrossEncoder, joined_rows
 from interloq.models.pretrained import Subwords
 from interloq.models.token_rows import Packed, TokenRows
@@ -41,7 +41,7 @@ from interloq.scorers.relevance.examples import (
     Exchanges,
     Ints,
     Part,
-    described,
+    reading_facts,
     spans,
     stored_source,
     write_exchanges,
@@ -87,7 +87,7 @@ class RelevanceTask:
         drawn = self._drawn[part, epoch] = draw(self.exchanges, part, epoch, self.settings)
         longest = self._lengths(part, drawn)
         most = TOKENS // self.choices
-        batches = bucketed(longest, size=self.settings.batch, tokens=most, rng=rng)
+        batches = make_batches(longest, size=self.settings.batch, tokens=most, rng=rng)
         return [batch + epoch * len(longest) for batch in batches]
 
     def prepare(self, part: Part, examples: Ints) -> RelevanceBatch:
@@ -216,7 +216,7 @@ class RelevanceJob(CrossEncoderJob[RelevanceTask]):
         return self.reading.longest
 
     def reading_ids(self) -> Sequence[str]:
-        return [self.start.fingerprint, *described(self.subwords, self.reading).values()]
+        return [self.start.fingerprint, *reading_facts(self.subwords, self.reading).values()]
 
     def started(self, work: Path) -> bool:
         return Exchanges.written(work / EXAMPLES) or super().started(work)
@@ -246,7 +246,7 @@ class RelevanceJob(CrossEncoderJob[RelevanceTask]):
             )
 
     def _check_examples(self, stored: Exchanges, folder: Path) -> Exchanges:
-        for name, value in {**described(self.subwords, self.reading), "source": self.source}.items():
+        for name, value in {**reading_facts(self.subwords, self.reading), "source": self.source}.items():
             if stored.facts[name] != value:
                 raise InputError(
                     f"the examples have {name} {stored.facts[name]}, not {value}",
@@ -278,7 +278,7 @@ class RelevanceJob(CrossEncoderJob[RelevanceTask]):
             },
             **self.low_rank_facts(),
             "subwords": self.subwords.signature(),
-            "calibration": calibration(*labelled(logits)),
+            "calibration": calibration(*label_logits(logits)),
             "examples": stored.facts,
             "wins": wins(logits, settings),
         }
@@ -317,7 +317,7 @@ def dev_logits(task: RelevanceTask) -> Floats:
     return logits
 
 
-def labelled(logits: Floats) -> tuple[Floats, NDArray[np.int64]]:
+def label_logits(logits: Floats) -> tuple[Floats, NDArray[np.int64]]:
     """Logits and labels of each true reply and one of its wrong ones: half are true, as in the loss."""
     rows = np.arange(len(logits))
     wrong = logits[rows, 1 + rows % (logits.shape[1] - 1)]

@@ -41,14 +41,16 @@ class ExchangeLog:
     def fingerprint(self) -> str:
         """Short hash of the log and of the files with written replies."""
         prints = sorted(file_fingerprint(Path(path)) for path in self.written)
-        return fingerprint(self.log.fingerprint, *prints) if prints else self.log.fingerprint
+        if not prints:
+            return self.log.fingerprint
+        return fingerprint(self.log.fingerprint, *prints)
 
     def exchanges(self) -> Iterator[Exchange]:
         """Exchanges of all logs."""
         for origin, path in enumerate(self.files):
             dropped = self.log.dropped[path] = Counter()
             for talk, exchanges in self._talks(path, origin):
-                if self._is_copy(talk):
+                if self._rows and not self._rows.isdisjoint(pairwise(map(normalised, talk))):
                     dropped["copied"] += len(exchanges)
                     continue
                 for exchange in exchanges:
@@ -69,9 +71,6 @@ class ExchangeLog:
             else:
                 turns = [turn.text for turn in record.turns]
                 yield turns, list(_of_dialogue(record, turns, self.turns, origin))
-
-    def _is_copy(self, turns: list[str]) -> bool:
-        return bool(self._rows) and not self._rows.isdisjoint(pairwise(map(normalised, turns)))
 
     def _reason(self, exchange: Exchange) -> str:
         if not self.log.samples:

@@ -17,6 +17,7 @@ from interloq.data.files.opening import reading_saved
 from interloq.learn.ready import scorer_folder
 from interloq.learn.start import files_of, trained_network, weights_of
 from interloq.learn.store import check_counts, check_temperature, foreign, load_model
+from interloq.models.batches import number_distinct
 from interloq.models.cross_encoder import TOKENS, CrossEncoder, Network, row_outputs
 from interloq.models.pretrained import Subwords
 from interloq.models.processes import pick_device
@@ -72,9 +73,9 @@ class RelevanceScorer:
     ) -> Floats:
         """Outputs [replies, width] of the network, or of its encoder, for each reply after its context."""
         pairs = self._last_turns(contexts, replies, turns)
-        place = {pair: i for i, pair in enumerate(dict.fromkeys(pairs))}
-        outputs: Floats = row_outputs(self, self._read(list(place)), self.subwords, network, width)
-        return outputs[[place[pair] for pair in pairs]]
+        distinct, which = number_distinct(pairs)
+        outputs: Floats = row_outputs(self, self._read(distinct), self.subwords, network, width)
+        return outputs[which]
 
     def token_rows(self, contexts: Sequence[Sequence[str]], replies: Sequence[str]) -> list[tuple[NDArray[Any], ...]]:
         """Tokens of each context and of its reply, as the network reads them."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interloq.errors import InputError
-from interloq.models.batches import mixed
+from interloq.models.batches import random_bits
 from interloq.models.pretrained import Subwords, load_tokenizer
 from interloq.scorers.relevance.examples import NONE, Exchanges, Ints, Part, groups
 from interloq.scorers.relevance.settings import EDITS, RelevanceSettings
@@ -74,7 +74,7 @@ class _Drawing:
     def adversarial(self) -> tuple[Ints, Ints]:
         """A reply from elsewhere in the dialogue, a turn of the context, the spoiled true reply, or a written one."""
         stored, rows = self.stored, self.rows
-        kinds = self._kinds()
+        kinds = self._choose_kinds(self.settings.shares)
         own = stored.replies[rows].astype(np.int64)
         short = stored.lengths[own] < LEAST
         kinds[short & np.isin(kinds, SPOILED)] = PARROT
@@ -99,12 +99,9 @@ class _Drawing:
                 f"no reply has {SHORTEST} tokens, and shorter ones cannot be spoiled", hint="use other logs"
             )
         others = long[(self._bits(self.numbers) % np.uint64(len(long))).astype(np.int64)]
-        return np.where(lengths[own] < SHORTEST, others, own), SPOILED[0] + self._chosen(self.settings.spoiling)
+        return np.where(lengths[own] < SHORTEST, others, own), SPOILED[0] + self._choose_kinds(self.settings.spoiling)
 
-    def _kinds(self) -> Ints:
-        return self._chosen(self.settings.shares)
-
-    def _chosen(self, shares: tuple[float, ...]) -> Ints:
+    def _choose_kinds(self, shares: tuple[float, ...]) -> Ints:
         bounds = np.cumsum(shares) / sum(shares)
         return np.searchsorted(bounds[:-1], self._share(), side="right")
 
@@ -142,7 +139,7 @@ class _Drawing:
 
     def _bits(self, numbers: Ints) -> NDArray[np.uint64]:
         self.stream += 1
-        return mixed(numbers, self.settings.seed, self.stream)
+        return random_bits(numbers, self.settings.seed, self.stream)
 
     def _talks(self, own: slice) -> tuple[Ints, Ints]:
         keys = self.stored.talks[own].astype(np.int64) * 256 + self.stored.origins[own]

@@ -24,7 +24,7 @@ from interloq.learn.job import Curve, Job, Run
 from interloq.learn.pair_tokens import Numbers, PairTokens, Part, write_pair_tokens
 from interloq.learn.settings import Training
 from interloq.learn.trainable import PairLog
-from interloq.models.batches import bucketed, mixed
+from interloq.models.batches import make_batches, random_bits
 from interloq.records import Pair
 from interloq.scorers.ruber.model import KIND, PIECES, RuberNetwork
 from interloq.scorers.ruber.settings import RuberTokenizer, Unreferenced
@@ -49,7 +49,7 @@ class RuberTask:
         rows = self.pairs.rows(part)
         rng = np.random.default_rng([self.settings.seed, epoch]) if part == "train" else None
         longest = self.pairs.lengths[rows].max(axis=1)
-        batches = bucketed(longest, size=self.settings.batch, tokens=TOKENS, rng=rng)
+        batches = make_batches(longest, size=self.settings.batch, tokens=TOKENS, rng=rng)
         return batches if rng is None else [batch + epoch * len(rows) for batch in batches]
 
     def prepare(self, part: Part, examples: Numbers) -> RuberBatch:
@@ -97,7 +97,7 @@ def random_replies(rows: NDArray[np.int32], examples: Numbers, seed: int) -> Num
     replies = np.zeros(len(examples), dtype=np.int64)
     open_ = np.arange(len(examples))
     for draw in range(DRAWS):
-        other = rows[(mixed(examples[open_], seed, draw) % np.uint64(len(rows))).astype(np.int64)]
+        other = rows[(random_bits(examples[open_], seed, draw) % np.uint64(len(rows))).astype(np.int64)]
         replies[open_] = other[:, 1]
         open_ = open_[(other == own[open_]).any(axis=1)]
         if not len(open_):

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from interloq.data.files.opening import reading_saved
 from interloq.data.text.token_texts import Texts
 from interloq.learn.gru import Pieces, SentenceGru
-from interloq.learn.store import check_counts, foreign, load_model, restored
-from interloq.models.batches import bucketed
+from interloq.learn.store import check_counts, foreign, load_model, restore_network
+from interloq.models.batches import make_batches, number_distinct
 from interloq.models.processes import pick_device
 from interloq.signature import file_fingerprint
 
@@ -94,7 +94,7 @@ class RuberScorer:
             check_counts(facts["config"], "longest", "embedding", "hidden")
             pieces = Pieces(model, longest=facts["config"]["longest"])
             sizes = {name: facts["config"][name] for name in ("embedding", "hidden")}
-        network = restored(lambda: RuberNetwork(vocabulary=pieces.size, **sizes), tensors, folder)
+        network = restore_network(lambda: RuberNetwork(vocabulary=pieces.size, **sizes), tensors, folder)
         picked = pick_device(device)
         return cls(network.double().eval().to(picked), pieces, picked, facts)
 
@@ -114,12 +114,12 @@ class RuberScorer:
 
     def _vectors(self, gru: torch.nn.Module, texts: Sequence[str]) -> tuple[torch.Tensor, torch.Tensor]:
         """Vectors of the distinct texts, and the index of each text's vector."""
-        place = {text: i for i, text in enumerate(dict.fromkeys(texts))}
-        tokens = self.pieces.texts(list(place))
-        rows = torch.zeros(len(place), 2 * self.facts["config"]["hidden"], dtype=torch.float64, device=self.device)
-        for chosen in bucketed(tokens.lengths, size=BATCH, tokens=TOKENS, rng=None):
+        distinct, which = number_distinct(texts)
+        tokens = self.pieces.texts(distinct)
+        rows = torch.zeros(len(distinct), 2 * self.facts["config"]["hidden"], dtype=torch.float64, device=self.device)
+        for chosen in make_batches(tokens.lengths, size=BATCH, tokens=TOKENS, rng=None):
             rows[torch.from_numpy(chosen).to(self.device)] = gru(*_chosen(tokens, chosen, self.device))
-        return rows, torch.tensor([place[text] for text in texts], dtype=torch.int64, device=self.device)
+        return rows, torch.from_numpy(which).to(self.device)
 
 
 def _chosen(texts: Texts, which: NDArray[np.int64], device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:

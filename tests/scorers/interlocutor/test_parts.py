@@ -12,7 +12,7 @@ import pytest
 from interloq import InputError
 from interloq.data.corpus.times import DAY, iso
 from interloq.records import Dialogue, Sample, Turn
-from interloq.scorers.interlocutor.parts import along, conversations_by_user, limited, split
+from interloq.scorers.interlocutor.parts import along, conversations_by_user, limit_conversations, split
 from interloq.scorers.interlocutor.samples import JudgedTurn, SampleSelection, continuity
 from tests.scorers.interlocutor.made_logs import log, talk
 
@@ -34,7 +34,7 @@ def test_conversations_with_somebody_else_are_counted() -> None:
 
 def test_users_with_few_conversations_judge_nothing() -> None:
     dropped = Counter[str]()
-    kept = limited(_judged(log(6)), SampleSelection(min_conversations=4), dropped)
+    kept = limit_conversations(_judged(log(6)), SampleSelection(min_conversations=4), dropped)
     assert {each.user for each in kept} == {"ann"}
     assert dropped == {"users_with_few_conversations": 2, "turns_over_the_limits": 1 + 1 + 2 + 2 + 1 + 1}
 
@@ -43,7 +43,7 @@ def test_the_same_conversations_are_drawn_whatever_the_order_and_the_names() -> 
     selection = SampleSelection(min_conversations=2, max_conversations=2)
 
     def drawn(dialogues: Sequence[Dialogue]) -> set[str]:
-        kept = limited(_judged(dialogues), selection, Counter())
+        kept = limit_conversations(_judged(dialogues), selection, Counter())
         return {each.dialogue.id for each in kept if each.user.lower() == "ann"}
 
     first = drawn(log(9))
@@ -59,7 +59,9 @@ def test_the_same_conversations_are_drawn_whatever_the_order_and_the_names() -> 
 
 def _seeded(seed: int) -> set[str]:
     selection = SampleSelection(min_conversations=2, max_conversations=2, seed=seed)
-    return {each.dialogue.id for each in limited(_judged(log(9)), selection, Counter()) if each.user == "ann"}
+    return {
+        each.dialogue.id for each in limit_conversations(_judged(log(9)), selection, Counter()) if each.user == "ann"
+    }
 
 
 def test_the_latest_dialogues_are_tested() -> None:
@@ -114,7 +116,7 @@ def test_users_are_held_out() -> None:
 def test_unknown_judges_are_kept() -> None:
     judged = continuity([talk("alone", ["ann"], day=1), *log(10)], replace(ALL, openings=True)).judged
     assert "alone" in _dialogues(split(judged, replace(ALL, by="user"), Counter()))["train"]
-    assert "" in {each.user for each in limited(judged, SampleSelection(min_conversations=11), Counter())}
+    assert "" in {each.user for each in limit_conversations(judged, SampleSelection(min_conversations=11), Counter())}
 
 
 @pytest.mark.parametrize(("n", "expected"), [(10, (8, 1, 1)), (84, (67, 9, 8)), (3, (2, 1, 0)), (1, (1, 0, 0))])

@@ -9,7 +9,7 @@ import pytest
 
 from interloq import InputError
 from interloq.data.sets.registry import read_dataset
-from interloq.scorers.interlocutor.parts import along, conversations_by_user, limited, split
+from interloq.scorers.interlocutor.parts import along, conversations_by_user, limit_conversations, split
 from interloq.scorers.interlocutor.samples import SampleSelection, continuity
 from interloq.scorers.interlocutor.samples_file import rated_dialogues, rated_replies
 
@@ -23,7 +23,7 @@ def test_byu_chitchat_has_users_with_enough_conversations() -> None:
     assert found.dropped == {"one_speaker": 3_150, "empty_turns": 12}
     conversations = [len(ids) for ids in conversations_by_user(found.judged).values()]
     assert [sum(n >= least for n in conversations) for least in (1, 10, 30)] == [1_196, 140, 40]
-    parts = split(limited(found.judged, selection, Counter()), selection, Counter())
+    parts = split(limit_conversations(found.judged, selection, Counter()), selection, Counter())
     assert {part: len({each.user for each in judged}) for part, judged in parts.items()} == dict.fromkeys(parts, 40)
     assert {part: len(judged) for part, judged in parts.items()} == {"train": 48_601, "dev": 8_829, "test": 14_482}
 

@@ -15,7 +15,7 @@ from interloq.learn.start import Start
 from interloq.models.pretrained import Subwords
 from interloq.models.token_rows import Packed, TokenRows
 from interloq.scorers.relevance.examples import NONE, Exchanges
-from interloq.scorers.relevance.job import RelevanceTask, labelled, wins
+from interloq.scorers.relevance.job import RelevanceTask, label_logits, wins
 from interloq.scorers.relevance.model import RelevanceScorer
 from interloq.scorers.relevance.negatives import draw
 from interloq.scorers.relevance.settings import RelevanceSettings
@@ -47,7 +47,7 @@ def test_more_tokens_than_the_encoder_reads_are_refused(tmp_path: Path) -> None:
 def test_wins_and_labels() -> None:
     logits = np.array([[1.0, 0.0, 2.0], [1.0, 1.0, 0.0]])
     assert wins(logits, RelevanceSettings(negatives="random,adversarial")) == {"random": 0.75, "adversarial": 0.5}
-    values, labels = labelled(logits)
+    values, labels = label_logits(logits)
     assert values.tolist() == [1.0, 1.0, 0.0, 0.0]
     assert labels.tolist() == [1, 1, 0, 0]
 
