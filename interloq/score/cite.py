@@ -18,6 +18,11 @@ from interloq.signature import Signature
 from interloq.spec_text import ParsedSpec, read_spec, split_label
 from interloq.version import __version__
 
+RELIABILITY = "gao-etal-2021-ream"  # --min-reliability
+SACREBLEU = "post-2018-call"  # tokenizers of sacrebleu
+OURS = "interloq"
+YEAR = "2026"  # of the version
+
 
 @dataclass(frozen=True, slots=True)
 class Citations:
@@ -121,23 +126,14 @@ def _papers(spec: ParsedSpec) -> tuple[str, ...]:
     return tuple(papers)
 
 
-RELIABILITY = "gao-etal-2021-ream"  # --min-reliability
-SACREBLEU = "post-2018-call"  # tokenizers of sacrebleu
-OURS = "interloq"
-YEAR = "2026"  # of the version
-
-
 @cache
 def entries() -> dict[str, str]:
-    """BibTeX entries by key, with one for Interloq itself."""
-    text = Path(__file__).with_name("papers.bib").read_text("utf-8")
-    return {**dict(_entries(text)), OURS: _software()}
-
-
-def _entries(text: str) -> Iterator[tuple[str, str]]:
-    for entry in text.split("\n\n"):
+    """Return BibTeX entries by key, with one for Interloq itself."""
+    by_key = {}
+    for entry in Path(__file__).with_name("papers.bib").read_text("utf-8").split("\n\n"):
         if key := re.match(r"\s*@\w+\{([^,]+),", entry):
-            yield key[1], entry.strip()
+            by_key[key[1]] = entry.strip()
+    return {**by_key, OURS: _software()}
 
 
 def _software() -> str:

@@ -243,7 +243,8 @@ class _Probing:
     def row(self, perturbation: Perturbation, changed: Sequence[Sample | None]) -> Probed:
         before, after = self._scores(ORIGINAL, self.base), self._scores(perturbation.name, changed)
         scored = ~np.isnan(before) & ~np.isnan(after)
-        differences = _without_noise(after[scored] - before[scored], before[scored])
+        differences = after[scored] - before[scored]
+        differences[np.abs(differences) <= NOISE * np.maximum(1, np.abs(before[scored]))] = 0.0
         change, ci = self._change(differences, np.flatnonzero(scored), changed)
         applied = sum(sample is not None for sample in changed)
         return Probed(
@@ -299,7 +300,3 @@ class _Probing:
         if self.direction == "neither":
             return MOVES[moved]
         return VERDICTS[expected, self.sign * moved]
-
-
-def _without_noise(differences: Array, scores: Array) -> Array:
-    return np.where(np.abs(differences) <= NOISE * np.maximum(1, np.abs(scores)), 0.0, differences)
