@@ -41,13 +41,13 @@ class Bot(Protocol):
         """Next reply in each dialogue; depends only on its turns and seed, not on the rest of the batch."""
 
     def signature(self) -> Signature | str:
-        """The spec with fingerprints of its weights, index or address. Reads all of them, so it fails early."""
+        """Return the spec with fingerprints of its weights, index or address. Reads all of them, so it fails early."""
 
 
 def guarded(
     bot: Bot, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int], *, longest: int = LONGEST
 ) -> list[Reply]:
-    """The bot's replies, checked; an exception becomes the failure of the dialogue that caused it.
+    """Return the bot's replies, checked; an exception becomes the failure of the dialogue that caused it.
 
     A batch that crashes is halved until the dialogue that caused it is alone, unless everything crashes.
     """
@@ -57,7 +57,7 @@ def guarded(
 def streamed(
     bot: Bot, turns: Sequence[Turn], seed: int, show: Callable[[str], None], *, longest: int = LONGEST
 ) -> Reply:
-    """The bot's reply, checked; `show` is called with the text so far if the bot can stream it."""
+    """Return the bot's reply, checked; `show` is called with the text so far if the bot can stream it."""
     stream = getattr(bot, "stream", None)
     if stream is None:
         return guarded(bot, [turns], [seed], longest=longest)[0]
@@ -70,7 +70,7 @@ def streamed(
 
 
 def checked(reply: Any, *, longest: int = LONGEST) -> Reply:
-    """A valid reply: text or a failure, at most as long as allowed, and representable in JSON."""
+    """Return a valid reply: text or a failure, at most as long as allowed, and representable in JSON."""
     if not isinstance(reply, Reply):
         return Reply("", f"the bot gave {type(reply).__name__}, not a Reply")
     for part in (reply.text, reply.failure):  # a dataclass does not check types
@@ -89,7 +89,7 @@ def checked(reply: Any, *, longest: int = LONGEST) -> Reply:
 
 
 def crashed(error: BaseException) -> Reply:
-    """Reply for a bot that raised an exception."""
+    """Return a reply for a bot that raised an exception."""
     failure = f"crashed: {type(error).__name__}"
     if message := one_line(str(error)):
         failure += f": {message}"
@@ -97,7 +97,7 @@ def crashed(error: BaseException) -> Reply:
 
 
 def generator(seed: int, turns: Sequence[Turn]) -> np.random.Generator:
-    """Random generator for one reply, from the dialogue's seed and the number of turns."""
+    """Return a random generator for one reply, from the dialogue's seed and the number of turns."""
     return np.random.default_rng([seed % 2**64, len(turns)])
 
 

@@ -119,7 +119,7 @@ def _judges_differ(metric: str, paths: tuple[str, str], judges: tuple[Signature,
 
 
 def _judges(header: Mapping[str, Any], path: str) -> Iterator[tuple[str, Signature]]:
-    """Metrics of a score file with their signatures."""
+    """Yield the metrics of a score file with their signatures."""
     results = header.get("results", [header])
     for result in results if isinstance(results, list) else ():
         if isinstance(result, dict) and "metric" in result:

@@ -23,7 +23,7 @@ from interloq.records import Dialogue
 
 
 def journal_path(output: str | Path) -> Path:
-    """`dialogues.jsonl.gz` → `dialogues.jsonl.gz.journal`, beside it."""
+    """Return the path of the journal beside the output: `dialogues.jsonl.gz.journal`."""
     return Path(output).with_name(Path(output).name + ".journal")
 
 
@@ -67,7 +67,7 @@ class Journal:
             del self._places[id]
 
     def dialogues(self, ids: Iterable[str]) -> Iterator[Dialogue]:
-        """The finished ones among these, in this order."""
+        """Return the finished ones among these, in this order."""
         return (self[id] for id in ids if id in self)
 
     def finish(self, output: str | Path, ids: Iterable[str], **facts: object) -> int:

@@ -32,7 +32,7 @@ class Opening:
 
 
 def read_openings(source: str | Path, *, given: int = GIVEN) -> list[Opening]:
-    """The openings of a file, each with `given` utterances; the rest of longer ones is dropped."""
+    """Return the openings of a file, each with `given` utterances; the rest of longer ones is dropped."""
     if given < 1:
         raise InputError(f"an opening needs at least one utterance, got {given}", hint="give 1, 2 or more")
     path = _path(str(source))
@@ -49,7 +49,7 @@ def read_openings(source: str | Path, *, given: int = GIVEN) -> list[Opening]:
 
 
 def openings_fingerprint(openings: Sequence[Opening]) -> str:
-    """Fingerprint of the openings, independent of their order."""
+    """Return the fingerprint of the openings, independent of their order."""
     return fingerprint(*sorted(fingerprint(opening.id, *opening.turns) for opening in openings))
 
 
@@ -75,7 +75,7 @@ def _from_text(path: str | Path) -> list[tuple[str, Opening]]:
 
 
 def _from_dialogues(path: str | Path) -> list[tuple[str, Opening]]:
-    """The opening in a line; its default id is the line number."""
+    """Return the opening in a line; its default id is the line number."""
     openings = []
     for dialogue in load(path, kind="dialogues", strict=True):
         id = f"opening-{dialogue.id}" if dialogue.id.isdecimal() else dialogue.id

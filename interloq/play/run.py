@@ -178,7 +178,7 @@ def _take_over(output: Path, plan: Plan, journal: Journal) -> list[str]:
 
 
 def _plain(run: Mapping[str, Any]) -> dict[str, Any]:
-    """The value after a round trip through JSON."""
+    """Return the value after a round trip through JSON."""
     import orjson
 
     value: dict[str, Any] = orjson.loads(orjson.dumps(dict(run)))

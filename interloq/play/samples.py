@@ -82,7 +82,7 @@ def _check_rated_system(dialogue: Dialogue, rating: Rating) -> None:
 
 
 def _clear_ratings(dialogue: Dialogue, system: str) -> list[Rating]:
-    """Ratings that are clearly of this system."""
+    """Return ratings that are clearly of this system."""
     unnamed = judged_in(dialogue) == {system}
     return [rating for rating in dialogue.ratings if rating.system == system or (unnamed and not rating.system)]
 
@@ -113,26 +113,26 @@ def _samples(
 
 
 def judged_in(dialogue: Dialogue) -> set[str]:
-    """The systems judged by default: the target of a played dialogue, all systems of a recorded one."""
+    """Return the systems judged by default: the target of a played dialogue, all systems of a recorded one."""
     names = list(dialogue.systems.values())
     return {names[0]} if is_scheduled(dialogue) else set(names)
 
 
 def is_scheduled(dialogue: Dialogue) -> bool:
-    """Whether `interloq play run` made it: then its id is `target~partner/…`, and only its target is judged."""
+    """Return whether `interloq play run` made it: then its id is `target~partner/…`, and only its target is judged."""
     names = list(dialogue.systems.values())
     return len(names) == 2 and dialogue.id.startswith(f"{names[0]}~{names[1]}/")
 
 
 def target_of(dialogue: Dialogue) -> str:
-    """The judged system: the first of the dialogue's systems."""
+    """Return the judged system: the first of the dialogue's systems."""
     for system in dialogue.systems.values():
         return system
     raise InputError(f"dialogue {dialogue.id!r} names no system", hint='write "systems": {"speaker": "system"}')
 
 
 def carried(header: Mapping[str, Any]) -> dict[str, Any]:
-    """Facts copied from the header of dialogues to that of their samples, above all the partner set's hash."""
+    """Return facts copied from the header of dialogues to that of their samples, above all the partner set's hash."""
     return {name: header[name] for name in CARRIED if name in header}
 
 
@@ -147,7 +147,7 @@ def _speakers(dialogue: Dialogue) -> list[str]:
 
 
 def _unmatched(dialogue: Dialogue) -> str:
-    """Why no turn is known to be a system's, or ''."""
+    """Return why no turn is known to be a system's, or ''."""
     speakers = _speakers(dialogue)
     if not dialogue.turns or dialogue.systems.keys() & set(speakers):
         return ""
@@ -199,7 +199,7 @@ def _split_systems(dialogue: Dialogue, targets: Collection[str]) -> Iterator[Sam
 
 
 def _shared(dialogue: Dialogue) -> Further:
-    """Further fields of a dialogue that its samples can have too."""
+    """Return further fields of a dialogue that its samples can have too."""
     return {name: item for name, item in dialogue.fields.items() if name not in Sample.__dataclass_fields__}
 
 

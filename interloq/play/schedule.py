@@ -81,7 +81,7 @@ def apart(partners: Iterable[str], targets: Iterable[str]) -> dict[str, str]:
 
 
 def chosen(openings: Sequence[Opening], limit: int | None, seed: int) -> list[Opening]:
-    """`limit` random openings in their order; a larger limit includes those of a smaller one."""
+    """Return `limit` random openings in their order; a larger limit includes those of a smaller one."""
     if limit is None:
         return list(openings)
     if not 1 <= limit <= len(openings):
@@ -91,7 +91,7 @@ def chosen(openings: Sequence[Opening], limit: int | None, seed: int) -> list[Op
 
 
 def seed_of(seed: int, id: str) -> int:
-    """A 63-bit seed for one match, or one turn of it."""
+    """Return a 63-bit seed for one match, or one turn of it."""
     return int(fingerprint(str(seed), id), 16) >> 1
 
 

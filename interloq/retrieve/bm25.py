@@ -50,5 +50,5 @@ class Bm25(Component, kind="retriever", name="bm25"):
 
 
 def term(token: str) -> int:
-    """Hash of a word, the same on every machine."""
+    """Return the hash of a word, the same on every machine."""
     return int.from_bytes(blake2b(token.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")

@@ -39,7 +39,7 @@ class Dense(Component, kind="retriever", name="dense"):
             raise SpecError("dense needs either vectors='FOLDER' (word vectors) or encoder='FOLDER or PACKAGE'")
 
     def encode(self, texts: Sequence[str]) -> Floats:
-        """Unit vectors; a text without a known word has a zero vector and is never found."""
+        """Return unit vectors; a text without a known word has a zero vector and is never found."""
         distinct = list(dict.fromkeys(texts))
         place = {text: i for i, text in enumerate(distinct)}
         rows = np.nan_to_num(self._model().sentences(distinct), nan=0.0)

@@ -18,13 +18,13 @@ Array = NDArray[np.float64]
 
 
 def diversified(scores: Sequence[float], replies: Encoded, k: int, *, diversity: float) -> list[int]:
-    """Positions of the k chosen replies. Scores are divided by the best one, so that BM25 and cosine are comparable."""
+    """Return the positions of k chosen replies. Scores are divided by the best: BM25 and cosine become comparable."""
     relevance = np.asarray(scores, dtype=float)
     return mmr(relevance / relevance.max(initial=1e-12), similarities(replies), k, diversity=diversity)
 
 
 def mmr(relevance: Array, similarity: Array, k: int, *, diversity: float) -> list[int]:
-    """Positions of the k chosen items in the order of choice; ties go to the earlier item."""
+    """Return the positions of the k chosen items in the order of choice; ties go to the earlier item."""
     chosen: list[int] = []
     nearest = np.zeros(len(relevance))
     left = np.ones(len(relevance), dtype=bool)
@@ -39,7 +39,7 @@ def mmr(relevance: Array, similarity: Array, k: int, *, diversity: float) -> lis
 
 
 def similarities(replies: Encoded) -> Array:
-    """Pairwise similarity: cosine of vectors (negative values become 0), or Jaccard similarity of words."""
+    """Return the pairwise similarity: cosine of vectors (negative values become 0), or Jaccard similarity of words."""
     if not isinstance(replies, Words):
         return np.asarray(np.maximum(replies @ replies.T, 0), dtype=float)
     _, columns = np.unique(replies.terms, return_inverse=True)

@@ -226,7 +226,7 @@ class Exclusion:
         self.dropped: Counter[str] = Counter()
 
     def source(self, path: str | Path, sources: Iterable[str]) -> str:
-        """Name of a file of pairs with this exclusion."""
+        """Return the name of a file of pairs with this exclusion."""
         own = file_fingerprint(Path(path))
         for known in sources:
             if known.split("-")[0] == own and known != own + self.name:
@@ -237,7 +237,7 @@ class Exclusion:
         return own + self.name
 
     def kept(self, pairs: Iterable[Pair]) -> Iterable[Pair]:
-        """The pairs that are not excluded; excluded pairs are counted."""
+        """Return the pairs that are not excluded; excluded pairs are counted."""
         self.dropped.clear()
         return guarded(pairs, self.samples, dropped=self.dropped) if self.samples else pairs
 
@@ -252,7 +252,7 @@ def read_pairs(path: str | Path, reading: ReadOptions = READ_DEFAULTS) -> Iterat
 
 
 def _has_ids(path: str | Path) -> bool:
-    """Whether the first record has an id; lines that are not records are reported when reading."""
+    """Return whether the first record has an id; lines that are not records are reported when reading."""
     for _, line in lines(path):
         try:
             value = orjson.loads(line)

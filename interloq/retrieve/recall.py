@@ -14,14 +14,14 @@ TIE = 1e-5  # scores of unit vectors that differ by less count as equal
 
 
 def as_probes(vectors: Floats) -> Floats:
-    """Queries made from stored vectors, each mixed with half of another: near stored vectors, but not equal to any."""
+    """Return queries made from stored vectors, each mixed with half of another: near to them, but not equal to any."""
     mixed = vectors + 0.5 * np.roll(vectors, 1, axis=0)
     norms = np.linalg.norm(mixed, axis=1, keepdims=True)
     return np.asarray(mixed / np.where(norms > 0, norms, 1), dtype=np.float32)
 
 
 def choose_effort(efforts: Iterable[int], recall: Callable[[int], float], wanted: float) -> tuple[int, float]:
-    """The first effort that reaches the wanted recall, or the last one, and the recall it reaches."""
+    """Return the first effort that reaches the wanted recall, or the last one, and the recall it reaches."""
     effort, reached = 0, 0.0
     for effort in efforts:
         reached = round(recall(effort), 4)
@@ -31,7 +31,7 @@ def choose_effort(efforts: Iterable[int], recall: Callable[[int], float], wanted
 
 
 def share_reaching(found: Floats, truth: Floats) -> float:
-    """Share of found scores that reach the last true score: equal texts are interchangeable."""
+    """Return the share of found scores that reach the last true score: equal texts are interchangeable."""
     return float(np.mean(found >= truth[:, -1:] - TIE))
 
 

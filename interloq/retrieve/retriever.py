@@ -50,7 +50,7 @@ class Words:
 
     @property
     def lengths(self) -> NDArray[np.int32]:
-        """Number of words in each text, including repeats."""
+        """Return the number of words in each text, including repeats."""
         totals = np.concatenate([[0], np.cumsum(self.counts, dtype=np.int64)])
         return np.diff(totals[self.ends]).astype(np.int32)
 
@@ -66,18 +66,18 @@ class Retriever(Protocol):
 
     @property
     def target(self) -> Target:
-        """Which texts of a pair are compared."""
+        """Return which texts of a pair are compared."""
 
     @property
     def alpha(self) -> float:
-        """Weight of the response's similarity if both texts are compared."""
+        """Return the weight of the response's similarity if both texts are compared."""
 
     @property
     def epsilon(self) -> float:
-        """Constant that replaces the response's similarity, with weight 1 − alpha."""
+        """Return the constant that replaces the response's similarity, with weight 1 − alpha."""
 
     def encode(self, texts: Sequence[str]) -> Encoded:
-        """Unit vectors (zeros for a text without a vector) or counted words."""
+        """Return unit vectors (zeros for a text without a vector) or counted words."""
 
     def built_with(self) -> str:
         """Model, tokenizer and versions, which must be the same for the whole index, as the fields must."""
@@ -94,16 +94,16 @@ class Store(Protocol):
         """Store a batch completely or not at all, and record that `consumed` pairs of `source` are stored."""
 
     def nearest(self, field: Field, queries: Encoded, k: int) -> tuple[Ids, Floats]:
-        """Ids and scores of the k nearest pairs, best first, padded with NOTHING and -inf."""
+        """Return ids and scores of the k nearest pairs, best first, padded with NOTHING and -inf."""
 
     def scores(self, field: Field, queries: Encoded, ids: Ids) -> Floats:
-        """Scores of given pairs for each query."""
+        """Return the scores of given pairs for each query."""
 
     def pairs(self, ids: Sequence[int]) -> list[Pair]:
-        """The pairs with these ids."""
+        """Return the pairs with these ids."""
 
     def sources(self) -> dict[str, int]:
-        """Number of stored pairs per source."""
+        """Return the number of stored pairs per source."""
 
     def finish(self) -> None:
         """Called after the last batch: make searches fast, and measure their recall."""
@@ -120,16 +120,16 @@ class ExclusiveStore(Protocol):
 
 
 def fields(target: Target) -> tuple[Field, ...]:
-    """The texts of a pair that are compared."""
+    """Return the texts of a pair that are compared."""
     return ("utterance",) if target == "utterance" else ("utterance", "response")
 
 
 def joint(utterance: Floats, response: Floats, *, alpha: float, epsilon: float) -> Floats:
-    """Similarity of both sides: sim_u · (α·sim_r + (1 − α)·ε). α = 1 gives the papers' plain product."""
+    """Return the similarity of both sides: sim_u · (α·sim_r + (1 − α)·ε). α = 1 gives the papers' plain product."""
     return np.asarray(utterance * (alpha * response + (1 - alpha) * epsilon), dtype=np.float32)
 
 
 def best(ids: Ids, scores: Floats, k: int) -> tuple[Ids, Floats]:
-    """The k best columns of each row, best first; ties by lower id, so that results do not depend on storage."""
+    """Return the k best columns of each row, best first; ties by lower id, so that results do not depend on storage."""
     order = np.lexsort((ids, -scores), axis=-1)[:, :k]
     return np.take_along_axis(ids, order, axis=1), np.take_along_axis(scores, order, axis=1)

@@ -26,7 +26,7 @@ K1, B = 1.2, 0.75
 
 
 def near(documents: Texts, queries: Texts, count: int) -> Ints:
-    """Positions of `count` documents for each query, best first, padded with NOTHING."""
+    """Return the positions of `count` documents for each query, best first, padded with NOTHING."""
     n = len(documents.ends) - 1
     parts = max(1, round(n / PART))
     near_places = np.full((len(queries.ends) - 1, count), NOTHING, dtype=np.int64)

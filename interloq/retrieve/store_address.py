@@ -36,7 +36,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 
 
 def names_server(address: str, sent: str) -> str:
-    """Text that names the server that is sent something; '' for a folder."""
+    """Return a text that names the server that is sent something; '' for a folder."""
     if "://" not in address:
         return ""
     key = f" with the key in {key_variable(address)}" if key_variable(address) else ""
@@ -44,7 +44,7 @@ def names_server(address: str, sent: str) -> str:
 
 
 def key_variable(address: str) -> str:
-    """The environment variable whose value is sent to the server at an address; '' for a folder."""
+    """Return the environment variable whose value is sent to the server at an address; '' for a folder."""
     return KEY_VARIABLES.get(address.partition("://")[0].lower(), "") if "://" in address else ""
 
 
@@ -84,7 +84,7 @@ def open_store(address: str | Path) -> tuple[Store, Retriever]:
 
 
 def _server(address: str | Path) -> Any:
-    """The class for the address's scheme; None for a folder."""
+    """Return the class for the address's scheme; None for a folder."""
     match = _SCHEME.match(address) if isinstance(address, str) else None
     if match is None:
         return None

@@ -45,27 +45,27 @@ class TrainingLog:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash of the files, independent of their order."""
+        """Return the hash of the files, independent of their order."""
         files = sorted(file_fingerprint(Path(path)) for path in self.files)
         without = sorted(file_fingerprint(Path(path)) for path in self.without)
         return fingerprint(",".join(files), ",".join(without))
 
     @cached_property
     def samples(self) -> list[Sample]:
-        """The test samples; pairs that overlap them are excluded."""
+        """Return the test samples; pairs that overlap them are excluded."""
         return [sample for path in self.without for sample in read(path, strict=self.strict)]
 
     @property
     def excluded(self) -> int:
-        """Number of pairs excluded in the last pass over each file."""
+        """Return the number of pairs excluded in the last pass over each file."""
         return sum(counts.total() for counts in self.dropped.values())
 
     def pairs(self) -> Iterator[Pair]:
-        """The pairs of all files."""
+        """Return the pairs of all files."""
         return chain.from_iterable(self.logs())
 
     def logs(self) -> list[Iterator[Pair]]:
-        """The pairs of each file; the order does not depend on the order of `files`."""
+        """Return the pairs of each file; the order does not depend on the order of `files`."""
         return [self._guarded(path) for path in self.files]
 
     def _guarded(self, path: str) -> Iterator[Pair]:
@@ -84,14 +84,14 @@ class TrainingLog:
                 yield from pairs_of_dialogue(record)
 
     def records(self, path: str) -> Iterator[Pair | Dialogue]:
-        """The pairs or dialogues of one file."""
+        """Yield the pairs or dialogues of one file."""
         kind = kind_of(path)
         if kind not in ("pairs", "dialogues"):
             raise InputError(f"the file contains {kind}", hint="name files of pairs or of dialogues", where=path)
         yield from read(path, kind=kind, strict=self.strict, on_reject=self._reject)
 
     def rated(self, path: str) -> Iterator[Sample]:
-        """The samples of one file, without those whose context is that of a test sample."""
+        """Yield the samples of one file, without samples that share their context with a test sample."""
         dropped, tested = self.dropped.setdefault(path, Counter()), {context_of(sample) for sample in self.samples}
         dropped.clear()
         for sample in read(path, strict=self.strict, on_reject=self._reject):
@@ -108,7 +108,7 @@ class TrainingLog:
 
 
 def training_file(path: str) -> str:
-    """The training part in a folder of parts; files are returned unchanged."""
+    """Return the training part in a folder of parts; files are returned unchanged."""
     if not Path(path).is_dir():
         return path
     found = sorted(Path(path).glob("train.jsonl*"))

@@ -37,7 +37,7 @@ class ChatParameters:
 
     @property
     def counts_reasoning(self) -> bool:
-        """Whether `max_completion_tokens` is sent instead of `max_tokens`."""
+        """Return whether `max_completion_tokens` is sent instead of `max_tokens`."""
         return "max_tokens" in self.refused and INSTEAD not in self.refused
 
     def learn(self, name: str, sent: Mapping[str, Any]) -> bool:
@@ -49,7 +49,7 @@ class ChatParameters:
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """Parameters that are not sent in any form."""
+        """Return parameters that are not sent in any form."""
         left_out = set(self.refused)
         if self.counts_reasoning:
             left_out.remove("max_tokens")  # it is renamed
@@ -71,7 +71,7 @@ def parameters_of(url: str, model: str) -> ChatParameters:
 
 
 def refused_parameter(status: int, refusal: bytes) -> str:
-    """The parameter that a refusal says the model does not accept; '' if it is about something else."""
+    """Return the parameter that a refusal says the model does not accept; '' if it is about something else."""
     text = refusal[:READ].decode("utf-8", "replace").lower()
     named = _NAMED.search(text)
     if status in (400, 422) and named and _REFUSED.search(text):

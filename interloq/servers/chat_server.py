@@ -75,7 +75,7 @@ class ChatConnection:
     free_at: float = 0.0  # when the next request may be sent
 
     async def replies(self, bodies: Sequence[dict[str, Any]]) -> list[Reply]:
-        """One reply per request, in order; a failed request is a reply with a `failure`."""
+        """Return one reply per request, in order; a failed request is a reply with a `failure`."""
         return [reply_of(answer) for answer in await self.answers(bodies, read_text)]
 
     async def answers(
@@ -228,7 +228,7 @@ class ChatConnection:
         raise RequestFailed(failure, retry=retry, retry_after=_retry_after(answer), works=retry, refused=refused)
 
     def _redacted(self, text: str) -> str:
-        """The message without the key, which some servers repeat."""
+        """Return the message without the key, which some servers repeat."""
         return _KEY.sub("***", one_line(text.replace(self.secret, "***") if self.secret else text))
 
 
@@ -240,7 +240,7 @@ def reply_of(answer: str | RequestFailed) -> Reply:
 
 
 async def read_body(answer: httpx.Response) -> bytes:
-    """The whole body of a response, within the limit."""
+    """Return the whole body of a response, within the limit."""
     try:
         body = Body(answer.headers.get("content-encoding", ""), LARGEST)
         async for part in answer.aiter_raw(1 << 16):
@@ -251,13 +251,13 @@ async def read_body(answer: httpx.Response) -> bytes:
 
 
 def read_text(data: bytes) -> str:
-    """Text of an answer."""
+    """Return the text of an answer."""
     choice = _first_choice(data)[1]
     return checked_text(_text(choice), choice.get("finish_reason"))
 
 
 def read_answer(data: bytes) -> ChatAnswer:
-    """Text of an answer with the candidates for its first token and its numbers of tokens."""
+    """Return the text of an answer with the candidates for its first token and its numbers of tokens."""
     value, choice = _first_choice(data)
     usage = value.get("usage")
     prompt_tokens, completion_tokens = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
@@ -276,7 +276,7 @@ def _count(usage: object, name: str) -> int:
 
 
 def checked_text(text: str, finish_reason: object) -> str:
-    """The answer without its reasoning; one that ended before it had any text is refused."""
+    """Return the answer without its reasoning; one that ended before it had any text is refused."""
     answer = without_reasoning(text)
     if not answer.strip() and finish_reason == "length":
         raise RequestFailed(NO_TEXT, retry=False)
@@ -286,7 +286,7 @@ def checked_text(text: str, finish_reason: object) -> str:
 
 
 def _first_choice(data: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The whole answer and its first choice, which has a message."""
+    """Return the whole answer and its first choice, which has a message."""
     try:
         value = json.loads(data)  # accepts lone surrogates, which are replaced later
     except (ValueError, RecursionError):
@@ -326,7 +326,7 @@ def _candidate(value: object) -> tuple[str, float] | None:
 
 
 def _message(data: bytes) -> str:
-    """The server's error message."""
+    """Return the server's error message."""
     try:
         value: Any = orjson.loads(data)
         error = value.get("error", value)
@@ -340,7 +340,7 @@ def _pause(attempt: int) -> float:
 
 
 def _retry_after(answer: httpx.Response) -> float:
-    """Value of the Retry-After header in seconds, from a number or a date; 0 without one."""
+    """Return the value of the Retry-After header in seconds, from a number or a date; 0 without one."""
     text = answer.headers.get("retry-after", "")
     try:
         seconds = float(text)

@@ -81,7 +81,7 @@ class Endpoint(Component, kind="bot", name="endpoint"):
         return replies
 
     def stream(self, turns: Sequence[Turn], seed: int, show: Callable[[str], None]) -> Reply:
-        """One reply, shown while it arrives; answers from the cache come as a whole."""
+        """Return one reply, shown while it arrives; answers from the cache come as a whole."""
         if self.cache or not turns:
             return self.replies([turns], [seed])[0]
         connection = self._connection
@@ -166,7 +166,7 @@ class Endpoint(Component, kind="bot", name="endpoint"):
 
     @property
     def side_effect(self) -> str:
-        """Text that names the server it contacts."""
+        """Return a text that names the server it contacts."""
         effect = f"sends dialogues to {self.url}"
         if self.key:
             effect += f" with the key in {self.key}"
@@ -174,11 +174,11 @@ class Endpoint(Component, kind="bot", name="endpoint"):
 
     @property
     def key_variable(self) -> str:
-        """The environment variable whose value it sends."""
+        """Return the environment variable whose value it sends."""
         return self.key
 
     def signature(self) -> Signature:
-        """The server's weights are unknown; settings that do not change replies are omitted."""
+        """Return the signature without settings that do not change replies; the server's weights are unknown."""
         self._connection  # noqa: B018 - fails early
         bare = replace(self, key="", concurrency=1, timeout=60.0, retries=0, rate=0.0, cache=False)
         return signature(bare, weights="unknown")

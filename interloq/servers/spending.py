@@ -144,7 +144,7 @@ _CURRENT: ContextVar[Spending | None] = ContextVar("spending", default=None)
 
 
 def current() -> Spending:
-    """The spending of the innermost `with spending(…)`; outside, one without limits."""
+    """Return the spending of the innermost `with spending(…)`; outside, one without limits."""
     return _CURRENT.get() or Spending()
 
 

@@ -116,7 +116,7 @@ def _text(path: str | Path, header: _Header | None) -> Iterator[tuple[list[str],
 
 
 def _rows(dimensions: int) -> int:
-    """Words per block."""
+    """Return words per block."""
     return max(1, min(ROWS, NUMBERS // dimensions))
 
 

@@ -63,7 +63,7 @@ class WordVectors:
     def of(
         cls, words: Sequence[str], matrix: Floats, *, tokenizer: Tokenizer | str | None = None, origin: str = ""
     ) -> WordVectors:
-        """Vectors from an array: row i belongs to word i; `tokenizer` splits texts into words."""
+        """Return vectors from an array: row i belongs to word i; `tokenizer` splits texts into words."""
         matrix = np.ascontiguousarray(matrix, dtype=np.float32)
         if matrix.ndim != 2 or len(words) != len(matrix):
             raise InputError(f"{len(words)} words for an array of shape {matrix.shape}", hint="give one row per word")
@@ -130,18 +130,18 @@ class WordVectors:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Metadata of the vectors, as in their folder."""
+        """Return the metadata of the vectors, as in their folder."""
         size = {"words": len(self.words), "dimensions": self.dimensions, "unknown": self.unknown_word}
         return {**self._facts, **size, "signature": self.signature()}
 
     @property
     def dimensions(self) -> int:
-        """Dimensions of a vector."""
+        """Return the dimensions of a vector."""
         return int(self.matrix.shape[1])
 
     @property
     def unknown_word(self) -> str | None:
-        """The word with the vector of unknown words."""
+        """Return the word with the vector of unknown words."""
         return next((word for word in UNKNOWN_WORDS if word in self.words), None)
 
     def __contains__(self, word: object) -> bool:
@@ -231,7 +231,7 @@ class WordVectors:
         return np.asarray(means, dtype=np.float32)
 
     def _replaced(self, numbered: Texts, unknown: Unknown) -> tuple[Texts, Floats]:
-        """Token numbers with unknown words replaced; len(words) is the extra vector."""
+        """Return token numbers with unknown words replaced; len(words) is the extra vector."""
         missing, extra = numbered.tokens < 0, np.zeros((0, self.dimensions), dtype=np.float32)
         if unknown == "mean":
             extra = self.mean()

@@ -63,7 +63,7 @@ def _answers(text: str, language: Language) -> list[str]:
 
 
 def _turned(words: str, language: Language) -> str:
-    """The speaker's words from the other side: `my dog` becomes `your dog`."""
+    """Return the speaker's words from the other side: `my dog` becomes `your dog`."""
     turned = TURNED[language]
     words = words.strip(" ,;:、，")[:LONGEST].strip()
     if language == "en":

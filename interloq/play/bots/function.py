@@ -53,11 +53,11 @@ class Function(Component, kind="bot", name="function"):
 
     @property
     def side_effect(self) -> str:
-        """Text that names what it imports."""
+        """Return a text that names what it imports."""
         return f"imports the module {self.path.partition(':')[0]!r} and calls {self.path!r}"
 
     def signature(self) -> Signature:
-        """The path with a fingerprint of the function's file; files imported by that one are not included."""
+        """Return the path with a fingerprint of the function's file; files imported by that one are not included."""
         return signature(self, source=_source(self._call))
 
     def _one(self, turns: Sequence[Turn], seed: int) -> Reply:

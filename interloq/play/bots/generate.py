@@ -76,11 +76,11 @@ class Writer:
         self._holding: dict[str, torch.Tensor] = {}
 
     def fingerprints(self) -> dict[str, str]:
-        """Fingerprint of the loaded model, independent of its location."""
+        """Return the fingerprint of the loaded model, independent of its location."""
         return {"weights": weights_fingerprint(self.folder), "tokenizer": tokenizer_fingerprint(self.folder)}
 
     def room(self, max_tokens: int) -> int:
-        """Longest prompt, in tokens, that leaves room for the reply."""
+        """Return the longest prompt, in tokens, that leaves room for the reply."""
         if max_tokens >= self.positions:
             raise InputError(f"max_tokens must be below the model's {self.positions} positions, got {max_tokens}")
         if self.with_encoder:
@@ -97,7 +97,7 @@ class Writer:
         stop: str = "",
         show: Callable[[str], None] | None = None,
     ) -> list[str | Exception]:
-        """Text generated after each prompt, up to an end token or, after some text, up to `stop`.
+        """Return text generated after each prompt, up to an end token or, after some text, up to `stop`.
 
         With a single prompt, `show` may be given: it is called with the text so far after each token.
         """
@@ -152,7 +152,7 @@ class Writer:
         return settings
 
     def _with(self, character: str) -> torch.Tensor:
-        """Tokens that contain a character or part of it, since its bytes may be spread over several tokens."""
+        """Return tokens that contain a character or part of it, since its bytes may be spread over several tokens."""
         if character not in self._holding:
             texts = self.tokenizer.batch_decode([[i] for i in range(len(self.tokenizer))])
             holding = [i for i, text in enumerate(texts) if character in text or PART in text]
@@ -220,7 +220,7 @@ class _Shown(transformers.generation.streamers.BaseStreamer):  # type: ignore[mi
 
 
 def nucleus(logits: torch.Tensor, top_p: float) -> torch.Tensor:
-    """Logits with minus infinity for all tokens outside the nucleus: the most likely ones that add up to top_p.
+    """Return logits with minus infinity for all tokens outside the nucleus: the most likely ones that add up to top_p.
 
     Tokens as likely as the last of these are kept as well, so that ties need no order. Sorting a few top tokens is
     usually enough; more, and finally all, are sorted only for the rows that need it.
@@ -243,7 +243,7 @@ def nucleus(logits: torch.Tensor, top_p: float) -> torch.Tensor:
 
 
 def gumbel(seeds: torch.Tensor, step: int, tokens: torch.Tensor) -> torch.Tensor:
-    """Standard Gumbel noise as a hash of seed, step and token; both arguments may broadcast."""
+    """Return standard Gumbel noise as a hash of seed, step and token; both arguments may broadcast."""
     rows = _mixed(_mixed(seeds) + step * _SPREAD % 2**63)
     mixed = _mixed(rows + tokens * _SPREAD)
     uniform = (((mixed >> 12) & (2**52 - 1)).double() + 0.5) / 2**52  # never 0 or 1

@@ -63,7 +63,7 @@ class HuggingFace(Component, kind="bot", name="hf"):
             raise InputError("separator must not be empty", hint="write separator='\\n', or separator='eos'")
 
     def stream(self, turns: Sequence[Turn], seed: int, show: Callable[[str], None]) -> Reply:
-        """One reply, shown while it is generated."""
+        """Return one reply, shown while it is generated."""
         return self._replies([turns], [seed], lambda text: show(self._prompts.first(text)))[0]
 
     def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
@@ -90,11 +90,11 @@ class HuggingFace(Component, kind="bot", name="hf"):
 
     @property
     def side_effect(self) -> str:
-        """Text that names what it downloads."""
+        """Return a text that names what it downloads."""
         return names_download(self.model)
 
     def signature(self) -> Signature:
-        """Fields that change replies, with fingerprints of weights and tokenizer instead of their location."""
+        """Return fields that change replies, with fingerprints of weights and tokenizer instead of their location."""
         precision: Any = str(self._writer.precision).removeprefix("torch.")
         settings = fingerprint(repr(self._writer.network.generation_config.to_diff_dict()), self._prompts.template)
         bare = replace(self, model="", device="auto", batch=256, precision=precision)
@@ -139,7 +139,7 @@ class Prompts:
     def of(
         cls, tokenizer: Any, *, chat: Literal["auto", True, False], system: str, separator: str, room: int
     ) -> Prompts:
-        """The prompts for this model."""
+        """Return the prompts for this model."""
         template = str(tokenizer.chat_template or "") if chat else ""
         if chat is True and not template:
             raise InputError("the model has no chat template", hint="write chat=False")
@@ -153,7 +153,7 @@ class Prompts:
         return cls(tokenizer, template, system, separator, room, _special(tokenizer))
 
     def tokens(self, dialogues: Sequence[Sequence[Turn]]) -> list[list[int]]:
-        """Tokens of each dialogue, with as many of its last turns as fit."""
+        """Return the tokens of each dialogue, with as many of its last turns as fit."""
         tokens_of: list[list[int]] = [[] for _ in dialogues]
         left: dict[int, list[Turn]] = {}
         for i, dialogue in enumerate(dialogues):
@@ -175,12 +175,12 @@ class Prompts:
         return "" if self.template or self.special.fullmatch(self.separator) else self.separator
 
     def first(self, text: str) -> str:
-        """The bot's turn in the generated text."""
+        """Return the bot's turn in the generated text."""
         text = text.strip()
         return text if self.template else text.split(self.separator, 1)[0].strip()
 
     def _cut(self, turn: Turn, length: int) -> list[int]:
-        """The end of a single turn that is too long; with the template's own tokens it may still not fit."""
+        """Return the end of a single turn that is too long; with the template's own tokens it may still not fit."""
         own = self.tokenizer(turn.text, add_special_tokens=False, verbose=False)["input_ids"]
         keep = max(1, len(own) - (length - self.room))
         for _ in range(8):  # a text cut between tokens may have more tokens than before
@@ -201,7 +201,7 @@ class Prompts:
         return "".join(part + self.separator for part in parts)
 
     def _flat(self, text: str) -> str:
-        """A turn on one line, if lines separate turns."""
+        """Return a turn on one line, if lines separate turns."""
         return text.replace(self.separator, " ")
 
     def _templated(self, turns: Sequence[Turn], who: Sequence[str]) -> str:
@@ -226,7 +226,7 @@ class Prompts:
 
 
 def _joined(turns: Sequence[Turn], who: Sequence[str]) -> list[Message]:
-    """Alternating messages: consecutive turns of one side become one message."""
+    """Return alternating messages: consecutive turns of one side become one message."""
     messages: list[Message] = []
     for turn, role in zip(turns, who, strict=True):
         if messages and messages[-1]["role"] == role:
@@ -237,7 +237,7 @@ def _joined(turns: Sequence[Turn], who: Sequence[str]) -> list[Message]:
 
 
 def _special(tokenizer: Any) -> re.Pattern[str]:
-    """Special tokens such as `<|im_end|>`, which would end a turn for the model if its text contained them."""
+    """Return special tokens such as `<|im_end|>`, which would end a turn for the model if its text contained them."""
     words = {str(token.content) for token in tokenizer.added_tokens_decoder.values() if token.special}
     words |= set(tokenizer.all_special_tokens)
     return re.compile("|".join(map(re.escape, sorted(filter(None, words), key=len, reverse=True))) or r"(?!)")

@@ -97,11 +97,11 @@ class Process(Component, kind="bot", name="process"):
 
     @property
     def side_effect(self) -> str:
-        """Text that names the program it starts."""
+        """Return a text that names the program it starts."""
         return f"starts the program: {shlex.join(self.command)}"
 
     def signature(self) -> Signature:
-        """The command, with fingerprints of the files that it names."""
+        """Return the command, with fingerprints of the files that it names."""
         if shutil.which(self.command[0]) is None:
             raise InputError(f"no program {self.command[0]!r}", hint="check its name and that it is executable")
         files = [file_fingerprint(Path(part)) for part in self.command if Path(part).is_file()]
@@ -305,7 +305,7 @@ class Program:
                 self._stderr = (self._stderr + data)[-TAIL:]
 
     def _answer(self, line: bytes) -> Reply | None:
-        """The reply in a line, or None if the line answers an earlier request."""
+        """Return the reply in a line, or None if the line answers an earlier request."""
         try:
             value = json.loads(line)
         except (ValueError, RecursionError):

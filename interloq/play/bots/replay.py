@@ -80,7 +80,7 @@ class Replay(Component, kind="bot", name="replay"):
 
     @cached_property
     def _transcripts(self) -> dict[Texts, list[Transcript]]:
-        """Transcripts by their opening."""
+        """Return the transcripts by their opening."""
         if not Path(self.dialogues).is_file():
             raise InputError(f"no file {self.dialogues!r}", hint="name a file of dialogues in JSON lines")
         recorded: list[Dialogue] = jsonl.load(self.dialogues, kind="dialogues")

@@ -51,16 +51,16 @@ class Retrieval(Component, kind="bot", name="retrieval"):
 
     @property
     def side_effect(self) -> str:
-        """Text that names the server it contacts."""
+        """Return a text that names the server it contacts."""
         return names_server(self.index, "the last turns")
 
     @property
     def key_variable(self) -> str:
-        """The environment variable whose value it sends."""
+        """Return the environment variable whose value it sends."""
         return key_variable(self.index)
 
     def signature(self) -> Signature:
-        """The retriever and the fingerprint of the pairs, without the index's location."""
+        """Return the retriever and the fingerprint of the pairs, without the index's location."""
         opened = self._opened
         retriever = f"{full_spec(opened.retriever)}-{opened.retriever.built_with()}"
         sources = fingerprint(*(f"{name}\0{n}" for name, n in sorted(opened.store.sources().items())))

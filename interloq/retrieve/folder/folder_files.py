@@ -49,12 +49,12 @@ class FolderManifest:
 
 
 def damaged(path: Path, what: str) -> InputError:
-    """The error for an index that is damaged."""
+    """Return the error for an index that is damaged."""
     return InputError(f"the index is damaged: {what}", hint=REBUILD, where=str(path))
 
 
 def read_manifest(folder: Path) -> FolderManifest:
-    """The manifest of an index folder."""
+    """Return the manifest of an index folder."""
     path = inside(folder, MANIFEST)
     try:
         if path.stat().st_size > LARGEST:

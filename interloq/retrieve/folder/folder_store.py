@@ -275,7 +275,7 @@ class Embedded:
         return pairs
 
     def sources(self) -> dict[str, int]:
-        """Number of pairs per source, read again because another process may have added some."""
+        """Return the number of pairs per source, read again because another process may have added some."""
         return dict(self._read().sources)
 
     def __len__(self) -> int:
@@ -289,7 +289,7 @@ class Embedded:
 
     @cached_property
     def _firsts(self) -> list[int]:
-        """The id of each segment's first pair."""
+        """Return the id of each segment's first pair."""
         return [0, *accumulate(segment["pairs"] for segment in self.manifest.segments)][:-1]
 
     def _vectors(self, key: Field) -> list[Any]:

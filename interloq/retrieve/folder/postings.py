@@ -45,7 +45,7 @@ class Postings:
 
     @classmethod
     def of(cls, words: Words) -> Postings:
-        """The postings of these texts."""
+        """Return the postings of these texts."""
         owner = np.repeat(np.arange(len(words), dtype=np.uint32), np.diff(words.ends))
         order = np.argsort(words.terms, kind="stable")
         terms, starts = np.unique(words.terms[order], return_index=True)
@@ -69,7 +69,7 @@ class Postings:
         return opened
 
     def find(self, terms: NDArray[np.uint64]) -> tuple[Ids, Ids]:
-        """Start and end of the postings of these terms; both 0 for unknown terms."""
+        """Return start and end of the postings of these terms; both 0 for unknown terms."""
         place = np.searchsorted(self.terms, terms)
         inside = np.minimum(place, max(len(self.terms) - 1, 0))
         here = (self.terms[inside] == terms) if len(self.terms) else np.zeros(len(terms), dtype=bool)
@@ -92,7 +92,7 @@ class PostingRanking:
         return f"impacts-{fingerprint(repr((self.k1, self.b, self.mean_length)))}.npy"
 
     def idf(self, df: NDArray[Any]) -> NDArray[np.float64]:
-        """Inverse document frequency of terms from their document frequency."""
+        """Return the inverse document frequency of terms from their document frequency."""
         return np.asarray(np.log1p((self.n - df + 0.5) / (df + 0.5)))
 
 
@@ -109,7 +109,7 @@ class PostingSegment:
 
 
 def rank(folders: Iterable[Path], *, k1: float, b: float) -> PostingRanking:
-    """The constants for an index with these segments."""
+    """Return the constants for an index with these segments."""
     folders = list(folders)
     lengths = [map_array(folder / "lengths.npy", np.int32, hint=REBUILD) for folder in folders]
     for folder, part in zip(folders, lengths, strict=True):
@@ -120,7 +120,7 @@ def rank(folders: Iterable[Path], *, k1: float, b: float) -> PostingRanking:
 
 
 def impacts(postings: Postings, ranking: PostingRanking) -> NDArray[np.float32]:
-    """The part of each posting's BM25 score that does not depend on idf."""
+    """Return the part of each posting's BM25 score that does not depend on idf."""
     norms = ranking.k1 * (1 - ranking.b + ranking.b * postings.lengths / ranking.mean_length)
     counts = postings.counts.astype(np.float32)
     return np.asarray(counts / (counts + norms.astype(np.float32)[postings.texts]), dtype=np.float32)
@@ -144,7 +144,7 @@ def store_impacts(folder: Path, ranking: PostingRanking) -> None:
 
 
 def search(segments: list[PostingSegment], queries: Words, ranking: PostingRanking, k: int) -> tuple[Ids, Floats]:
-    """The k best texts of each segment, as columns side by side; repeated words of a query count repeatedly."""
+    """Return the k best texts of each segment, as columns side by side; repeated words of a query count repeatedly."""
     start_threads()
     weights, places = _weights(segments, queries, ranking)
     ids, scores, first = [], [], 0
@@ -162,7 +162,7 @@ def search(segments: list[PostingSegment], queries: Words, ranking: PostingRanki
 
 
 def score(segments: list[PostingSegment], queries: Words, ranking: PostingRanking, ids: Ids) -> Floats:
-    """The scores of given texts."""
+    """Return the scores of given texts."""
     start_threads()
     weights, places = _weights(segments, queries, ranking)
     scores = np.zeros(ids.shape, dtype=np.float32)

@@ -118,7 +118,7 @@ class VectorSegment:
                 raise damaged(folder / LISTS, f"{self.lists.ntotal:,} vectors, not {n:,}")
 
     def vectors(self, ids: Ids) -> Floats:
-        """Stored vectors by position; codes are decoded."""
+        """Return stored vectors by position; codes are decoded."""
         if self.exact is not None:
             return np.asarray(self.exact[ids])
         try:
@@ -140,7 +140,7 @@ def open_segments(folders: Mapping[Path, int]) -> list[VectorSegment]:
 
 
 def nearest(segments: list[VectorSegment], queries: Floats, k: int, n_probe: int) -> tuple[Ids, Floats]:
-    """The k nearest of each segment, or of segments searched together, as columns side by side."""
+    """Return the k nearest of each segment, or of segments searched together, as columns side by side."""
     queries = np.ascontiguousarray(queries, dtype=np.float32)
     _check_dimensions(segments, queries)
     firsts = [0, *accumulate(segment.n for segment in segments)]
@@ -162,7 +162,7 @@ def _check_dimensions(segments: list[VectorSegment], queries: Floats) -> None:
 
 
 def _search_lists(listed: list[tuple[Any, int]], queries: Floats, k: int, n_probe: int) -> list[tuple[Ids, Floats]]:
-    """The nearest vectors in the lists that each query visits."""
+    """Return the nearest vectors in the lists that each query visits."""
     trained = listed[0][0]
     n_probe = min(n_probe, trained.nlist)
     products, lists = trained.quantizer.search(queries, n_probe)
@@ -183,7 +183,7 @@ def _with_offset(scores: Floats, ids: Ids, first: int) -> tuple[Ids, Floats]:
 
 
 def scores(segments: list[VectorSegment], queries: Floats, ids: Ids) -> Floats:
-    """Inner products of each query with given vectors; -inf for ids that do not exist."""
+    """Return inner products of each query with given vectors; -inf for ids that do not exist."""
     _check_dimensions(segments, queries)
     values = np.full(ids.shape, -np.inf, dtype=np.float32)
     first = 0
@@ -206,7 +206,7 @@ def write_truth(folder: Path, probes: Floats, vectors: Floats, k: int) -> None:
 
 
 def read_truth(folders: Mapping[Path, int], probes: int) -> Ids:
-    """The true neighbours of the probes among all segments (folder → number of vectors)."""
+    """Return the true neighbours of the probes among all segments (folder → number of vectors)."""
     ids, values, first = [], [], 0
     for folder, n in folders.items():
         path = folder / TRUTH
@@ -225,7 +225,7 @@ def read_truth(folders: Mapping[Path, int], probes: int) -> Ids:
 
 
 def worthwhile(queries: int, n_probe: int, n_lists: int) -> bool:
-    """Whether enough queries share a list for a search list by list."""
+    """Return whether enough queries share a list for a search list by list."""
     return queries * n_probe >= SHARED * n_lists
 
 
@@ -237,7 +237,7 @@ class Sweep:
     firsts: Sequence[int]
 
     def nearest(self, queries: Floats, k: int, lists: Ids, products: Floats) -> tuple[Ids, Floats]:
-        """The k nearest of each query in the `lists` it visits; `products` are inner products with their centroids."""
+        """Return the k nearest of each query in the `lists` it visits; `products` are of queries and centroids."""
         visits = _Visits(lists, products)
         scaled, constant = self._scaled(queries)
         threads = max(1, min(os.cpu_count() or 1, len(visits.lists)))
@@ -262,7 +262,7 @@ class Sweep:
         return scaled, queries @ smallest + scaled.sum(axis=1) / np.float32(2)
 
     def _read(self, number: int) -> tuple[Ids, Floats]:
-        """Ids and codes of one list from all indexes."""
+        """Return ids and codes of one list from all indexes."""
         ids, codes = [np.zeros(0, dtype=np.int64)], [np.zeros((0, self.indexes[0].d), dtype=np.float32)]
         for index, first in zip(self.indexes, self.firsts, strict=True):
             stored = index.invlists

@@ -136,7 +136,7 @@ class Postgres(ServerStore):
         return read_manifest(row[0], self.where) if row else None
 
     def _lock(self, connection: psycopg.Connection) -> ServerManifest:
-        """The current manifest, locked against changes by others until this transaction ends."""
+        """Return the current manifest, locked against changes by others until this transaction ends."""
         row = connection.execute(self._sql("SELECT manifest FROM {notes} FOR UPDATE NOWAIT")).fetchone()
         if row is None:
             raise InputError("the index no longer exists", hint="build it again", where=self.where)
@@ -243,7 +243,7 @@ class Postgres(ServerStore):
         connection.execute(self._sql(made, name=name, method=method, field=key) + how)
 
     def _measured(self, connection: psycopg.Connection, manifest: ServerManifest) -> tuple[int, float]:
-        """The least effort that reaches the wanted recall, and the recall it reaches."""
+        """Return the least effort that reaches the wanted recall, and the recall it reaches."""
         step = max(1, manifest.pairs // N_PROBES)
         rows = connection.execute(
             self._sql("SELECT utterance::text FROM {table} WHERE id %% %s = 0 ORDER BY id LIMIT %s"), [step, N_PROBES]
@@ -281,7 +281,7 @@ class Postgres(ServerStore):
         return as_table(connection.execute(self._sql(NEAREST, field=field), params).fetchall(), len(queries), k)
 
     def scores(self, field: Field, queries: Encoded, ids: Ids) -> Floats:
-        """Scores of given pairs: 0 without a shared word, -inf for a missing vector."""
+        """Return the scores of given pairs: 0 without a shared word, -inf for a missing vector."""
         rows, columns = np.nonzero(ids != NOTHING)
         wanted = {"rows": (rows + 1).tolist(), "ids": ids[rows, columns].tolist()}
         with self._transaction() as connection:
@@ -310,7 +310,7 @@ class Postgres(ServerStore):
         }
 
     def pairs(self, ids: Sequence[int]) -> list[Pair]:
-        """The pairs with these numbers."""
+        """Return the pairs with these numbers."""
         with self._transaction() as connection:
             rows = connection.execute(self._sql("SELECT id, pair FROM {table} WHERE id = ANY(%s)"), [list(ids)])
             by_id = {id: Pair(**values) for id, values in rows}
@@ -318,7 +318,7 @@ class Postgres(ServerStore):
 
 
 def _split(address: str) -> tuple[str, tuple[str, ...], str, str]:
-    """The server's address, the table, our options, and the address to show, without a password."""
+    """Return the server's address, the table, our options, and the address to show, without a password."""
     parts = urlsplit(address)
     query = parse_qsl(parts.query, keep_blank_values=True)
     table = parts.fragment or dict(query).get("table", "")
@@ -337,7 +337,7 @@ def _split(address: str) -> tuple[str, tuple[str, ...], str, str]:
 
 
 def _fields(manifest: ServerManifest) -> tuple[Field, ...]:
-    """Fields with a vector column."""
+    """Return fields with a vector column."""
     return fields(create(manifest.retriever, kind="retriever").target) if manifest.dimensions else ()
 
 

@@ -52,17 +52,17 @@ def as_binary(vectors: Floats) -> list[bytes]:
 
 
 def as_text(vectors: Floats) -> list[str]:
-    """Vectors in pgvector's text format."""
+    """Return the vectors in pgvector's text format."""
     return [str(row) for row in vectors.tolist()]
 
 
 def as_json(values: Mapping[str, Any]) -> str:
-    """Values as one line of JSON."""
+    """Return values as one line of JSON."""
     return orjson.dumps(values).decode()
 
 
 def as_table(found: Sequence[tuple[int, int, float]], n: int, k: int) -> tuple[Ids, Floats]:
-    """Rows of (query, id, score) as arrays of ids and scores, one row per query, best first."""
+    """Return the rows of (query, id, score) as arrays of ids and scores, one row per query, best first."""
     ids = np.full((n, k), NOTHING, dtype=np.int64)
     scores = np.full((n, k), -np.inf, dtype=np.float32)
     filled = [0] * n

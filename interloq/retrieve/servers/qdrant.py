@@ -207,7 +207,7 @@ class Qdrant(ServerStore):
             time.sleep(0.3)
 
     def _measured(self) -> tuple[int, float]:
-        """The least effort that reaches the wanted recall, and the recall it reaches."""
+        """Return the least effort that reaches the wanted recall, and the recall it reaches."""
         ids = np.unique(np.linspace(0, len(self) - 1, N_PROBES, dtype=np.int64)).tolist()
         probes = as_probes(self._points.vectors(ids, "utterance"))
         _, truth = self._points.nearest("utterance", probes, NEIGHBOURS + 1, EXACT)
@@ -233,7 +233,7 @@ class Qdrant(ServerStore):
         return best(ids, scores, k)
 
     def scores(self, field: Field, queries: Encoded, ids: Ids) -> Floats:
-        """Scores of given pairs: 0 without a shared word, -inf for a missing vector."""
+        """Return the scores of given pairs: 0 without a shared word, -inf for a missing vector."""
         nothing = 0.0 if isinstance(queries, Words) else -np.inf
         scores = np.full(ids.shape, nothing, dtype=np.float32)
         known_scores = self._points.scores(field, queries, np.where(ids < len(self), ids, NOTHING))
@@ -242,7 +242,7 @@ class Qdrant(ServerStore):
         return scores
 
     def pairs(self, ids: Sequence[int]) -> list[Pair]:
-        """The pairs with these numbers."""
+        """Return the pairs with these numbers."""
         payloads, pairs = self._points.payloads(ids), []
         for id in ids:
             if id not in payloads:
@@ -252,7 +252,7 @@ class Qdrant(ServerStore):
 
 
 def _mean_lengths(encoded: Mapping[Field, Encoded], options: Mapping[str, Any]) -> dict[str, float]:
-    """Mean length of each field with words: as given in the address, or as measured in the batch."""
+    """Return the mean length of each field with words: as given in the address, or as measured in the batch."""
     lengths: dict[str, float] = {}
     for key, values in encoded.items():
         if isinstance(values, Words):

@@ -41,7 +41,7 @@ class PointRanking:
 
 
 def as_stored(field: Field, encoded: Encoded, part: slice, ranking: PointRanking | None) -> list[Any]:
-    """A part of the texts as vectors of points."""
+    """Return a part of the texts as vectors of points."""
     if not isinstance(encoded, Words):
         return list(encoded[part])
     if ranking is None:
@@ -53,7 +53,7 @@ def as_stored(field: Field, encoded: Encoded, part: slice, ranking: PointRanking
 
 
 def as_queries(encoded: Encoded) -> list[Any]:
-    """Queries as counted words or as vectors."""
+    """Return queries as counted words or as vectors."""
     if isinstance(encoded, Words):
         return list(_sparse(encoded, encoded.counts.astype(np.float64)))
     return list(np.ascontiguousarray(encoded))
@@ -127,7 +127,7 @@ class Collection:
     # ---- making ------------------------------------------------------------------------------------------------------
 
     def exists(self) -> bool:
-        """Whether the server has the collection."""
+        """Return whether the server has the collection."""
         return bool(self.ask("GET", "/exists")["exists"])
 
     def make(self, keys: Sequence[Field], dimensions: int, made: CollectionOptions, *, shards: int) -> None:
@@ -158,7 +158,7 @@ class Collection:
         self.ask("PATCH", "?timeout=60", {"optimizers_config": {"indexing_threshold": kilobytes}})
 
     def state(self) -> tuple[str, int]:
-        """Status, which is `green` if the server is idle, and the number of indexed vectors."""
+        """Return status, which is `green` if the server is idle, and the number of indexed vectors."""
         info = self.ask("GET")
         if info["status"] == "red":
             raise InputError(f"the server cannot continue: {info['optimizer_status']}", hint="see its log")
@@ -228,7 +228,7 @@ class Collection:
         return ids, scores
 
     def scores(self, field: Field, queries: Encoded, ids: Ids) -> list[dict[int, float]]:
-        """Scores of the given points for each query; points without a score are omitted."""
+        """Return the scores of the given points for each query; points without a score are omitted."""
         searches = []
         for query, row in zip(_searches(field, queries), ids, strict=True):
             wanted = np.ascontiguousarray(row[row != NOTHING])
@@ -243,11 +243,11 @@ class Collection:
             return [answer["points"] for answer in chain.from_iterable(answers)]
 
     def payloads(self, ids: Sequence[int]) -> dict[int, Mapping[str, Any]]:
-        """Payloads of these points."""
+        """Return the payloads of these points."""
         return {point["id"]: point["payload"] for point in self._retrieve(ids, {"with_payload": True})}
 
     def vectors(self, ids: Sequence[int], field: Field) -> Floats:
-        """Vectors of these points."""
+        """Return the vectors of these points."""
         points = self._retrieve(ids, {"with_payload": False, "with_vector": [field]})
         return np.array([point["vector"][field] for point in points], dtype=np.float32)
 

@@ -89,7 +89,7 @@ class Nodes:
         return len(self._nodes)
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:
-        """Answer of a node; if it is down or overloaded, another node is asked, or the same one later."""
+        """Return the answer of a node; if it is down or overloaded, another node is asked, or the same one later."""
         content = None if body is None else orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY)
         stop, pause, reason = time.monotonic() + self.patience, FIRST_PAUSE, ""
         while True:
@@ -127,7 +127,7 @@ class Nodes:
     def _request(
         self, client: httpx.Client, method: str, path: str, content: bytes | None
     ) -> tuple[httpx.Response, bytes]:
-        """One answer and its body, limited in size and time."""
+        """Return one answer and its body, limited in size and time."""
         stop = time.monotonic() + TIMEOUT
         with client.stream(method, path, content=content) as answer:
             try:

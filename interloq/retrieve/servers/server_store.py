@@ -48,7 +48,7 @@ class ServerStore:
     manifest: ServerManifest
 
     def _read(self) -> ServerManifest | None:
-        """The manifest on the server, or None if there is none."""
+        """Return the manifest on the server, or None if there is none."""
         raise NotImplementedError
 
     def _refresh(self) -> ServerManifest:
@@ -68,7 +68,7 @@ class ServerStore:
 def new_manifest(
     retriever: Retriever, options: Any, given: Mapping[str, Any], *, exact_up_to: int, recall: float
 ) -> ServerManifest:
-    """The manifest of an empty index; values that are `given` replace the fields of `options`, a dataclass."""
+    """Return the manifest of an empty index; values that are `given` replace the fields of `options`, a dataclass."""
     values = dataclasses.asdict(dataclasses.replace(options, **given))
     sample = retriever.encode([""])
     dimensions = 0 if isinstance(sample, Words) else sample.shape[1]

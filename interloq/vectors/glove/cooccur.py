@@ -57,7 +57,7 @@ class Cooccurrence:
 
     @property
     def full_entries(self) -> int:
-        """Number of entries in the whole matrix: both orders of every pair, and the diagonal once."""
+        """Return the number of entries in the whole matrix: both orders of every pair, and the diagonal once."""
         return 2 * self.entries - self.diagonal
 
     def slices(self, size: int) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]]:
@@ -157,7 +157,7 @@ class _Counter:
 
 
 def _pairs(tokens: NDArray[np.int32], text_of: NDArray[np.int32], distance: int) -> list[NDArray[np.int32]]:
-    """Lower and higher rank of each two words at this distance in one text."""
+    """Return the lower and higher rank of each two words at this distance in one text."""
     together = text_of[:-distance] == text_of[distance:]
     left, right = tokens[:-distance][together], tokens[distance:][together]
     return [np.minimum(left, right), np.maximum(left, right)]

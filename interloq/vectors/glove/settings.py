@@ -52,7 +52,7 @@ class Glove(Component):
         return np.log(values), weights
 
     def rates(self) -> tuple[np.float32, np.float32, np.float32]:
-        """Learning rate of vectors and of biases, and the clip."""
+        """Return the learning rate of vectors and of biases, and the clip."""
         bias_rate = self.learning_rate if self.bias_rate is None else self.bias_rate
         return np.float32(self.learning_rate), np.float32(bias_rate), np.float32(self.clip)
 
@@ -68,7 +68,7 @@ class GloveParameters:
 
     @classmethod
     def start(cls, words: int, dimensions: int, *, seed: int) -> GloveParameters:
-        """Random initial parameters."""
+        """Return random initial parameters."""
         rng = np.random.default_rng([seed, 0])
         vectors = rng.random((2, words, dimensions), dtype=np.float32)
         biases = rng.random((2, words), dtype=np.float32)
@@ -89,5 +89,5 @@ class GloveParameters:
             np.save(folder / f"{name}.npy", array, allow_pickle=False)
 
     def arrays(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """Vectors and biases, with their summed squared gradients."""
+        """Return vectors and biases, with their summed squared gradients."""
         return self.vectors, self.squares, self.biases, self.bias_squares
