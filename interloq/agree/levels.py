@@ -37,25 +37,25 @@ class Level(Protocol):
         """The computed coefficients, by name."""
 
     def points(self, *columns: Column) -> list[Array] | None:
-        """The points, or None if a coefficient is an average over several sets of points."""
+        """Return the points, or None if a coefficient is an average over several sets of points."""
 
     def size(self, *columns: Column) -> int:
-        """Number of points, or sets of points, used in a comparison of these columns."""
+        """Return the number of points, or sets of points, used in a comparison of these columns."""
 
     def values(self, x: Column, y: Array) -> dict[str, float]:
-        """The coefficients without p-values."""
+        """Return the coefficients without p-values."""
 
     def estimates(self, x: Column, y: Array) -> dict[str, Estimate]:
-        """The coefficients with p-values and notes."""
+        """Return the coefficients with p-values and notes."""
 
     def resampled(self, x: Column, y: Array, n_bootstrap: int, seed: int) -> dict[str, Array]:
-        """The coefficients in each bootstrap resample."""
+        """Return the coefficients in each bootstrap resample."""
 
     def exchanged(self, first: Column, second: Column, y: Array, n_permutations: int, seed: int) -> dict[str, Array]:
-        """Differences between two metrics' coefficients: observed, then after each random permutation."""
+        """Return differences between two metrics' coefficients: observed, then after each random permutation."""
 
     def notes(self) -> list[str]:
-        """Notes on the points for the reader."""
+        """Return notes on the points for the reader."""
 
 
 def level(by: By, judgments: Judgments, coefficients: Coefficients = BUILT_IN) -> Level:
@@ -87,7 +87,7 @@ class Samples:
         return [column[rows] for column in scores]
 
     def _clusters(self, *columns: Column) -> Index | None:
-        """Cluster of each point, numbered from 0."""
+        """Return the cluster of each point, numbered from 0."""
         if self.clusters is None:
             return None
         rows = complete(*map(scores_of, columns))

@@ -24,7 +24,7 @@ class Matrix:
 
 
 def spearman_matrix(columns: Mapping[str, Mapping[Key, float]]) -> Matrix:
-    """Spearman's ρ between all pairs of columns, which map samples to values; missing and NaN are the same.
+    """Compute Spearman's ρ between all pairs of columns, which map samples to values; missing and NaN are the same.
 
     Each cell uses the samples that both columns have.
     """
@@ -40,7 +40,7 @@ def spearman_matrix(columns: Mapping[str, Mapping[Key, float]]) -> Matrix:
 
 
 def _aligned(columns: Sequence[Mapping[Key, float]]) -> NDArray[np.float64]:
-    """One row per column, over the same sorted samples."""
+    """Return one row per column, over the same sorted samples."""
     keys = sorted(set().union(*columns))
     values = np.empty((len(columns), len(keys)))
     for row, column in zip(values, columns, strict=True):
@@ -61,7 +61,7 @@ def _spearman(first: NDArray[np.float64], second: NDArray[np.float64]) -> Estima
 
 
 def _centred_ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Ranks minus their mean; tied values share their mean rank."""
+    """Return ranks minus their mean; tied values share their mean rank."""
     from scipy.stats import rankdata
 
     ranks = np.asarray(rankdata(values), dtype=np.float64)

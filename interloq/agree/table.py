@@ -133,7 +133,7 @@ class MetaTable(Tabular):
         return tuple(dict.fromkeys(name for row in self.rows for name in row.with_mean)) or COEFFICIENTS
 
     def _title(self) -> str:
-        """Title of the table."""
+        """Return the title of the table."""
         rated = count(self.counted.rated, f"rated {self.unit}")
         return f"correlation with {self.aspect!r} by people, by={self.by!r}, {rated}"
 
@@ -148,7 +148,7 @@ class MetaTable(Tabular):
         return rows
 
     def _remarks(self) -> tuple[str, ...]:
-        """The notes."""
+        """Return the notes."""
         return self.notes
 
     def ordered(self, coefficient: str) -> MetaTable:

@@ -28,7 +28,7 @@ Unit = Literal["dialogue", "partner"]
 
 
 def format_range(ranks: tuple[int, int] | None) -> str:
-    """A range of ranks, such as 2–4 or 3; empty if there is none."""
+    """Format a range of ranks, such as 2–4 or 3; empty if there is none."""
     if ranks is None:
         return ""
     low, high = ranks
@@ -87,7 +87,7 @@ class Ranking(Tabular):
     order: Estimate | None = None  # share of pairs of systems that the metric orders as people do
 
     def _title(self) -> str:
-        """What the systems are ranked by."""
+        """Return what the systems are ranked by."""
         return f"{count(len(self.standings), 'system')} ranked by {self.metric}, method {self.method}"
 
     def _shown_rows(self) -> list[Row]:

@@ -151,7 +151,7 @@ def watch(
     systems: int,
     on_look: Callable[[Look], None] | None = None,
 ) -> Settled:
-    """Do the same for rounds that are already scored; only as many are taken as needed."""
+    """Watch rounds that are already scored; only as many are taken as needed."""
     planned, level = plan_looks(budget, systems, rule)
     columns: list[dict[str, float]] = []
     looks: list[Look] = []
@@ -172,7 +172,7 @@ def watch(
 
 
 def plan_looks(budget: int, systems: int, rule: Rule = RULE) -> tuple[list[int], float]:
-    """Numbers of rounds after which to look, the last at the end; and the error level of each pair at each look."""
+    """Return the rounds after which to look, the last at the end; and the error level of each pair at each look."""
     _check(
         (budget >= 2, f"the budget must be at least two rounds, got {budget}"),
         (systems >= 2, f"at least two systems are needed, got {systems}"),
@@ -309,7 +309,7 @@ def _by_round(
 
 
 def facts(settled: Settled) -> dict[str, Any]:
-    """The result for JSON."""
+    """Return the result for JSON."""
     from dataclasses import asdict
 
     return {**asdict(settled), "order": settled.order, "not_apart": [asdict(gap) for gap in settled.not_apart]}

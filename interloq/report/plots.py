@@ -36,23 +36,23 @@ class AxisScale:
     step: float
 
     def at(self, value: float, start: float = 0, end: float = 100) -> str:
-        """Position of a value, by default in percent of the axis."""
+        """Return the position of a value, by default in percent of the axis."""
         width = self.high / 2 - self.low / 2  # halves, because the difference could overflow
         share = (value / 2 - self.low / 2) / width
         return f"{start + share * (end - start):.1f}"
 
     def ticks(self) -> list[float]:
-        """Values of the ticks."""
+        """Return the values of the ticks."""
         first, last = round(self.low / self.step), round(self.high / self.step)
         return [tick for i in range(first, last + 1) if math.isfinite(tick := i * self.step)]
 
     def label(self, value: float) -> str:
-        """A value with as many digits as the step needs."""
+        """Format a value with as many digits as the step needs."""
         return number(value, max(0, -math.floor(math.log10(self.step) + 1e-9)))
 
 
 def scale(values: Iterable[float], *, about: int = 5) -> AxisScale:
-    """A scale with round ends that includes all finite values, in `about` steps."""
+    """Return a scale with round ends that includes all finite values, in `about` steps."""
     finite = [value for value in values if math.isfinite(value)]
     low, high = min(finite, default=0.0), max(finite, default=1.0)
     if max(abs(low), abs(high)) < SMALLEST:
@@ -77,7 +77,7 @@ def scale_of(rows: Iterable[Any], value: str = "value") -> AxisScale:
 
 
 def whole_scale(numbers: Sequence[int]) -> AxisScale:
-    """A scale with ticks at whole numbers only."""
+    """Return a scale with ticks at whole numbers only."""
     if len(set(numbers)) == 1:
         return AxisScale(numbers[0] - 1, numbers[0] + 1, 1)
     step = max(1, round(scale(numbers, about=6).step))

@@ -101,19 +101,19 @@ def _environment() -> Environment:
 
 
 def _readable(value: object) -> object:
-    """Applied to every text that a template prints, before it is escaped; markup is returned unchanged."""
+    """Make hidden characters of every printed text visible, before it is escaped; markup is returned unchanged."""
     return text.visible(value) if type(value) is str else value
 
 
 def _trusted(markup: str) -> object:
-    """Our own style, script and JSON: not escaped."""
+    """Mark our own style, script and JSON as markup that is not escaped."""
     from markupsafe import Markup
 
     return Markup(markup)  # noqa: S704 - never contains user input, except JSON with every < escaped
 
 
 def _json(page: ReportPage) -> str:
-    """The samples as JSON that is safe inside <script>: nothing in it can end the element.
+    """Return the samples as JSON that is safe inside <script>: nothing in it can end the element.
 
     To keep the page small, a system is its place among the page's marks.
     """

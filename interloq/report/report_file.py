@@ -48,6 +48,6 @@ def report_file(
 
 
 def _date() -> str:
-    """The date, only if SOURCE_DATE_EPOCH is set, so that the same input gives the same bytes."""
+    """Return the date, only if SOURCE_DATE_EPOCH is set, so that the same input gives the same bytes."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
     return datetime.fromtimestamp(int(epoch), UTC).strftime("%Y-%m-%d") if epoch.isascii() and epoch.isdigit() else ""

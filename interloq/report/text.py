@@ -28,9 +28,12 @@ class Estimated(Protocol):
     """A value with its interval."""
 
     @property
-    def value(self) -> float: ...
+    def value(self) -> float:
+        """The value."""
+
     @property
-    def ci(self) -> tuple[float, float] | None: ...
+    def ci(self) -> tuple[float, float] | None:
+        """Its interval, if there is one."""
 
 
 def is_known(value: float | None) -> bool:
@@ -44,7 +47,7 @@ def is_bounded(ci: tuple[float, float] | None) -> bool:
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """A number with a real minus sign, or `n/a` if it is missing."""
+    """Format a number with a real minus sign, or `n/a` if it is missing."""
     if value is None or math.isnan(value):
         return MISSING
     text = f"{value:.{digits}f}"
@@ -61,14 +64,14 @@ def digits(value: float, small: int = 4) -> int:
 
 
 def score(value: float | None) -> str:
-    """A metric's value."""
+    """Format a metric's value."""
     if value is None:
         return MISSING
     return number(value, digits(value))
 
 
 def signed(value: float, digits: int = 3) -> str:
-    """A number with its sign."""
+    """Format a number with its sign."""
     text = number(value, digits)
     if text == MISSING or text.startswith(MINUS) or not float(text):
         return text
@@ -76,21 +79,21 @@ def signed(value: float, digits: int = 3) -> str:
 
 
 def interval(ci: tuple[float, float] | None, digits: int = 3) -> str:
-    """An interval in brackets; empty if there is none."""
+    """Format an interval in brackets; empty if there is none."""
     if ci is None:
         return ""
     return f"[{number(ci[0], digits)}, {number(ci[1], digits)}]"
 
 
 def estimate(row: Estimated | None, digits: int = 3) -> str:
-    """A value and its interval."""
+    """Format a value and its interval."""
     if row is None:
         return MISSING
     return f"{number(row.value, digits)} {interval(row.ci, digits)}".rstrip()
 
 
 def p_value(p: float | None) -> str:
-    """A p-value as papers print it."""
+    """Format a p-value as papers print it."""
     if p is None or math.isnan(p):
         return MISSING
     if p < 0.001:
@@ -99,7 +102,7 @@ def p_value(p: float | None) -> str:
 
 
 def or_nan(value: float | None) -> float:
-    """A number from JSON, where a missing one is null."""
+    """Return a number from JSON, where a missing one is null."""
     return math.nan if value is None else float(value)
 
 
@@ -109,12 +112,12 @@ def sort_key(value: float | None) -> str:
 
 
 def thousands(n: int) -> str:
-    """A count with separated thousands."""
+    """Format a count with separated thousands."""
     return f"{n:,}"
 
 
 def duration(seconds: float) -> str:
-    """A time in the two largest units."""
+    """Format a time in its two largest units."""
     hours, rest = divmod(round(seconds), 3600)
     if hours:
         return f"{hours} h {rest // 60} min"
@@ -124,12 +127,12 @@ def duration(seconds: float) -> str:
 
 
 def sentence(text: str) -> str:
-    """A text with a capital letter at its start."""
+    """Return a text with a capital letter at its start."""
     return text[:1].upper() + text[1:]
 
 
 def visible(text: str) -> str:
-    """Text with control characters and direction changes made visible, and lone surrogates replaced."""
+    """Return text with control characters and direction changes made visible, and lone surrogates replaced."""
     text = text.replace("\r\n", "\n").replace("\r", "\n").translate(_HIDDEN)
     if text.isascii():
         return text
@@ -137,7 +140,7 @@ def visible(text: str) -> str:
 
 
 def cut(text: str, length: int) -> str:
-    """The start of a text, with `…` if it was cut."""
+    """Return the start of a text, with `…` if it was cut."""
     text = " ".join(text.split())
     if len(text) <= length:
         return text
@@ -145,7 +148,7 @@ def cut(text: str, length: int) -> str:
 
 
 def fold(text: str) -> tuple[str, str]:
-    """A text in two parts: the part shown at once, and the rest of a long text."""
+    """Return a text in two parts: the part shown at once, and the rest of a long text."""
     if len(text) <= FOLD * 5 // 4:  # folding only a few words is useless
         return text, ""
     at = max(text.rfind(" ", FOLD - 80, FOLD), text.rfind("\n", FOLD - 80, FOLD)) + 1
@@ -158,7 +161,7 @@ Bubble = tuple[Literal["left", "right"], Turn]
 
 
 def bubbles(context: Sequence[Turn]) -> tuple[list[Bubble], list[Bubble]]:
-    """The earlier turns of a context, to be folded, and the recent ones, each with its side.
+    """Return the earlier turns of a context, to be folded, and the recent ones, each with its side.
 
     The reply is on the right, so the last speaker is on the left; unnamed turns alternate.
     """
@@ -175,7 +178,7 @@ def bubbles(context: Sequence[Turn]) -> tuple[list[Bubble], list[Bubble]]:
 
 
 def _whole(text: str, at: int) -> int:
-    """The nearest position before `at` that does not split a character from its accents or an emoji."""
+    """Return the nearest position before `at` that does not split a character from its accents or an emoji."""
     while at > 1 and (unicodedata.combining(text[at]) or text[at] in _JOINS or text[at - 1] in _JOINS):
         at -= 1
     return at

@@ -78,11 +78,6 @@ def test_unnamed_raters_have_halves_and_alpha_but_no_rows() -> None:
     assert human.alpha.ci is not None
 
 
-def test_one_judgment_a_sample_has_no_human_row() -> None:
-    samples = [Sample(str(i), "c", "r", ratings=[Rating(float(i), "a")]) for i in range(5)]
-    assert agreement(collect(samples), Samples(), n_bootstrap=10, seed=0) is None
-
-
 def test_split_half_of_two_annotators_is_their_correlation() -> None:
     judgments = crowd(raters=2)
     first, second = judgments.of(0), judgments.of(1)

@@ -15,7 +15,7 @@ from interloq.data.records.jsonl import load
 from interloq.errors import InputError
 from interloq.play.openings import Opening
 from interloq.play.play_options import PlanOptions
-from interloq.play.run import plan
+from interloq.play.run import Plan, plan
 from interloq.play.schedule import bipartite
 from interloq.rank.settle import (
     Look,
@@ -212,29 +212,30 @@ class Silent(Wordy):
         return [Reply("", "no answer") for _ in dialogues]
 
 
+def planned_talks(first: Wordy, second: Wordy, openings: int) -> Plan:
+    """Talks of two bots with one partner."""
+    made = [Opening(f"opening-{i}", (f"hello {i}", "hi")) for i in range(openings)]
+    targets, partners = {"first": first, "second": second}, {"p": Wordy(1)}
+    return plan(targets, made, PlanOptions(scheme="bipartite"), exchanges=2, partners=partners)
+
+
 @pytest.mark.usefixtures("wordy")
 def test_bots_play_only_as_long_as_needed(folder: Path) -> None:
-    openings = [Opening(f"opening-{i}", (f"hello {i}", "hi")) for i in range(200)]
-    targets, partners = {"short": Wordy(2), "long": Wordy(9)}, {"p": Wordy(1)}
-    planned = plan(targets, openings, PlanOptions(scheme="bipartite"), exchanges=2, partners=partners)
-    metric = create("length", kind="metric")
+    planned, metric = planned_talks(Wordy(2), Wordy(9), 200), create("length", kind="metric")
     found = play_until_settled(planned, folder / "d.jsonl", metric, Rule(lower_is_better=False))
     assert found.settled.settled
-    assert found.settled.order == ("long", "short")
+    assert found.settled.order == ("second", "first")
     kept = load(folder / "d.jsonl", kind="dialogues")
     assert len(kept) == found.settled.dialogues < 100
     assert len(found.scores) == 2 * len(kept)
-    assert facts(found.settled)["order"] == ("long", "short")
+    assert facts(found.settled)["order"] == ("second", "first")
     again = play_until_settled(planned, folder / "d.jsonl", metric, Rule(lower_is_better=False))
     assert again == found
 
 
 @pytest.mark.usefixtures("wordy")
 def test_what_was_said_is_heard_and_not_read_from_the_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    openings = [Opening(f"opening-{i}", (f"hello {i}", "hi")) for i in range(60)]
-    planned = plan(
-        {"a": Wordy(4), "b": Wordy(4)}, openings, PlanOptions(scheme="bipartite"), exchanges=2, partners={"p": Wordy(1)}
-    )
+    planned = planned_talks(Wordy(4), Wordy(4), 60)
     monkeypatch.setattr("interloq.play.run.read", lambda *_, **__: pytest.fail("the file was read"))
     looks: list[Look] = []
     metric = create("length", kind="metric")
@@ -247,14 +248,7 @@ def test_what_was_said_is_heard_and_not_read_from_the_file(folder: Path, monkeyp
 
 @pytest.mark.usefixtures("wordy")
 def test_the_dialogues_are_kept_where_no_target_says_anything(folder: Path) -> None:
-    openings = [Opening(f"opening-{i}", (f"hello {i}", "hi")) for i in range(60)]
-    planned = plan(
-        {"a": Silent(0), "b": Silent(1)},
-        openings,
-        PlanOptions(scheme="bipartite"),
-        exchanges=2,
-        partners={"p": Wordy(1)},
-    )
+    planned = planned_talks(Silent(0), Silent(1), 60)
     with pytest.raises(InputError, match="no target said anything in the dialogues after round 0"):
         play_until_settled(planned, folder / "d.jsonl", create("length", kind="metric"), Rule(lower_is_better=False))
     assert {dialogue.failure for dialogue in load(folder / "d.jsonl", kind="dialogues")} != {""}
