@@ -130,7 +130,7 @@ class Learner:
         self._pool = torch.cuda.graph_pool_handle() if graphs else None
 
     def learn(self, batch: Any, examples: int) -> torch.Tensor:
-        """Summed loss of a batch; the mean is over `examples`, which may include those of other batches."""
+        """Return the summed loss of a batch; the mean is over `examples`, which may include those of other batches."""
         if not self.graphs or not isinstance(getattr(batch, "rows", None), Packed):  # padded rows have many shapes
             return self._backward(batch, examples)
         shape = _shape(batch)

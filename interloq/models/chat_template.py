@@ -31,7 +31,7 @@ class TemplateRefused(Exception):  # noqa: N818 - internal: another order of mes
 
 
 def render_chat(tokenizer: Any, messages: Sequence[Message], *, where: str = "") -> str:
-    """The prompt of a conversation, up to where the assistant's next message begins.
+    """Return the prompt of a conversation, up to where the assistant's next message begins.
 
     Raises TemplateRefused if the template does not accept the messages, an InputError if it exceeds its limits.
     """
@@ -99,7 +99,7 @@ class _Worker:
 
 
 def _answer(process: subprocess.Popen[str], request: str) -> str:
-    """The answer to a request; '' if the process has ended."""
+    """Return the answer to a request; '' if the process has ended."""
     if process.stdin is None or process.stdout is None:
         return ""
     with contextlib.suppress(BrokenPipeError):

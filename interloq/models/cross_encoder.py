@@ -54,16 +54,16 @@ class CrossEncoder(torch.nn.Module):  # type: ignore[misc]
 
     @classmethod
     def pretrained(cls, folder: Path, outputs: int) -> CrossEncoder:
-        """A pretrained network with a new head."""
+        """Return a pretrained network with a new head."""
         return cls(load_network(folder), outputs)
 
     @classmethod
     def empty(cls, folder: Path, outputs: int) -> CrossEncoder:
-        """A network of the shape given in `folder/config.json`, with weights still to be loaded."""
+        """Return a network of the shape given in `folder/config.json`, with weights still to be loaded."""
         return cls(empty_network(folder), outputs)
 
     def forward(self, rows: TokenRows | Packed) -> torch.Tensor:
-        """Logits of each row."""
+        """Return the logits of each row."""
         logits: torch.Tensor = self.head(self.states(rows))
         return logits
 
@@ -117,7 +117,7 @@ def joined_rows(texts: Texts, indices: Ints, subwords: Subwords, *, limit: int |
 
 
 def row_lengths(lengths: Ints, limit: int | None = None) -> Ints:
-    """Tokens per row, special tokens included, from the lengths of the texts [rows, texts]."""
+    """Return the tokens per row, special tokens included, from the lengths of the texts [rows, texts]."""
     total: Ints = 1 + np.sum(lengths + 1, axis=1)
     if limit is None:
         return total
@@ -153,7 +153,7 @@ def _positions(encoder: Any) -> int | None:
 
 
 def _is_causal(config: Any) -> bool:
-    """Whether tokens see earlier tokens only, as in language models; BERT-like models can also be decoders."""
+    """Return whether tokens see earlier tokens only, as in language models; BERT-like models can also be decoders."""
     if type(config) not in MODEL_FOR_CAUSAL_LM_MAPPING:
         return False
     if type(config) in MODEL_FOR_MASKED_LM_MAPPING:
@@ -165,7 +165,7 @@ def _is_causal(config: Any) -> bool:
 def row_outputs(
     reader: Reader, read: Sequence[tuple[NDArray[Any], ...]], subwords: Subwords, network: Network, width: int
 ) -> Floats:
-    """Outputs [rows, width] of a network on the reader's device; a row is the tokens of its texts."""
+    """Return the outputs [rows, width] of a network on the reader's device; a row is the tokens of its texts."""
     lengths = np.array([sum(map(len, row)) for row in read], dtype=np.int64)
     outputs = np.zeros((len(read), width))
     for chosen in make_batches(lengths, size=BATCH, tokens=reader.tokens, rng=None):

@@ -273,7 +273,7 @@ def _positions(model: Any) -> int:
 
 
 def pooled(states: torch.Tensor, mask: torch.Tensor, pooling: Pooling) -> torch.Tensor:
-    """One vector per text from the vectors of its tokens."""
+    """Return one vector per text from the vectors of its tokens."""
     if pooling == "first":
         return states[:, 0]
     if pooling == "max":
@@ -291,7 +291,7 @@ class Behaviour:
 
 
 def layers_of(model: Any, where: str) -> int:
-    """Number of layers of a text encoder; other models are refused."""
+    """Return the number of layers of a text encoder; other models are refused."""
     layers = getattr(model.config, "num_hidden_layers", None)
     if getattr(model.config, "is_encoder_decoder", False) or layers is None:
         raise _not_an_encoder(model, where)

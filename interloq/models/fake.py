@@ -18,7 +18,7 @@ class FakeEncoder:
         self.dimensions = dimensions
 
     def sentences(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One vector per text: the sum of its words' directions."""
+        """Return one vector per text: the sum of its words' directions."""
         rows = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         for row, text in zip(rows, texts, strict=True):
             for word in text.lower().split():

@@ -76,7 +76,7 @@ class MaskedLikelihood:
         return read_bounds(self.subwords.folder, mode)
 
     def known(self, text: str) -> int:
-        """Number of tokens of a text that can be predicted."""
+        """Return the number of tokens of a text that can be predicted."""
         return int(self._known(self.subwords.texts([text]).tokens).sum())
 
     def scores(self, texts: Sequence[str]) -> tuple[Floats, Ints]:

@@ -52,7 +52,7 @@ class NextSentence:
         self._model = model.to(self.device, self.precision).eval()
 
     def scores(self, first: Sequence[str], second: Sequence[str]) -> NDArray[np.float64]:
-        """P(the second text follows the first) for each pair; each distinct pair is read once."""
+        """Return P(the second text follows the first) for each pair; each distinct pair is read once."""
         pairs = list(zip(first, second, strict=True))
         distinct, which = number_distinct(pairs, sort=True)
         before = self.subwords.texts([text for text, _ in distinct])

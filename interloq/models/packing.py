@@ -71,7 +71,7 @@ class Packing:
 
     @torch.no_grad()  # type: ignore[untyped-decorator]
     def _why_not(self, device: torch.device, before: str) -> str:
-        """Why the network cannot read packed rows; empty if it can."""
+        """Return why the network cannot read packed rows; empty if it can."""
         trained = self.model.training
         self.model.eval()
         try:

@@ -113,7 +113,7 @@ def read_config(folder: Path, *, hint: str = FOLDER) -> Any:
 
 
 def has_encoder(folder: Path, *, hint: str = FOLDER) -> bool:
-    """Whether a folder has an encoder-decoder model."""
+    """Return whether a folder has an encoder-decoder model."""
     return bool(read_config(folder, hint=hint).is_encoder_decoder)
 
 
@@ -151,14 +151,14 @@ def load_network(folder: Path, kind: Any = transformers.AutoModel, *, hint: str 
 
 
 def empty_network(folder: Path) -> Any:
-    """An encoder of the shape given in `config.json`, with weights still to be loaded."""
+    """Return an encoder of the shape given in `config.json`, with weights still to be loaded."""
     config = read_config(folder)
     with _loading("cannot build the model", folder, "copy the complete model folder"):
         return transformers.AutoModel.from_config(config, dtype=torch.float32)
 
 
 def load_partly(folder: Path, kind: Any, *, hint: str) -> tuple[Any, list[str]]:
-    """The network, and the names of weights missing from its files, which transformers initialises at random."""
+    """Return the network, and the names of weights missing from its files, which transformers initialises at random."""
     read_config(folder)
     verbosity = transformers.logging.get_verbosity()
     transformers.logging.set_verbosity_error()  # it would warn about unused heads
@@ -219,7 +219,7 @@ def tokenizer_fingerprint(folder: Path, *more: str) -> str:
 
 
 def pick_precision(name: Precision, device: torch.device) -> torch.dtype:
-    """Number type for a name; `auto` is bfloat16 on a GPU, float32 elsewhere."""
+    """Return the number type for a name; `auto` is bfloat16 on a GPU, float32 elsewhere."""
     if name == "auto":
         return torch.bfloat16 if device.type == "cuda" else torch.float32
     dtype: torch.dtype = getattr(torch, name)
@@ -306,7 +306,7 @@ class Subwords:
         self.pad: int = _first(self._tokenizer.pad_token_id, 0)
 
     def texts(self, texts: Sequence[str]) -> Texts:
-        """Texts as subword ids."""
+        """Return the texts as subword ids."""
         options = {"add_special_tokens": False, "truncation": True, "max_length": self.longest, "verbose": False}
         rows = []
         if len(texts):

@@ -67,7 +67,7 @@ class Processes:
         return examples[self.rank :: self.count]
 
     def sum(self, value: float) -> float:
-        """Sum over all processes."""
+        """Return the sum over all processes."""
         if self.count == 1:
             return value
         total = torch.tensor(value, dtype=torch.float64, device=self.device)

@@ -34,7 +34,7 @@ def serve(requests: IO[str], answers: IO[str], render: Render) -> None:
 
 
 def rendered(request: dict[str, Any], render: Render) -> dict[str, str]:
-    """The text of a conversation, or why the template refuses it."""
+    """Return the text of a conversation, or why the template refuses it."""
     try:
         texts, _ = render(
             conversations=[request["messages"]],

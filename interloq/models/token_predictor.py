@@ -62,7 +62,7 @@ class TokenPredictor(torch.nn.Module):  # type: ignore[misc]
         model.base_model.register_forward_hook(self._only_places)
 
     def forward(self, rows: TokenRows | Packed, places: torch.Tensor) -> torch.Tensor:
-        """Logits of the tokens at these places: a mask [rows, tokens], or token numbers if packed."""
+        """Return the logits of the tokens at these places: a mask [rows, tokens], or token numbers if packed."""
         self._places = places
         try:
             logits: torch.Tensor = self.model(**self.packing.options(rows), **self._options).logits
@@ -103,7 +103,7 @@ class TokenPredictor(torch.nn.Module):  # type: ignore[misc]
 
 
 def load_predictor(folder: Path, goal: Goal, *, seed: int) -> TokenPredictor:
-    """The network with its head; a missing head is initialised at random from the seed."""
+    """Return the network with its head; a missing head is initialised at random from the seed."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model, missing = load_partly(folder, KINDS[goal], hint="copy the complete model folder")
@@ -155,7 +155,7 @@ def special_tokens_of(tokenizer: Any, goal: Goal, where: Path) -> SpecialTokens:
 
 
 def room(config: Any, special_tokens: SpecialTokens) -> int:
-    """Most tokens that each of two texts may have in a row."""
+    """Return the most tokens that each of two texts may have in a row."""
     positions = getattr(config, "max_position_embeddings", None)
     if positions is None:
         return MOST
@@ -163,7 +163,7 @@ def room(config: Any, special_tokens: SpecialTokens) -> int:
 
 
 def read_carried_weights(folder: Path, prefix: str) -> dict[str, torch.Tensor]:
-    """The folder's weights that predict no tokens, named as in a complete network."""
+    """Return the folder's weights that predict no tokens, named as in a complete network."""
     carried_weights: dict[str, torch.Tensor] = {}
     for path in matching(folder, "*.safetensors"):
         with reading_saved(path), safe_open(path, framework="pt") as file:

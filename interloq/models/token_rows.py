@@ -26,14 +26,14 @@ class TokenRows:
     kinds: torch.Tensor
 
     def on(self, device: torch.device) -> TokenRows:
-        """The same on a device."""
+        """Return the same on a device."""
         return TokenRows(*(part.to(device, non_blocking=True) for part in (self.ids, self.mask, self.kinds)))
 
     def __getitem__(self, which: slice) -> TokenRows:
         return TokenRows(self.ids[which], self.mask[which], self.kinds[which])
 
     def packed(self, start: int = 0) -> Packed:
-        """The same without padding, for rows on the CPU; positions count from `start`."""
+        """Return the same without padding, for rows on the CPU; positions count from `start`."""
         inside = self.mask.numpy().astype(bool)
         lengths = inside.sum(axis=1)
         total = rounded(int(lengths.sum()))
@@ -58,7 +58,7 @@ class Packed:
     longest: int  # no row has more tokens
 
     def on(self, device: torch.device) -> Packed:
-        """The same on a device."""
+        """Return the same on a device."""
         names = ("ids", "positions", "kinds", "ends")
         return replace(self, **{name: getattr(self, name).to(device, non_blocking=True) for name in names})
 

@@ -30,7 +30,7 @@ class VectorCache:
 
     @classmethod
     def configured(cls, path: str | Path | None) -> VectorCache | None:
-        """The cache at this path, or at the one set in the environment; None without either."""
+        """Return the cache at this path, or at the one set in the environment; None without either."""
         name = str(path or os.environ.get(VARIABLE, ""))
         if not name:
             return None
@@ -39,7 +39,7 @@ class VectorCache:
     def rows(
         self, model: str, texts: Sequence[bytes], lengths: Sequence[int], make: Callable[[list[int]], Iterable[Row]]
     ) -> list[Row]:
-        """One row of the given length per text, read from the cache, or computed and added to it.
+        """Return one row of the given length per text, read from the cache, or computed and added to it.
 
         `make` gets the indices of the texts that are not in the cache.
         """

@@ -84,7 +84,7 @@ class BertRaterTask:
         return BertBatch(self.network.packing.arranged(rows), torch.from_numpy(np.tile(labels.astype(np.int64), 2)))
 
     def loss(self, prepared: BertBatch) -> torch.Tensor:
-        """Sum over examples of the mean loss of their two triplets."""
+        """Return the sum over examples of the mean loss of their two triplets."""
         logits = self.logits(prepared).float()
         labels = prepared.labels.to(logits.device, non_blocking=True)
         return torch.nn.functional.cross_entropy(logits, labels, reduction="sum") / 2
@@ -117,7 +117,7 @@ class TurnSubwords(Subwords):
 
 
 def rater_subwords(folder: Path, *, longest: int, turns: int) -> Subwords:
-    """The tokenizer of a rater that reads this number of turns."""
+    """Return the tokenizer of a rater that reads this number of turns."""
     return TurnSubwords(folder, longest=longest, turns=turns) if turns > 1 else Subwords(folder, longest=longest)
 
 

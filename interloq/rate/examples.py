@@ -75,7 +75,7 @@ class KeyedPairs:
         return log.only(changes(log.utterances) | changes(log.replies))
 
     def only(self, kept: NDArray[np.bool_] | slice) -> KeyedPairs:
-        """The chosen pairs."""
+        """Return the chosen pairs."""
         return KeyedPairs(self.utterances[kept], self.replies[kept], self.origins[kept])
 
     def groups(self) -> tuple[Numbers, Numbers]:

@@ -56,11 +56,11 @@ class RaterNetwork(torch.nn.Module):  # type: ignore[misc]
         self.judge = torch.nn.Sequential(*layers, torch.nn.Linear(widths[-1], 2))
 
     def forward(self, tokens: torch.Tensor, lengths: torch.Tensor, triplets: torch.Tensor) -> torch.Tensor:
-        """Logits [n, 2] of n triplets of text numbers; `tokens` is the concatenation of the texts."""
+        """Return the logits [n, 2] of n triplets of text numbers; `tokens` is the concatenation of the texts."""
         return self.logits(self.encoder(tokens, lengths), triplets)
 
     def logits(self, vectors: torch.Tensor, triplets: torch.Tensor) -> torch.Tensor:
-        """Logits from the vectors of texts: each text is encoded once, however many triplets use it."""
+        """Return the logits from the vectors of texts: each text is encoded once, however many triplets use it."""
         logits: torch.Tensor = self.judge(vectors[triplets].flatten(1))
         return logits
 
@@ -106,7 +106,7 @@ class RaterTask:
         )
 
     def loss(self, prepared: GruBatch) -> torch.Tensor:
-        """Sum over examples of the mean loss of their two triplets."""
+        """Return the sum over examples of the mean loss of their two triplets."""
         logits = self.logits(prepared).float()
         labels = prepared.labels.to(logits.device)
         return torch.nn.functional.cross_entropy(logits, labels, reduction="sum") / 2
@@ -243,7 +243,7 @@ class RaterModel:
         return difference
 
     def _vectors(self, texts: Sequence[str]) -> torch.Tensor:
-        """Vectors of distinct texts, encoded in batches of similar length."""
+        """Return the vectors of distinct texts, encoded in batches of similar length."""
         pieces = self.pieces.texts(texts)
         vectors = torch.zeros(len(texts), 2 * self.network.shape.hidden, device=self.device)
         for batch in make_batches(pieces.lengths, size=TEXTS, tokens=TOKENS, rng=None):

@@ -83,7 +83,7 @@ class Human(Component, kind="rater", name="human"):
         return keys & self._weights.keys()
 
     def example(self) -> str:
-        """A rated item, for messages."""
+        """Return a rated item, for messages."""
         return format_key(min(self._weights))
 
     def items(self) -> int:
@@ -139,7 +139,7 @@ def _items(sample: Sample) -> list[tuple[Key, Reference]]:
 
 
 def _weights(path: str, low: float, high: float, aspect: str) -> Mapping[Key, float]:
-    """Weights by item and system; a rating without a system counts for the item of every system."""
+    """Return the weights by item and system; a rating without a system counts for the item of every system."""
     check_size(path, limit=MOST)
     votes: dict[Key, list[Rating]] = {}
     aspects = set()

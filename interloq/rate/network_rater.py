@@ -61,11 +61,11 @@ class NetworkRater(Component, kind="rater"):
         return signature(self, model=self.network().fingerprint)
 
     def warning(self) -> str:
-        """A warning if its dev figures are weak; otherwise empty."""
+        """Return a warning if its dev figures are weak; otherwise empty."""
         return folder_warning(self.model, scaled=self.calibrated)
 
     def network(self) -> Any:
-        """The loaded model, with `chances(triplets, calibrated=…)`, `turns` and `fingerprint`."""
+        """Return the loaded model, with `chances(triplets, calibrated=…)`, `turns` and `fingerprint`."""
         raise NotImplementedError
 
     def _weights(self, chances: Floats, query: _Query) -> Floats:
@@ -137,7 +137,7 @@ def join_turns(turns: Iterable[str], most: int) -> str:
 
 
 def with_contexts(pairs: Iterable[Pair], most: int) -> Iterator[Pair]:
-    """Pairs with up to `most` turns before the response as their utterance.
+    """Yield the pairs with up to `most` turns before the response as their utterance.
 
     The turns before an utterance are those of the pair that it responds in: `to` is the id of an earlier pair of the
     thread. If a log lacks that pair, for example because it overlaps test samples, the context starts with the

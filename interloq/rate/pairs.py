@@ -57,7 +57,7 @@ class TextNumbering(Protocol):
     def size(self) -> int: ...
 
     def texts(self, texts: Sequence[str], /) -> Texts:
-        """Texts as token ids."""
+        """Return the texts as token ids."""
 
     def signature(self) -> str: ...
 
@@ -98,7 +98,7 @@ class Stream:
         return list(chain.from_iterable((pair.utterance, pair.response) for pair in full)), reads
 
     def log(self) -> KeyedPairs:
-        """The pairs as keys."""
+        """Return the pairs as keys."""
         keys = np.fromfile(self.folder / "pairs", dtype=np.uint64).reshape(-1, 2)
         log = KeyedPairs.of(keys[:, 0], keys[:, 1], np.fromfile(self.folder / "origins", dtype=np.uint16))
         self.counts["repeated"] = len(keys) - len(log.utterances)
@@ -147,7 +147,7 @@ class RaterPairs:
 
     @staticmethod
     def written(folder: Path) -> bool:
-        """Whether a folder contains complete pairs."""
+        """Return whether a folder contains complete pairs."""
         return (folder / FACTS).exists()
 
     @classmethod
@@ -277,7 +277,7 @@ def _counts(log: KeyedPairs, places: slice, drawn: Side) -> dict[str, int]:
 
 
 def _is_made(folder: Path, job: str) -> bool:
-    """Whether the folder contains these examples; a folder with anything else is refused."""
+    """Return whether the folder contains these examples; a folder with anything else is refused."""
     facts = _facts(folder)
     if facts is None and not is_free(folder):
         raise InputError(f"{folder} exists and contains other files", hint="choose another folder")

@@ -17,7 +17,7 @@ class Rater(Protocol):
     """Rates references; a frozen dataclass whose fields are its whole configuration."""
 
     def rate(self, samples: Sequence[Sample]) -> list[Sample]:
-        """The samples with weights, in the same order; each result depends only on its sample."""
+        """Return the samples with weights, in the same order; each result depends only on its sample."""
 
     def signature(self) -> Signature:
         """Everything the weights depend on besides the samples."""
@@ -30,7 +30,7 @@ def check_best(best: int | None) -> None:
 
 
 def select(sample: Sample, *, best: int | None = None, weigh: bool = True) -> Sample:
-    """The sample with its gold replies and the `best` of its other references by weight, in their order.
+    """Return the sample with its gold replies and the `best` of its other references by weight, in their order.
 
     None keeps all. Of references with equal weights, the first ones are kept. With `weigh=False` each kept reference
     has weight 1; a sample without a weight above 0 is unchanged, because its references could not be rated.

@@ -91,7 +91,7 @@ class RatingSummary:
 
 
 def warning(loss: float) -> str:
-    """The warning about a rater with this dev loss; empty if it is good enough."""
+    """Return the warning about a rater with this dev loss; empty if it is good enough."""
     if loss <= WEAK:
         return ""
     return (
@@ -117,7 +117,7 @@ def parrot_warning(sources: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def folder_warning(folder: str, *, scaled: bool) -> str:
-    """The warning about a trained folder; `scaled` if its probabilities are used with the temperature."""
+    """Return the warning about a trained folder; `scaled` if its probabilities are used with the temperature."""
     path = Path(folder) / CALIBRATION
     if not folder or not path.is_file():
         return ""
@@ -127,7 +127,7 @@ def folder_warning(folder: str, *, scaled: bool) -> str:
 
 
 def warnings_of(component: Any) -> list[str]:
-    """The warnings of a component, and of the components in its fields."""
+    """Return the warnings of a component, and of the components in its fields."""
     warnings = []
     if hasattr(component, "warning"):
         warnings.append(component.warning())

@@ -63,7 +63,7 @@ class LanguageModel(LoadedModel):
     def log_likelihoods(
         self, contexts: Sequence[str], continuations: Sequence[str]
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Summed log-likelihood of each continuation's tokens, in nats, and their number.
+        """Return the summed log-likelihood of each continuation's tokens, in nats, and their number.
 
         An empty continuation has no tokens and sum 0.
         """
@@ -75,7 +75,7 @@ class LanguageModel(LoadedModel):
     def reply_scores(
         self, dialogues: Sequence[Turns], replies: Sequence[str], *, layout: Layout = "eos"
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Summed log-likelihood of each reply after the dialogue's turns, and its number of tokens."""
+        """Return the summed log-likelihood of each reply after the dialogue's turns, and its number of tokens."""
         turns = TurnTokens(self._tokenizer, layout, where=str(self.folder))
         own = [row[: self.longest - 1] for row in turns.numbers(replies)]
         rows, starts = [], []
@@ -102,7 +102,7 @@ class LanguageModel(LoadedModel):
     def _in_batches(
         self, rows: list[list[int]], starts: NDArray[np.int64]
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Sum over each row's tokens from its start on, and their number."""
+        """Return the sum over each row's tokens from its start on, and their number."""
         lengths = lengths_of(rows)
         sums = np.zeros(len(rows))
         for batch in make_batches(lengths, size=ROWS, tokens=self.tokens, rng=None):
@@ -221,7 +221,7 @@ class LanguageModel(LoadedModel):
         return sums, own
 
     def _probe(self) -> bool:
-        """Whether the model reads trees; one that is not causal is refused. Runs before precision is reduced."""
+        """Return whether the model reads trees; one that is not causal is refused. Runs before precision is reduced."""
         wanted = self.device, self.precision
         self.device, self.precision = torch.device("cpu"), torch.float32
         try:
@@ -231,14 +231,14 @@ class LanguageModel(LoadedModel):
             self.device, self.precision = wanted
 
     def _has_window(self) -> bool:
-        """Whether some layer sees less than the longest text."""
+        """Return whether some layer sees less than the longest text."""
         config = self._model.config.get_text_config()
         kinds = getattr(config, "layer_types", None)
         window = getattr(config, "sliding_window", None) or self.longest
         return bool(window < self.longest and (kinds is None or any("sliding" in kind for kind in kinds)))
 
     def _probe_tree(self) -> bool:
-        """Whether the model uses given masks and positions, tested on a small tree."""
+        """Return whether the model uses given masks and positions, tested on a small tree."""
         if self.longest < 16:
             return False  # too short for the test
         size = int(self._model.get_input_embeddings().num_embeddings)
@@ -310,7 +310,7 @@ def _exact(logits: torch.Tensor) -> torch.Tensor:
 
 
 def log_likelihood(logits: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
-    """Summed log-likelihood of tokens."""
+    """Return the summed log-likelihood of tokens."""
     exact = _exact(logits)
     chosen = exact.gather(1, tokens[:, None]).squeeze(1) - exact.logsumexp(dim=1)
     return chosen.double().sum()

@@ -26,7 +26,7 @@ MARGIN = 64  # tokens of the model kept for the answer, as in causal.py
 
 
 def language_model(name: str, **options: Any) -> Any:
-    """A causal or an encoder-decoder model, depending on the folder."""
+    """Return a causal or an encoder-decoder model, depending on the folder."""
     if has_encoder(model_folder(name)):
         return Seq2SeqModel(name, **options)
     return LanguageModel(name, **options)
@@ -45,7 +45,7 @@ class DialogueScorer:
     def reply_scores(
         self, dialogues: Sequence[Turns], replies: Sequence[str], *, layout: Layout = "eos"
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Summed log-likelihoods of replies after their dialogues, and their numbers of tokens."""
+        """Return the summed log-likelihoods of replies after their dialogues, and their numbers of tokens."""
         sums, counts = self.model.reply_scores(dialogues, replies, layout=layout)
         return sums, counts
 

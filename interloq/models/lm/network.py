@@ -82,7 +82,7 @@ class LoadedModel:
         return "-".join(parts)
 
     def context_lengths(self, dialogues: Sequence[Turns], *, layout: Layout) -> list[int]:
-        """Tokens of each dialogue before the next turn, if nothing were truncated."""
+        """Return the tokens of each dialogue before the next turn, if nothing were truncated."""
         turns = TurnTokens(self._tokenizer, layout, where=str(self.folder))
         return [len(context) for context in turns.contexts(dialogues, UNLIMITED)]
 
@@ -103,7 +103,7 @@ class TurnTokens:
             raise InputError("the model has no chat template", hint="use layout='eos' or layout='lines'", where=where)
 
     def contexts(self, dialogues: Sequence[Turns], room: int) -> list[tuple[int, ...]]:
-        """Tokens before the next turn, at most `room` and at least one."""
+        """Return the tokens before the next turn, at most `room` and at least one."""
         if self.layout == "chat":
             return [self._chat(list(turns), room) for turns in dialogues]
         texts = sorted(set(chain.from_iterable(dialogues)))
@@ -130,7 +130,7 @@ class TurnTokens:
         return rows
 
     def first(self) -> list[int]:
-        """Tokens that start a text: its first token must also be predicted from something."""
+        """Return the tokens that start a text: its first token must also be predicted from something."""
         if self.start is not None:
             return [self.start]
         return [self.end or 0]

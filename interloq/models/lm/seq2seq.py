@@ -38,7 +38,7 @@ class Seq2SeqModel(LoadedModel):
     def reply_scores(
         self, dialogues: Sequence[Turns], replies: Sequence[str], *, layout: Layout = "eos"
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Summed log-likelihood of each reply after the dialogue's turns, and its number of tokens."""
+        """Return the summed log-likelihood of each reply after the dialogue's turns, and its number of tokens."""
         turns = TurnTokens(self._tokenizer, layout, where=str(self.folder))
         contexts = self._contexts(turns, dialogues)
         rows = [row[: self.longest - len(self._start)] for row in turns.numbers(replies)]

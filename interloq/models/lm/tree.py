@@ -71,7 +71,7 @@ class Block:
         return len(self.tokens)
 
     def summed(self, log_probs: Floats) -> Floats:
-        """Sum per follow-up [contexts, follow-ups] from the log-probabilities of the targets."""
+        """Return the sum per follow-up [contexts, follow-ups] from the log-probabilities of the targets."""
         each = np.zeros((len(self.targets), len(self.owners)))
         for i, own in enumerate(self.owners):
             each[own, i] = 1

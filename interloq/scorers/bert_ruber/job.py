@@ -64,7 +64,7 @@ class PairVectors(SplitPairs):
             return cls(vectors, places, pairs, **facts)
 
     def of(self, texts: NDArray[np.integer]) -> NDArray[np.float32]:
-        """Vectors of texts, given by number."""
+        """Return the vectors of texts, given by number."""
         return np.asarray(self.vectors[self.places[texts]], dtype=np.float32)
 
 
@@ -97,7 +97,7 @@ def write_pair_vectors(
 
 
 def _whole_rows(file: Appended, dimensions: int) -> int:
-    """Number of complete rows from an earlier run; an incomplete last row is cut off."""
+    """Return the number of complete rows from an earlier run; an incomplete last row is cut off."""
     size = dimensions * np.dtype(np.float16).itemsize
     rows = file.size() // size
     file.cut(rows * size)
@@ -125,7 +125,7 @@ class BertRuberTask:
         return queries, true, random
 
     def scores(self, prepared: BertRuberBatch) -> tuple[torch.Tensor, torch.Tensor]:
-        """Logits of the true replies and of the random ones."""
+        """Return the logits of the true replies and of the random ones."""
         queries, true, random = (part.to(self.network.matrix.device, non_blocking=True) for part in prepared)
         return self.network(queries, true), self.network(queries, random)
 
@@ -135,7 +135,7 @@ class BertRuberTask:
 
 
 def start(dimensions: int, seed: int) -> BertRuberNetwork:
-    """The untrained network; the same for the same seed."""
+    """Return the untrained network; the same for the same seed."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return BertRuberNetwork(dimensions)

@@ -39,7 +39,7 @@ class BertRuberNetwork(VectorPairNetwork):
 
 
 def pooled_vectors(encoder: Encoder, texts: Sequence[str], pooling: Pooling) -> NDArray[np.float32]:
-    """One row per text; unlike sentence vectors, rows are not normalised."""
+    """Return one row per text; unlike sentence vectors, rows are not normalised."""
     vectors = np.zeros((len(texts), encoder.dimensions), dtype=np.float32)
     for batch in encoder.encode(texts):
         vectors[batch.places] = pooled(batch.states.float(), batch.mask, pooling).cpu().numpy()
@@ -81,7 +81,7 @@ class BertRuberScorer:
         return f"{KIND}-{self.facts['weights']}-{self.encoder.signature()}"
 
     def scores(self, utterances: Sequence[str], replies: Sequence[str]) -> NDArray[np.float64]:
-        """Score from 0 to 1 of each pair; each distinct text is encoded once."""
+        """Return the score from 0 to 1 of each pair; each distinct text is encoded once."""
         texts, which = number_distinct([*utterances, *replies], sort=True)
         vectors = torch.from_numpy(pooled_vectors(self.encoder, texts, self.facts["config"]["pooling"])).double()
         queries, answers = torch.from_numpy(which).split([len(utterances), len(replies)])

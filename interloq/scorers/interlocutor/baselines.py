@@ -29,19 +29,19 @@ class Baseline(Protocol):
 
 
 def global_majority(train: Iterable[Sample], samples: Iterable[Sample], *, aspect: str = CONTINUED) -> list[Score]:
-    """The share of training samples that were answered, for every sample."""
+    """Return the share of training samples that were answered, for every sample."""
     return _scores("global_majority", train, samples, aspect, key=lambda _: "")
 
 
 def private_majority(train: Iterable[Sample], samples: Iterable[Sample], *, aspect: str = CONTINUED) -> list[Score]:
-    """The share of the training samples judged by the sample's user that were answered."""
+    """Return the share of the training samples judged by the sample's user that were answered."""
     return _scores("private_majority", train, samples, aspect, key=judge_of)
 
 
 def turn_index(
     train: Iterable[Sample], samples: Iterable[Sample], *, aspect: str = CONTINUED, smoothing: float = SMOOTHING
 ) -> list[Score]:
-    """The smoothed share of training samples at the same turn of their dialogue that were answered."""
+    """Return the smoothed share of training samples at the same turn of their dialogue that were answered."""
     return _scores("turn_index", train, samples, aspect, key=index_of, smoothing=smoothing)
 
 
@@ -53,7 +53,7 @@ BASELINES: Mapping[str, Baseline] = {
 
 
 def label_of(sample: Sample, aspect: str = CONTINUED) -> int | None:
-    """The label of a sample, 0 or 1; None if it has none."""
+    """Return the label of a sample, 0 or 1; None if it has none."""
     for rating in sample.ratings:
         if rating.aspect == aspect and rating.value is not None:
             return check_label(rating.value, sample.key, aspect)
@@ -61,7 +61,7 @@ def label_of(sample: Sample, aspect: str = CONTINUED) -> int | None:
 
 
 def check_label(value: float, key: Key, aspect: str) -> int:
-    """The rating of a sample as a label; others than 0 and 1 are refused."""
+    """Return the rating of a sample as a label; others than 0 and 1 are refused."""
     if value not in (0, 1):
         what = f"the rating of {aspect!r} of {format_key(key)} is {value:g}, but labels are 0 or 1"
         raise InputError(what, hint="name an aspect with labels, such as continued")

@@ -164,7 +164,7 @@ _MADE = {
 
 
 def value_of(sample: Sample, target: Target) -> float | None:
-    """Mean of the ratings of the aspect by people in the role; None if there are none."""
+    """Return the mean of the ratings of the aspect by people in the role; None if there are none."""
     values = [
         rating.value
         for rating in sample.ratings
@@ -190,7 +190,7 @@ class InterlocutorExamples:
 
     @staticmethod
     def written(folder: Path) -> bool:
-        """Whether a folder is complete: the facts are written last."""
+        """Return whether a folder is complete: the facts are written last."""
         return (folder / FACTS).exists()
 
     @classmethod
@@ -202,7 +202,7 @@ class InterlocutorExamples:
             return cls(Texts(tokens, stored["ends"]), facts=read_json(folder / FACTS), **arrays)
 
     def of(self, part: Part) -> Ints:
-        """The examples of a part, in a fixed order."""
+        """Return the examples of a part, in a fixed order."""
         return np.asarray(self.order[self.dev[self.order] == (part == "dev")])
 
 

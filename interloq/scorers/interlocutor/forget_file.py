@@ -146,7 +146,7 @@ def _is_pairs(path: Path) -> bool:
 
 
 def _threads(path: Path, users: frozenset[str]) -> Iterator[str]:
-    """Ids of the user's dialogues, and of the threads that they are branches of."""
+    """Yield the ids of the user's dialogues, and of the threads that they are branches of."""
     for _, record, gone in _marked(path, users, frozenset()):
         if gone and isinstance(id := record.get("id"), str):
             yield from {id, id.rpartition("/")[0]} - {""}
@@ -165,7 +165,7 @@ def _marked(path: Path, users: frozenset[str], threads: frozenset[str]) -> Itera
 
 
 def _bad_line(record: Mapping[str, Any]) -> str:
-    """The line that was set aside, as text."""
+    """Return the line that was set aside, as text."""
     if isinstance(record.get("line"), str):
         return str(record["line"])
     try:
@@ -175,7 +175,7 @@ def _bad_line(record: Mapping[str, Any]) -> str:
 
 
 def _may_be_theirs(line: str, users: frozenset[str], threads: frozenset[str]) -> bool:
-    """Whether a bad line mentions the user, or cannot be read although the user has records here."""
+    """Return whether a bad line mentions the user, or cannot be read although the user has records here."""
     for user in users:
         if re.search(rf"(?<!\w){re.escape(user)}(?!\w)", line):
             return True
@@ -189,7 +189,7 @@ def _may_be_theirs(line: str, users: frozenset[str], threads: frozenset[str]) ->
 
 
 def _record(line: bytes, where: str) -> dict[str, Any]:
-    """The record in a line; one that cannot be read is an error, since it could belong to the user."""
+    """Return the record in a line; one that cannot be read is an error, since it could belong to the user."""
     if not line.strip():
         return {}
     try:
@@ -205,7 +205,7 @@ def _record(line: bytes, where: str) -> dict[str, Any]:
 
 
 def _names(record: Any, users: frozenset[str]) -> bool:
-    """Whether an id of the user is anywhere in a record, however deep; texts are not searched."""
+    """Return whether an id of the user is anywhere in a record, however deep; texts are not searched."""
     waiting = [(record, False)]
     while waiting:
         value, is_text = waiting.pop()

@@ -108,7 +108,7 @@ class InterlocutorJob(CrossEncoderJob[InterlocutorTask]):
         return known
 
     def _ids(self) -> str:
-        """Whether the ids of users are hashed, as far as the samples say."""
+        """Return whether the ids of users are hashed, as far as the samples say."""
         for path in self.samples.log.files:
             if header(path).get("users", "") != HASHED:
                 return KEPT
@@ -255,7 +255,7 @@ def from_log(
 
 
 def beside(log: TrainingLog, pattern: str) -> str | None:
-    """The file of this name beside the training samples, if these are one file called train.jsonl*."""
+    """Return the file of this name beside the training samples, if these are one file called train.jsonl*."""
     if len(log.files) != 1 or not Path(log.files[0]).name.startswith("train.jsonl"):
         return None
     for path in sorted(Path(log.files[0]).parent.glob(pattern)):

@@ -62,11 +62,11 @@ class InterlocutorModel:
         return self._signature
 
     def knows(self, user: str) -> bool:
-        """Whether the model has a token or a profile of a user."""
+        """Return whether the model has a token or a profile of a user."""
         return user in self.reader.users or user in self.reader.profiles
 
     def unknown_judges(self, samples: Sequence[Sample]) -> int:
-        """Number of samples with a judge that the model does not know; 0 if it knows nobody."""
+        """Return the number of samples with a judge that the model does not know; 0 if it knows nobody."""
         if not (self.reader.users or self.reader.profiles):
             return 0
         return sum(not self.knows(judge_of(sample)) for sample in samples)
@@ -95,12 +95,12 @@ class InterlocutorModel:
 
 
 def scale_of(facts: Mapping[str, Any]) -> OutputScale:
-    """The scale of a model's outputs."""
+    """Return the scale of a model's outputs."""
     return OutputScale(**{item.name: facts["config"][item.name] for item in fields(OutputScale)})
 
 
 def load_reader(folder: Path, facts: Mapping[str, Any], profiles: str | None = None) -> SampleReader:
-    """The reader of a trained model; `profiles` is a file to use instead of its own."""
+    """Return the reader of a trained model; `profiles` is a file to use instead of its own."""
     with reading_saved(folder):
         _check(facts)
         config, files = facts["config"], files_of(folder, facts)
@@ -115,7 +115,7 @@ def load_reader(folder: Path, facts: Mapping[str, Any], profiles: str | None = N
 def load_network(
     folder: Path, facts: Mapping[str, Any], tensors: Mapping[str, torch.Tensor], *, added: int = 0
 ) -> SpeakerEncoder:
-    """The network of a trained model, with room for `added` users."""
+    """Return the network of a trained model, with room for `added` users."""
     stored = {name: tensors[name] for name in SPEAKERS if name in tensors}
     base = trained_network(folder, facts, {k: v for k, v in tensors.items() if k not in stored}, outputs=1)
     with torch.random.fork_rng(devices=[]):
@@ -149,7 +149,7 @@ def _check(facts: Mapping[str, Any]) -> None:
 
 
 def _profiles(folder: Path, facts: Mapping[str, Any], given: str | None) -> dict[str, str]:
-    """The profiles that the model reads; a model that reads none refuses a file."""
+    """Return the profiles that the model reads; a model that reads none refuses a file."""
     if facts["config"]["personal"] not in ("profile", "both"):
         if given:
             raise InputError("the model reads no profiles", hint="omit `profiles`, or train with --personal profile")

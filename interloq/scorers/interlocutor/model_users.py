@@ -80,7 +80,7 @@ def forget_user(folder: str | Path, user: str) -> bool:
 
 
 def _kind(folder: Path) -> str:
-    """The kind of model in a folder; refused if it never has users."""
+    """Return the kind of model in a folder; refused if it never has users."""
     if not (folder / FACTS).is_file():
         raise InputError("no model in the folder", hint="use a folder by train dcp or interlocutor", where=str(folder))
     kind = str(read_json(folder / FACTS, hint="copy the folder again").get("kind"))

@@ -25,7 +25,7 @@ CROSSING, WITHOUT_TIME = "turns_crossing_parts", "turns_without_time"  # of no p
 def limit_conversations(
     judged: Sequence[JudgedTurn], selection: SampleSelection, dropped: Counter[str]
 ) -> list[JudgedTurn]:
-    """The turns judged by users with enough conversations, from at most `max_conversations` each.
+    """Return the turns judged by users with enough conversations, from at most `max_conversations` each.
 
     Turns with an unknown judge are kept: a model without users can learn from them.
     """
@@ -65,7 +65,7 @@ def _draw(ids: set[str], selection: SampleSelection) -> frozenset[str]:
 
 
 def _random(seed: int, *names: str) -> float:
-    """A number from 0 to 1 that depends on the seed and the names only."""
+    """Return a number from 0 to 1 that depends on the seed and the names only."""
     data = "\0".join((str(seed), *names)).encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(data, digest_size=8).digest()) / 2**64
 
@@ -165,6 +165,6 @@ def along(samples: Iterable[Sample], selection: SampleSelection) -> dict[str, li
 
 
 def _place(i: int, n: int, selection: SampleSelection) -> int:
-    """Number of the part of the i-th of n."""
+    """Return the number of the part of the i-th of n."""
     first_dev, first_test = round((1 - selection.dev - selection.test) * n), round((1 - selection.test) * n)
     return (i >= first_dev) + (i >= first_test)

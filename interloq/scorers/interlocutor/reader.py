@@ -41,7 +41,7 @@ class SampleReader:
     cut: Counter[str] = field(default_factory=Counter)
 
     def read(self, samples: Sequence[Sample], judges: Sequence[str]) -> list[Row]:
-        """The row of each sample, as `judges` see it: names of users, or empty."""
+        """Return the row of each sample, as `judges` see it: names of users, or empty."""
         profiles = [self.profiles.get(judge, "").strip() for judge in judges]
         texts = dict.fromkeys(profiles)
         for sample in samples:
@@ -92,6 +92,6 @@ def number_users(names: Iterable[str]) -> dict[str, int]:
 
 
 def _turns(sample: Sample) -> list[tuple[str, bool]]:
-    """The turns of the context that have text, and whether the judge spoke them."""
+    """Return the turns of the context that have text, and whether the judge spoke them."""
     turns = list(zip(sample.context, judges_turns(sample), strict=True))
     return [(turn.text, is_judge) for turn, is_judge in turns if turn.text.strip()]

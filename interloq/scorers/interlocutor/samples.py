@@ -221,7 +221,7 @@ def end_labels(dialogue: Dialogue) -> list[float | None]:
 
 
 def rated_by(sample: Sample) -> str:
-    """The person who rated a sample as the interlocutor; empty if nobody did."""
+    """Return the person who rated a sample as the interlocutor; empty if nobody did."""
     for rating in sample.ratings:
         if rating.role == INTERLOCUTOR:
             return rating.rater
@@ -229,7 +229,7 @@ def rated_by(sample: Sample) -> str:
 
 
 def judge_of(sample: Sample) -> str:
-    """The person who judges a sample: whoever rated it as the interlocutor, or else the last other speaker."""
+    """Return the person who judges a sample: whoever rated it as the interlocutor, or else the last other speaker."""
     return rated_by(sample) or _last_other_speaker(sample)
 
 
@@ -241,7 +241,7 @@ def _last_other_speaker(sample: Sample) -> str:
 
 
 def judges_turns(sample: Sample) -> list[bool]:
-    """Whether the judge spoke each turn of the context. Without names, speakers are assumed to alternate."""
+    """Return whether the judge spoke each turn of the context. Without names, speakers are assumed to alternate."""
     speakers, judge = [turn.speaker for turn in sample.context], judge_of(sample)
     if judge not in speakers:  # the rater has another name than the speaker
         judge = _last_other_speaker(sample)
@@ -251,7 +251,7 @@ def judges_turns(sample: Sample) -> list[bool]:
 
 
 def unusable(dialogue: Dialogue) -> str:
-    """Why nothing can be learned from how this dialogue ended; empty if something can. See UNUSABLE."""
+    """Return why nothing can be learned from how this dialogue ended; empty if something can. See UNUSABLE."""
     speakers = {turn.speaker for turn in dialogue.turns}
     if not speakers or "" in speakers:
         return "no_speaker"
@@ -268,7 +268,7 @@ def unusable(dialogue: Dialogue) -> str:
 
 
 def has_bad_time(dialogue: Dialogue) -> bool:
-    """Whether the time of a turn cannot be read."""
+    """Return whether the time of a turn cannot be read."""
     try:
         list(times(dialogue.turns))
     except InputError:
@@ -277,7 +277,7 @@ def has_bad_time(dialogue: Dialogue) -> bool:
 
 
 def times(turns: Iterable[Turn]) -> Iterator[int]:
-    """The times of turns that have one, in microseconds."""
+    """Yield the times of turns that have one, in microseconds."""
     for turn in turns:
         time = microseconds(turn.time)
         if time != NO_TIME:
@@ -285,12 +285,12 @@ def times(turns: Iterable[Turn]) -> Iterator[int]:
 
 
 def start(dialogue: Dialogue) -> int:
-    """The first known time of a dialogue; NO_TIME without any."""
+    """Return the first known time of a dialogue; NO_TIME without any."""
     return next(times(dialogue.turns), NO_TIME)
 
 
 def end(dialogue: Dialogue) -> int:
-    """The last known time of a dialogue; NO_TIME without any."""
+    """Return the last known time of a dialogue; NO_TIME without any."""
     return next(times(reversed(dialogue.turns)), NO_TIME)
 
 
@@ -300,7 +300,7 @@ def alternating(dialogue: Dialogue) -> Dialogue:
 
 
 def fades(dialogue: Dialogue) -> bool:
-    """Whether the rate of replies falls: the pauses between turns tend to grow (Kendall's tau above 0)."""
+    """Return whether the rate of replies falls: the pauses between turns tend to grow (Kendall's tau above 0)."""
     pauses = [later - earlier for earlier, later in pairwise(times(dialogue.turns))]
     growing = 0
     for earlier, later in combinations(pauses, 2):

@@ -50,7 +50,7 @@ class SampleSource:
         return users if users in (HASHED, KEPT) else ""
 
     def users(self) -> str:
-        """Whether ids of users in the output are hashed or kept."""
+        """Return whether ids of users in the output are hashed or kept."""
         default = HASHED if self.names else KEPT
         return self.decided() or default
 
@@ -59,7 +59,7 @@ class SampleSource:
         return "" if str(self.path) == "-" else file_fingerprint(Path(self.path))
 
     def read(self, kind: str) -> Iterator[Any]:
-        """The records, with the user ids of the file."""
+        """Yield the records, with the user ids of the file."""
         return self.reading.read(self.path, kind=kind)
 
     def rename(self, record: Any) -> Any:
@@ -106,7 +106,7 @@ def ratings_file(
 
 
 def rated_dialogues(dialogues: Iterable[Dialogue], dropped: Counter[str]) -> Iterator[JudgedTurn]:
-    """One judged turn per dialogue and interlocutor who rated it: the last one addressed to them, after the rest.
+    """Yield one judged turn per dialogue and interlocutor who rated it: the last one addressed to them, after the rest.
 
     Ratings by nobody who spoke, and dialogues with unreadable times, are counted in `dropped`.
     """
@@ -130,7 +130,7 @@ def rated_dialogues(dialogues: Iterable[Dialogue], dropped: Counter[str]) -> Ite
 
 
 def _last_to(dialogue: Dialogue, user: str) -> int | None:
-    """The last turn with text that somebody else spoke."""
+    """Return the last turn with text that somebody else spoke."""
     for i, turn in reversed(list(enumerate(dialogue.turns))):
         if turn.speaker != user and turn.text.strip():
             return i
@@ -138,7 +138,7 @@ def _last_to(dialogue: Dialogue, user: str) -> int | None:
 
 
 def rated_replies(samples: Iterable[Sample], dropped: Counter[str]) -> Iterator[Sample]:
-    """The replies that their interlocutor rated; empty and unrated ones are counted in `dropped`."""
+    """Yield the replies that their interlocutor rated; empty and unrated ones are counted in `dropped`."""
     for sample in samples:
         rated = any(rating.role == INTERLOCUTOR and rating.value is not None for rating in sample.ratings)
         empty = not sample.response.strip()
@@ -178,7 +178,7 @@ def _split(
 def _enough(
     source: SampleSource, judged: Sequence[JudgedTurn], selection: SampleSelection, dropped: Counter[str]
 ) -> list[JudgedTurn]:
-    """The turns within the limits per user; none at all is an error."""
+    """Return the turns within the limits per user; none at all is an error."""
     within_limits = limit_conversations(judged, selection, dropped)
     if not judged:
         reasons = ", ".join(f"{name} {n:,}" for name, n in (+dropped).items())
@@ -195,7 +195,7 @@ def _enough(
 
 
 def _known_profiles(source: SampleSource, users: Collection[str]) -> dict[str, str]:
-    """The profiles of these users; profiles of nobody here are an error."""
+    """Return the profiles of these users; profiles of nobody here are an error."""
     profiles = source.read_profiles()
     known = {user: text for user, text in profiles.items() if user in users}
     if profiles and not known:
@@ -232,7 +232,7 @@ def _write(
 
 
 def _is_ours(folder: Path) -> bool:
-    """Whether a folder holds what an earlier run wrote and nothing else, so that it may be replaced."""
+    """Return whether a folder holds what an earlier run wrote and nothing else, so that it may be replaced."""
     if not folder.is_dir():
         return False
     names = {path.name for path in folder.iterdir()}

@@ -107,7 +107,7 @@ class InterlocutorTask:
         self.scale = scale or self._fitted()
 
     def _fitted(self) -> OutputScale:
-        """The scale of the training part."""
+        """Return the scale of the training part."""
         values = self.examples.values[self.own["train"]]
         if self.target.kind != DCP:
             return OutputScale(mean=float(values.mean()), spread=float(values.std()))

@@ -78,7 +78,7 @@ class JudgeScorer:
         return str(self.facts["scorer"].get("from", self.place))
 
     def row(self, aspect: str) -> int:
-        """Place of an aspect's weights."""
+        """Return the place of an aspect's weights."""
         aspects = [learned["aspect"] for learned in self.facts["aspects"]]
         if aspect not in aspects:
             raise InputError(
@@ -93,7 +93,7 @@ class JudgeScorer:
         return np.asarray(np.clip(states @ self.weights[row] + self.offsets[row], LOWEST, HIGHEST))
 
     def trained_on(self, samples: Sequence[Sample]) -> int:
-        """Number of samples whose context and reply the judge was trained on."""
+        """Return the number of samples whose context and reply the judge was trained on."""
         return sum(pair_hash(sample) in self.pairs for sample in samples)
 
 

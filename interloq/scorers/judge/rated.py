@@ -95,7 +95,7 @@ class RatedSets:
         return sorted(set(chain.from_iterable(self.means)))
 
     def ratings(self, aspect: str, least: int) -> AspectRatings:
-        """Replies of the sets with `least` replies that have different ratings and contexts."""
+        """Return the replies of the sets with `least` replies that have different ratings and contexts."""
         values = np.array([row.get(aspect, np.nan) for row in self.means])
         which, targets, skipped = [np.zeros(0, dtype=np.int64)], [np.zeros(0)], []
         for i in range(len(self.names)):
@@ -151,7 +151,7 @@ def _wanted(least: int) -> str:
 
 
 def _means(sample: Sample) -> dict[str, float]:
-    """Mean rating by aspect."""
+    """Return the mean rating by aspect."""
     values: dict[str, list[float]] = {}
     for rating in sample.ratings:
         if rating.value is not None:
@@ -176,7 +176,7 @@ class RatedReplies:
 
     @classmethod
     def of(cls, rated: RatedSets, scorer: RelevanceScorer, settings: TuneSettings, report: Report) -> RatedReplies:
-        """Replies with ratings of the aspect, tokenised as the scorer reads them."""
+        """Return the replies with ratings of the aspect, tokenised as the scorer reads them."""
         ratings = rated.ratings_of(settings.aspect, settings.least, report)
         samples, sets = [rated.samples[i] for i in ratings.which], rated.sets[ratings.which]
         texts = list(chain.from_iterable(scorer.token_rows(*texts_of(samples))))
@@ -192,7 +192,7 @@ class RatedReplies:
 
     @staticmethod
     def written(folder: Path) -> bool:
-        """Whether a folder has rated replies."""
+        """Return whether a folder has rated replies."""
         return (folder / REPLIES).exists()
 
     def save(self, folder: Path) -> None:
@@ -212,5 +212,5 @@ class RatedReplies:
         return Texts(self.tokens, self.ends)
 
     def with_states(self, states: Floats) -> RatedStates:
-        """The ratings with states of the replies."""
+        """Return the ratings with states of the replies."""
         return RatedStates(states, self.targets, self.sets, self.contexts)

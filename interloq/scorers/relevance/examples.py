@@ -75,7 +75,7 @@ class Exchanges:
 
     @staticmethod
     def written(folder: Path) -> bool:
-        """Whether a folder contains complete exchanges."""
+        """Return whether a folder contains complete exchanges."""
         return (folder / FACTS).exists()
 
     @classmethod
@@ -102,11 +102,11 @@ class Exchanges:
         return np.unique(self.answer(np.arange(len(self.replies)), self.replies))
 
     def answer(self, exchanges: Ints, texts: NDArray[np.integer]) -> Ints:
-        """A number for each pair of last turn and reply; equal pairs have equal numbers."""
+        """Return a number for each pair of last turn and reply; equal pairs have equal numbers."""
         return np.asarray(self.contexts[exchanges, -1].astype(np.int64) * len(self.forms) + self.forms[texts])
 
     def is_true(self, exchanges: Ints, texts: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """Whether the text occurs as a reply to the exchange's last turn, in this or another exchange."""
+        """Return whether the text occurs as a reply to the exchange's last turn, in this or another exchange."""
         asked = self.answer(exchanges, texts)
         return np.asarray(self.known[np.searchsorted(self.known, asked).clip(max=len(self.known) - 1)] == asked)
 

@@ -101,7 +101,7 @@ class RelevanceTask:
         return RelevanceBatch(self.network.packing.arranged(_rows(replies, self.subwords, contexts)), len(examples))
 
     def logits(self, prepared: RelevanceBatch) -> torch.Tensor:
-        """Logits [exchanges, 1 + wrong replies]; the true reply is first."""
+        """Return the logits [exchanges, 1 + wrong replies]; the true reply is first."""
         logits: torch.Tensor = self.network(prepared.rows)
         return logits.float().view(prepared.exchanges, -1)
 
@@ -113,7 +113,7 @@ class RelevanceTask:
         return (true + wrong.mean(dim=1)).sum() / 2
 
     def _lengths(self, part: Part, drawn: WrongReplies) -> Ints:
-        """Tokens in the longest row of each exchange; tokens added by spoiling are not counted."""
+        """Return the tokens in the longest row of each exchange; tokens added by spoiling are not counted."""
         stored, own = self.exchanges, self.exchanges.range(part)
         context = _context_lengths(stored, stored.contexts[own])
         texts = np.column_stack([stored.replies[own], drawn.texts])
@@ -153,7 +153,7 @@ class Stretches:
         return self.tokens[self.starts[i] : self.starts[i] + self.lengths[i]]
 
     def replaced(self, others: dict[int, NDArray[Any]]) -> Stretches:
-        """A copy with some texts replaced."""
+        """Return a copy with some texts replaced."""
         if not others:
             return self
         lengths = self.lengths.copy()
@@ -181,7 +181,7 @@ def _contexts(stored: Exchanges, exchanges: Ints, end: int, most: int) -> Stretc
 
 
 def _context_lengths(stored: Exchanges, turns: NDArray[np.int32]) -> Ints:
-    """Tokens of the turns, with one separator between two turns."""
+    """Return the tokens of the turns, with one separator between two turns."""
     return np.asarray(np.where(turns == NONE, 0, stored.lengths[turns].astype(np.int64) + 1).sum(axis=1) - 1)
 
 
@@ -318,14 +318,14 @@ def dev_logits(task: RelevanceTask) -> Floats:
 
 
 def label_logits(logits: Floats) -> tuple[Floats, NDArray[np.int64]]:
-    """Logits and labels of each true reply and one of its wrong ones: half are true, as in the loss."""
+    """Return the logits and labels of each true reply and one of its wrong ones: half are true, as in the loss."""
     rows = np.arange(len(logits))
     wrong = logits[rows, 1 + rows % (logits.shape[1] - 1)]
     return np.concatenate([logits[:, 0], wrong]), np.repeat([1, 0], len(logits))
 
 
 def wins(logits: Floats, settings: RelevanceSettings) -> dict[str, float]:
-    """Share of true replies that score above the wrong one, by kind of wrong reply; .5 is chance."""
+    """Return the share of true replies that score above the wrong one, by kind of wrong reply; .5 is chance."""
     above = np.sign(logits[:, :1] - logits[:, 1:]) / 2 + 0.5
     slots = np.array(settings.slots)
     return {kind: float(above[:, slots == kind].mean()) for kind in KINDS if kind in settings.slots}

@@ -81,7 +81,7 @@ class ExchangeLog:
         return ""
 
     def _remove_shared(self, exchange: Exchange) -> Exchange:
-        """The exchange without wrong replies that match a text of a sample."""
+        """Return the exchange without wrong replies that match a text of a sample."""
         shared = self._guard.utterances
         if not shared or not exchange.wrong:
             return exchange

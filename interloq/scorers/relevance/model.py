@@ -71,20 +71,20 @@ class RelevanceScorer:
     def _outputs(
         self, contexts: Sequence[Sequence[str]], replies: Sequence[str], turns: int | None, network: Network, width: int
     ) -> Floats:
-        """Outputs [replies, width] of the network, or of its encoder, for each reply after its context."""
+        """Return the outputs [replies, width] of the network, or of its encoder, for each reply after its context."""
         pairs = self._last_turns(contexts, replies, turns)
         distinct, which = number_distinct(pairs)
         outputs: Floats = row_outputs(self, self._read(distinct), self.subwords, network, width)
         return outputs[which]
 
     def token_rows(self, contexts: Sequence[Sequence[str]], replies: Sequence[str]) -> list[tuple[NDArray[Any], ...]]:
-        """Tokens of each context and of its reply, as the network reads them."""
+        """Return the tokens of each context and of its reply, as the network reads them."""
         return self._read(self._last_turns(contexts, replies, None))
 
     def _last_turns(
         self, contexts: Sequence[Sequence[str]], replies: Sequence[str], turns: int | None
     ) -> list[tuple[tuple[str, ...], str]]:
-        """The last turns with text of each context, and its reply."""
+        """Return the last turns with text of each context, and its reply."""
         last = turns or self.facts["config"]["turns"]
         pairs = []
         for context, reply in zip(contexts, replies, strict=True):
@@ -93,7 +93,7 @@ class RelevanceScorer:
         return pairs
 
     def _read(self, pairs: Sequence[tuple[tuple[str, ...], str]]) -> list[tuple[NDArray[Any], ...]]:
-        """Tokens of each context, with separators between turns, and of each reply."""
+        """Return the tokens of each context, with separators between turns, and of each reply."""
         place: dict[str, int] = {}
         for turns, reply in pairs:
             for text in (*turns, reply):

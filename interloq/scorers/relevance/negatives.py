@@ -64,7 +64,7 @@ class _Drawing:
         return self._elsewhere(np.ones(len(self.rows), dtype=bool), *self.logs), np.zeros(len(self.rows), np.int64)
 
     def retrieved(self) -> tuple[Ints, Ints]:
-        """A similar reply, or a random one if none was found."""
+        """Return a similar reply, or a random one if none was found."""
         texts, plain = self.random()
         similar = self.stored.similar[self.rows]
         ordered = np.sort(similar, axis=1)[:, ::-1]  # NONE comes last
@@ -90,7 +90,7 @@ class _Drawing:
         return np.where(true, self.random()[0], texts), spoiled
 
     def spoiled(self) -> tuple[Ints, Ints]:
-        """The true reply, spoiled; if it is too short, a longer reply from anywhere."""
+        """Return the true reply, spoiled; if it is too short, a longer reply from anywhere."""
         replies, lengths = self.stored.replies.astype(np.int64), self.stored.lengths
         own = replies[self.rows]
         long = own[lengths[own] >= SHORTEST]
@@ -130,7 +130,7 @@ class _Drawing:
         return replies
 
     def _one_of(self, texts: NDArray[np.int32], counts: Ints) -> Ints:
-        """One of the first `counts` texts of each row; NONE if it has none."""
+        """Return one of the first `counts` texts of each row; NONE if it has none."""
         columns = (self._bits(self.numbers) % np.maximum(counts, 1).astype(np.uint64)).astype(np.int64)
         return np.where(counts > 0, texts[np.arange(len(texts)), columns], NONE).astype(np.int64)
 

@@ -63,7 +63,7 @@ class RuberTask:
         return RuberBatch(*(torch.from_numpy(np.asarray(array, dtype=np.int64)) for array in numbers))
 
     def scores(self, prepared: RuberBatch) -> tuple[torch.Tensor, torch.Tensor]:
-        """Scores of the true replies and of the random ones."""
+        """Return the scores of the true replies and of the random ones."""
         p, device = prepared, self.network.matrix.device
         queries = self.network.query(p.queries.to(device), p.query_lengths)[p.query.to(device)]
         replies = self.network.reply(p.replies.to(device), p.reply_lengths)
@@ -106,7 +106,7 @@ def random_replies(rows: NDArray[np.int32], examples: Numbers, seed: int) -> Num
 
 
 def start(vocabulary: int, settings: Unreferenced) -> RuberNetwork:
-    """The untrained network; the same for the same seed."""
+    """Return the untrained network; the same for the same seed."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)
         return RuberNetwork(vocabulary=vocabulary, embedding=settings.embedding, hidden=settings.hidden)

@@ -48,7 +48,7 @@ class VectorPairNetwork(torch.nn.Module):  # type: ignore[misc]
         self.output = torch.nn.Linear(LAYERS[-1], 1)
 
     def forward(self, query: torch.Tensor, reply: torch.Tensor) -> torch.Tensor:
-        """One logit per pair."""
+        """Return one logit per pair."""
         values = torch.cat([query, quadratic(query, self.matrix, reply), reply], dim=1)
         for layer in self.layers:
             values = torch.tanh(layer(values))
@@ -65,7 +65,7 @@ class RuberNetwork(VectorPairNetwork):
         self.add_perceptron(2 * hidden)
 
     def forward(self, query: torch.Tensor, reply: torch.Tensor) -> torch.Tensor:
-        """Scores [n] of n utterance vectors and n reply vectors."""
+        """Return the scores [n] of n utterance vectors and n reply vectors."""
         return torch.sigmoid(super().forward(query, reply))
 
 
@@ -102,7 +102,7 @@ class RuberScorer:
         return f"{KIND}-{self.facts['weights']}-{self.pieces.signature()}"
 
     def scores(self, utterances: Sequence[str], replies: Sequence[str]) -> NDArray[np.float64]:
-        """Score from 0 to 1 of each pair; each distinct text is read once."""
+        """Return the score from 0 to 1 of each pair; each distinct text is read once."""
         with torch.inference_mode():
             queries, rows = self._vectors(self.network.query, utterances)
             answers, columns = self._vectors(self.network.reply, replies)
@@ -113,7 +113,7 @@ class RuberScorer:
         return scores.round(DIGITS)
 
     def _vectors(self, gru: torch.nn.Module, texts: Sequence[str]) -> tuple[torch.Tensor, torch.Tensor]:
-        """Vectors of the distinct texts, and the index of each text's vector."""
+        """Return the vectors of the distinct texts, and the index of each text's vector."""
         distinct, which = number_distinct(texts)
         tokens = self.pieces.texts(distinct)
         rows = torch.zeros(len(distinct), 2 * self.facts["config"]["hidden"], dtype=torch.float64, device=self.device)
