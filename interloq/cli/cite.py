@@ -29,5 +29,8 @@ def run(args: argparse.Namespace) -> int:
     from interloq.score.cite import cite_files
 
     cited = cite_files(args.scores)
-    print_json(cited.facts()) if args.json else print_line(cited.text())
+    if args.json:
+        print_json(cited.facts())
+    else:
+        print_line(cited.text())
     return 0

@@ -77,15 +77,13 @@ def _command(name: str, help: str, parser: argparse.ArgumentParser) -> Command:
 
 
 def _option(action: argparse.Action) -> Option:
-    values: Any = action.choices or (_metrics() if "--metric" in action.option_strings else ())
-    help = (action.help or "").replace("%%", "%")
-    return Option(tuple(action.option_strings), help, tuple(map(str, values)), action.nargs != 0)
-
-
-def _metrics() -> list[str]:
     from interloq.registry import names
 
-    return names("metric")
+    values: Any = action.choices or ()
+    if "--metric" in action.option_strings:
+        values = names("metric")
+    help = (action.help or "").replace("%%", "%")
+    return Option(tuple(action.option_strings), help, tuple(map(str, values)), action.nargs != 0)
 
 
 # ---- scripts ---------------------------------------------------------------------------------------------------------
@@ -167,7 +165,9 @@ def _value_cases(path: str, command: Command, shell: Shell) -> Iterator[str]:
     for option in command.options:
         if option.values:
             names, values = "|".join(f'"{path} {name}"' for name in option.names), " ".join(option.values)
-            reply = f'COMPREPLY=($(compgen -W "{values}" -- "$cur"))' if shell == "bash" else f"compadd -- {values}"
+            reply = f"compadd -- {values}"
+            if shell == "bash":
+                reply = f'COMPREPLY=($(compgen -W "{values}" -- "$cur"))'
             yield f"        {names}) {reply}; return ;;"
 
 
@@ -194,9 +194,15 @@ def _fish_parts(command: Command) -> Iterator[tuple[str, str]]:
     if command.words:
         yield f"-a {shlex.quote(' '.join(command.words))}", ""
     for option in command.options:
-        names = " ".join(f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in option.names)
-        values = f" -x -a {shlex.quote(' '.join(option.values))}" if option.values else " -r" * option.takes_value
-        yield names + values, option.help
+        words = []
+        for name in option.names:
+            kind = "-l" if name.startswith("--") else "-s"
+            words.append(f"{kind} {name.lstrip('-')}")
+        if option.values:
+            words.append(f"-x -a {shlex.quote(' '.join(option.values))}")
+        elif option.takes_value:
+            words.append("-r")
+        yield " ".join(words), option.help
 
 
 def _fish_line(condition: str, arguments: str, help: str) -> str:

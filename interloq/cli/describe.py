@@ -30,7 +30,10 @@ def run(args: argparse.Namespace) -> int:
 
     if args.name:
         description = describe(args.name)
-        print_json(asdict(description)) if args.json else _print_description(description)
+        if args.json:
+            print_json(asdict(description))
+        else:
+            _print_description(description)
         return 0
     descriptions = describe_all()
     if args.json:

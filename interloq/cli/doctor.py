@@ -141,7 +141,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     installed = installation()
     mark_incomplete(not installed.is_sound)
-    print_json(installed.facts()) if args.json else print_installation(installed)
+    if args.json:
+        print_json(installed.facts())
+    else:
+        print_installation(installed)
     return 0
 
 
@@ -268,7 +271,9 @@ def _missing(needed: str, extras: dict[str, Extra]) -> str:
         known = [name for name in alternatives.split("|") if name in extras]
         if known and not any(extras[name].is_complete for name in known):
             absent.append(known[0])
-    return f"pip install '{PACKAGE}[{','.join(absent)}]'" if absent else ""
+    if not absent:
+        return ""
+    return f"pip install '{PACKAGE}[{','.join(absent)}]'"
 
 
 def _gpu() -> str:

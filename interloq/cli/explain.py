@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from interloq.cli.shared.arguments import add_common, add_map, add_options, add_samples, make_options
@@ -48,13 +49,15 @@ def run(args: argparse.Namespace) -> int:
 def print_explained(explained: Explained) -> None:
     """Print why a sample got its score."""
     sample, explanation = explained.sample, explained.explanation
+    name = f"{sample.id} ({sample.system})" if sample.system else sample.id
     score = f"unscored: {explained.reason}" if explained.reason else number(explained.score, 4)
-    print_line(f"{sample.id}{f' ({sample.system})' if sample.system else ''}: {explained.metric} = {score}\n")
+    print_line(f"{name}: {explained.metric} = {score}\n")
     earlier = len(sample.context) - TURNS
     if earlier > 0:
         print_line(f"         ({count(earlier, 'earlier turn')})")
     for turn in sample.context[-TURNS:]:
-        print_line(f"context  {f'{turn.speaker}: ' if turn.speaker else ''}{turn.text}")
+        speaker = f"{turn.speaker}: " if turn.speaker else ""
+        print_line(f"context  {speaker}{turn.text}")
     print_line(f"reply    {sample.response}\n")
     if not explained.course:
         _print_references(explained.references())
@@ -72,43 +75,51 @@ def _print_references(references: list[dict[str, Any]]) -> None:
     """Print the references; the columns of shared n-grams only for metrics that can be explained in detail."""
     orders = max((len(row.get("shared", [])) for row in references), default=0)
     weighted = any("trusted" in row for row in references)
-    rows = [
-        [f"{row['place']}  {row['text']}", row["source"], number(row["weight"])]
-        + [str(len(grams)) for grams in row.get("shared", [])]
-        + (["yes" if row["trusted"] else "no"] if weighted else [])
-        for row in references
-    ]
-    shared = [f"shared {n}-grams" for n in range(1, orders + 1)]
-    print_table("", ["reference", "source", "weight", *shared, *(["trusted"] if weighted else [])], rows)
+    columns = ["reference", "source", "weight"]
+    columns += [f"shared {n}-grams" for n in range(1, orders + 1)]
+    if weighted:
+        columns.append("trusted")
+    rows = []
+    for reference in references:
+        row = [f"{reference['place']}  {reference['text']}", reference["source"], number(reference["weight"])]
+        row += [str(len(grams)) for grams in reference.get("shared", [])]
+        if weighted:
+            row.append("yes" if reference["trusted"] else "no")
+        rows.append(row)
+    print_table("", columns, rows)
 
 
 def _print_order(order: Order, explained: Explanation) -> None:
-    extra = [[number(m.weight), number(m.credit)] if explained.weighted else [] for m in order.matches]
-    rows = [
-        [m.ngram, str(m.in_reply), str(m.counted), str(m.reference), *more]
-        for m, more in zip(order.matches, extra, strict=True)
-    ]
+    columns = [f"{order.n}-gram", "in reply", "counted", "reference"]
+    above, below = f"{order.credit:g} counted", str(order.ngrams)
+    if explained.weighted:
+        columns += ["weight", "credit"]
+        above = f"credit {number(order.credit)}"
+        below = f"({order.ngrams} n-grams × largest weight {number(explained.largest_weight)})"
+    rows = []
+    for match in order.matches:
+        row = [match.ngram, str(match.in_reply), str(match.counted), str(match.reference)]
+        if explained.weighted:
+            row += [number(match.weight), number(match.credit)]
+        rows.append(row)
     if rows:
-        columns = [f"{order.n}-gram", "in reply", "counted", "reference"]
-        print_table("", columns + (["weight", "credit"] if explained.weighted else []), rows)
+        print_table("", columns, rows)
     if order.missed:
         print_line(f"no credit: {'; '.join(order.missed)}")
-    plain = order.credit / order.denominator if order.denominator else 0.0
-    smooth = f", smoothed {number(order.precision, 4)}" if abs(plain - order.precision) > 1e-12 else ""
-    above = f"credit {number(order.credit)}" if explained.weighted else f"{order.credit:g} counted"
-    below = f"({order.ngrams} n-grams × largest weight {number(explained.largest_weight)})"
-    print_line(
-        f"p{order.n} = {above} / {below if explained.weighted else order.ngrams}"
-        f" = {number(plain, 4)}{smooth}{'' if order.used else ', not used: longer than the reply'}\n"
-    )
+    precision = order.credit / order.denominator if order.denominator else 0.0
+    text = f"p{order.n} = {above} / {below} = {number(precision, 4)}"
+    if abs(precision - order.precision) > 1e-12:
+        text += f", smoothed {number(order.precision, 4)}"
+    if not order.used:
+        text += ", not used: longer than the reply"
+    print_line(f"{text}\n")
 
 
 def _print_sum(explained: Explanation) -> None:
     places = ", ".join(map(str, explained.closest))
-    which = f"the closest reference ({places}) {explained.reference_length:g}" if places else (
-        f"the references' mean {explained.reference_length:g}"
-    )  # fmt: skip
-    print_line(f"length: reply {explained.length}, {which} → brevity penalty {number(explained.brevity_penalty, 4)}")
+    which = f"the closest reference ({places})" if places else "the references' mean"
+    lengths = f"reply {explained.length}, {which} {explained.reference_length:g}"
+    print_line(f"length: {lengths} → brevity penalty {number(explained.brevity_penalty, 4)}")
     used = [order.precision for order in explained.orders if order.used]
     product = " × ".join(number(precision, 4) for precision in used)
     root = f"({product})^(1/{len(used)})" if len(used) > 1 else product
@@ -124,15 +135,18 @@ def _print_course(explained: Explained) -> None:
     rows = [[str(each.turn), each.text, number(each.score, 4)] for each in explained.course]
     print_table("", ["turn", "reply", "score"], rows)
     fall = largest_fall(explained.course)
-    print_line(f"fell most at turn {fall[0].turn}, by {number(fall[1], 4)}" if fall else "the score never fell")
+    if fall:
+        print_line(f"fell most at turn {fall[0].turn}, by {number(fall[1], 4)}")
+    else:
+        print_line("the score never fell")
 
 
 def _print_distrusted(explained: Explanation) -> None:
     if not explained.distrusted:
         return
-    rows = [
-        [f"{r.place}  {r.text}", number(r.weight), "; ".join(gram for grams in r.shared for gram in grams)]
-        for r in explained.distrusted
-    ]
+    rows = []
+    for reference in explained.distrusted:
+        grams = "; ".join(chain.from_iterable(reference.shared))
+        rows.append([f"{reference.place}  {reference.text}", number(reference.weight), grams])
     print_line("\nshared with references whose weight is not above 0, which gives no credit:")
     print_table("", ["reference", "weight", "n-grams"], rows)

@@ -101,7 +101,9 @@ def _format_added(facts: AddedFile) -> str:
     else:
         text = f"{facts.file}: {count(facts.added, 'pair')} added"
     excluded = sum(facts.excluded.values())
-    return text + (f", {excluded:,} excluded that overlap test samples" if excluded else "")
+    if excluded:
+        text += f", {excluded:,} excluded that overlap test samples"
+    return text
 
 
 # ---- reading ---------------------------------------------------------------------------------------------------------
@@ -127,19 +129,23 @@ def _info(args: argparse.Namespace) -> int:
     if args.json:
         print_json(facts)
         return 0
-    recall, wanted, size = facts["recall"], facts["wanted_recall"], facts["bytes"]
-    print_line(f"{index.store.where}: {count(facts['pairs'], 'pair')}" + (f", {size / 1e6:,.1f} MB" if size else ""))
+    size = f", {facts['bytes'] / 1e6:,.1f} MB" if facts["bytes"] else ""
+    print_line(f"{index.store.where}: {count(facts['pairs'], 'pair')}{size}")
     print_line(f"retriever: {facts['retriever']} ({facts['built_with']})")
-    print_line(
-        "search: exact" if recall is None else f"search: approximate, recall@15 {recall:.3f} measured, target {wanted}"
-    )
+    if facts["recall"] is None:
+        print_line("search: exact")
+    else:
+        recall = f"recall@15 {facts['recall']:.3f} measured, target {facts['wanted_recall']}"
+        print_line(f"search: approximate, {recall}")
     print_table("", ["source", "pairs"], [[name, f"{n:,}"] for name, n in facts["sources"].items()])
     return 0
 
 
 def _size(address: str) -> int:
-    folder = Path(address)
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else 0
+    """Return the bytes of an index folder; 0 for a server."""
+    if not Path(address).is_dir():
+        return 0
+    return sum(path.stat().st_size for path in Path(address).rglob("*") if path.is_file())
 
 
 def _search(args: argparse.Namespace) -> int:

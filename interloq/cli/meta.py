@@ -330,8 +330,9 @@ def print_labels(table: ContinuityTable) -> None:
     title = f"prediction of {table.aspect} (95 % interval, resampling dialogues)"
     rows = [[row.metric, _threshold(row), *_cells(row, MEASURES), str(row.unscored)] for row in table.rows]
     print_table(title, ["metric", "threshold", *MEASURES.values(), "unscored"], rows)
-    for measure in BY_GROUP if table.groups else ():
-        _print_groups(table, measure)
+    if table.groups:
+        for measure in BY_GROUP:
+            _print_groups(table, measure)
     share = f"{table.replied / table.samples:.1%}" if table.samples else "none"
     who = f"{count(table.users, 'user')}, {count(table.dialogues, 'dialogue')}"
     print_line(f"{count(table.samples, 'sample')}, {share} with label 1; {who}")

@@ -45,7 +45,10 @@ def run(args: argparse.Namespace) -> int:
             args.metric, args.samples, options, reading=read_options, progress=stage_progress(quiet=args.quiet)
         )
     mark_incomplete(not any(row.n for row in probed.rows))
-    print_json(probed.facts()) if args.json else print_probe(probed)
+    if args.json:
+        print_json(probed.facts())
+    else:
+        print_probe(probed)
     return 0
 
 

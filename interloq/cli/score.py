@@ -16,6 +16,7 @@ from interloq.servers.spending import SpendingLimits
 from interloq.terminal.console import (
     interval,
     number,
+    number_with_interval,
     print_json,
     print_line,
     print_notes,
@@ -103,7 +104,10 @@ def run(args: argparse.Namespace) -> int:
 
 def print_scored(scored: Scored, *, by_system: bool = False) -> None:
     """Print scores with intervals, notes and signatures; `by_system` prints one row per system instead of per score."""
-    (_print_systems if by_system else _print)(scored.results)
+    if by_system:
+        _print_systems(scored.results)
+    else:
+        _print_metrics(scored.results)
     print_notes(scored.notes)
     for why in scored.left_out:
         print_line(f"left out: {why}")
@@ -113,21 +117,19 @@ def print_scored(scored: Scored, *, by_system: bool = False) -> None:
 
 
 def _print_systems(results: Sequence[Mapping[str, Result]]) -> None:
-    """One row per system, one column per metric."""
+    """Print one row per system, one column per metric."""
     names = [by_system[""].metric for by_system in results]
-    rows = [
-        [system or "all", str(results[0][system].n + results[0][system].unscored), *_values(results, system)]
-        for system in list(results[0])[1:] or [""]
-    ]
+    rows = []
+    for system in list(results[0])[1:] or [""]:
+        replies = results[0][system].n + results[0][system].unscored
+        values = [number_with_interval(by_system[system].value, by_system[system].ci) for by_system in results]
+        rows.append([system or "all", str(replies), *values])
     print_table("", ["system", "replies", *names], rows)
     _print_reasons(results, dict(zip(names, names, strict=True)))
 
 
-def _values(results: Sequence[Mapping[str, Result]], system: str) -> list[str]:
-    return [f"{number(by[system].value)} {interval(by[system].ci)}".strip() for by in results]
-
-
-def _print(results: Sequence[Mapping[str, Result]]) -> None:
+def _print_metrics(results: Sequence[Mapping[str, Result]]) -> None:
+    """Print one row per metric and system."""
     from interloq.metrics.metric_names import labels
 
     shown = labels([by_system[""].metric for by_system in results])
@@ -136,13 +138,14 @@ def _print(results: Sequence[Mapping[str, Result]]) -> None:
     for by_system in results:
         for system in systems[1:] or [""]:
             result = by_system[system]
-            rows.append([shown[result.metric], *_row(result, system)])
+            value = [number(result.value, 4), interval(result.ci, 4)]
+            rows.append([shown[result.metric], system, *value, str(result.n), str(result.unscored)])
     print_table("", ["metric", "system", "value", "95 % interval", "n", "unscored"], rows)
     _print_reasons(results, shown)
 
 
 def _print_reasons(results: Sequence[Mapping[str, Result]], shown: Mapping[str, str]) -> None:
-    """Why samples are unscored, by metric."""
+    """Print why samples are unscored, by metric."""
     reasons: dict[str, int] = {}
     for by_system in results:
         for reason in by_system[""].reasons.values():
@@ -150,10 +153,6 @@ def _print_reasons(results: Sequence[Mapping[str, Result]], shown: Mapping[str, 
             reasons[key] = reasons.get(key, 0) + 1
     for reason, n in sorted(reasons.items()):
         print_line(f"unscored: {reason} ({count(n, 'sample')})")
-
-
-def _row(result: Result, system: str) -> list[str]:
-    return [system, number(result.value, 4), interval(result.ci, 4), str(result.n), str(result.unscored)]
 
 
 def _list(args: argparse.Namespace) -> int:

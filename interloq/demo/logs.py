@@ -254,16 +254,14 @@ def _compare(part: LogPart) -> list[DemoStep]:
 
 def comparison_step(why: str, path: str, output: str, options: CompareOptions) -> DemoStep:
     """Compare two systems of one file, and store the comparison for the report."""
-    chosen = {"--old-system": [options.old_system], "--new-system": [options.new_system]}
-    chosen |= {"-m": list(options.metrics), "--samples": [str(samples) for samples in options.samples]}
+    options = replace(options, slice_by=())
 
     def compare(progress: Progress) -> Comparison:
-        comparison = compare_file(path, path, replace(options, slice_by=[]), progress=progress)
+        comparison = compare_file(path, path, options, progress=progress)
         write_json(output, comparison.facts())
         return comparison
 
-    words = [word for option, values in chosen.items() for value in values for word in (option, value)]
-    return DemoStep(why, ["compare", path, path, *words, "--no-slices", "-o", output], compare)
+    return DemoStep(why, ["compare", path, path, *command_words(options, with_defaults=False), "-o", output], compare)
 
 
 def _explain(part: LogPart) -> DemoStep:

@@ -16,7 +16,7 @@ from interloq.metrics.metric_names import labels
 from interloq.report.text import cut
 from interloq.score.probe import Probe
 from interloq.tabular import markdown_text
-from interloq.terminal.console import interval, number, p_value, plain
+from interloq.terminal.console import MISSING, interval, number, p_value, plain
 
 SHOWN = 200  # characters of a text to read
 LABELS_ALONE = "labels alone"
@@ -59,9 +59,12 @@ def _cells(change: Change) -> list[str]:
 
 
 def _human(mean: HumanMean, source: str) -> list[str]:
-    weight = "" if mean.weight is None else number(mean.weight)
-    scored = str(mean.scored) if mean.scored else ""
-    return [mean.which, source, number(mean.value), interval(mean.ci), weight, str(mean.labels), scored]
+    row = [mean.which, source, number(mean.value), interval(mean.ci), "", str(mean.labels), ""]
+    if mean.weight is not None:
+        row[4] = number(mean.weight)
+    if mean.scored:
+        row[6] = str(mean.scored)
+    return row
 
 
 def worse_lines(comparison: Comparison) -> Iterator[str]:
@@ -129,7 +132,9 @@ def reason_lines(gate: Gate) -> list[str]:
 def _needed(verdict: Verdict) -> str:
     if verdict.outcome != "undecided" or verdict.doubt or verdict.constant is not None:
         return ""
-    return count(verdict.needed, verdict.needed_of) if verdict.needed else "too many"
+    if not verdict.needed:
+        return "too many"
+    return count(verdict.needed, verdict.needed_of)
 
 
 def noise_table(gate: Gate) -> Table:
@@ -137,7 +142,7 @@ def noise_table(gate: Gate) -> Table:
     columns = ["variance of", "prompts", "bot", "judge", "share of bot", "share of judge", "what helps most"]
     rows = []
     for n in gate.noise:
-        shares = ["n/a" if math.isnan(share) else f"{share:.0%}" for share in n.shares or ()]
+        shares = [MISSING if math.isnan(share) else f"{share:.0%}" for share in n.shares or ()]
         rows.append([n.metric, number(n.prompts, 4), number(n.bot, 4), number(n.judge, 4), *shares, n.advice])
     return Table("repeats: where the variation comes from", columns, rows)
 
@@ -195,8 +200,8 @@ def _xml(text: str) -> str:
 def probe_table(probed: Probe) -> tuple[list[str], list[list[str]]]:
     """Return columns and rows: the effect of each perturbation."""
     fell = "fell" if probed.direction == "neither" else "worse"
-    rows = [
-        [r.perturbation, r.expected, number(r.change), interval(r.ci), number(r.worse, 2), str(r.n), r.verdict]
-        for r in probed.rows
-    ]
+    rows = []
+    for row in probed.rows:
+        numbers = [number(row.change), interval(row.ci), number(row.worse, 2), str(row.n)]
+        rows.append([row.perturbation, row.expected, *numbers, row.verdict])
     return ["reply", "expected", "change", "95 % interval", fell, "n", "verdict"], rows

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -54,10 +53,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print_cheating(tried: Cheating) -> None:
-    rows = [
-        [t.favoured, number(t.fair, 4), number(t.unfair, 4), str(t.dialogues), "overturned" if t.overturned else ""]
-        for t in tried.trials
-    ]
+    rows = []
+    for trial in tried.trials:
+        overturned = "overturned" if trial.overturned else ""
+        numbers = [number(trial.fair, 4), number(trial.unfair, 4), str(trial.dialogues)]
+        rows.append([trial.favoured, *numbers, overturned])
     title = f"favoured minus {tried.unfavoured}, with {', '.join(tried.alike)} as systems similar to it"
     print_table(title, ["favoured", "fair set", "unfair set", "dialogues", ""], rows)
     wins, loses = tried.table
@@ -71,17 +71,17 @@ def _print_cheating(tried: Cheating) -> None:
 
 
 def _print_influence(effect: Influence) -> None:
-    kinds = [kind for kind in ("drop", "add", "swap") if any(change.kind == kind for change in effect.changes)]
+    from interloq.rank.ranking import format_range
+
+    names = {"drop": "one dropped", "add": "one added", "swap": "one swapped"}
+    seen_kinds = {change.kind for change in effect.changes}
+    kinds = [kind for kind in names if kind in seen_kinds]
     rows = []
     for system in sorted(effect.ranks, key=lambda name: (effect.ranks[name], name)):
-        ranges = [effect.range_of(system, kind) or (0, 0) for kind in kinds]
-        rows.append([system, str(effect.ranks[system]), *(_range(low, high) for low, high in ranges)])
-    names = {"drop": "one dropped", "add": "one added", "swap": "one swapped"}
-    print_table(
-        f"ranks with {count(len(effect.partners), 'partner')}, and their ranges if partners change",
-        ["system", "rank", *(names[kind] for kind in kinds)],
-        rows,
-    )
+        ranges = [format_range(effect.range_of(system, kind) or (0, 0)) for kind in kinds]
+        rows.append([system, str(effect.ranks[system]), *ranges])
+    title = f"ranks with {count(len(effect.partners), 'partner')}, and their ranges if partners change"
+    print_table(title, ["system", "rank", *(names[kind] for kind in kinds)], rows)
     shown = [_row(change) for change in effect.changes[:SHOWN]]
     print_table("changes that move ranks most", ["change", "places moved", "Kendall", "moves"], shown)
     unmoved = sum(change.moved == 0 for change in effect.changes)
@@ -91,9 +91,4 @@ def _print_influence(effect: Influence) -> None:
 def _row(change: ReplacementEffect) -> list[str]:
     labels = {"drop": f"without {change.out}", "add": f"with {change.into}", "swap": f"{change.into} for {change.out}"}
     moves = [f"{name} {move:+d}" for name, move in sorted(change.moves.items(), key=lambda item: -item[1]) if move]
-    kendall = number(None if math.isnan(change.kendall) else change.kendall)
-    return [labels[change.kind], str(change.moved), kendall, ", ".join(moves)]
-
-
-def _range(low: int, high: int) -> str:
-    return str(low) if low == high else f"{low}–{high}"
+    return [labels[change.kind], str(change.moved), number(change.kendall), ", ".join(moves)]

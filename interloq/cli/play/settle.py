@@ -91,7 +91,8 @@ def _verdict(gap: SystemGap) -> str:
 
 def _print(settled: Settled) -> None:
     rows = []
-    for gap in settled.looks[-1].gaps if settled.looks else ():
+    last_gaps = settled.looks[-1].gaps if settled.looks else ()
+    for gap in last_gaps:
         numbers = [number(gap.difference, 4), interval(gap.interval, 4), str(gap.rounds)]
         rows.append([f"{gap.better} > {gap.worse}", *numbers, _verdict(gap)])
     level = f"{100 * (1 - settled.level):.2f} %"

@@ -76,7 +76,8 @@ class _View:
         print_stderr("; ".join([self.counts(), *self.standings(last=last), *self.failures()]))
 
     def counts(self) -> str:
-        parts = [f"{self.tally.dialogues:,} of {'at most ' if self.at_most else ''}{self.dialogues:,} dialogues"]
+        limit = "at most " if self.at_most else ""
+        parts = [f"{self.tally.dialogues:,} of {limit}{self.dialogues:,} dialogues"]
         if self.tally.resumed:
             parts[0] += f" ({self.tally.resumed:,} from earlier runs)"
         if self.tally.dialogues:
@@ -88,22 +89,24 @@ class _View:
         return ", ".join(parts)
 
     def standings(self, *, last: bool = False) -> list[str]:
-        """The current ranking, computed only every few seconds because scoring is slow; the `last` is complete."""
+        """Return the current ranking, computed only every few seconds because it is slow; the `last` is complete."""
         if self.ranking and (last or time.monotonic() - self.ranked >= EVERY):
             self.standing = self.ranking()
-            self.ranked = time.monotonic() if self.standing else -math.inf
+            self.ranked = time.monotonic()
+            if not self.standing:
+                self.ranked = -math.inf
         return [self.standing] if self.standing else []
 
     def failures(self) -> list[str]:
-        """Failures by bot; bots with most failures first."""
+        """Return failures by bot; bots with most failures first."""
         bots: dict[str, Counter[str]] = {}
         for (bot, what), n in self.tally.failures.items():
             bots.setdefault(bot, Counter())[what] += n
         worst = sorted(bots, key=lambda bot: (-bots[bot].total(), bot))
-        return [f"{bot}: {_listed(bots[bot])}" for bot in worst]
+        return [f"{bot}: {_format_failures(bots[bot])}" for bot in worst]
 
     def share(self) -> float:
-        """Share that is done; missing utterances of dialogues that ended early count as done."""
+        """Return the share that is done; missing utterances of dialogues that ended early count as done."""
         fresh = self.tally.dialogues * self.utterances - self.tally.utterances
         old = self.tally.resumed * self.utterances
         whole = max(1, self.dialogues * self.utterances - old)
@@ -111,7 +114,9 @@ class _View:
 
     def left(self) -> float:
         share, spent = self.share(), time.monotonic() - self.start
-        return spent / share * (1 - share) if share > 0 else 0.0
+        if share == 0:
+            return 0.0
+        return spent / share * (1 - share)
 
     def table(self, heard: int) -> Any:
         from rich.progress_bar import ProgressBar
@@ -134,16 +139,18 @@ def print_bots(bots: Mapping[str, Mapping[str, Any]]) -> None:
     rows = []
     for bot, n in bots.items():
         counts = [f"{n['replies']:,}", f"{n['batches']:,}", f"{n['seconds']:.1f}"]
-        rows.append([bot, *counts, _listed(Counter(n["failures"]))])
+        rows.append([bot, *counts, _format_failures(Counter(n["failures"]))])
     if rows:
         print_table("", ["bot", "replies", "batches", "seconds", "failures"], rows)
 
 
-def _listed(failures: Counter[str]) -> str:
-    """The most frequent kinds; a program may describe each failure in other words."""
-    shown = failures.most_common(KINDS)
-    other = failures.total() - sum(n for _, n in shown)
-    return ", ".join(f"{what} {n:,}" for what, n in [*shown, *([("others", other)] if other else [])])
+def _format_failures(failures: Counter[str]) -> str:
+    """Return the most frequent kinds; a program may describe each failure in other words."""
+    kinds = failures.most_common(KINDS)
+    other = failures.total() - sum(n for _, n in kinds)
+    if other:
+        kinds.append(("others", other))
+    return ", ".join(f"{what} {n:,}" for what, n in kinds)
 
 
 def _live() -> Any:

@@ -213,8 +213,10 @@ class _ProgressLines:
 
     def advance(self, steps: int) -> None:
         self.done += steps
-        of = f" of {self.total:,}" if self.total else ""
-        self._print(f"{self.done:,}{of}", self.done / self.total if self.total else 0.0)
+        if self.total:
+            self._print(f"{self.done:,} of {self.total:,}", self.done / self.total)
+        else:
+            self._print(f"{self.done:,}", 0.0)
 
     def reach(self, share: float) -> None:
         self._print(f"{share:.0%}", share)
@@ -224,8 +226,9 @@ class _ProgressLines:
         if now - self.last < EVERY:
             return
         self.last = now
-        left = f", about {format_duration((now - self.started) * (1 - share) / share)} left" if 0 < share <= 1 else ""
-        print_stderr(f"interloq: {self.label}: {reached}{left}")
+        if 0 < share <= 1:
+            reached += f", about {format_duration((now - self.started) * (1 - share) / share)} left"
+        print_stderr(f"interloq: {self.label}: {reached}")
 
 
 def _bars(counter: Any) -> Any:
