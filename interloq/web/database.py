@@ -40,7 +40,7 @@ class UnusableStudyError(InputError):
 
     def __init__(self, place: str | Path, reason: str) -> None:
         self.reason = reason
-        super().__init__(f"cannot use the study {_named(place)}: {reason}", hint=_hint(reason))
+        super().__init__(f"cannot use the study {_hide_password(place)}: {reason}", hint=_hint(reason))
 
 
 class Database:
@@ -153,7 +153,7 @@ def head_revision() -> str:
     return str(ScriptDirectory.from_config(_config()).get_current_head())
 
 
-def inserted(result: CursorResult[Any]) -> int:
+def inserted_id(result: CursorResult[Any]) -> int:
     """Return the number of the row that was inserted."""
     key: Any = result.inserted_primary_key
     return int(key[0])
@@ -279,11 +279,13 @@ def _migrate(connection: Connection, place: str | Path, *, create: bool) -> None
     revision = MigrationContext.configure(connection).get_current_revision()
     if revision and revision not in {script.revision for script in known.walk_revisions()}:
         hint = "upgrade interloq, or restore a backup made with this version"
-        raise InputError(f"the study {_named(place)} was written by a newer version (tables {revision!r})", hint=hint)
+        raise InputError(
+            f"the study {_hide_password(place)} was written by a newer version (tables {revision!r})", hint=hint
+        )
     if revision != known.get_current_head():
         _refuse_foreign(connection, revision, place)
         if not (revision or create):
-            raise InputError(f"{_named(place)} is not a study", hint="check the name")
+            raise InputError(f"{_hide_password(place)} is not a study", hint="check the name")
         command.upgrade(config, "head")
 
 
@@ -296,6 +298,6 @@ def _refuse_foreign(connection: Connection, revision: str | None, place: str | P
         raise InputError(f"{place} is a database of another program", hint="name a new file")
 
 
-def _named(place: str | Path) -> str:
+def _hide_password(place: str | Path) -> str:
     """Return the place without its password."""
     return make_url(str(place)).render_as_string() if is_url(place) else str(place)

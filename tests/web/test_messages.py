@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from interloq.web.messages import ADMIN, FOLDER, LANGUAGES, message, preferred, render, say, texts
+from interloq.web.messages import ADMIN, FOLDER, LANGUAGES, message, preferred_language, render, say, texts
 
 
 def placeholders(text: str) -> set[str]:
@@ -61,4 +61,4 @@ def test_numbers_get_the_right_noun_and_values_may_be_messages() -> None:
 
 @pytest.mark.parametrize(("header", "language"), [("", "en"), ("fr, zh-TW;q=0.8, ja", "zh"), ("ja-JP", "ja")])
 def test_the_language_that_a_browser_asks_for(header: str, language: str) -> None:
-    assert preferred(header) == language
+    assert preferred_language(header) == language

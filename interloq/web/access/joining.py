@@ -20,7 +20,7 @@ from sqlalchemy.exc import IntegrityError
 from starlette.exceptions import HTTPException
 
 from interloq.web.access.people import Role, digest, visitor
-from interloq.web.database import inserted, storable
+from interloq.web.database import inserted_id, storable
 from interloq.web.schema import invitation, person, session, task
 
 LONGEST_ID = 200  # characters of a participant's id
@@ -68,17 +68,17 @@ def join(
         return None
     if not invited.parameter:
         return NewSession(_new_session(connection, _only_person(connection, invited.id)), invited.role)
-    participant = _participant(invited.parameter, parameters)
+    participant = _read_participant(invited.parameter, parameters)
     browser = browser or Browser()
     secret = browser.secret or secrets.token_urlsafe(32)
     connection.execute(select(task.c.id).where(task.c.id == invited.task_id).with_for_update(key_share=True))
-    known = _known(connection, invited, participant)
+    known = _find_person(connection, invited, participant)
     if known is None:
-        number = _newcomer(connection, invited, participant, may_come)
+        number = _add_person(connection, invited, participant, may_come)
     else:
         number = known.id
         _check_return(connection, known, browser)
-    row = {"invitation_id": invited.id, "browser": _bound(secret, participant), "readmitted": None}
+    row = {"invitation_id": invited.id, "browser": _hash_browser(secret, participant), "readmitted": None}
     connection.execute(update(person).where(person.c.id == number).values(**row))
     return NewSession(_new_session(connection, number), invited.role, secret)
 
@@ -89,7 +89,7 @@ def readmit(connection: Connection, person_id: int) -> bool:
     return bool(connection.execute(update(person).where(wanted).values(readmitted=time.time())).rowcount)
 
 
-def _participant(parameter: str, parameters: Mapping[str, str]) -> str:
+def _read_participant(parameter: str, parameters: Mapping[str, str]) -> str:
     """Return the id of a participant; 400 if there is none, or what a platform should have replaced by one."""
     participant = storable(parameters.get(parameter, "")).strip()
     is_name = participant.casefold() in (*_NO_IDS, parameter.casefold())
@@ -98,7 +98,7 @@ def _participant(parameter: str, parameters: Mapping[str, str]) -> str:
     return participant
 
 
-def _known(connection: Connection, invited: Any, participant: str) -> Any:
+def _find_person(connection: Connection, invited: Any, participant: str) -> Any:
     """Return the person with this id in the task of an invitation, by whichever link they came; None if unknown."""
     return connection.execute(
         select(person)
@@ -113,19 +113,20 @@ def _known(connection: Connection, invited: Any, participant: str) -> Any:
     ).one_or_none()
 
 
-def _newcomer(connection: Connection, invited: Any, participant: str, may_come: Callable[[], bool]) -> int:
+def _add_person(connection: Connection, invited: Any, participant: str, may_come: Callable[[], bool]) -> int:
     came = select(func.count()).where(person.c.invitation_id == invited.id)
     if connection.execute(came).scalar_one() >= invited.most_people:
         raise HTTPException(403, "full")
     if not may_come():
         raise HTTPException(429, "too_many_people")
     row = {"invitation_id": invited.id, "participant": participant, "created": time.time()}
-    return inserted(connection.execute(insert(person).values(**row)))
+    return inserted_id(connection.execute(insert(person).values(**row)))
 
 
 def _check_return(connection: Connection, known: Any, browser: Browser) -> None:
     """Refuse a browser that is not the person's; the one that an administrator allowed ends the sessions before it."""
-    if known.browser is not None and secrets.compare_digest(known.browser, _bound(browser.secret, known.participant)):
+    returning = _hash_browser(browser.secret, known.participant)
+    if known.browser is not None and secrets.compare_digest(known.browser, returning):
         return
     at_work = visitor(connection, browser.session)  # people who came before browsers had secrets
     if at_work is not None and at_work.person == known.id:
@@ -135,7 +136,7 @@ def _check_return(connection: Connection, known: Any, browser: Browser) -> None:
     connection.execute(delete(session).where(session.c.person_id == known.id))
 
 
-def _bound(secret: str, participant: str) -> str:
+def _hash_browser(secret: str, participant: str) -> str:
     """Return the hash of a browser's secret; the id is part of it, so that the ids of one browser look unrelated."""
     return digest(f"{secret} {participant}")
 
@@ -149,7 +150,7 @@ def _only_person(connection: Connection, invitation_id: int) -> int:
     row: dict[str, Any] = {"invitation_id": invitation_id, "created": time.time()}
     try:
         with connection.begin_nested():
-            return inserted(connection.execute(insert(person).values(**row)))
+            return inserted_id(connection.execute(insert(person).values(**row)))
     except IntegrityError:
         return int(connection.execute(known).scalar_one())
 

@@ -75,7 +75,7 @@ class Protected:
             return
         scope = _below(scope, self.root)
         headers, path = Headers(scope=scope), str(scope["path"])
-        guarded = _with_headers(send, path)
+        guarded = _add_headers(send, path)
         if not path.startswith("/static/") and not self._may(scope, headers):
             await self._too_many(headers)(scope, receive, guarded)
             return
@@ -84,7 +84,7 @@ class Protected:
         if not (length.isascii() and length.isdigit() and len(length) < 20) or int(length) > limit:
             await JSONResponse({"error": "too_large"}, 413)(scope, receive, guarded)
             return
-        await self.app(scope, _limited(receive, limit), guarded)
+        await self.app(scope, _limit_body(receive, limit), guarded)
 
     def _too_many(self, headers: Headers) -> Response:
         if self.busy_page is None or "text/html" not in headers.get("accept", ""):
@@ -154,7 +154,7 @@ def _below(scope: Scope, root: str) -> Scope:
     return {**scope, "path": path.removeprefix(root)}
 
 
-def _with_headers(send: Send, path: str) -> Send:
+def _add_headers(send: Send, path: str) -> Send:
     async def guarded(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
@@ -166,7 +166,7 @@ def _with_headers(send: Send, path: str) -> Send:
     return guarded
 
 
-def _limited(receive: Receive, limit: int) -> Receive:
+def _limit_body(receive: Receive, limit: int) -> Receive:
     """End a body that is longer than it may be: without a length in the headers, only reading it shows that."""
     read = 0
 

@@ -31,7 +31,7 @@ from interloq.web.admin.task_figures import Collected, figures
 from interloq.web.chat.chat_budget import check_costs, cost_of, set_task_limit, study_budget, task_budget
 from interloq.web.chat.chat_export import send_to_outsiders
 from interloq.web.chat.conversations import all_chats
-from interloq.web.messages import preferred, render
+from interloq.web.messages import preferred_language, render
 from interloq.web.pages import Pages
 from interloq.web.schema import assignment, invitation, item, person, task
 from interloq.web.serve_options import MOST_PEOPLE, ExportOptions
@@ -105,12 +105,12 @@ def new_task(request: Request, visitor: Admin) -> Response:
 def task_page(request: Request, database: StudyDatabase, visitor: Admin, number: Number) -> Response:
     """Show one task with its figures, which update themselves."""
     with database.reading() as connection:
-        stored = _task(connection, number)
+        stored = _get_task(connection, number)
         links = _invitations(connection, number)
         budget = None
         if stored.settings.kind == "chat":
             budget = task_budget(connection, stored)
-    facts = _shown(request, visitor, number)
+    facts = _show_figures(request, visitor, number)
     return _page(request, "admin_task.html", visitor, stored=stored, invitations=links, budget=budget, facts=facts)
 
 
@@ -118,16 +118,16 @@ def task_page(request: Request, database: StudyDatabase, visitor: Admin, number:
 def task_figures(request: Request, database: StudyDatabase, visitor: Admin, number: Number, seen: str = "") -> Response:
     """Return the figures, or nothing (204) if the page has them already."""
     with database.reading() as connection:
-        if _state(request.app.state.study, connection, _task(connection, number)) == seen:
+        if _state(request.app.state.study, connection, _get_task(connection, number)) == seen:
             return Response(status_code=204)
-    return JSONResponse(_shown(request, visitor, number))
+    return JSONResponse(_show_figures(request, visitor, number))
 
 
 @router.get("/tasks/{number}/export")
 def export(request: Request, database: StudyDatabase, number: Number, alone: bool = False) -> Response:
     """Send the answers so far as a file, with pseudonyms; `alone` gives ratings without the rated records."""
     with TemporaryDirectory() as folder, database.reading() as connection:
-        stored = _task(connection, number)
+        stored = _get_task(connection, number)
         path = Path(folder) / "export.jsonl"
         wrote = export_task(connection, stored, path, _pseudonyms(request), ExportOptions(alone=alone))
         content = path.read_bytes()
@@ -145,7 +145,7 @@ def export(request: Request, database: StudyDatabase, number: Number, alone: boo
 def close(database: StudyDatabase, number: Number, wanted: Closing) -> dict[str, bool]:
     """Give out no further items, or give them out again."""
     with database.writing() as connection:
-        close_task(connection, _task(connection, number).id, closed=wanted.closed)
+        close_task(connection, _get_task(connection, number).id, closed=wanted.closed)
     return {"closed": wanted.closed}
 
 
@@ -153,7 +153,7 @@ def close(database: StudyDatabase, number: Number, wanted: Closing) -> dict[str,
 def limit(database: StudyDatabase, number: Number, wanted: SpendingLimit) -> dict[str, bool]:
     """Change how often all people together may ask the bots of a chat, and what that may cost."""
     with database.writing() as connection:
-        stored = _task(connection, number)
+        stored = _get_task(connection, number)
         if stored.settings.kind != "chat":
             raise HTTPException(404, "not_found")
         set_task_limit(connection, stored, wanted.calls, wanted.cost)
@@ -164,14 +164,14 @@ def limit(database: StudyDatabase, number: Number, wanted: SpendingLimit) -> dic
 def outsiders(request: Request, database: StudyDatabase, number: Number) -> dict[str, int]:
     """Make a task in which blind outsiders rate the conversations of a chat."""
     with database.writing() as connection:
-        return {"number": send_to_outsiders(connection, _task(connection, number), _pseudonyms(request))}
+        return {"number": send_to_outsiders(connection, _get_task(connection, number), _pseudonyms(request))}
 
 
 @router.post("/tasks/{number}/invitations")
 def invite(request: Request, database: StudyDatabase, number: Number, wanted: Invitations) -> dict[str, list[str]]:
     """Make links to a task; they cannot be shown again."""
     with database.writing() as connection:
-        target = _task(connection, number).id
+        target = _get_task(connection, number).id
         made = [
             people.invite(
                 connection, target, label=wanted.label, parameter=wanted.parameter, most_people=wanted.most_people
@@ -232,12 +232,12 @@ async def upload(request: Request, visitor: Admin) -> Response:
     """Preview a task from uploaded files, or with `create` make it. The form is read after the checks."""
     async with request.form(max_files=3, max_fields=20) as form:
         with TemporaryDirectory() as folder:
-            given = await Upload.received(form, Path(folder))
-            made = await run_in_threadpool(_made, request, visitor, given, create=form.get("create") == "yes")
+            given = await Upload.receive(form, Path(folder))
+            made = await run_in_threadpool(_prepare_upload, request, visitor, given, create=form.get("create") == "yes")
             return JSONResponse(made)
 
 
-def _made(request: Request, visitor: Visitor, given: Upload, *, create: bool) -> dict[str, Any]:
+def _prepare_upload(request: Request, visitor: Visitor, given: Upload, *, create: bool) -> dict[str, Any]:
     study: Study = request.app.state.study
     allowed = study.trust_administrators and visitor.role == "owner" and given.fields.get("trust") == "yes"
     prepared, preview = prepare(given, study.trust if allowed else None)
@@ -258,10 +258,10 @@ def _page(request: Request, template: str, visitor: Visitor, **values: Any) -> R
 
 
 def _language(request: Request) -> str:
-    return preferred(request.headers.get("accept-language", ""))
+    return preferred_language(request.headers.get("accept-language", ""))
 
 
-def _task(connection: Connection, number: int) -> Stored:
+def _get_task(connection: Connection, number: int) -> Stored:
     if not connection.execute(select(exists().where(task.c.id == number))).scalar_one():
         raise HTTPException(404, "not_found")
     return get_task(connection, number)
@@ -271,9 +271,9 @@ def _pseudonyms(request: Request) -> Pseudonyms:
     return Pseudonyms(request.app.state.study.key)
 
 
-def _shown(request: Request, visitor: Visitor, number: int) -> dict[str, Any]:
+def _show_figures(request: Request, visitor: Visitor, number: int) -> dict[str, Any]:
     """Return the figures of a task in the language and with the actions of this administrator."""
-    return with_allowed_actions(render(_current(request, number), _language(request)), visitor.rights)
+    return with_allowed_actions(render(_get_figures(request, number), _language(request)), visitor.rights)
 
 
 def with_allowed_actions(figures: Mapping[str, Any], rights: Collection[Right]) -> dict[str, Any]:
@@ -303,12 +303,12 @@ def _allowed_cells(row: Sequence[Any], rights: Collection[Right]) -> list[Any]:
     return cells
 
 
-def _current(request: Request, number: int) -> dict[str, Any]:
+def _get_figures(request: Request, number: int) -> dict[str, Any]:
     """Return the figures of a task; computed once for all administrators who look at the same state."""
     known: dict[int, dict[str, Any]] = request.app.state.figures
     study: Study = request.app.state.study
     with study.database.reading() as connection:
-        stored = _task(connection, number)
+        stored = _get_task(connection, number)
         state = _state(study, connection, stored)
         if number in known and known[number]["state"] == state:
             return known[number]
@@ -317,7 +317,7 @@ def _current(request: Request, number: int) -> dict[str, Any]:
             collected.pages(connection, number),
             collected.clusters(connection, number),
             collected.people(connection, number),
-            collected.invited(connection, number),
+            collected.count_invited(connection, number),
             outcomes(connection, stored),
         )
         if stored.settings.kind == "chat":

@@ -95,7 +95,7 @@ def people(connection: Connection, task: int) -> list[Person]:
     return [Person(row.id, known[row.id], row.label, row.participant, row.withdrawn is not None) for row in rows]
 
 
-def invited(connection: Connection, task: int) -> int | None:
+def count_invited(connection: Connection, task: int) -> int | None:
     """Return people who can take part or did; None if anybody can, by the link of a crowd platform."""
     finished = exists().where(
         assignment.c.task_id == task, assignment.c.person_id == person.c.id, assignment.c.finished.is_not(None)

@@ -59,7 +59,7 @@ def figures(task: Collected, name: Pseudonyms) -> dict[str, Any]:
     questions = [question for question in settings.questions if question.aspect not in guessed.aspects()]
     aspects = [question.aspect for question in questions]
     workers = annotators(task.pages, aspects, least_seconds=settings.least_seconds)
-    headlines = [*_counted(task, workers), *_calls(task.budget)]
+    headlines = [*_count_headlines(task, workers), *_calls(task.budget)]
     survival = survival_section(task.chats, settings.turns)
     sections = [*survival, *guess_sections(task.pages, guessed), _people(task.people, workers, name)]
     if settings.kind == "references":
@@ -78,7 +78,7 @@ def figures(task: Collected, name: Pseudonyms) -> dict[str, Any]:
             first += _of_question(task, question, agreed[question.aspect])
         headlines += [_alpha(agreed[aspects[0]]), _ranking(enough)]
         sections = first + sections
-    return {"headlines": headlines, "sections": sections, **_needed(task)}
+    return {"headlines": headlines, "sections": sections, **_describe_need(task)}
 
 
 def _by_aspect(key: str, aspects: Sequence[str]) -> Message:
@@ -91,7 +91,7 @@ def _by_aspect(key: str, aspects: Sequence[str]) -> Message:
 # ---- headlines -------------------------------------------------------------------------------------------------------
 
 
-def _counted(task: Collected, workers: Sequence[Annotator]) -> list[dict[str, Shown]]:
+def _count_headlines(task: Collected, workers: Sequence[Annotator]) -> list[dict[str, Shown]]:
     suspicious = sum(bool(worker.reasons) for worker in workers)
     return [
         headline("pages", message("finished_pages"), f"{task.done:,}", message("of_wanted", wanted=task.wanted)),
@@ -127,7 +127,7 @@ def _ranking(enough: Enough) -> dict[str, Shown]:
     return headline("settled", message("ranking"), state, progress)
 
 
-def _needed(task: Collected) -> dict[str, Any]:
+def _describe_need(task: Collected) -> dict[str, Any]:
     """Return how many people the task needs, and a warning if fewer are invited."""
     needed = workload(task.stored.settings, task.clusters)
     missing = 0

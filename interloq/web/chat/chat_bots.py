@@ -59,7 +59,7 @@ class ChatBots:
     def _get(self, name: str, spec: str) -> tuple[Bot, Any]:
         with self._lock:
             if spec not in self._known:
-                bot = _created({name: spec}, THE_STUDY, self.trust)[name]
+                bot = _create_bots({name: spec}, THE_STUDY, self.trust)[name]
                 lock = contextlib.nullcontext() if getattr(bot, "waits", False) else threading.Lock()
                 self._known[spec] = bot, lock
             return self._known[spec]
@@ -73,7 +73,7 @@ class ChatBots:
 
 def check_chat(task: StudyTask, *, trust: Trust = None, where: str = THE_STUDY) -> None:
     """Refuse a chat with unsuitable options, or with bots that cannot be created or need trust."""
-    _created(chat_options(task).bots, where, trust)
+    _create_bots(chat_options(task).bots, where, trust)
 
 
 def add_chat(connection: Connection, task: StudyTask, *, trust: Trust = None) -> int:
@@ -87,10 +87,10 @@ def check_bots(database: Database, trust: Trust, *, where: str) -> None:
     with database.reading() as connection:
         chats = [stored.settings for stored in all_tasks(connection) if stored.settings.kind == "chat"]
     for settings in chats:
-        _created(chat_options(settings).bots, where, trust)
+        _create_bots(chat_options(settings).bots, where, trust)
 
 
-def _created(specs: Mapping[str, str], where: str, trust: Trust) -> dict[str, Bot]:
+def _create_bots(specs: Mapping[str, str], where: str, trust: Trust) -> dict[str, Bot]:
     return create_from_file(specs, kind="bot", where=where, trust=trust)
 
 
@@ -122,7 +122,7 @@ class Replies:
         `ask` gets the reply and stores it; if this reply is in progress already, it is not called. If it fails, the
         last line is missing.
         """
-        coming, sent = self._coming.get(key) or self._started(key, ask), 0
+        coming, sent = self._coming.get(key) or self._start(key, ask), 0
         while not coming.task.done():
             await asyncio.wait({coming.task}, timeout=PAUSE)
             if len(text := coming.text) > sent:
@@ -131,14 +131,14 @@ class Replies:
         if coming.task.exception() is None:
             yield _line("chat", coming.task.result())
 
-    def _started(self, key: tuple[int, int], ask: Callable[[Show], dict[str, Any]]) -> _Coming:
+    def _start(self, key: tuple[int, int], ask: Callable[[Show], dict[str, Any]]) -> _Coming:
         coming = self._coming[key] = _Coming()
         work = to_thread.run_sync(partial(ask, coming.show), limiter=self._limiter, abandon_on_cancel=True)
         coming.task = asyncio.ensure_future(work)
-        coming.task.add_done_callback(partial(self._ended, key))
+        coming.task.add_done_callback(partial(self._forget, key))
         return coming
 
-    def _ended(self, key: tuple[int, int], _: object) -> None:
+    def _forget(self, key: tuple[int, int], _: object) -> None:
         del self._coming[key]
 
 

@@ -45,12 +45,12 @@ def reply(request: Request, database: StudyDatabase, visitor: Annotator, wanted:
         stored = at_work(connection, visitor)
         chat.get_chat(connection, stored.settings, visitor.person, wanted.assignment)  # refused if it is not theirs
     replies: Replies = request.app.state.replies
-    ask = partial(_replied, request.app.state, stored, visitor.person, wanted)
+    ask = partial(_ask_bot, request.app.state, stored, visitor.person, wanted)
     lines = replies.lines((wanted.assignment, wanted.place), ask)
     return StreamingResponse(lines, media_type="application/x-ndjson", headers=UNBUFFERED)
 
 
-def _replied(state: Any, stored: Stored, person: int, wanted: Place, show: Show) -> dict[str, Any]:
+def _ask_bot(state: Any, stored: Stored, person: int, wanted: Place, show: Show) -> dict[str, Any]:
     """Ask the bot between two transactions, so that nobody waits for it but the person who talks to it.
 
     If the bot may not be asked any more, the conversation says that it has stopped.

@@ -106,20 +106,20 @@ def get_chat(
     row = connection.execute(wanted.with_for_update(of=assignment) if lock else wanted).one_or_none()
     if row is None or settings.kind != "chat":
         raise InputError("this is not a conversation of yours", hint="reload the page")
-    return _made(connection, settings, [row], assignment.c.id == assignment_id)[0]
+    return _load_chats(connection, settings, [row], assignment.c.id == assignment_id)[0]
 
 
 def all_chats(connection: Connection, settings: StudyTask, task: int) -> list[Chat]:
     """Return all conversations of a task, in the order in which they started."""
     rows = connection.execute(_conversations().where(assignment.c.task_id == task).order_by(assignment.c.id)).all()
-    return _made(connection, settings, rows, assignment.c.task_id == task)
+    return _load_chats(connection, settings, rows, assignment.c.task_id == task)
 
 
 def _conversations() -> Any:
     return select(assignment, item.c.hidden, item.c.shown).join(item, item.c.id == assignment.c.item_id)
 
 
-def _made(connection: Connection, settings: StudyTask, rows: Sequence[Any], which: Any) -> list[Chat]:
+def _load_chats(connection: Connection, settings: StudyTask, rows: Sequence[Any], which: Any) -> list[Chat]:
     """Return conversations of the rows; `which` selects their assignments."""
     said = select(turn).join(assignment, assignment.c.id == turn.c.assignment_id).where(which)
     lines: dict[int, list[ChatLine]] = {}
@@ -156,7 +156,7 @@ def say(connection: Connection, settings: StudyTask, person: int, assignment_id:
         return talk
     if place != len(talk.lines) or talk.waits or talk.ended or talk.finished:
         raise InputError(ELSEWHERE, hint="reload the page")
-    return _added(connection, settings, talk, PERSON, text, "")
+    return _add_turn(connection, settings, talk, PERSON, text, "")
 
 
 def store_reply(
@@ -166,10 +166,10 @@ def store_reply(
     talk = get_chat(connection, settings, person, assignment_id, lock=True)
     if place != len(talk.lines) or not talk.waits or talk.ended or talk.finished:
         return talk
-    return _added(connection, settings, talk, BOT, storable(reply.text), storable(reply.failure))
+    return _add_turn(connection, settings, talk, BOT, storable(reply.text), storable(reply.failure))
 
 
-def _added(connection: Connection, settings: StudyTask, talk: Chat, speaker: str, text: str, failure: str) -> Chat:
+def _add_turn(connection: Connection, settings: StudyTask, talk: Chat, speaker: str, text: str, failure: str) -> Chat:
     row = {"assignment_id": talk.assignment, "place": len(talk.lines), "speaker": speaker, "text": text}
     connection.execute(insert(turn).values(**row, failure=failure, time=time.time()))
     note_work(connection, talk.assignment)

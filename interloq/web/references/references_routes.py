@@ -54,46 +54,46 @@ class Decided(Place):
 @router.post("/offer")
 async def offer(request: Request, visitor: Annotator, wanted: Place) -> dict[str, Any]:
     """Return predictions without and with each candidate, and the place of the candidate that would help most."""
-    return await _waited(request, _offered, visitor, wanted)
+    return await _run_in_thread(request, _predict_offer, visitor, wanted)
 
 
 @router.post("/attempt")
 async def attempt(request: Request, visitor: Annotator, wanted: Attempt) -> dict[str, Any]:
     """Return predictions without and with a text that is being written."""
-    return await _waited(request, _attempted, visitor, wanted)
+    return await _run_in_thread(request, _predict_attempt, visitor, wanted)
 
 
 @router.post("/step")
 async def step(request: Request, visitor: Annotator, decided: Decided) -> dict[str, Any]:
     """Store a decision; returns the state after it."""
-    return await _waited(request, _stepped, visitor, decided)
+    return await _run_in_thread(request, _take_step, visitor, decided)
 
 
-async def _waited(request: Request, work: Any, visitor: Visitor, wanted: Place) -> dict[str, Any]:
+async def _run_in_thread(request: Request, work: Any, visitor: Visitor, wanted: Place) -> dict[str, Any]:
     response: dict[str, Any] = await to_thread.run_sync(
         partial(work, request, visitor, wanted), limiter=request.app.state.predicting
     )
     return response
 
 
-def _offered(request: Request, visitor: Visitor, wanted: Place) -> dict[str, Any]:
+def _predict_offer(request: Request, visitor: Visitor, wanted: Place) -> dict[str, Any]:
     stored, work = _get_work(request.app.state.study, visitor, wanted)
     if work.state.finished:
         return {"place": len(work.steps), "before": None, "with_each": [], "best": None}
-    predicted = _predicted(request, stored, work)
+    predicted = _predict(request, stored, work)
     each = list(map(shown, predicted.with_each))
     return {"place": len(work.steps), "before": shown(predicted.before), "with_each": each, "best": predicted.best}
 
 
-def _attempted(request: Request, visitor: Visitor, wanted: Attempt) -> dict[str, Any]:
+def _predict_attempt(request: Request, visitor: Visitor, wanted: Attempt) -> dict[str, Any]:
     stored, work = _get_work(request.app.state.study, visitor, wanted)
     text = storable(wanted.text).strip()
     if not text or text in work.state.texts():
         return {"place": len(work.steps), "after": None}
-    return {"place": len(work.steps), "after": shown(_predicted(request, stored, work, text).after)}
+    return {"place": len(work.steps), "after": shown(_predict(request, stored, work, text).after)}
 
 
-def _stepped(request: Request, visitor: Visitor, decided: Decided) -> dict[str, Any]:
+def _take_step(request: Request, visitor: Visitor, decided: Decided) -> dict[str, Any]:
     """Predict between two transactions, so that nobody else waits for the model."""
     decision = ReferenceDecision(decided.action, decided.text, decided.candidate)
     study: Study = request.app.state.study
@@ -102,7 +102,7 @@ def _stepped(request: Request, visitor: Visitor, decided: Decided) -> dict[str, 
     predicted: Mapping[str, float | None] = {}
     if decided.place == len(work.steps):
         with suppress(HTTPException):  # a decision is worth keeping without predictions
-            predicted = _predicted(request, stored, work).numbers()
+            predicted = _predict(request, stored, work).numbers()
     with study.database.writing() as connection:
         settings = at_work(connection, visitor).settings
         own = (connection, settings, visitor.person, decided.assignment)
@@ -115,7 +115,7 @@ def _get_work(study: Study, visitor: Visitor, wanted: Place) -> tuple[Stored, Wo
         return stored, references.get_work(connection, stored.settings, visitor.person, wanted.assignment)
 
 
-def _predicted(request: Request, stored: Stored, work: Work, text: str = "") -> Offer:
+def _predict(request: Request, stored: Stored, work: Work, text: str = "") -> Offer:
     predictors: Predictors = request.app.state.predictors
     try:
         return predictors.attempt(stored, work, text) if text else predictors.offer(stored, work)
@@ -145,16 +145,18 @@ class Predictors:
     def offer(self, stored: Stored, work: Work) -> Offer:
         """Return predictions without and with each candidate left."""
         with self._lock:
-            return predict_offer(self._model(stored, work.options), work.query, work.state, self._encoded(work.item))
+            return predict_offer(
+                self._model(stored, work.options), work.query, work.state, self._get_vectors(work.item)
+            )
 
     def attempt(self, stored: Stored, work: Work, text: str) -> Offer:
         """Return predictions without and with a text that is being written, whose encoding is not kept."""
         state = replace(work.state, waiting=(Reference(text, source="human"),))
         with self._lock:
-            vectors = ChainMap({}, self._encoded(work.item))
+            vectors = ChainMap({}, self._get_vectors(work.item))
             return predict_offer(self._model(stored, work.options), work.query, state, vectors)
 
-    def _encoded(self, item: int) -> dict[str, Any]:
+    def _get_vectors(self, item: int) -> dict[str, Any]:
         """Return encoded texts of an item; those of items used longest ago are dropped."""
         vectors = self._vectors.setdefault(item, {})
         self._vectors.move_to_end(item)

@@ -68,14 +68,14 @@ def label_studio_answers(
         raise InputError("a key file has the records, so no fields can be mapped", hint="omit --map or --key")
     cancelled, skipped = Counter[str](), Counter[str]()
     tasks, name = list(_tasks(path, cancelled)), names or str
-    kind, hidden = _hidden(key) if key else ("samples", {})
+    kind, hidden = _read_key_file(key) if key else ("samples", {})
     converted: Iterable[Any]
     if kind == "preferences":
         converted = list(_preferences(tasks, hidden, name, skipped))
     else:
-        records = _stored(hidden, str(key)) if key else {}
+        records = _read_records(hidden, str(key)) if key else {}
         layout = Layout("samples", columns)
-        converted = _rated(tasks, records, layout, name, skipped, keyed=bool(key))
+        converted = _add_ratings(tasks, records, layout, name, skipped, keyed=bool(key))
         layout.names.check()
         if notes := layout.notes():
             warnings.warn(f"{path}: {notes}", ReadWarning, stacklevel=2)
@@ -87,7 +87,7 @@ def label_studio_answers(
 # ---- ratings ---------------------------------------------------------------------------------------------------------
 
 
-def _rated(
+def _add_ratings(
     tasks: Iterable[_Task],
     records: dict[str, Sample | Dialogue],
     layout: Layout,
@@ -101,7 +101,7 @@ def _rated(
         place = _key_of(task, records) if keyed else _add_sample(task, layout, records)
         ratings = list(records[place].ratings)
         for annotation in task.annotations:
-            for result in _used(annotation.results, NUMBERS, skipped):
+            for result in _select_results(annotation.results, NUMBERS, skipped):
                 rater = name(annotation.rater)
                 ratings.append(Rating(_number(result), rater=rater, aspect=result.aspect, role=OUTSIDER))
         records[place] = replace(records[place], ratings=tuple(ratings))
@@ -157,7 +157,7 @@ def _preferences(
         pair = systems[SIDES[0]], systems[SIDES[1]]
         for one in task.annotations:
             reason = " ".join(_texts(one.results))
-            for result in _used([r for r in one.results if r.type != "textarea"], COMPARED, skipped):
+            for result in _select_results([r for r in one.results if r.type != "textarea"], COMPARED, skipped):
                 side = _side(result)
                 yield Preference(item, pair, systems.get(side, ""), name(one.rater), result.aspect, reason, ids)
 
@@ -178,7 +178,7 @@ def _texts(results: Iterable[_Result]) -> Iterator[str]:
             if isinstance(text, str):
                 yield text
             else:
-                yield from map(str, _typed(result.value, "text", list, result.where))
+                yield from map(str, _get_field(result.value, "text", list, result.where))
 
 
 # ---- the file --------------------------------------------------------------------------------------------------------
@@ -187,11 +187,11 @@ def _texts(results: Iterable[_Result]) -> Iterator[str]:
 def _tasks(path: str | Path, cancelled: Counter[str]) -> Iterator[_Task]:
     for number, task in enumerate(read_json_list(path, hint="export the project as JSON", limit=LIMIT), 1):
         where = f"{path}: task {number}"
-        data = _typed(task, "data", dict, where)
-        annotations = _typed(task, "annotations", list, where, hint="export the project as JSON, not as JSON-MIN")
+        data = _get_field(task, "data", dict, where)
+        annotations = _get_field(task, "annotations", list, where, hint="export the project as JSON, not as JSON-MIN")
         completed = []
         for place, annotation in enumerate(annotations, 1):
-            results = _typed(annotation, "result", list, f"{where}, annotation {place}")
+            results = _get_field(annotation, "result", list, f"{where}, annotation {place}")
             if annotation.get("was_cancelled"):
                 cancelled["annotations"] += 1
             else:
@@ -203,7 +203,7 @@ def _annotation(value: Mapping[str, Any], results: list[Any], where: str) -> _An
     checked = []
     for place, result in enumerate(results, 1):
         spot = f"{where}, result {place}"
-        type = _typed(result, "type", str, spot)
+        type = _get_field(result, "type", str, spot)
         aspect = result.get("from_name", "")  # relations have none
         answer = result.get("value")
         if not isinstance(answer, dict):
@@ -221,7 +221,7 @@ def _rater(person: Any, where: str) -> str:
     return "" if person is None else str(person)
 
 
-def _used(results: Iterable[_Result], types: Mapping[str, str], skipped: Counter[str]) -> Iterator[_Result]:
+def _select_results(results: Iterable[_Result], types: Mapping[str, str], skipped: Counter[str]) -> Iterator[_Result]:
     """Yield the results of these types; others are counted."""
     for result in results:
         if result.type not in types:
@@ -234,13 +234,13 @@ def _used(results: Iterable[_Result], types: Mapping[str, str], skipped: Counter
 
 
 def _choice(result: _Result) -> str:
-    choices = _typed(result.value, "choices", list, result.where)
+    choices = _get_field(result.value, "choices", list, result.where)
     if len(choices) != 1 or not isinstance(choices[0], str):
         raise InputError(f"expected one choice, got {short_repr(choices)}", where=result.where)
     return choices[0]
 
 
-def _typed(value: Any, name: str, type: type, where: str, *, hint: str = "") -> Any:
+def _get_field(value: Any, name: str, type: type, where: str, *, hint: str = "") -> Any:
     """Return a required field of an object."""
     field = value.get(name) if isinstance(value, dict) else None
     if not isinstance(field, type):
@@ -249,16 +249,16 @@ def _typed(value: Any, name: str, type: type, where: str, *, hint: str = "") -> 
     return field
 
 
-def _hidden(path: str | Path) -> tuple[str, dict[str, Any]]:
+def _read_key_file(path: str | Path) -> tuple[str, dict[str, Any]]:
     """Kind of the records and what is hidden by task key, from a key file."""
     hint = "give the .key.json file that was written next to the tasks"
     value = read_json(path, hint=hint, limit=LIMIT)
     if value.get("kind") not in ("samples", "dialogues", "preferences"):
         raise InputError("not a key file of Label Studio tasks", hint=hint, where=str(path))
-    return value["kind"], _typed(value, "tasks", dict, str(path), hint=hint)
+    return value["kind"], _get_field(value, "tasks", dict, str(path), hint=hint)
 
 
-def _stored(hidden: Mapping[str, Any], where: str) -> dict[str, Sample | Dialogue]:
+def _read_records(hidden: Mapping[str, Any], where: str) -> dict[str, Sample | Dialogue]:
     """Return the records of a key file by task key."""
     with reading_saved(where):
         records = {key: PARSERS[one["kind"]](one["units"][0]["record"], "") for key, one in hidden.items()}

@@ -180,7 +180,7 @@ def from_json(value: object) -> StudyTask:
     if not isinstance(value, Mapping):
         raise InputError(f"settings of a task must be an object, got {short_repr(value)}")
     questions = questions_from_json(value.get("questions", [asdict(Question())]))
-    task: StudyTask = _made(StudyTask, {**value, "questions": questions}, "a task")
+    task: StudyTask = _read_fields(StudyTask, {**value, "questions": questions}, "a task")
     return task
 
 
@@ -188,10 +188,10 @@ def questions_from_json(asked: object) -> tuple[Question, ...]:
     """Read questions from a list of JSON objects."""
     if isinstance(asked, str) or not isinstance(asked, Sequence):
         raise InputError(f"questions must be a list, got {short_repr(asked)}")
-    return tuple(_made(Question, question, "a question") for question in asked)
+    return tuple(_read_fields(Question, question, "a question") for question in asked)
 
 
-def _made(kind: Any, value: object, what: str) -> Any:
+def _read_fields(kind: Any, value: object, what: str) -> Any:
     if not isinstance(value, Mapping):
         raise InputError(f"{what} must be an object, got {short_repr(value)}")
     known = {one.name for one in fields(kind)}

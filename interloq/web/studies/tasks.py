@@ -22,7 +22,7 @@ from sqlalchemy.exc import IntegrityError
 
 from interloq.data.batched import batched
 from interloq.errors import InputError, count, nearest
-from interloq.web.database import inserted
+from interloq.web.database import inserted_id
 from interloq.web.schema import item, task
 from interloq.web.studies import questions
 from interloq.web.studies.items import StudyItem
@@ -52,7 +52,7 @@ def add_task(connection: Connection, settings: StudyTask, items: Iterable[StudyI
     except IntegrityError as error:
         hint = "choose another name; tasks are never overwritten"
         raise InputError(f"the study has a task {settings.name!r} already", hint=hint) from error
-    number, place = inserted(made), 0
+    number, place = inserted_id(made), 0
     for some in batched(items, BATCH):
         rows = []
         for study_item in some:
@@ -66,7 +66,7 @@ def add_task(connection: Connection, settings: StudyTask, items: Iterable[StudyI
 
 def get_task(connection: Connection, number: int) -> Stored:
     """Return the task with this number."""
-    return _stored(connection.execute(_NUMBERED, {"number": number}).one())
+    return _read_task(connection.execute(_NUMBERED, {"number": number}).one())
 
 
 def find_task(connection: Connection, name: str) -> Stored:
@@ -75,12 +75,12 @@ def find_task(connection: Connection, name: str) -> Stored:
     if row is None:
         known = connection.execute(select(task.c.name)).scalars()
         raise InputError(f"the study has no task {name!r}{nearest(name, known)}")
-    return _stored(row)
+    return _read_task(row)
 
 
 def all_tasks(connection: Connection) -> list[Stored]:
     """Return all tasks, oldest first."""
-    return [_stored(row) for row in connection.execute(_TASK.order_by(task.c.id))]
+    return [_read_task(row) for row in connection.execute(_TASK.order_by(task.c.id))]
 
 
 def close_task(connection: Connection, number: int, *, closed: bool = True) -> None:
@@ -100,12 +100,12 @@ def number_of_pages(connection: Connection, number: int) -> int:
     return int(connection.execute(select(func.count(item.c.answer_key.distinct())).where(wanted)).scalar_one())
 
 
-def _stored(row: Any) -> Stored:
-    return Stored(row.id, _settings(row.settings), row.source, row.closed is not None)
+def _read_task(row: Any) -> Stored:
+    return Stored(row.id, _read_settings(row.settings), row.source, row.closed is not None)
 
 
 @lru_cache(maxsize=256)
-def _settings(text: str) -> StudyTask:
+def _read_settings(text: str) -> StudyTask:
     """Return settings from their stored text, which every request of an annotator reads."""
     try:
         return questions.from_json(orjson.loads(text))

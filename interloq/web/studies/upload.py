@@ -47,14 +47,14 @@ class Upload:
     fields: Mapping[str, str]
 
     @classmethod
-    async def received(cls, form: FormData, folder: Path) -> Upload:
+    async def receive(cls, form: FormData, folder: Path) -> Upload:
         """Write the files of a form to a folder; their names are kept without paths."""
-        files = {name: await _kept(form.get(name), folder / name) for name in ("records", "settings", "scores")}
+        files = {name: await _save_file(form.get(name), folder / name) for name in ("records", "settings", "scores")}
         fields = {name: value for name, value in form.items() if isinstance(value, str)}
         return cls(files["records"], files["settings"], files["scores"], fields)
 
 
-async def _kept(given: object, folder: Path) -> Path | None:
+async def _save_file(given: object, folder: Path) -> Path | None:
     if not isinstance(given, UploadFile) or not given.filename:
         return None
     folder.mkdir()

@@ -15,7 +15,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Float, and_, bindparam, exists, func, insert, select, update
 
-from interloq.web.database import inserted
+from interloq.web.database import inserted_id
 from interloq.web.schema import assignment, item, task
 from interloq.web.studies.tasks import Stored
 
@@ -100,7 +100,7 @@ def next_item(connection: Connection, stored: Stored, person: int, *, now: float
     return_abandoned(connection, stored, now)
     begun = connection.execute(_UNFINISHED, {"task": stored.id, "person": person}).all()
     if held := [row for row in begun if row.returned is None]:
-        return _assigned(held[0])
+        return _make_assigned(held[0])
     if stored.closed or _is_done(connection, stored, person):
         return None
     for row in begun:
@@ -143,10 +143,10 @@ def _take_back(connection: Connection, row: Any, now: float) -> Assigned:
     """Give an item that a person left and nobody else took to this person again: what they typed is not lost."""
     connection.execute(update(assignment).where(assignment.c.id == row.id).values(returned=None, seen=now))
     connection.execute(_TAKE, {"number": row.item_id})
-    return _assigned(row)
+    return _make_assigned(row)
 
 
-def _assigned(row: Any) -> Assigned:
+def _make_assigned(row: Any) -> Assigned:
     return Assigned(row.id, row.item_id, row.shown, tuple(row.order), row.started)
 
 
@@ -191,4 +191,4 @@ def _assign(connection: Connection, number: int, person: int, now: float) -> Ass
     row = {"task_id": taken.task_id, "item_id": number, "person_id": person, "answer_key": taken.answer_key}
     made = connection.execute(insert(assignment), {**row, "order": order, "started": now, "seen": now})
     connection.execute(_TAKE, {"number": number})
-    return Assigned(inserted(made), number, taken.shown, tuple(order), now)
+    return Assigned(inserted_id(made), number, taken.shown, tuple(order), now)

@@ -54,11 +54,11 @@ def test_people_who_can_take_part_or_did(study: Database) -> None:
         people.revoke(connection, 1)
         withdraw_person(connection, left)
         people.invite(connection, stored.id)
-        assert collected.invited(connection, stored.id) == 3
+        assert collected.count_invited(connection, stored.id) == 3
         people.revoke(connection, 4)
-        assert collected.invited(connection, stored.id) == 2
+        assert collected.count_invited(connection, stored.id) == 2
         people.invite(connection, stored.id, parameter="PID")
-        assert collected.invited(connection, stored.id) is None
+        assert collected.count_invited(connection, stored.id) is None
 
 
 def test_only_the_whole_of_a_chat_is_watched(served: Served) -> None:

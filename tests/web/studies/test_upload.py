@@ -28,11 +28,11 @@ FIELDS = {"bots": "old = eliza\n\n parrot=echo \n", "topics": "Travel\nFood", "t
 
 def received(folder: Path, records: bytes, filename: str = "in.jsonl", **fields: str) -> Upload:
     file = UploadFile(io.BytesIO(records), filename=filename)
-    return asyncio.run(Upload.received(FormData([("records", file), *fields.items()]), folder))
+    return asyncio.run(Upload.receive(FormData([("records", file), *fields.items()]), folder))
 
 
 def without_file(folder: Path, **fields: str) -> Upload:
-    return asyncio.run(Upload.received(FormData([("records", ""), *fields.items()]), folder))
+    return asyncio.run(Upload.receive(FormData([("records", ""), *fields.items()]), folder))
 
 
 def test_a_chat_needs_no_file_but_trust_for_bots_that_do_more_than_talk(tmp_path: Path) -> None:
