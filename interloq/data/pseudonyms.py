@@ -102,7 +102,7 @@ def is_pseudonym(user: str) -> bool:
 
 
 def names_of(user: str, key: str | Path | None = None) -> frozenset[str]:
-    """Return all ids of one user: the given one and its pseudonym, unless it is a pseudonym or there is no key yet."""
+    """Return an id of a user and its pseudonym; only the id if it is a pseudonym or no key exists yet."""
     if is_pseudonym(user):
         return frozenset({user})
     if key is None and not key_file().exists():  # a key made now could not have hashed anything

@@ -2,8 +2,8 @@
 """Hazumi (Komatani and Okada, 2021): Japanese dialogues with a Wizard of Oz, one ELAN file per participant.
 
 Exchange i is the i-th annotation of every tier: the Wizard's utterance (`sys_utterance`), the participant's
-(`user_utterance`), the participant's own impression of the exchange (`UI_self`, role `interlocutor`) and those of
-outsiders (`UI_F1` …), from 1 to 7; `TC_…` is how well the topic was continued. The file name is the participant's id.
+(`user_utterance`), the participant's own impression of the exchange (`UI_self`, role `interlocutor`) and outsiders'
+impressions (`UI_F1` …), from 1 to 7; `TC_…` is how well the topic was continued. The file name is the participant's id.
 
 About 1 % of the values are not ratings (`E`, `(e)`, blank, `6 delete`): they become None. `5.` is 5. If the Wizard said
 nothing (`*` or `（システム発話なし）`, in 14 exchanges of 1902), the reply is empty. Empty turns, of which participants

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """RealPersonaChat (Yamashita et al., 2023): Japanese dialogues of people who know their own persona, rated by both.
 
-`human` has the dialogues between people, `system` those of people with five GPT systems. Ratings were given by the
+`human` has dialogues between people, `system` dialogues of people with five GPT systems. Ratings were given by the
 partners, from 1 to 5, with the partner's id as the rater; most dialogues have 30 utterances because that was the task.
 A person's profile is the ten sentences of their persona (`profiles`).
 A dialogue's id is its file name: the number inside is wrong in two files.
