@@ -158,8 +158,8 @@ class Offer:
 
     def numbers(self) -> dict[str, float | None]:
         """Return the predictions before and after as a step records them, NaN as None."""
-        numbers = {"before": self.before.mean, "after": self.after.mean}
-        return {name: None if np.isnan(value) else value for name, value in numbers.items()}
+        before, after = self.before.mean, self.after.mean
+        return {"before": None if np.isnan(before) else before, "after": None if np.isnan(after) else after}
 
 
 class Session:

@@ -27,7 +27,7 @@ from interloq.data.files.appended import Appended
 from interloq.data.records.jsonl import record_line
 from interloq.errors import InputError
 from interloq.records import Reference
-from interloq.reliability.labels import NONE, distinct_texts
+from interloq.reliability.labels import NONE, distinct_texts, has_text
 from interloq.signature import fingerprint
 
 LIMIT = 10  # references per query, as in the paper
@@ -61,7 +61,7 @@ class Request:
     @property
     def blank(self) -> bool:
         """Return whether the query has no text, so that nothing can be predicted."""
-        return not any(turn.strip() for turn in self.turns)
+        return not has_text(self.turns)
 
     def text(self) -> str:
         """Return the request as JSON, to identify it."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, compress, product
+from itertools import chain, compress, product, repeat
 from typing import Any, Literal
 
 import numpy as np
@@ -122,7 +122,8 @@ def curve(
     """
     sizes, own, seed = sorted(set(options.sizes)), options.own, options.seed
     metric = as_metric(metric)
-    steps = [(size, 0) for size in sizes] + [(size, size - own) for size in sizes if size > own]
+    steps = [(size, 0) for size in sizes]
+    steps += [(size, size - own) for size in sizes if size > own]
     enough, copies = [], 0
     for query in queries:
         if len(query.references) >= sizes[-1]:
@@ -261,7 +262,7 @@ def _by_query(scored: Sequence[_ScoredQuery], steps: int, options: CurveOptions)
     blocks = [counts @ means / len(means) for counts in bootstrap_counts(len(means), options.n_bootstrap, options.seed)]
     resampled = np.concatenate([np.zeros((0, steps)), *blocks])
     values = means.mean(axis=0).tolist()
-    return [_Spread(value, spread, len(means)) for value, spread in zip(values, resampled.T, strict=True)]
+    return list(map(_Spread, values, resampled.T, repeat(len(means))))
 
 
 def _labels(query: _ScoredQuery, coefficient: Coefficient) -> Array:

@@ -59,8 +59,8 @@ class RatedQuery:
 
     @property
     def has_text(self) -> bool:
-        """Return whether a turn has text; without, nothing can be predicted."""
-        return any(turn.strip() for turn in self.turns)
+        """Return whether a turn has text."""
+        return has_text(self.turns)
 
     @property
     def copies(self) -> NDArray[np.bool_]:
@@ -126,6 +126,11 @@ def _join_samples(turns: tuple[str, ...], samples: Sequence[Sample], aspect: str
         ratings.append(_mean_rating(sample, aspect))
         texts += [reference.text for reference in sample.references]
     return RatedQuery(turns, tuple(replies), np.array(ratings), distinct_texts(texts))
+
+
+def has_text(turns: Iterable[str]) -> bool:
+    """Return whether a turn of a query has text; without, nothing can be predicted."""
+    return any(turn.strip() for turn in turns)
 
 
 def distinct_texts(texts: Iterable[str]) -> tuple[str, ...]:

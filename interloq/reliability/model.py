@@ -33,7 +33,7 @@ from interloq.registry import create
 from interloq.reliability.features import encode_pairs, frozen_reader, pair_reader
 from interloq.reliability.job import KIND, metric_id, warning
 from interloq.reliability.labelled_sets import Pair
-from interloq.reliability.labels import NONE, distinct_texts
+from interloq.reliability.labels import NONE, distinct_texts, has_text
 from interloq.reliability.network import ReliabilityNetwork, TunedReliabilityNetwork
 from interloq.reliability.reliability_options import ModelOptions
 from interloq.scorers.relevance.model import RelevanceScorer
@@ -282,7 +282,7 @@ def why_undefined(query: Sequence[str], references: Sequence[str]) -> str:
     """Return why a set of references has no prediction, or an empty string."""
     if not distinct_texts(references):
         return NO_REFERENCES
-    if not any(turn.strip() for turn in query):
+    if not has_text(query):
         return NO_CONTEXT
     return ""
 
@@ -294,7 +294,7 @@ def _number_pairs(queries: Sequence[Sequence[str]], reference_sets: Sequence[Seq
     sets = np.full((len(reference_sets), max(1, width)), NONE, dtype=np.int64)
     for i, (query, references) in enumerate(zip(queries, reference_sets, strict=True)):
         turns = tuple(query)
-        if any(turn.strip() for turn in turns):
+        if has_text(turns):
             for j, text in enumerate(references):
                 sets[i, j] = place.setdefault((turns, text), len(place))
     return list(place), sets

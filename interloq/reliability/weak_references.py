@@ -22,7 +22,7 @@ import numpy as np
 
 from interloq.errors import count
 from interloq.records import Key, Sample, SampleKeys, Score, format_key
-from interloq.reliability.labels import distinct_texts
+from interloq.reliability.labels import distinct_texts, has_text
 from interloq.reliability.reliability_options import check_minimum
 from interloq.signature import fingerprint
 
@@ -170,7 +170,7 @@ def rises(
     useful = set()
     for query, references in zip(queries, reference_sets, strict=True):
         texts = distinct_texts(references)
-        if len(texts) > 1 and any(turn.strip() for turn in query):
+        if len(texts) > 1 and has_text(query):
             useful.add((tuple(query), texts))
     chosen = sorted(useful, key=lambda pair: fingerprint(str(seed), *pair[0], *pair[1]))[:QUERIES]
     if len(chosen) < FEWEST:
@@ -198,8 +198,11 @@ def _means(values: Any, sizes: Sequence[int]) -> list[Rise]:
         row[: size - 1] = np.diff(query_values, axis=1).mean(axis=0)
         start += size * ORDERS
     counts = (~np.isnan(differences)).sum(axis=0)
-    known = [size for size in range(1, LARGEST) if counts[size - 1] >= FEWEST]
-    return [Rise(size, float(np.nanmean(differences[:, size - 1])), int(counts[size - 1])) for size in known]
+    rises_by_size = []
+    for size, queries in enumerate(counts.tolist(), start=1):
+        if queries >= FEWEST:
+            rises_by_size.append(Rise(size, float(np.nanmean(differences[:, size - 1])), queries))
+    return rises_by_size
 
 
 def needed(value: float, size: int, wanted: float, known_rises: Sequence[Rise]) -> int | None:

@@ -180,7 +180,7 @@ def spending(
     announce: Callable[[str], None] | None = None,
     log: str | Path | None = None,
 ) -> Iterator[Spending]:
-    """Count and limit what is spent inside; `log` is a file that each call is appended to (see call_log.py)."""
+    """Count and limit what is spent inside; `log` is a file that each call is appended to (see `CallLog`)."""
     for name, value in (("max_calls", max_calls), ("max_cost", max_cost)):
         if value is not None and not value >= 0:
             raise InputError(f"{name} must not be negative, got {value}")

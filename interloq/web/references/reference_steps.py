@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """References that people add: each decision is a step, stored before it counts.
 
-The state of an item is computed from its steps by `reliability/decisions.py`, as in the terminal. Steps are only added,
+The state of an item is computed from its steps by `reliability/annotate.py`, as in the terminal. Steps are only added,
 each at its own place, so two tabs or a request that is sent twice cannot store a step twice.
 """
 
