@@ -59,12 +59,9 @@ def _cells(change: Change) -> list[str]:
 
 
 def _human(mean: HumanMean, source: str) -> list[str]:
-    row = [mean.which, source, number(mean.value), interval(mean.ci), "", str(mean.labels), ""]
-    if mean.weight is not None:
-        row[4] = number(mean.weight)
-    if mean.scored:
-        row[6] = str(mean.scored)
-    return row
+    weight = "" if mean.weight is None else number(mean.weight)
+    scored = str(mean.scored) if mean.scored else ""
+    return [mean.which, source, number(mean.value), interval(mean.ci), weight, str(mean.labels), scored]
 
 
 def worse_lines(comparison: Comparison) -> Iterator[str]:
