@@ -85,7 +85,10 @@ def print_choice(choice: Choice, output: str | None) -> None:
     for note in choice.notes:
         print_line(f"note: {note}")
     print_line(f"\nchosen: {choice.spec}")
-    print_line(f"run it: interloq score REPLIES -m @{output}" if output else "keep it: add -o chosen.json")
+    if output:
+        print_line(f"run it: interloq score REPLIES -m @{output}")
+    else:
+        print_line("keep it: add -o chosen.json")
     print_line(f"\nfor a paper: {paper(choice)}\n")
     print_signatures(choice.signature)
 

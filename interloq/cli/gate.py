@@ -75,18 +75,18 @@ def run(args: argparse.Namespace) -> int:
     from interloq.data.files.opening import replacing, write_json, write_text
     from interloq.terminal.result_tables import gate_junit, gate_markdown
 
-    found = _gate(args)
+    result = _gate(args)
     if args.junit:
         with replacing(args.junit) as file:
-            file.write(gate_junit(found))
+            file.write(gate_junit(result))
     with suppress(BrokenPipeError):  # a reader that stops early must not turn the verdict into a pass
         if args.output:
-            write_json(args.output, found.facts())
+            write_json(args.output, result.facts())
         if args.markdown:
-            write_text(args.markdown, gate_markdown(found))
+            write_text(args.markdown, gate_markdown(result))
         if args.json or "-" not in (args.output, args.markdown):
-            _print(found, json=args.json)
-    return found.exit_code
+            _print(result, json=args.json)
+    return result.exit_code
 
 
 def _gate(args: argparse.Namespace) -> Gate:
@@ -122,14 +122,17 @@ def _bless(args: argparse.Namespace) -> int:
     return 0
 
 
-def _print(found: Gate, *, json: bool) -> None:
+def _print(result: Gate, *, json: bool) -> None:
     from interloq.terminal.result_tables import noise_table, reason_lines, verdict_table
 
     if json:
-        print_json(found.facts())
+        print_json(result.facts())
         return
-    for table in (verdict_table(found), *([noise_table(found)] if found.noise else [])):
+    tables = [verdict_table(result)]
+    if result.noise:
+        tables.append(noise_table(result))
+    for table in tables:
         print_table(table.title, table.columns, table.rows)
-    for line in reason_lines(found):
+    for line in reason_lines(result):
         print_line(line)
-    print_comparison(found.comparison)
+    print_comparison(result.comparison)

@@ -96,7 +96,10 @@ def run(args: argparse.Namespace) -> int:
         print_stderr(f"interloq: {note}")
     mark_incomplete(scored.failed or any(not by_system[""].n for by_system in scored.results))
     if args.json:
-        print_json(scored.facts() if args.metric else {**scored.facts(), **scored.advice()})
+        facts = scored.facts()
+        if not args.metric:
+            facts |= scored.advice()
+        print_json(facts)
     elif args.output != "-":
         print_scored(scored, by_system=not args.metric)
     return 0

@@ -7,6 +7,7 @@ The conversation is on standard error and standard input, one answer per line; t
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from interloq.cli.shared.output import BadLineReporter, mark_incomplete
 from interloq.data.records.read_options import ReadOptions
 from interloq.errors import InputError, count
 from interloq.reliability.reliability_options import AnnotateOptions, CandidateOptions
-from interloq.terminal.console import interval, number, print_json, print_line, print_stderr
+from interloq.terminal.console import number, number_with_interval, print_json, print_line, print_stderr
 
 if TYPE_CHECKING:
     from interloq.reliability.annotate import Offer, ReliabilityEstimate, Session
@@ -92,11 +93,14 @@ def _show(offer: Offer) -> None:
         print_stderr(f"    = {reference}")
     print_stderr(f"candidate: {offer.candidate.text}")
     print_stderr(f"reliability: {_estimate(offer.before)} without it, {_estimate(offer.after)} with it")
-    best = "this one" if offer.best == 0 else f"{offer.waiting[offer.best].text!r}, {_estimate(offer.best_after)}"
+    best = "this one"
+    if offer.best != 0:
+        best = f"{offer.waiting[offer.best].text!r}, {_estimate(offer.best_after)}"
     print_stderr(f"best of {count(len(offer.waiting), 'candidate')}: {best}")
     print_stderr(QUESTION)
 
 
-def _estimate(found: ReliabilityEstimate) -> str:
-    ci = None if found.low != found.low else (found.low, found.high)
-    return f"{number(found.mean)} {interval(ci)}".rstrip()
+def _estimate(reliability: ReliabilityEstimate) -> str:
+    if math.isnan(reliability.low):
+        return number(reliability.mean)
+    return number_with_interval(reliability.mean, (reliability.low, reliability.high))
