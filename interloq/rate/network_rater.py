@@ -76,7 +76,7 @@ class NetworkRater(Component, kind="rater"):
 
 @dataclass(frozen=True)
 class Gru(NetworkRater, name="gru"):
-    """The rater of υBLEU: a Bi-GRU trained on logs by `interloq train rater`."""
+    """The rater of υBLEU (Tsuta et al., 2020 and 2023): a Bi-GRU trained on logs by `interloq train rater`."""
 
     libraries = ("torch", "sentencepiece")
 
@@ -86,7 +86,7 @@ class Gru(NetworkRater, name="gru"):
 
 @dataclass(frozen=True)
 class Bert(NetworkRater, name="bert"):
-    """The rater of vBERTScore: a transformer trained on logs by `interloq train rater --encoder`.
+    """The rater of vBERTScore (Tsuta et al., 2023): a transformer trained on logs by `interloq train rater --encoder`.
 
     It reads utterance, gold reply and reference together.
     """
