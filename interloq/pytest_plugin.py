@@ -64,5 +64,5 @@ class Quality:
 
 @pytest.fixture
 def interloq() -> Quality:
-    """Gates on reply quality."""
+    """Return the gates on reply quality."""
     return Quality()

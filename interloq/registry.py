@@ -268,7 +268,7 @@ class _Writer:
 
 @cache
 def _targets() -> dict[str, dict[str, str]]:
-    """kind → name → "module:Class", including components of other installed packages."""
+    """Return kind → name → "module:Class", including components of other installed packages."""
     table: dict[str, dict[str, str]] = {}
     for kind, components in read_catalogue().items():
         table[kind] = {name: known["target"] for name, known in components.items()}
@@ -375,7 +375,7 @@ def _fields(cls: Any) -> tuple[tuple[dataclasses.Field[Any], Any], ...]:
 
 @cache
 def _cached_fields(cls: Any) -> tuple[tuple[dataclasses.Field[Any], Any], ...]:
-    """Cached because annotations are slow to evaluate."""
+    """Return the fields, cached because annotations are slow to evaluate."""
     hints = typing.get_type_hints(cls)
     return tuple((field, hints[field.name]) for field in dataclasses.fields(cls) if field.init)
 
@@ -388,12 +388,12 @@ def _default(field: dataclasses.Field[Any]) -> Any:
 
 
 def _is_a(value: Any, kind: str) -> bool:
-    """Whether it is a component of this kind; one that is not registered is accepted."""
+    """Return whether it is a component of this kind; one that is not registered is accepted."""
     return dataclasses.is_dataclass(type(value)) and _find(type(value))[0] in ("", kind)
 
 
 def _are(value: Any, kind: str, hint: Any) -> bool:
-    """Whether it is a component of this kind, or for a field that takes several, a tuple of at least one."""
+    """Return whether it is a component of this kind, or for a field that takes several, a tuple of at least one."""
     if typing.get_origin(hint) is not tuple:
         return _is_a(value, kind)
     return isinstance(value, tuple) and bool(value) and all(_is_a(part, kind) for part in value)

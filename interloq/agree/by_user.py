@@ -182,7 +182,7 @@ def split_note(split: UserSplit) -> str:
 
 
 def _differs(estimate: Estimate) -> bool:
-    """Tell whether the interval excludes 0."""
+    """Return whether the interval excludes 0."""
     return estimate.ci is not None and (estimate.ci[0] > 0 or estimate.ci[1] < 0)
 
 

@@ -94,7 +94,7 @@ def metric_of(rows: Iterable[DialogueScore]) -> str:
 
 
 def downwards(rows: Iterable[DialogueScore], lower_is_better: bool | None) -> bool:
-    """Tell whether lower is better: as given, or as the rows' metric defines it; refused if neither is known."""
+    """Return whether lower is better: as given, or as the rows' metric defines it; refused if neither is known."""
     return metric_names.downwards(metric_of(rows), lower_is_better)
 
 
@@ -127,7 +127,7 @@ def dialogue_scores(
 
 
 def both_sides(rows: Sequence[DialogueScore]) -> bool:
-    """Tell whether both systems of a dialogue are judged."""
+    """Return whether both systems of a dialogue are judged."""
     return len({row.dialogue for row in rows}) < len(rows)
 
 

@@ -93,7 +93,7 @@ def _value(score: Score) -> float:
 
 
 def equal(first: float, second: float) -> bool:
-    """Tell whether two scores are equal, or both missing."""
+    """Return whether two scores are equal, or both missing."""
     return first == second or (math.isnan(first) and math.isnan(second))
 
 

@@ -215,7 +215,7 @@ class _Compared:
         return Estimate(value, len(self.rated.people), percentile_interval(drawn) if len(drawn) else None)
 
     def needed(self, name: str, other: str) -> int | None:
-        """Return how many samples would tell the two apart; None if unknown or more than FAR times the present."""
+        """Return how many samples would tell the two apart; None if unknown or above FAR times the present number."""
         difference, n = abs(self.margin(name, other).value), len(self.rated.people)
         drawn = self.resampled[name] - self.resampled[other]
         if not len(drawn) or not difference > 0:

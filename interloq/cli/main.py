@@ -63,7 +63,7 @@ DEBUG = "INTERLOQ_DEBUG"  # if set, unexpected errors are raised with their trac
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Entry point of the console command; returns the exit code."""
+    """Run the console command and return its exit code."""
     try:
         return _main(argv)
     except Exception as error:

@@ -111,7 +111,7 @@ class Comparison(Tabular):
         return {**asdict(self), "changes": changes}
 
     def _title(self) -> str:
-        """The two versions."""
+        """Return the line that names the two versions."""
         return f"{self.old} → {self.new}"
 
     def _shown_rows(self) -> list[Row]:
@@ -134,5 +134,5 @@ class Comparison(Tabular):
         return rows
 
     def _remarks(self) -> tuple[str, ...]:
-        """The notes."""
+        """Return the notes."""
         return self.notes

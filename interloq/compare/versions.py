@@ -75,11 +75,11 @@ class Version:
         return list(metrics)
 
     def scores(self, metric: str) -> Array:
-        """Scores of all units; NaN if unscored."""
+        """Return the scores of all units; NaN if unscored."""
         return np.array([unit.values.get(metric, math.nan) for unit in self.units])
 
     def ratings(self) -> Array:
-        """Mean ratings of all units; NaN if unrated."""
+        """Return the mean ratings of all units; NaN if unrated."""
         return np.array([unit.rating for unit in self.units])
 
 

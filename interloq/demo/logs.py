@@ -80,17 +80,17 @@ class DemoStep:
 
 
 def delta_bleu(language: str) -> str:
-    """Spec of ΔBLEU, the formula of υBLEU."""
+    """Return the spec of ΔBLEU, the formula of υBLEU."""
     return f"delta_bleu(order=2,tokenizer={quoted(TOKENIZERS[language])})"
 
 
 def quoted(text: str) -> str:
-    """A text in a spec: in double quotes, because the shell's quotes around the spec are single ones."""
+    """Quote a text for a spec, in double quotes: the shell's quotes around the spec are single ones."""
     return json.dumps(text, ensure_ascii=False)
 
 
 def missing(modules: tuple[str, ...]) -> list[str]:
-    """Modules that are not installed."""
+    """Return the modules that are not installed."""
     return [name for name in modules if find_spec(name) is None]
 
 
@@ -104,7 +104,7 @@ class LogPart:
     vbleu: bool = True
 
     def path(self, name: str) -> str:
-        """A file or folder of the demo."""
+        """Return the path of a file or folder of the demo."""
         return str(self.folder / name)
 
     @property
@@ -128,13 +128,13 @@ class LogPart:
         return 'by(relevance(model="ready"))' if self.real else f"gru(model={quoted(self.path('rater'))})"
 
     def vbleu_spec(self, *, parrot: bool) -> str:
-        """Spec of υBLEU in one call."""
+        """Return the spec of υBLEU in one call."""
         index, tokenizer = quoted(self.path("index")), quoted(TOKENIZERS[self.language])
         return f"vbleu(index={index},rater={self.rater},k={K},parrot={parrot},tokenizer={tokenizer})"
 
 
 def log_steps(part: LogPart) -> list[DemoStep]:
-    """Steps from the log to scores."""
+    """Return the steps from the log to scores."""
     if not part.vbleu:
         return [_score(part)]
     if part.real:
@@ -145,7 +145,7 @@ def log_steps(part: LogPart) -> list[DemoStep]:
 
 
 def reading_steps(part: LogPart) -> list[DemoStep]:
-    """Steps that show how far to trust the scores, and where one of them comes from."""
+    """Return the steps that show how far to trust the scores, and where one of them comes from."""
     if part.real:
         return [_meta(part), *_compare(part), _explain(part)]
     return [_meta(part), _explain(part)]
@@ -277,7 +277,7 @@ def _explain(part: LogPart) -> DemoStep:
 
 
 def report_step(part: LogPart) -> DemoStep:
-    """The report of this part."""
+    """Return the step that writes the report of this part."""
     scores, page = part.path("scores.jsonl"), part.path("report.html")
     models = [part.path("rater")] if part.vbleu and not part.real else []
     options = ReportOptions(

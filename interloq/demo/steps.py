@@ -106,7 +106,7 @@ def _comparison(folder: Path) -> DemoStep:
 
 
 def _reference_sets(folder: Path, language: str) -> list[DemoStep]:
-    """Steps that show how the same metric agrees with the ratings with a strong and with a weak reference set."""
+    """Return the steps that compare how a metric agrees with the ratings given a strong and a weak reference set."""
     metric, options = f"bleu_star(tokenizer={quoted(TOKENIZERS[language])})", CurveOptions(sizes=(1, 2))
     reasons = {
         "strong": "A strong reference set: with one and two good replies as references, BLEU* agrees with the ratings.",

@@ -39,7 +39,7 @@ class CalibrationBin:
 
 
 def reliability(probabilities: ArrayLike, labels: ArrayLike, *, bins: int = 10) -> list[CalibrationBin]:
-    """Reliability table. A probability on the edge of two bins counts in the upper one."""
+    """Return the reliability table. A probability on the edge of two bins counts in the upper one."""
     p, y = _check_values(probabilities, labels, probabilities=True)
     if bins < 1:
         raise InputError(f"bins must be at least 1, got {bins}")
@@ -54,7 +54,7 @@ def _bin(low: float, high: float, p: Array, y: Array) -> CalibrationBin:
 
 
 def calibration_error(table: Sequence[CalibrationBin]) -> float:
-    """ECE of a reliability table."""
+    """Return the ECE of a reliability table."""
     known = [(row.count, row.confidence or 0.0, row.positive or 0.0) for row in table if row.count]
     return sum(n * abs(positive - confidence) for n, confidence, positive in known) / sum(n for n, *_ in known)
 
@@ -66,13 +66,13 @@ def brier_score(probabilities: ArrayLike, labels: ArrayLike) -> float:
 
 
 def negative_log_likelihood(logits: ArrayLike, labels: ArrayLike) -> float:
-    """NLL from logits, because probabilities that were rounded to 0 or 1 have no finite logarithm."""
+    """Return the NLL, from logits because probabilities that were rounded to 0 or 1 have no finite logarithm."""
     z, y = _check_values(logits, labels)
     return float(np.mean(np.logaddexp(0.0, np.where(y == 1, -z, z))))
 
 
 def probabilities(logits: ArrayLike, temperature: float = 1.0) -> Array:
-    """P(valid) of logits, without overflow."""
+    """Return P(valid) for each logit, without overflow."""
     z = np.asarray(logits, dtype=np.float64) / temperature
     return np.asarray(np.exp(-np.logaddexp(0.0, -z)))
 

@@ -45,7 +45,7 @@ class Checkpoint:
         self.folder, self.job = folder, job
 
     def found(self) -> Path | None:
-        """State file of the newest complete checkpoint; None if there is none."""
+        """Return the state file of the newest complete checkpoint; None if there is none."""
         return max(self.folder.glob(f"{NAME}-*[0-9]/{STATE}"), default=None)
 
     def save(self, state: State, network: torch.nn.Module, optimizer: torch.optim.Optimizer) -> None:

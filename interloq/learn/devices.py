@@ -29,7 +29,7 @@ SEEN = 1  # batches of a shape computed without a graph first, so that torch loa
 def packed_rows(
     network: Any, training: Training, device: torch.device, report: Callable[[str], None]
 ) -> Iterator[bool]:
-    """On a GPU, let a network read rows without padding if it can; needs bf16. Yields whether it does."""
+    """Let a network on a GPU read rows without padding if it can (this needs bf16), and yield whether it does."""
     if device.type != "cuda" or not mixed_precision(training, device) or not hasattr(network, "packing"):
         yield False
         return
@@ -41,7 +41,7 @@ def packed_rows(
 
 @contextmanager
 def own_stream(device: torch.device) -> Iterator[None]:
-    """A separate stream: CUDA graphs cannot be recorded in the default one, nor calls that first ran in another."""
+    """Use a separate stream: CUDA graphs cannot be recorded in the default one, nor calls that first ran in another."""
     if device.type != "cuda":
         yield
         return

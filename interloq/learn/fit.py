@@ -45,7 +45,10 @@ class Task(Protocol):
         """Return examples of each batch, in order; the same for the same part and epoch. Dev has one order."""
 
     def prepare(self, part: Part, examples: Examples) -> Any:
-        """Input of `loss`, on the CPU. Called in advance in another thread, so it must not touch the network."""
+        """Return the input of `loss`, on the CPU.
+
+        It is called in advance in another thread, so it must not touch the network.
+        """
 
     def loss(self, prepared: Any) -> torch.Tensor:
         """Return the sum of the losses of a batch's examples."""
@@ -226,7 +229,7 @@ class _Fit:
         return self.processes.sum(float(total)) / sum(map(len, batches))
 
     def _prepared(self, part: Part, batches: Sequence[Examples]) -> Iterator[tuple[int, Any]]:
-        """This process's share of each batch, prepared in the background, with the size of the whole batch."""
+        """Yield this process's share of each batch, prepared in the background, with the size of the whole batch."""
         waiting: list[tuple[int, Any]] = []
         with ThreadPoolExecutor(max_workers=1) as pool:
             for batch in batches:

@@ -70,7 +70,10 @@ class SentenceGru(torch.nn.Module):  # type: ignore[misc]
         self.gru = torch.nn.GRU(embedding, hidden, bidirectional=True)
 
     def forward(self, tokens: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-        """Vectors [n, 2 · hidden] of n texts; `tokens` is their concatenation, `lengths` (on the CPU) their lengths."""
+        """Return the vectors [n, 2 · hidden] of n texts.
+
+        `tokens` is their concatenation, `lengths` (on the CPU) their lengths.
+        """
         places, sizes, order = packing(lengths)
         packed = PackedSequence(self.embedding(tokens[places.to(tokens.device)]), sizes)
         _, last = self.gru(packed)
@@ -80,7 +83,7 @@ class SentenceGru(torch.nn.Module):  # type: ignore[misc]
 
 @torch.compiler.disable  # type: ignore[untyped-decorator] # index arithmetic on the CPU: nothing to gain
 def packing(lengths: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Order of a packed sequence: the first tokens of all texts, then the second ones, …, longest texts first.
+    """Return the order of a packed sequence: all first tokens, then all second tokens, …, longest texts first.
 
     Returns the index of each token in the concatenation, the number of texts with a t-th token, and the texts' order.
     """

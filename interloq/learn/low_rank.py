@@ -107,7 +107,10 @@ def has_updates(network: torch.nn.Module) -> bool:
 
 
 def _trained(network: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Parameter]]:
-    """Parameters that are trained. The matrices of a layer's update are named `LAYER.weight.a` and `LAYER.weight.b`."""
+    """Yield the trained parameters.
+
+    The matrices of a layer's update are named `LAYER.weight.a` and `LAYER.weight.b`.
+    """
     for name, parameter in network.named_parameters():
         if parameter.requires_grad:
             yield name.replace(PART, ".weight."), parameter

@@ -103,7 +103,7 @@ class NumberedPairs:
         self._seen, self._hashes, self._both = UnseenTexts(), [_hashes([])], [_hashes([])]
 
     def new_texts(self, pairs: Iterable[Pair], size: int, step: Callable[[int], None]) -> Iterator[list[str]]:
-        """For each batch of `size` pairs, the texts that no earlier batch had."""
+        """Yield, for each batch of `size` pairs, the texts that no earlier batch had."""
         for batch in batched(pairs, size):
             texts = []
             for pair in batch:

@@ -147,7 +147,7 @@ def _portable(tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
 
 
 def read_tensors(path: Path) -> dict[str, torch.Tensor]:
-    """Tensors from a safetensors file; a damaged one is refused."""
+    """Read the tensors of a safetensors file; a damaged file is refused."""
     try:
         tensors: dict[str, torch.Tensor] = load_file(path)
     except (OSError, SafetensorError) as error:

@@ -43,7 +43,7 @@ def downwards(metric: str, lower_is_better: bool | None = None, *, verb: str = "
 
 
 def unrankable(metric: str, lower_is_better: bool | None = None) -> tuple[str, str] | None:
-    """Return why systems cannot be ranked by the mean of its scores, and what to do instead; None if they can."""
+    """Return why systems cannot be ranked by this metric's mean, and what to do instead; None if they can."""
     if about_sets(metric):
         return (
             "it scores sets of replies, not single ones",

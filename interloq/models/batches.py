@@ -45,7 +45,7 @@ def make_batches(lengths: Ints, *, size: int, tokens: int, rng: np.random.Genera
 
 
 def _cut(examples: Ints, lengths: Ints, size: int, tokens: int) -> list[Ints]:
-    """The examples are sorted by length, so the last one of a batch is its longest."""
+    """Cut examples sorted by length into batches; the last example of a batch is its longest."""
     batches, start = [], 0
     while start < len(examples):
         ahead = lengths[start : start + size]
@@ -59,7 +59,7 @@ def _cut(examples: Ints, lengths: Ints, size: int, tokens: int) -> list[Ints]:
 
 
 def random_bits(numbers: Numbers, seed: int, draw: int) -> NDArray[np.uint64]:
-    """64 random bits per number: a counter, scrambled as in SplitMix64 (Steele et al., 2014)."""
+    """Return 64 random bits per number: a counter, scrambled as in SplitMix64 (Steele et al., 2014)."""
     start = np.random.SeedSequence([seed, draw]).generate_state(1, np.uint64)
     bits = start + numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

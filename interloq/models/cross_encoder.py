@@ -68,17 +68,17 @@ class CrossEncoder(torch.nn.Module):  # type: ignore[misc]
         return logits
 
     def states(self, rows: TokenRows | Packed) -> torch.Tensor:
-        """Input of the head [rows, dimensions]."""
+        """Return the input of the head [rows, dimensions]."""
         rows = rows.on(self.head.weight.device)
         return self._read_state(self.encoder(**self._inputs(rows)).last_hidden_state, rows)
 
     def _inputs(self, rows: TokenRows | Packed) -> dict[str, Any]:
-        """Arguments of the encoder for these rows."""
+        """Return the arguments of the encoder for these rows."""
         options = {"use_cache": False} if self.causal else {}  # nothing is generated after the row
         return {**self.packing.options(rows), **options}
 
     def _read_state(self, states: torch.Tensor, rows: TokenRows | Packed) -> torch.Tensor:
-        """State of each row that the head reads."""
+        """Return the state of each row that the head reads."""
         if isinstance(rows, Packed):
             return states.squeeze(0).index_select(0, rows.last if self.causal else rows.first)
         if self.causal:
@@ -97,7 +97,7 @@ def rows(tokens: Sequence[Sequence[NDArray[Any]]], subwords: Subwords, *, limit:
 
 
 def joined_rows(texts: Texts, indices: Ints, subwords: Subwords, *, limit: int | None = None) -> TokenRows:
-    """Like `rows`, for concatenated texts; `indices` [rows, texts] says which texts each row has."""
+    """Do the same as `rows`, for concatenated texts; `indices` [rows, texts] says which texts each row has."""
     starts = texts.ends[indices]
     lengths = cut_lengths(texts.ends[indices + 1] - starts, limit)
     places = 1 + np.cumsum(lengths + 1, axis=1) - (lengths + 1)  # position of each text's first token in its row
@@ -125,7 +125,7 @@ def row_lengths(lengths: Ints, limit: int | None = None) -> Ints:
 
 
 def cut_lengths(lengths: Ints, limit: int | None) -> Ints:
-    """Lengths [rows, texts] to which texts are truncated so that every row has at most `limit` tokens."""
+    """Return the lengths [rows, texts] to which texts are truncated so that every row has at most `limit` tokens."""
     if limit is None or not (long := row_lengths(lengths) > limit).any():
         return lengths
     room = limit - 1 - lengths.shape[1]
@@ -145,7 +145,7 @@ def cut_lengths(lengths: Ints, limit: int | None) -> Ints:
 
 
 def _positions(encoder: Any) -> int | None:
-    """Longest row that the encoder can read."""
+    """Return the length of the longest row that the encoder can read."""
     longest = getattr(encoder.config, "max_position_embeddings", None)
     if longest is None or longest < 1:
         return None

@@ -104,18 +104,21 @@ class Encoder:
         self._cache = VectorCache.configured(cache)
 
     def encode(self, texts: Sequence[str]) -> Iterator[Encoded]:
-        """Batches of texts of similar length, each text in one of them; long texts are truncated."""
+        """Return batches of texts of similar length, each text in one of them; long texts are truncated."""
         return self.batches(self.numbered(texts))
 
     def batches(self, numbered: Texts, which: Ints | None = None) -> Iterator[Encoded]:
-        """Batches of tokenised texts: all, or those with the indices `which`."""
+        """Yield tokenised texts in batches: all of them, or those with the indices `which`."""
         if which is None:
             which = np.arange(len(numbered.ends) - 1)
         for part in self._parts(numbered.lengths[which]):
             yield self._batch(which[part], numbered)
 
     def cached_batches(self, numbered: Texts, which: Ints) -> Iterator[Encoded]:
-        """Like `batches`, but cached vectors are not recomputed. Not used on a GPU, which is as fast as the disk."""
+        """Do the same as `batches`, without recomputing cached vectors.
+
+        It is not used on a GPU, which is as fast as the disk.
+        """
         if self._cache is None or self.device.type != "cpu":
             yield from self.batches(numbered, which)
             return
@@ -123,7 +126,7 @@ class Encoder:
             yield self._cached_batch(which[part], numbered, self._cache)
 
     def sentences(self, texts: Sequence[str], *, pooling: Pooling = "mean") -> NDArray[np.float32]:
-        """Unit vectors, one row per text; zeros for a text that is only white space or has no tokens."""
+        """Return unit vectors, one row per text; zeros for a text that is only white space or has no tokens."""
         distinct, which = number_distinct(texts)
         vectors = np.zeros((len(distinct), self.dimensions), dtype=np.float32)
         with_text = [i for i, text in enumerate(distinct) if text.strip()]
@@ -132,7 +135,7 @@ class Encoder:
         return vectors[which]
 
     def _sentences(self, texts: list[str], pooling: Pooling) -> Any:
-        """Unit vectors of distinct texts, from the cache if there is one."""
+        """Return the unit vectors of distinct texts, from the cache if there is one."""
         if self._cache is None:
             return self._pool_sentences(texts, pooling)
         numbered, sizes = self.numbered(texts), [self.dimensions] * len(texts)
@@ -155,7 +158,7 @@ class Encoder:
         return f"{kind}-{weights_fingerprint(self.folder)}-{tokenizer_fingerprint(self.folder)}"
 
     def signature(self) -> str:
-        """Identifies the model, independent of its location, and everything else that vectors depend on."""
+        """Identify the model, independent of its location, and everything else that vectors depend on."""
         parts = [self.name, f"mean-{self.longest}"]
         if self.layer != self.layers:
             parts.append(f"layer-{self.layer}")
@@ -169,7 +172,10 @@ class Encoder:
         return f"{self.signature()}-{file_fingerprint(self.folder / 'config.json')}"
 
     def numbered(self, texts: Sequence[str]) -> Texts:
-        """Token ids of texts with special tokens, at most `longest`; a text without tokens is one unknown token."""
+        """Return the token ids of each text with special tokens, at most `longest`.
+
+        A text without tokens is one unknown token.
+        """
         parts = [np.zeros(0, dtype=np.int32)]
         lengths: list[int] = []
         for start in range(0, len(texts), FEW):
@@ -185,7 +191,7 @@ class Encoder:
         return [row or unknown for row in rows]
 
     def every_layer(self, texts: Sequence[str]) -> Iterator[list[Encoded]]:
-        """Batches with the states of each layer from 0 up to this encoder's."""
+        """Yield the batches with the states of each layer from 0 up to this encoder's."""
         numbered = self.numbered(texts)
         for places in self._parts(numbered.lengths):
             *layers, last = self._batch_of_layers(places, numbered)
@@ -197,7 +203,7 @@ class Encoder:
             yield layers
 
     def _parts(self, lengths: Ints) -> Iterator[Ints]:
-        """Texts that share a batch: of similar length, or of equal length if padding would change their vectors."""
+        """Yield the texts of each batch: of similar length, or equal length if padding would change their vectors."""
         for part in make_batches(lengths, size=TEXTS, tokens=self.tokens, rng=None):
             if self._behaviour.padding_is_safe:
                 yield part
@@ -240,7 +246,7 @@ class Encoder:
         return torch.from_numpy(ids).to(self.device), torch.from_numpy(mask).to(self.device)
 
     def _states(self, ids: torch.Tensor, mask: torch.Tensor, *, every: bool = False) -> list[torch.Tensor]:
-        """States of the encoder's layer; with `every`, preceded by those of all layers up to it."""
+        """Return the states of the encoder's layer; with `every`, the states of all layers up to it come first."""
         parts = read_in_parts(
             self,
             lambda part: self._read(ids[part], mask[part], every),

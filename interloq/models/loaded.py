@@ -16,7 +16,9 @@ FEW = 4  # networks kept in memory
 
 
 def loaded(asked_by: str, target: str, name: str, *, extra: str = "encoder", **options: Any) -> Any:
-    """Cached result of `make(name, **options)` for a target `module:make`; made again after its folder has changed.
+    """Return the cached result of `make(name, **options)` for a target `module:make`.
+
+    The result is made again after its folder has changed.
 
     If torch or transformers is not installed, the error names `asked_by` and the extra that installs them.
     """
@@ -33,12 +35,12 @@ def loaded(asked_by: str, target: str, name: str, *, extra: str = "encoder", **o
 
 @lru_cache(maxsize=FEW)
 def _cached(make: Callable[..., Any], name: str, written: int, options: tuple[tuple[str, Any], ...]) -> Any:  # noqa: ARG001
-    """`written` is only part of the key."""
+    """Make the result; `written` is only part of the cache key."""
     return make(name, **dict(options))
 
 
 def last_written(folder: Path) -> int:
-    """When a file in the folder was last written, in nanoseconds; 0 if it is not a folder."""
+    """Return when a file in the folder was last written, in nanoseconds; 0 if it is not a folder."""
     if not folder.is_dir():
         return 0
     return max((path.stat().st_mtime_ns for path in folder.iterdir() if path.is_file()), default=0)

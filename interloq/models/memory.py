@@ -21,7 +21,10 @@ class Reader(Protocol):
 
 
 def read_in_parts(reader: Reader, work: Callable[[slice], Result], n: int, item: Callable[[], str]) -> list[Result]:
-    """`cut_to_fit` for a network; after a split its later batches are smaller. `item` describes one for the error."""
+    """Do the same as `cut_to_fit` for a network.
+
+    After a split, later batches are smaller. `item` names one in the error.
+    """
 
     def halve() -> None:
         reader.tokens = max(1, reader.tokens // 2)
@@ -38,7 +41,7 @@ def read_in_parts(reader: Reader, work: Callable[[slice], Result], n: int, item:
 def cut_to_fit(
     work: Callable[[slice], Result], n: int, *, error: Callable[[], InputError], smaller: Callable[[], None]
 ) -> list[Result]:
-    """Results of `work` on n items, in order: on all at once, or on parts of them if memory runs out.
+    """Return the results of `work` on n items, in order: on all at once, or on parts of them if memory runs out.
 
     `smaller` is called at every split, so that later batches can be smaller from the start; `error` makes the error
     that is raised if a single item does not fit.

@@ -72,7 +72,7 @@ class MaskedLikelihood:
         return f"{kind}-{weights_fingerprint(self.subwords.folder)}-{self.subwords.signature()}"
 
     def quartiles(self, mode: Mode) -> tuple[float, float]:
-        """Quartiles saved with the encoder."""
+        """Return the quartiles saved with the encoder."""
         return read_bounds(self.subwords.folder, mode)
 
     def known(self, text: str) -> int:
@@ -86,7 +86,7 @@ class MaskedLikelihood:
         return sums[which], counts[which]
 
     def of_tokens(self, texts: Texts) -> tuple[Floats, Ints]:
-        """Like `scores`, for tokenised texts."""
+        """Do the same as `scores`, for tokenised texts."""
         starts, lengths = texts.ends[:-1], np.diff(texts.ends)
         hidden = np.flatnonzero(self._known(texts.tokens))  # one row per token
         owners = np.searchsorted(texts.ends, hidden, side="right") - 1
@@ -102,7 +102,7 @@ class MaskedLikelihood:
         return ~np.isin(tokens, self.special_tokens.special)
 
     def _log_likelihoods(self, rows: TokenRows, columns: Ints) -> Floats:
-        """Log-likelihood of one token per row, with that token masked."""
+        """Return the log-likelihood of one token per row, with that token masked."""
         parts = read_in_parts(
             self,
             lambda part: self._masked_likelihoods(rows[part], torch.from_numpy(columns[part])),
@@ -125,14 +125,17 @@ class MaskedLikelihood:
 
 
 def values(mode: Mode, sums: Floats, counts: Ints) -> Floats:
-    """Mean log-likelihood per token (likelihood), or minus the sum (surprise); NaN for texts without tokens."""
+    """Return the mean log-likelihood per token (likelihood), or minus the sum (surprise).
+
+    Texts without tokens get NaN.
+    """
     with np.errstate(invalid="ignore", divide="ignore"):
         value = sums / counts if mode == "likelihood" else -sums
     return np.where(counts > 0, value, np.nan)
 
 
 def reply_bounds(scorer: MaskedLikelihood, replies: Texts) -> dict[str, Any]:
-    """Quartiles of the replies' values in each mode."""
+    """Return the quartiles of the replies' values in each mode."""
     sums, counts = scorer.of_tokens(replies)
     facts: dict[str, Any] = {"replies": int((counts > 0).sum()), "quantiles": [LOW, HIGH]}
     for mode in get_args(Mode) if facts["replies"] else ():
@@ -141,7 +144,7 @@ def reply_bounds(scorer: MaskedLikelihood, replies: Texts) -> dict[str, Any]:
 
 
 def read_bounds(folder: Path, mode: Mode) -> tuple[float, float]:
-    """Bounds saved when the encoder was adapted to a log."""
+    """Return the bounds saved when the encoder was adapted to a log."""
     hint = "adapt the encoder to a log with interloq train adapt, or give bounds=(low,high)"
     if not (folder / BOUNDS).is_file():
         raise InputError("the encoder has no bounds for replies", hint=hint, where=str(folder))

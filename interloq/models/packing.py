@@ -32,11 +32,11 @@ class Packing:
         self.start = first_position(model)
 
     def arranged(self, rows: TokenRows) -> TokenRows | Packed:
-        """Rows on the CPU as the network reads them at present: packed or padded."""
+        """Arrange rows on the CPU as the network currently reads them: packed or padded."""
         return rows.packed(self.start) if self.on else rows
 
     def options(self, rows: TokenRows | Packed) -> dict[str, Any]:
-        """Arguments of the network for these rows."""
+        """Return the arguments of the network for these rows."""
         types = {"token_type_ids": rows.kinds} if self.types else {}
         if isinstance(rows, TokenRows):
             return {"input_ids": rows.ids, "attention_mask": rows.mask, **types}
@@ -88,7 +88,7 @@ class Packing:
         return ""
 
     def _difference(self, device: torch.device, before: str, *, amp: bool) -> float:
-        """Difference between the states of padded and of packed rows, relative to their norm."""
+        """Return the difference between the states of padded and of packed rows, relative to their norm."""
         inside = torch.arange(max(PROBE)) < torch.tensor(PROBE)[:, None]
         pad, size = getattr(self.model.config, "pad_token_id", None) or 0, self.model.config.vocab_size
         other = (pad + 1 + torch.arange(inside.numel()) % (size - 1)) % size  # any token but padding
@@ -107,7 +107,7 @@ class Packing:
 
 
 def first_position(model: Any) -> int:
-    """Position id of a row's first token; RoBERTa-like models count from the padding index + 1."""
+    """Return the position id of a row's first token; RoBERTa-like models count from the padding index + 1."""
     table = getattr(getattr(model.base_model, "embeddings", None), "position_embeddings", None)
     padding = getattr(table, "padding_idx", None)
     if padding is None:
@@ -129,7 +129,10 @@ def packed_attention(
     is_causal: bool | None = None,
     **others: Any,
 ) -> tuple[torch.Tensor, None]:
-    """Attention within each row. Query, key and value are [1, heads, tokens, size], as transformers gives them."""
+    """Compute attention within each row.
+
+    Query, key and value are [1, heads, tokens, size], as transformers gives them.
+    """
     for name in ("sliding_window", "softcap", "s_aux"):
         if others.get(name) is not None:
             raise NotImplementedError(f"packed attention does not support {name}")
@@ -156,7 +159,7 @@ def packed_attention(
 
 
 def _within_rows(ends: torch.Tensor, tokens: int, *, causal: bool) -> torch.Tensor:
-    """Which token may see which [tokens, tokens]."""
+    """Return which token may see which [tokens, tokens]."""
     row = torch.searchsorted(ends, torch.arange(tokens, device=ends.device, dtype=ends.dtype), right=True)
     same = row[:, None] == row
     return same.tril() if causal else same

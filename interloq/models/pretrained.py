@@ -59,7 +59,7 @@ LONGEST = 128  # tokens of a text that are used
 
 
 def model_folder(name: str | Path, *, download: bool = True) -> Path:
-    """Folder of a model: the name itself, or that of an installed package or of the hub's local copy.
+    """Return the folder of a model: the name itself, an installed package's folder, or the local copy of a hub model.
 
     A name that comes from a file has `download=False`: only the user decides what is downloaded (see trust.py).
     """
@@ -103,7 +103,7 @@ def _loading(what: str, folder: Path, hint: str) -> Iterator[None]:
 
 
 def read_config(folder: Path, *, hint: str = FOLDER) -> Any:
-    """Configuration from `config.json`; impossible sizes are refused before a network is built."""
+    """Return the configuration from `config.json`; impossible sizes are refused before a network is built."""
     with _loading("cannot load a model", folder, hint):
         if (folder / CONFIG).is_file():
             _check_sizes(read_json(folder / CONFIG, hint=hint).get)  # transformers would divide by them
@@ -205,7 +205,7 @@ def check_fit(words: int, network: Any, folder: Path) -> None:
 
 
 def weights_fingerprint(folder: Path) -> str:
-    """Fingerprint of the weights, independent of their location."""
+    """Return a fingerprint of the weights that does not depend on their location."""
     parts = list(map(_content, matching(folder, "*.safetensors")))
     if len(parts) == 1:
         return parts[0]
@@ -213,7 +213,7 @@ def weights_fingerprint(folder: Path) -> str:
 
 
 def tokenizer_fingerprint(folder: Path, *more: str) -> str:
-    """Fingerprint of the tokenizer's files and of `more` files, independent of their location."""
+    """Return a fingerprint of the tokenizer's files and of `more` files that does not depend on their location."""
     files = [folder / name for name in (*TOKENIZER, *more) if (folder / name).exists()]
     return fingerprint(*map(_content, files))
 
@@ -227,7 +227,7 @@ def pick_precision(name: Precision, device: torch.device) -> torch.dtype:
 
 
 def _content(path: Path) -> str:
-    """Fingerprint of a file, cached until the file changes."""
+    """Return the fingerprint of a file, cached until the file changes."""
     seen = path.stat()
     if time.time_ns() - max(seen.st_mtime_ns, seen.st_ctime_ns) < SETTLED:
         return file_fingerprint(path)
@@ -236,12 +236,12 @@ def _content(path: Path) -> str:
 
 @lru_cache(maxsize=256)
 def _cached_fingerprint(path: str, size: int, written: int, changed: int) -> str:  # noqa: ARG001
-    """Size and times are only part of the key."""
+    """Return the fingerprint of a file; size and times are only part of the cache key."""
     return file_fingerprint(Path(path))
 
 
 def _installed(name: str) -> Path:
-    """Folder of weights in an installed package, found without running the package's code."""
+    """Return the folder of weights in an installed package, found without running the package's code."""
     folders: set[Path] = set()
     with contextlib.suppress(PackageNotFoundError, ValueError):  # the name may come from a file and be anything
         package = distribution(name)

@@ -63,7 +63,7 @@ class Processes:
         return f"{self.count} × {name}"
 
     def share(self, examples: NDArray[np.int64]) -> NDArray[np.int64]:
-        """This process's share of the examples."""
+        """Return this process's share of the examples."""
         return examples[self.rank :: self.count]
 
     def sum(self, value: float) -> float:
@@ -98,7 +98,7 @@ class Processes:
 
 
 def pick_device(name: str) -> torch.device:
-    """Device for a name; `auto` is a GPU if there is one."""
+    """Return the device for a name; `auto` is a GPU if there is one."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if name == "cuda" and not torch.cuda.is_available():

@@ -91,7 +91,7 @@ class TokenPredictor(torch.nn.Module):  # type: ignore[misc]
         return tied
 
     def state_dict(self, *arguments: Any, **options: Any) -> dict[str, Any]:
-        """Weights; a weight with several names is listed once."""
+        """Return the weights; a weight with several names is listed once."""
         tied = self.tied()
         state = super().state_dict(*arguments, **options)
         return {name: tensor for name, tensor in state.items() if name not in tied}
@@ -119,7 +119,7 @@ def load_predictor(folder: Path, goal: Goal, *, seed: int) -> TokenPredictor:
 
 
 def goal_of(folder: Path, objective: Goal | Literal["auto"]) -> Goal:
-    """Training objective of a network: encoders predict masked tokens, language models the next token."""
+    """Return the training objective of a network: encoders predict masked tokens, language models the next token."""
     config = read_config(folder, hint="copy the complete model folder")
     both = {"mlm": MODEL_FOR_MASKED_LM_MAPPING, "lm": MODEL_FOR_CAUSAL_LM_MAPPING}
     can: list[Goal] = [goal for goal in ("mlm", "lm") if type(config) in both[goal]]
@@ -139,7 +139,7 @@ def goal_of(folder: Path, objective: Goal | Literal["auto"]) -> Goal:
 
 
 def special_tokens_of(tokenizer: Any, goal: Goal, where: Path) -> SpecialTokens:
-    """Special tokens that rows need; the pad token may be missing, because padding is never read."""
+    """Return the special tokens that rows need; the pad token may be missing, because padding is never read."""
     t = tokenizer
     need = {"cls": t.cls_token_id, "sep": t.sep_token_id, "mask": t.mask_token_id}
     if goal == "lm":

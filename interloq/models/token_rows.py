@@ -74,7 +74,7 @@ class Packed:
 
 
 def rounded(count: int) -> int:
-    """The count rounded up to one of about `SHARE` sizes per power of two, all multiples of `SPARE`."""
+    """Return the count rounded up to one of about `SHARE` sizes per power of two, all multiples of `SPARE`."""
     step = max(SPARE, (1 << max(0, count - 1).bit_length()) // (2 * SHARE))
     return -(-count // step) * step
 

@@ -38,7 +38,10 @@ class Bot(Protocol):
     """
 
     def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
-        """Next reply in each dialogue; depends only on its turns and seed, not on the rest of the batch."""
+        """Return the next reply in each dialogue.
+
+        It depends only on the turns and the seed, not on the rest of the batch.
+        """
 
     def signature(self) -> Signature | str:
         """Return the spec with fingerprints of its weights, index or address. Reads all of them, so it fails early."""

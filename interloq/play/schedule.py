@@ -42,7 +42,7 @@ class BotMatch:
 def self_play(
     targets: Iterable[str], openings: Sequence[Opening], *, exchanges: int = EXCHANGES, repeats: int = 1, seed: int = 0
 ) -> list[BotMatch]:
-    """Every target talks with itself."""
+    """Let every target talk with itself."""
     pairs = [(target, target) for target in _names(targets, "target")]
     return _matches(pairs, openings, exchanges, repeats, seed)
 
@@ -50,7 +50,7 @@ def self_play(
 def all_play_all(
     targets: Iterable[str], openings: Sequence[Opening], *, exchanges: int = EXCHANGES, repeats: int = 1, seed: int = 0
 ) -> list[BotMatch]:
-    """Every target talks with every other, once speaking first and being judged, once as the partner."""
+    """Let every target talk with every other, once speaking first and being judged, once as the partner."""
     names = _names(targets, "target")
     if len(names) < 2:
         raise InputError("all-play-all needs at least two targets, got 1", hint="add a target, or use self-play")
@@ -67,7 +67,7 @@ def bipartite(
     repeats: int = 1,
     seed: int = 0,
 ) -> list[BotMatch]:
-    """Every target talks with every partner, and speaks first. Partners and targets need different names (`apart`)."""
+    """Let every target talk with every partner and speak first. Partners and targets need different names (`apart`)."""
     names, others = _names(targets, "target"), _names(partners, "partner", own=PARTNER)
     if both := sorted(set(names) & set(others)):
         raise InputError(f"{both[0]!r} is both a target and a partner", hint=f"call the partner {both[0]}{PARTNER}")
@@ -75,7 +75,7 @@ def bipartite(
 
 
 def apart(partners: Iterable[str], targets: Iterable[str]) -> dict[str, str]:
-    """Partner → the name it plays under, which differs from the target's name if a target has the same."""
+    """Return the name that each partner plays under, which differs from the names of all targets."""
     taken = set(targets)
     return {name: name + PARTNER if name in taken else name for name in partners}
 

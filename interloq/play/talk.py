@@ -146,7 +146,7 @@ def failures(dialogue: Dialogue) -> list[tuple[str, str]]:
 
 
 def kind_of(what: str) -> str:
-    """`crashed: ValueError: … at turn 5` → `crashed`, so that failures can be counted."""
+    """Return the kind of a failure, so that failures can be counted: `crashed: ValueError: … at turn 5` → `crashed`."""
     return what.rpartition(" at turn ")[0].split(":")[0] or what
 
 

@@ -45,7 +45,7 @@ class ScoredDialogues:
 
 @dataclass(frozen=True, slots=True)
 class Rankings:
-    """One ranking per metric, and for metrics without one the reason."""
+    """The ranking by each metric, or the reason why there is none."""
 
     rankings: list[Ranking]
     unranked: dict[str, str]

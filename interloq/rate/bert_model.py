@@ -71,7 +71,7 @@ class BertRaterTask:
         self._examples = {part: pairs.examples(part) for part in ("train", "dev")}
 
     def batches(self, part: Part, epoch: int) -> list[Ints]:
-        """Batches of examples; `tokens` counts both rows of an example."""
+        """Return batches of examples; `tokens` counts both rows of an example."""
         rng = np.random.default_rng([self.seed, epoch]) if part == "train" else None
         lengths = self.pairs.texts.lengths[self._examples[part][0]]
         longest = np.maximum(*(row_lengths(lengths[:, places], self.network.positions) for places in (FIRST, SECOND)))
@@ -202,7 +202,7 @@ def from_log(
     low_rank: LowRank,
     reading: RaterReading,
 ) -> BertRaterJob:
-    """Job of `interloq train rater --encoder`."""
+    """Return the job of `interloq train rater --encoder`."""
 
     def read_contexts() -> list[Iterable[Pair]]:
         return [with_contexts(pairs, reading.turns) for pairs in log.logs()]
@@ -261,12 +261,12 @@ class BertRaterModel:
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def chances(self, triplets: Sequence[tuple[str, str, str]], *, calibrated: bool = False) -> NDArray[np.float64]:
-        """P(R2 can be a reply to U1) of triplets (U1, R1, R2). Each distinct triplet is read once."""
+        """Return P(R2 can be a reply to U1) of triplets (U1, R1, R2). Each distinct triplet is read once."""
         distinct, which = number_distinct(triplets)
         return probabilities(self._difference(distinct)[which], self.facts["temperature"] if calibrated else 1.0)
 
     def _difference(self, triplets: Sequence[tuple[str, str, str]]) -> NDArray[np.float64]:
-        """Logits, positive minus negative, of triplets, computed in batches of similar length."""
+        """Return the logits of triplets, positive minus negative, computed in batches of similar length."""
         distinct, indices = number_texts(triplets)
         texts, limit = self.subwords.texts(distinct), self.network.positions
         lengths = row_lengths(texts.lengths[indices], limit)

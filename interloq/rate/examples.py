@@ -84,7 +84,7 @@ class KeyedPairs:
         return starts, np.diff(starts, append=len(self.utterances))
 
     def capped(self, most: int, rng: np.random.Generator) -> KeyedPairs:
-        """At most `most` replies per utterance, chosen at random."""
+        """Return at most `most` replies per utterance, chosen at random."""
         sizes = self.groups()[1]
         crowded = np.flatnonzero(np.repeat(sizes > most, sizes))
         order = crowded[np.lexsort((rng.random(len(crowded)), self.utterances[crowded]))]
@@ -95,7 +95,9 @@ class KeyedPairs:
         return self.only(kept)
 
     def boundary(self, share: float) -> np.uint64:
-        """Utterances with smaller keys are the dev part: about this share, at least two with two replies in each part.
+        """Return the key below which utterances are the dev part: about this share.
+
+        Each part has at least two utterances with two replies.
 
         Keys are hashes, so an utterance is in the same part whatever the logs, unless these are tiny.
         """
@@ -146,7 +148,7 @@ def side(log: KeyedPairs, part: slice, settings: Examples, rng: np.random.Genera
 
 
 def _positives(starts: Numbers, sizes: Numbers, most: int, rng: np.random.Generator) -> Places:
-    """Rows of two pairs of one utterance, each combination once, at most `most` per utterance."""
+    """Return rows of two pairs of one utterance, each combination once, at most `most` per utterance."""
     rows = [np.zeros((0, 2), dtype=np.int32)]
     for size in np.unique(sizes[sizes >= 2]).tolist():
         pairs = np.stack(np.triu_indices(size, 1), axis=1).astype(np.int32)
@@ -161,7 +163,7 @@ def _positives(starts: Numbers, sizes: Numbers, most: int, rng: np.random.Genera
 
 
 def _negatives(log: KeyedPairs, pool: Places, count: int, known: Keys, rng: np.random.Generator) -> Places:
-    """Distinct rows of two pairs from the pool; fewer than `count` if the pool has no more.
+    """Return distinct rows of two pairs from the pool; fewer than `count` if the pool has no more.
 
     Neither reply is a known reply to the other utterance: many people say "thanks".
     """
@@ -191,7 +193,7 @@ def _mixed(utterances: Keys, replies: Keys) -> Keys:
 
 
 def changes(keys: Keys) -> NDArray[np.bool_]:
-    """True where a key differs from the previous one."""
+    """Return True where a key differs from the previous one."""
     changes = np.ones(len(keys), dtype=bool)
     np.not_equal(keys[1:], keys[:-1], out=changes[1:])
     return changes

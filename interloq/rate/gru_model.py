@@ -65,7 +65,7 @@ class RaterNetwork(torch.nn.Module):  # type: ignore[misc]
         return logits
 
     def config(self) -> dict[str, Any]:
-        """Configuration from which the network can be rebuilt."""
+        """Return the configuration from which the network can be rebuilt."""
         return {"vocabulary": self.vocabulary, "shape": asdict(self.shape)}
 
 
@@ -184,7 +184,7 @@ def from_log(
     own: RaterTokenizer,
     shape: Shape,
 ) -> GruRaterJob:
-    """Job of `interloq train rater`."""
+    """Return the job of `interloq train rater`."""
     return GruRaterJob(
         logs=RaterLogs(log.logs, examples, Path(given.examples) if given.examples else None),
         source=source_of(log, given.examples if own.tokenizer else None),
@@ -230,7 +230,7 @@ class RaterModel:
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def chances(self, triplets: Sequence[tuple[str, str, str]], *, calibrated: bool = False) -> NDArray[np.float64]:
-        """P(R2 can be a reply to U1) of triplets (U1, R1, R2). Each distinct text is encoded once."""
+        """Return P(R2 can be a reply to U1) of triplets (U1, R1, R2). Each distinct text is encoded once."""
         texts, indices = number_texts(triplets)
         vectors = self._vectors(texts)
         parts = [self._difference(vectors, indices[i : i + TRIPLETS]) for i in range(0, len(indices), TRIPLETS)]

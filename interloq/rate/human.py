@@ -59,7 +59,7 @@ class Human(Component, kind="rater", name="human"):
         return rated
 
     def counts(self, samples: Sequence[Sample]) -> dict[str, int]:
-        """Numbers of rated references, unrated gold replies and other unrated references."""
+        """Return the numbers of rated references, unrated gold replies and other unrated references."""
         counts = {"rated": 0, "unrated_gold": 0, "unrated": 0}
         for sample in samples:
             for key, reference in _items(sample):
@@ -72,11 +72,11 @@ class Human(Component, kind="rater", name="human"):
         return counts
 
     def judged(self, sample: Sample) -> list[bool]:
-        """Which references of a sample have been rated."""
+        """Return which references of a sample have been rated."""
         return [self._weight(key, reference) is not None for key, reference in _items(sample)]
 
     def used(self, sample: Sample) -> set[Key]:
-        """Rated items (name and system) that are references of this sample."""
+        """Return the rated items (name and system) that are references of this sample."""
         keys: set[Key] = set()
         for (item, system), _ in _items(sample):
             keys |= {(item, system), (item, "")}
@@ -102,7 +102,10 @@ class Human(Component, kind="rater", name="human"):
         return self.gold and is_original(reference)
 
     def _weight(self, key: Key, reference: Reference) -> float | None:
-        """Weight of a reference from ratings of its system, or else from those without a system; None if unrated."""
+        """Return the weight of a reference from ratings of its system, or else from ratings without a system.
+
+        Return None if it is unrated.
+        """
         weights, everyone = self._weights, (key[0], "")
         if everyone in weights:
             meant = self._meant.setdefault(key[0], reference.text)

@@ -43,7 +43,7 @@ class RatingTask(Task, Protocol):
     def prepare(self, part: Part, examples: NDArray[np.int64]) -> LabelledBatch: ...
 
     def logits(self, prepared: Any) -> torch.Tensor:
-        """Two logits per triplet, in the order of the labels."""
+        """Return two logits per triplet, in the order of the labels."""
 
 
 @dataclass(frozen=True)

@@ -96,7 +96,7 @@ class Bert(NetworkRater, name="bert"):
 
 
 def weights(chances: Floats, mode: Mode) -> Floats:
-    """P → weight in [−1, 1]."""
+    """Turn probabilities into weights in [−1, 1]."""
     if mode == "linear":
         return 2 * chances - 1
     return np.where(chances > 0.5, chances, chances - 1)

@@ -169,7 +169,7 @@ class RaterPairs:
         return str(self.facts["fingerprint"])
 
     def examples(self, part: Part) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
-        """Rows (u1, r1, u2, r2) and labels: 1 if both replies answer one utterance, else 0."""
+        """Return rows (u1, r1, u2, r2) and labels: 1 if both replies answer one utterance, else 0."""
         return self.rows[part], self.labels[part]
 
 
@@ -204,7 +204,7 @@ def write_examples(
 
 
 def source_of(log: PairLog, examples: str | None) -> str:
-    """Fingerprint of the logs, or of those that existing examples were made from if no files are given."""
+    """Return the fingerprint of the logs or, without files, of the logs that existing examples were made from."""
     if log.files:
         return log.fingerprint
     facts = _facts(Path(examples)) if examples else None
@@ -306,7 +306,7 @@ def _facts(folder: Path) -> dict[str, Any] | None:
 
 
 def _open_array(path: Path) -> NDArray[Any]:
-    """Memory-mapped array as a plain view: indexing a memmap object is slow."""
+    """Return a memory-mapped array as a plain view: indexing a memmap object is slow."""
     try:
         return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
     except (OSError, ValueError) as error:

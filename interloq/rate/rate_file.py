@@ -106,7 +106,7 @@ def _counts(spool: Spool, rater: Rater) -> dict[str, Any]:
 
 
 def _job(samples: str | Path, signature: Signature, columns: Mapping[str, str]) -> dict[str, str]:
-    """Identifies the job in its part file: a run resumes only the same job."""
+    """Identify the job in its part file: a run resumes only the same job."""
     source = "-" if str(samples) == "-" else file_fingerprint(Path(samples))
     rater = str(signature.without(*LIBRARIES))  # other releases of these may resume; earlier versions recorded none
     job = {"rater": rater, "samples": source}
@@ -159,7 +159,7 @@ class Spool:
         self.held += len(samples)
 
     def samples(self) -> Iterator[Sample]:
-        """Samples written so far."""
+        """Return the samples written so far."""
         return read(self.path, strict=True)
 
     def copy_to(self, output: str | Path, **facts: object) -> None:
@@ -188,7 +188,7 @@ class Spool:
 
 @contextmanager
 def open_spool(path: Path, job: Mapping[str, str], *, afresh: bool = False) -> Iterator[Spool]:
-    """A spool that is removed on success and kept for the next run on failure."""
+    """Yield a spool that is removed on success and kept for the next run on failure."""
     spool, finished = Spool(path, job, afresh=afresh), False
     try:
         yield spool
@@ -198,7 +198,7 @@ def open_spool(path: Path, job: Mapping[str, str], *, afresh: bool = False) -> I
 
 
 def _read_job(first: bytes) -> dict[str, str]:
-    """Job in a part's first line; empty if it is not a part file."""
+    """Return the job in a part's first line; empty if it is not a part file."""
     try:
         return dict(orjson.loads(first)["job"])
     except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
@@ -224,7 +224,7 @@ def rate_into(
 
 
 def _rated(rater: Rater, chunk: Sequence[Sample]) -> list[Sample]:
-    """Rate, and check the result: a rater from another package may be wrong, and later steps could not tell."""
+    """Rate samples and check the result: a rater from another package may be wrong, and later steps could not tell."""
     rated = rater.rate(chunk)
     for before, after in zip(chunk, rated, strict=False):
         if before.key != after.key or len(before.references) != len(after.references):

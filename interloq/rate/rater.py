@@ -20,7 +20,7 @@ class Rater(Protocol):
         """Return the samples with weights, in the same order; each result depends only on its sample."""
 
     def signature(self) -> Signature:
-        """Everything the weights depend on besides the samples."""
+        """Return everything that the weights depend on besides the samples."""
 
 
 def check_best(best: int | None) -> None:

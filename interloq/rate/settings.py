@@ -68,7 +68,7 @@ class RaterSources:
 
 @dataclass(frozen=True)
 class RaterReading(_RaterSizes):
-    """How much of a context is read."""
+    """Settings for how much of a context a rater reads."""
 
     turns: int = option(1, "last turns before a reply that are read; replies are grouped by all of them")
 

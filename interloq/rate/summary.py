@@ -29,7 +29,7 @@ WEAK = 2 / 3 * GUESSING
 
 
 def summary(samples: Iterable[Sample], rater: Rater) -> dict[str, Any]:
-    """Counts over rated samples. A rater whose ratings match none of them is refused."""
+    """Return counts over rated samples. A rater whose ratings match none of them is refused."""
     counts = RatingSummary(rater)
     for sample in samples:
         counts.add(sample)
@@ -68,7 +68,7 @@ class RatingSummary:
                 self._example = f"{sample.id}/0"
 
     def facts(self) -> dict[str, Any]:
-        """Counts, means and shares; the latter two over judged references only, without default weights."""
+        """Return counts, means and shares; the latter two over judged references only, without default weights."""
         sources = {name: self._source(name, row) for name, row in sorted(self._sources.items())}
         references = sum(row["references"] for row in self._sources.values())
         facts: dict[str, Any] = {**self._samples, "references": references, "sources": sources}
@@ -102,7 +102,9 @@ def warning(loss: float) -> str:
 
 
 def parrot_warning(sources: Mapping[str, Mapping[str, Any]]) -> str:
-    """The warning about weights that reward repeating the utterance, from a rating's summary by source; or empty.
+    """Return the warning about weights that reward repeating the utterance, or an empty text.
+
+    It is based on a rating's summary by source.
 
     Good dev figures do not rule this out: the wrong replies that a rater learns from answer other utterances.
     """

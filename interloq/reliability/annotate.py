@@ -281,7 +281,7 @@ class Session:
 
 
 def predict_offer(model: SetPredictor, query: str, state: QueryState, vectors: MutableMapping[str, Any]) -> Offer:
-    """Predict without and with every candidate left, in one batch; `vectors` keeps the encoded texts of a query."""
+    """Predict the set as it is and with each waiting candidate, in one batch; `vectors` caches encoded texts."""
     references, new = state.texts(), [candidate.text.strip() for candidate in state.waiting]
     texts = [*references, *new]
     missing = list(dict.fromkeys(text for text in texts if text not in vectors))

@@ -100,7 +100,7 @@ class ReliabilityNetwork(torch.nn.Module):  # type: ignore[misc]
         self.members = torch.nn.ModuleList(SetNetwork(dimensions, hidden, residual=residual) for _ in range(members))
 
     def forward(self, pairs: torch.Tensor, sets: torch.Tensor) -> torch.Tensor:
-        """Reliability of each set by each member."""
+        """Return the reliability of each set according to each member."""
         return torch.stack([member(pairs, sets) for member in self.members])
 
     def project(self, pairs: torch.Tensor) -> torch.Tensor:
@@ -127,7 +127,7 @@ class TunedReliabilityNetwork(torch.nn.Module):  # type: ignore[misc]
         return self.sets.members[0].head.weight.device
 
     def forward(self, pairs: torch.Tensor | TokenRows, sets: torch.Tensor) -> torch.Tensor:
-        """Reliability of each set by each member."""
+        """Return the reliability of each set according to each member."""
         if isinstance(pairs, torch.Tensor):
             vectors = pairs.to(self.device, non_blocking=True).float()
         else:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The input files of a report, with the command that reproduces it, and what it shows, computed from them."""
+"""Evidence for a report: its input files, the command that reproduces it, and the results computed from the files."""
 
 from __future__ import annotations
 

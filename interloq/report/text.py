@@ -37,12 +37,12 @@ class Estimated(Protocol):
 
 
 def is_known(value: float | None) -> bool:
-    """Tell whether there is a value."""
+    """Return whether there is a value."""
     return value is not None and not math.isnan(value)
 
 
 def is_bounded(ci: tuple[float, float] | None) -> bool:
-    """Tell whether there is an interval with finite ends."""
+    """Return whether there is an interval with finite ends."""
     return ci is not None and all(map(math.isfinite, ci))
 
 

@@ -36,6 +36,6 @@ def share_reaching(found: Floats, truth: Floats) -> float:
 
 
 def share_of_scores(found: Floats, truth: Floats) -> float:
-    """Share of true scores that were found, both computed from the codes: equal vectors have equal scores."""
+    """Return the share of true scores that were found; both come from the codes, so equal vectors have equal scores."""
     pairs = zip(found.tolist(), truth.tolist(), strict=True)
     return float(np.mean([(Counter(a) & Counter(b)).total() / len(b) for a, b in pairs]))

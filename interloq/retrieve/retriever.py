@@ -80,7 +80,7 @@ class Retriever(Protocol):
         """Return unit vectors (zeros for a text without a vector) or counted words."""
 
     def built_with(self) -> str:
-        """Model, tokenizer and versions, which must be the same for the whole index, as the fields must."""
+        """Return the model, tokenizer and versions, which must be the same for the whole index, as the fields must."""
 
 
 class Store(Protocol):

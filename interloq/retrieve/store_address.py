@@ -107,6 +107,6 @@ def _server(address: str | Path) -> Any:
 
 @cache
 def _schemes() -> dict[str, str]:
-    """scheme → "module:Class", including the schemes of other installed packages."""
+    """Return scheme → "module:Class", including the schemes of other installed packages."""
     groups = ("interloq.homes", "interloq.stores")  # the first is the earlier name
     return {entry.name: entry.value for group in groups for entry in entry_points(group=group)} | SCHEMES

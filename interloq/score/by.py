@@ -54,7 +54,7 @@ SEED = 0
 
 @dataclass(frozen=True)
 class By(Component, kind="rater", name="by"):
-    """Weights from the scores of a metric."""
+    """Weight references by the scores of a metric."""
 
     places = ("pairs",)
     scorer: Annotated[Metric, "a metric that needs no references, such as `relevance(model='scorer')`"] = field(

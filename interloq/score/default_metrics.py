@@ -116,7 +116,7 @@ def quote_spec(spec: str) -> str:
 
 
 def next_steps(path: str, samples: Sequence[Sample], metric: str) -> Iterator[str]:
-    """Commands that these samples allow, with what each is for; `metric` is one that scores them."""
+    """Yield the commands that these samples allow, with the purpose of each; `metric` is one that scores them."""
     path, metric = shlex.quote(path), quote_spec(metric)
     rated, most_references = 0, 0
     for sample in samples:

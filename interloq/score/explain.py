@@ -293,7 +293,7 @@ def _suggest_ids(id: str, ids: list[str]) -> str:
 
 
 def largest_fall(course: Sequence[TurnScore]) -> tuple[TurnScore, float] | None:
-    """The reply that scored furthest below the one before it, and by how much; None if no score fell."""
+    """Return the reply that scored furthest below the one before it, and by how much; None if no score fell."""
     largest: tuple[TurnScore, float] | None = None
     before = None
     for reply in course:

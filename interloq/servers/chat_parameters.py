@@ -29,7 +29,10 @@ class ChatParameters:
         self._reported: set[str] = set()
 
     def accepted(self, body: Mapping[str, Any], *, reasoning_tokens: int = 0) -> dict[str, Any]:
-        """The request with what the model accepts; `reasoning_tokens` are added if the server counts reasoning."""
+        """Return the request with what the model accepts.
+
+        `reasoning_tokens` are added if the server counts reasoning.
+        """
         sent = {name: value for name, value in body.items() if name not in self.refused}
         if self.counts_reasoning and "max_tokens" in body:
             sent[INSTEAD] = body["max_tokens"] + reasoning_tokens
@@ -41,7 +44,7 @@ class ChatParameters:
         return "max_tokens" in self.refused and INSTEAD not in self.refused
 
     def learn(self, name: str, sent: Mapping[str, Any]) -> bool:
-        """Leave out a parameter from now on; False if the request did not have it or cannot do without it."""
+        """Stop sending a parameter; return False if the request did not have it or cannot do without it."""
         if name not in OPTIONAL or name not in sent:
             return False
         self.refused.add(name)
@@ -56,7 +59,7 @@ class ChatParameters:
         return tuple(name for name in OPTIONAL if name in left_out)
 
     def news(self) -> tuple[str, ...]:
-        """What is left out and was not yet returned here, so that it is reported once."""
+        """Return what is omitted and has not been returned here before, so that it is reported once."""
         unreported = tuple(name for name in self.left_out if name not in self._reported)
         self._reported |= set(unreported)
         return unreported
@@ -66,7 +69,7 @@ _KNOWN: dict[tuple[str, str], ChatParameters] = {}
 
 
 def parameters_of(url: str, model: str) -> ChatParameters:
-    """What is known about a model behind a server; shared by all that use it in this process."""
+    """Return what is known about a model behind a server; all users of the model in this process share it."""
     return _KNOWN.setdefault((url, model), ChatParameters())
 
 

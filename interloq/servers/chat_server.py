@@ -87,7 +87,7 @@ class ChatConnection:
         *,
         reasoning_tokens: int = 0,
     ) -> list[T | RequestFailed]:
-        """What `read` makes of each answer, in order, or why there is none.
+        """Return what `read` makes of each answer, in order, or why there is none.
 
         `read` raises RequestFailed for an answer that cannot be used. `allowed` is called before every attempt; a text
         is the reason not to send it. `ended` is called after every attempt that was sent, with its outcome and seconds.
@@ -105,7 +105,7 @@ class ChatConnection:
         read: Callable[[httpx.Response], Coroutine[Any, Any, T]],
         may_retry: Callable[[], bool],
     ) -> T | RequestFailed:
-        """What `read` makes of the response to one request while it arrives, or why there is none.
+        """Return what `read` makes of the response to one request while it arrives, or why there is none.
 
         `may_retry` is asked after each failure whether another attempt is wanted.
         """
@@ -166,7 +166,10 @@ class ChatConnection:
     async def _accepted(
         self, attempt: Callable[[bytes], Coroutine[Any, Any, T]], body: dict[str, Any], reasoning_tokens: int = 0
     ) -> T:
-        """The outcome of one attempt; a parameter that the model refuses is left out, and the request sent again."""
+        """Return the outcome of one attempt.
+
+        A parameter that the model refuses is omitted, and the request is sent again.
+        """
         parameters = parameters_of(self.url, str(body.get("model", "")))
         while True:
             sent = parameters.accepted(body, reasoning_tokens=reasoning_tokens)

@@ -160,7 +160,7 @@ class Endpoint(Component, kind="bot", name="endpoint"):
             )
 
     def _lacks_key(self) -> bool:
-        """Whether the key may be missing: only the default one, for unencrypted and so probably local servers."""
+        """Return whether the key may be missing: only the default key, for an unencrypted, so probably local server."""
         wanted = self.key != DEFAULT_KEY or self.url.lower().startswith("https")
         return bool(self.key) and wanted and not os.environ.get(self.key, "").strip()
 

@@ -20,7 +20,7 @@ class Body:
     """Collects the parts of one answer."""
 
     def __init__(self, encoding: str, largest: int) -> None:
-        """`encoding` is the answer's Content-Encoding, "" for none."""
+        """Decode answers in this `encoding`, their Content-Encoding; "" for none."""
         self.largest, self._data = largest, bytearray()
         self._gzip = zlib.decompressobj(_GZIP) if _is_gzip(encoding) else None
 

@@ -127,7 +127,7 @@ class Spending:
         self.cost += call.cost or 0.0
 
     def summary(self) -> str:
-        """What was spent; empty if no server was needed."""
+        """Return what was spent; empty if no server was needed."""
         if not self.calls and not self.cached:
             return ""
         text = f"{count(self.calls, 'call')} of a language model, {count(self.cached, 'answer')} from the cache"
@@ -192,7 +192,7 @@ def spending(
 
 
 def cost_of(prompt_tokens: int, completion_tokens: int, price: Price | None) -> float | None:
-    """Cost at prices per million tokens; None without prices."""
+    """Return the cost at prices per million tokens; None without prices."""
     if not price:
         return None
     return (prompt_tokens * price[0] + completion_tokens * price[1]) / MILLION

@@ -174,7 +174,10 @@ class WordVectors:
     # ---- sentences ----
 
     def rows(self, places: NDArray[np.int32] | NDArray[np.int64]) -> Floats:
-        """Vectors of words by their places; they are checked here, because a folder is not read as a whole."""
+        """Return the vectors of words by their places.
+
+        They are checked here, because a folder is not read as a whole.
+        """
         rows = np.asarray(self.matrix[places])
         with np.errstate(all="ignore"):
             squares = np.einsum("ij,ij->i", rows, rows)

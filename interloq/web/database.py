@@ -82,7 +82,7 @@ class Database:
 
     @contextmanager
     def _turn_to_write(self) -> Iterator[None]:
-        """SQLite: writers that meet sleep before they try again, so threads take turns before they try."""
+        """Let threads take turns before they write (SQLite): writers that collide would sleep before they try again."""
         if self._turn is None:
             yield
             return
@@ -144,7 +144,7 @@ def _hint(reason: str) -> str:
 
 
 def is_url(place: str | Path) -> bool:
-    """Whether a study is on a server."""
+    """Return whether a study is on a server."""
     return "://" in str(place)
 
 
@@ -209,14 +209,14 @@ def _server(url: str) -> Engine:
 
 
 def _configure(connection: Any, _: object) -> None:
-    """SQLite: transactions are begun by `_begin`, and deleted rows are overwritten."""
+    """Let `_begin` begin transactions, and overwrite deleted rows (SQLite)."""
     connection.isolation_level = None
     for pragma in ("foreign_keys=ON", "secure_delete=ON", f"busy_timeout={WAIT * 1000:.0f}"):
         connection.execute(f"PRAGMA {pragma}")
 
 
 def _write_ahead(engine: Engine) -> None:
-    """SQLite: readers and a writer do not wait for each other. Done last, because it changes the file."""
+    """Keep readers and a writer from waiting for each other (SQLite). Done last, because it changes the file."""
     if engine.dialect.name != "sqlite":
         return
     connection, until = engine.raw_connection(), time.monotonic() + WAIT
@@ -242,7 +242,7 @@ def _begin(connection: Connection) -> None:
 
 
 def _check_pages(engine: Engine) -> None:
-    """SQLite: refuse a damaged file, in which rows would be missing or wrong."""
+    """Refuse a damaged SQLite file, in which rows would be missing or wrong."""
     if engine.dialect.name != "sqlite":
         return
     with engine.connect().execution_options(**{_READING: True}) as connection:
@@ -259,7 +259,7 @@ def _read_json(text: str) -> Any:
 
 
 def _is_current(engine: Engine) -> bool:
-    """Whether the tables are up to date, without waiting for a writer."""
+    """Return whether the tables are up to date, without waiting for a writer."""
     with engine.connect().execution_options(**{_READING: True}) as connection:
         return MigrationContext.configure(connection).get_current_revision() == head_revision()
 

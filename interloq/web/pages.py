@@ -107,7 +107,7 @@ class Pages:
         return self._page("consent.html", task, visitor=visitor)
 
     def done(self, task: StudyTask, visitor: Visitor, done: int) -> str:
-        """Thanks, with the completion code or link."""
+        """Say thank you, with the completion code or link."""
         return self._page("done.html", task, visitor=visitor, done=done, link=is_link(task.completion))
 
     def message(self, task: StudyTask, reason: str) -> str:
@@ -131,7 +131,7 @@ class Pages:
 
 
 def is_link(text: str) -> bool:
-    """Whether a text is an address that a page may link to."""
+    """Return whether a text is an address that a page may link to."""
     try:
         parts = urlsplit(text.strip())
     except ValueError:

@@ -28,7 +28,7 @@ class Settling:
         self.last: Look | None = None
 
     def play(self, plan: Plan, options: PlayOptions) -> Played:
-        """Play; the caller closes the bots."""
+        """Play the games; the caller closes the bots."""
         from interloq.rank.settle import Rule, play_until_settled
 
         settle = self.options
@@ -73,7 +73,10 @@ def _write(path: str, found: Played, plan: Plan) -> None:
 
 
 def _order(look: Look) -> str:
-    """`c > b ? a = d`: c is better than b, b and a are not separated yet, a and d differ by less than the margin."""
+    """Return the order in one line, such as `c > b ? a = d`.
+
+    Here c is better than b, b and a are not separated yet, and a and d differ by less than the margin.
+    """
     signs = [SIGNS[_verdict(gap)] for gap in look.gaps]
     parts: list[str] = []
     for system, sign in zip(look.order, [*signs, ""], strict=False):

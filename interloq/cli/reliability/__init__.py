@@ -123,7 +123,7 @@ def _print_end(facts: dict[str, Any]) -> None:
 
 
 def _row(some: Sequence[Score]) -> list[str]:
-    """The row of samples with the same prediction, which are those of several systems."""
+    """Return the row of samples that share a prediction, which may come from several systems."""
     score, prediction = some[0], some[0].details
     ci = None if prediction["low"] is None else (prediction["low"], prediction["high"])
     needed = ""

@@ -142,7 +142,7 @@ def add_limits(parser: argparse.ArgumentParser) -> None:
 
 
 def announcer(args: argparse.Namespace) -> Callable[[str], None] | None:
-    """Prints estimates on standard error, unless the run is quiet."""
+    """Return a function that prints estimates on standard error, unless the run is quiet."""
     return None if args.quiet else lambda text: print_stderr(f"interloq: to be sent: {text}")
 
 
@@ -178,7 +178,7 @@ def progress(label: str, total: int | None = None, *, quiet: bool = False) -> It
 
 
 def stage_progress(*, quiet: bool) -> Progress:
-    """The `progress` argument for a stage: bars or lines, or nothing if `quiet`."""
+    """Return the `progress` argument for a stage: bars or lines, or nothing if `quiet`."""
     return silent if quiet else progress
 
 

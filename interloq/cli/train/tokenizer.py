@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _texts(path: str, read_options: ReadOptions) -> Iterator[str]:
-    """The distinct texts of the file: shared references must not count twice."""
+    """Yield the distinct texts of the file: shared references must not count twice."""
     from interloq.data.text.texts import file_texts
 
     seen: set[int] = set()

@@ -128,7 +128,7 @@ def _texts(args: argparse.Namespace) -> Iterator[str]:
 
 
 def _fingerprint(files: list[str]) -> str:
-    """Fingerprint of the files, independent of their order."""
+    """Return a fingerprint of the files that does not depend on their order."""
     from pathlib import Path
 
     from interloq.data.files.opening import open_bytes

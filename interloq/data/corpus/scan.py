@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cleaning many texts at once, with the results of `clean.py`.
+"""Clean many texts at once, with the same results as `clean.py`.
 
 Most filters do not change most texts. So the characters of a whole batch are looked up in one table, which says for
 every text which filters could apply; only those run, on those texts alone. A flag may be set in vain, but a text
@@ -181,7 +181,7 @@ def _apply_joined(texts: list[str], flags: Flags, bit: int, work: Callable[[str]
 
 
 def _without_rare_urls(text: str) -> str:
-    """Remove rare URLs after another check: the `t.co/` of most texts was removed with its `https://`."""
+    """Remove rare URLs if any are left: most texts lost their `t.co/` together with its `https://`."""
     for part in clean.RARE_URLS:
         if part in text:
             return clean.without_rare_urls(text)

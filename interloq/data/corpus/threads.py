@@ -229,7 +229,7 @@ _ROOTS = "SELECT place, up AS root FROM up ANTI JOIN up AS above ON up.up = abov
 
 
 def join_threads(tables: Tables, joining: Joining, split: Split) -> tuple[int, ...]:
-    """Assign threads to parts and sort their posts: creates the tables threads and ordered; returns the borders."""
+    """Assign threads to parts, sort their posts and return the borders; creates the tables threads and ordered."""
     tables.set(orphans=joining.orphans, max_thread=MAX_THREAD)
     tables.make("members", _MEMBERS)
     tables.make("trees", _TREES)

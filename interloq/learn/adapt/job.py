@@ -171,7 +171,10 @@ class AdaptJob(Job[AdaptTask]):
         return Setup.of(self.start(run), self.settings).task(run.work)
 
     def fit_task(self, run: Run) -> tuple[AdaptTask, Curve]:
-        """Train. A batch that does not fit in GPU memory is split into more pieces: same steps, less memory."""
+        """Train the network.
+
+        A batch that does not fit in GPU memory is split into more pieces, which changes the memory but not the steps.
+        """
         task, base = self.task(run), self.start(run)
         _write_before(task, self.training, run)
         run.processes.wait()
@@ -252,7 +255,7 @@ def _level(loss: float) -> dict[str, float]:
 
 
 def _reply_bounds(base: Base, task: AdaptTask, longest: int, device: str) -> dict[str, Any]:
-    """Typical likelihoods of the log's replies, for metrics that rescale likelihoods."""
+    """Return the typical likelihoods of the log's replies, for metrics that rescale likelihoods."""
     tokens, lengths = task.pairs.texts(np.unique(task.pairs.rows("dev")[:, 1])[:REPLIES])
     scorer = MaskedLikelihood(task.network, Subwords(base.folder, longest=longest), task.special_tokens, device=device)
     return reply_bounds(scorer, Texts(tokens, np.concatenate([[0], np.cumsum(lengths)])))
@@ -286,5 +289,5 @@ def copy_tokenizer(source: Path, target: Path) -> None:
 
 
 def tokenizer_files(folder: Path) -> list[Path]:
-    """Tokenizer files in a model folder."""
+    """Return the tokenizer files in a model folder."""
     return sorted({path for pattern in TOKENIZER for path in matching(folder, pattern) if path.is_file()})

@@ -79,7 +79,7 @@ def _alphabet(pairs: Iterable[Pair], vocabulary: int) -> list[str]:
 
 
 def _trained(pairs: Iterable[Pair], alphabet: list[str], vocabulary: int) -> list[str]:
-    """Pieces, ordered by id."""
+    """Return the pieces, ordered by id."""
     tokenizer = _empty({})
     within = [f"##{character}" for character in alphabet if _in_runs(character)]
     trainer = trainers.WordPieceTrainer(
@@ -119,7 +119,10 @@ def _empty(vocabulary: dict[str, int]) -> Tokenizer:
 
 
 def _normalizer() -> normalizers.Normalizer:
-    """Full-width letters become half-width, upper case lower case; accents stay, because が without its dots is か."""
+    """Return a normalizer that makes letters half-width and lower-case.
+
+    Accents stay, because が without its dots is か.
+    """
     plain = normalizers.BertNormalizer(clean_text=True, handle_chinese_chars=False, strip_accents=False, lowercase=True)
     return normalizers.Sequence([normalizers.NFKC(), plain])
 
@@ -130,7 +133,7 @@ def _splitter() -> pre_tokenizers.PreTokenizer:
 
 
 def from_log(log: PairLog, shape: SmallEncoder, settings: Adaptation, training: Training) -> AdaptJob:
-    """Job that trains a small encoder on a log's texts."""
+    """Return the job that trains a small encoder on a log's texts."""
     pairs = log.pairs
 
     def start(run: Run) -> Base:

@@ -70,7 +70,7 @@ def pair_rows(pairs: PairTokens, chosen: NDArray[np.integer], special_tokens: Sp
 def masked(
     rows: Rows, examples: Numbers, special_tokens: SpecialTokens, *, share: float, seed: int
 ) -> tuple[Ints, Flags]:
-    """Masked ids, and the positions to predict. Both depend only on the seed and the examples' numbers.
+    """Return the masked ids, and the positions to predict. Both depend only on the seed and the examples' numbers.
 
     Of a row's n tokens that are not special, max(1, round(share · n)) are chosen. 80 % of them become [MASK], 10 % a
     random token, and 10 % stay unchanged (Devlin et al., 2019).
@@ -93,7 +93,7 @@ def _drawable(special_tokens: SpecialTokens) -> Ints:
 
 
 def wanted(known: Ints, share: float) -> Ints:
-    """How many of a row's tokens are chosen; 0 if it has none."""
+    """Return how many tokens of each row are chosen; 0 for a row without tokens."""
     return np.asarray(np.minimum(known, np.maximum(1, np.rint(share * known))), dtype=np.int64)
 
 
@@ -209,7 +209,10 @@ class AdaptTask:
         return batch
 
     def loss(self, prepared: TokenBatch) -> torch.Tensor:
-        """Loss of a batch. With more `pieces`, each recomputed for its gradient, a batch needs less memory."""
+        """Return the loss of a batch.
+
+        With more `pieces`, each recomputed for its gradient, a batch needs less memory.
+        """
         if self.pieces == 1:
             return self._loss(prepared)
         parts = [checkpoint(self._loss, part, use_reentrant=False) for part in prepared.cut(self.pieces)]

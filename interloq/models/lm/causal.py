@@ -88,7 +88,10 @@ class LanguageModel(LoadedModel):
     def follow_up_scores(
         self, dialogues: Sequence[Turns], follow_ups: Sequence[str], *, layout: Layout = "eos", whole: bool = False
     ) -> FollowUpScores:
-        """Scores of every follow-up after every dialogue; `whole` adds the log-likelihood of the dialogues."""
+        """Return the scores of every follow-up after every dialogue.
+
+        `whole` adds the log-likelihood of the dialogues.
+        """
         turns = TurnTokens(self._tokenizer, layout, where=str(self.folder))
         reserve = min(RESERVE, self.longest // 2)
         branches = list(map(tuple, turns.numbers(follow_ups)))
@@ -116,7 +119,7 @@ class LanguageModel(LoadedModel):
         return list(chain.from_iterable(parts))
 
     def _rows(self, pairs: Sequence[tuple[str, str]]) -> tuple[list[list[int]], NDArray[np.int64]]:
-        """Each pair's tokens as one row, and where its continuation starts."""
+        """Return each pair's tokens as one row, and where its continuation starts."""
         turns = TurnTokens(self._tokenizer, "lines")
         contexts = turns.numbers([context for context, _ in pairs])
         continuations = turns.numbers([continuation for _, continuation in pairs])
@@ -188,7 +191,7 @@ class LanguageModel(LoadedModel):
             own[numbers] = np.bincount(batch.context_owners, log_probs[ends:], minlength=len(numbers))
 
     def _tree_logits(self, batch: lm_tree.TreeBatch, start: int) -> tuple[torch.Tensor, int]:
-        """Like `_logits`, for trees: the attention mask is given per token."""
+        """Compute what `_logits` computes, for trees: the attention mask is given per token."""
         sees = torch.from_numpy(batch.sees).to(self.device)[:, None]
         mask = torch.zeros(sees.shape, dtype=self.precision, device=self.device)
         mask.masked_fill_(~sees, torch.finfo(self.precision).min)
@@ -209,7 +212,7 @@ class LanguageModel(LoadedModel):
     def _by_rows(
         self, contexts: list[lm_tree.Tokens], follow_ups: list[lm_tree.Tokens], whole: bool
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """For models that cannot read trees."""
+        """Score pair by pair, for models that cannot read trees."""
         rows = []
         for context, follow_up in product(contexts, follow_ups):
             rows.append([*context, *follow_up])
@@ -295,7 +298,10 @@ def check_follow_ups(texts: Sequence[str], rows: Sequence[Sequence[int]], reserv
 
 
 def _log_probabilities(logits: torch.Tensor, edges: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Log-probabilities of tokens, given as [row, position before the token, token]; in parts, to save memory."""
+    """Return the log-probabilities of tokens, given as [row, position before the token, token].
+
+    They are computed in parts, to save memory.
+    """
     rows, places, targets = (torch.from_numpy(column.copy()).to(logits.device) for column in edges.T)
     flat = logits.flatten(0, 1)
     used, which = torch.unique(rows * logits.shape[1] + places, return_inverse=True)

@@ -58,7 +58,7 @@ class DialogueScorer:
         layout: Layout = "eos",
         whole: bool = False,
     ) -> FollowUpScores:
-        """Like the model's own; `every` lists the follow-ups that later calls may ask for."""
+        """Score follow-ups as the model does; `every` lists the follow-ups that later calls may need."""
         key = (layout, whole, tuple(map(tuple, dialogues)))
         texts, scores = self._cache.get(key, ([], None))
         if scores is None:
@@ -81,7 +81,7 @@ class DialogueScorer:
 def choice_probabilities(
     model: Any, prompts: Sequence[str], choices: Sequence[str], *, layout: Layout
 ) -> NDArray[np.float64]:
-    """p(choice | prompt) [prompts, choices], not normalised: rows sum to the probability of all choices together."""
+    """Return p(choice | prompt) [prompts, choices], not normalised: a row sums to the probability of its choices."""
     dialogues = [[prompt] for prompt in prompts]
     lengths = model.context_lengths(dialogues, layout=layout)
     room = model.longest - min(MARGIN, model.longest // 2)

@@ -74,7 +74,7 @@ class LoadedModel:
         """Examine the network before it is moved, on the CPU and in float32."""
 
     def signature(self) -> str:
-        """Identifies weights, tokenizer and template, independent of location, and all that likelihoods depend on."""
+        """Identify everything that likelihoods depend on: weights, tokenizer, template, …, but not their location."""
         files = [weights_fingerprint(self.folder), tokenizer_fingerprint(self.folder, TEMPLATE)]
         parts = [self._model.config.model_type, *files, str(self.longest)]
         if self.precision != torch.float32:
@@ -87,7 +87,7 @@ class LoadedModel:
         return [len(context) for context in turns.contexts(dialogues, UNLIMITED)]
 
     def _in_parts(self, work: Callable[[slice], Result], lengths: Sequence[int]) -> list[Result]:
-        """Results of `work` on texts of these lengths, read in parts if memory runs out."""
+        """Return the results of `work` on texts of these lengths, read in parts if memory runs out."""
         return read_in_parts(self, work, len(lengths), lambda: f"one text of {max(lengths)} tokens")
 
 
@@ -119,7 +119,7 @@ class TurnTokens:
         return contexts
 
     def numbers(self, texts: Sequence[str]) -> list[list[int]]:
-        """Token ids without special tokens; a text that yields no tokens is one unknown token."""
+        """Return the token ids without special tokens; a text that yields no tokens is one unknown token."""
         if not texts:
             return []
         rows: list[list[int]] = self.tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]

@@ -54,7 +54,10 @@ class Seq2SeqModel(LoadedModel):
     def follow_up_scores(
         self, dialogues: Sequence[Turns], follow_ups: Sequence[str], *, layout: Layout = "eos", whole: bool = False
     ) -> FollowUpScores:
-        """Scores of every follow-up after every dialogue; `whole` is refused: dialogues are read, not predicted."""
+        """Return the scores of every follow-up after every dialogue.
+
+        `whole` is refused: dialogues are read, not predicted.
+        """
         if whole:
             raise InputError("an encoder-decoder model does not predict the dialogue", hint="use mode='conditional'")
         turns = TurnTokens(self._tokenizer, layout, where=str(self.folder))
@@ -66,7 +69,7 @@ class Seq2SeqModel(LoadedModel):
         return FollowUpScores(sums, lengths_of(rows), np.zeros(len(contexts)), np.zeros(len(contexts), dtype=np.int64))
 
     def _contexts(self, turns: TurnTokens, dialogues: Sequence[Turns]) -> list[tuple[int, ...]]:
-        """Contexts as for a causal model, followed by the end token if the layout has not added it."""
+        """Return contexts as for a causal model, followed by the end token if the layout has not added it."""
         end = []
         if turns.layout == "lines" and turns.end is not None:
             end = [turns.end]
@@ -85,7 +88,7 @@ class Seq2SeqModel(LoadedModel):
         return sums
 
     def _pairs(self, contexts: Sequence[Sequence[int]], answers: Sequence[Rows]) -> NDArray[np.float64]:
-        """Sums of each context's answers; all contexts have the same number of answers."""
+        """Return the sums of each context's answers; all contexts have the same number of answers."""
         parts = self._in_parts(lambda part: self._read(contexts[part], answers[part]), list(map(len, contexts)))
         return np.concatenate(parts)
 
@@ -130,7 +133,7 @@ class Seq2SeqModel(LoadedModel):
 
 
 def _pad_rows(rows: Rows, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
-    """Rows padded on the right, and their mask."""
+    """Pad rows on the right, and return them with their mask."""
     ids = torch.zeros((len(rows), max(map(len, rows))), dtype=torch.long)
     seen = torch.zeros_like(ids)
     for i, row in enumerate(rows):

@@ -93,7 +93,7 @@ class Row:
         return len(self.tokens) + len(self.contexts) * len(block)
 
     def sees(self) -> Bools:
-        """Attention mask [node, node] of the contexts' tree; computed when needed, because it is large."""
+        """Return the attention mask [node, node] of the contexts' tree; computed when needed, because it is large."""
         sees = np.zeros((len(self.tokens), len(self.tokens)), dtype=bool)
         ends = [*self.starts[1:], len(self.tokens)]
         for path, start, end in zip(self.paths, self.starts, ends, strict=True):
@@ -103,7 +103,10 @@ class Row:
 
 
 def rows(contexts: Sequence[Tokens], block: Block, *, size: int = ROW) -> Iterator[Row]:
-    """Contexts in rows of about `size` tokens; contexts that share more than half of their tokens are together."""
+    """Yield the contexts in rows of about `size` tokens.
+
+    Contexts that share more than half of their tokens are together.
+    """
     order = sorted(range(len(contexts)), key=contexts.__getitem__)
     kept: list[int] = []
     total = 0
@@ -121,7 +124,7 @@ def rows(contexts: Sequence[Tokens], block: Block, *, size: int = ROW) -> Iterat
 
 
 def _row(contexts: Sequence[Tokens], numbers: Sequence[int]) -> Row:
-    """The contexts are sorted, so each one's prefix shared with any earlier context is shared with the previous one."""
+    """Build a row of sorted contexts: a prefix shared with any earlier context is shared with the previous one."""
     tokens: list[int] = []
     depths: list[int] = []
     paths: list[Ints] = []
@@ -162,7 +165,7 @@ class TreeBatch:
     context_owners: Ints  # for each of these: its block
 
     def edges(self, block: Block) -> Ints:
-        """Predictions in the blocks, block by block: [row, position, token]."""
+        """Return the predictions in the blocks, block by block: [row, position, token]."""
         edges = []
         for row, start, _ in self.blocks:
             edges.append(np.column_stack([np.full(len(block.places), row), start + block.places, block.targets]))

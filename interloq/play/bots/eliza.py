@@ -52,7 +52,7 @@ class Eliza(Component, kind="bot", name="eliza"):
 
 
 def _answers(text: str, language: Language) -> list[str]:
-    """Possible answers to the text, from the first rule that matches its last sentence, or else an earlier one."""
+    """Return possible answers from the first rule that matches the text's last sentence, or else an earlier one."""
     sentences = [part.strip() for part in _END.split(text.replace("’", "'")) if part.strip()] or [""]
     for pattern, answers in _rules(language):
         for sentence in reversed(sentences):

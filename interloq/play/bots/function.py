@@ -102,7 +102,7 @@ def _reply(text: Any) -> Reply:
 
 
 def _list(texts: Any, expected: int) -> list[Any]:
-    """Raises an error instead of returning failures, so that `guarded` halves the batch and keeps what works alone."""
+    """Raise an error instead of returning failures, so that `guarded` halves the batch and keeps what works alone."""
     if not isinstance(texts, list | tuple) or len(texts) != expected:
         seen = f"{len(texts)} replies" if isinstance(texts, list | tuple) else type(texts).__name__
         raise ValueError(f"the function gave {seen} to {expected} dialogues")

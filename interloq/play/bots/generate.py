@@ -216,7 +216,7 @@ class _Shown(transformers.generation.streamers.BaseStreamer):  # type: ignore[mi
             self.show(text)
 
     def end(self) -> None:
-        """The text is complete; the caller has it."""
+        """Do nothing: the text is complete, and the caller has it."""
 
 
 def nucleus(logits: torch.Tensor, top_p: float) -> torch.Tensor:
@@ -251,7 +251,7 @@ def gumbel(seeds: torch.Tensor, step: int, tokens: torch.Tensor) -> torch.Tensor
 
 
 def _mixed(numbers: torch.Tensor) -> torch.Tensor:
-    """The finalizer of splitmix64 (Steele et al., 2014); torch's shift keeps the sign, so bits are masked off."""
+    """Apply the finalizer of splitmix64 (Steele et al., 2014); torch's shift keeps the sign, so bits are masked off."""
     numbers = numbers + _SPREAD
     numbers = (numbers ^ ((numbers >> 30) & (2**34 - 1))) * _MIX[0]
     numbers = (numbers ^ ((numbers >> 27) & (2**37 - 1))) * _MIX[1]
@@ -259,7 +259,7 @@ def _mixed(numbers: torch.Tensor) -> torch.Tensor:
 
 
 def _padded(rows: list[list[int]], *, left: bool) -> tuple[torch.Tensor, torch.Tensor]:
-    """Token ids and attention mask; rows of a causal model are padded on the left, because they grow on the right."""
+    """Return token ids and attention mask; a causal model's rows grow on the right, so they are padded on the left."""
     longest = max(map(len, rows))
     ids, mask = (torch.zeros((len(rows), longest), dtype=torch.long) for _ in range(2))
     for i, row in enumerate(rows):

@@ -205,7 +205,10 @@ class Prompts:
         return text.replace(self.separator, " ")
 
     def _templated(self, turns: Sequence[Turn], who: Sequence[str]) -> str:
-        """The prompt by the template; some templates need the user first, or no system message, and raise an error."""
+        """Render the prompt with the template.
+
+        Some templates need the user first, or no system message, and raise an error.
+        """
         messages = _joined(turns, who)
         system = [{"role": "system", "content": self.system}] * bool(self.system)
         opened = messages if messages[0]["role"] == "user" else [{"role": "user", "content": ""}, *messages]

@@ -145,7 +145,10 @@ class Program:
         self._read, self._stderr = b"", b""
 
     def reply(self, turns: Sequence[Turn], seed: int) -> Reply:
-        """The next reply; after a crash the request is repeated once, because an earlier dialogue may be the cause."""
+        """Return the next reply.
+
+        After a crash the request is repeated once, because an earlier dialogue may be the cause.
+        """
         with self._busy:
             return self._reply(turns, seed)
 

@@ -105,7 +105,7 @@ class Embedded:
         return manifest
 
     def _read_again(self) -> None:
-        """Another process may have added pairs, or recreated the index with other settings while it was empty."""
+        """Read the manifest again: another process may have added pairs, or recreated the empty index."""
         before, self.manifest = self.manifest, self._read()
         if (before.retriever, before.built_with) != (self.manifest.retriever, self.manifest.built_with):
             raise InputError(
@@ -345,7 +345,7 @@ class Embedded:
         return inside(self.folder, SEGMENTS, name)
 
     def _folders(self, key: Field) -> dict[Path, int]:
-        """Folder of the field in each segment, with the segment's number of pairs."""
+        """Return the folder of the field in each segment, with the segment's number of pairs."""
         return {self._path(segment["name"]) / key: segment["pairs"] for segment in self.manifest.segments}
 
     def _fields(self) -> tuple[Field, ...]:

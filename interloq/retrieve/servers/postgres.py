@@ -100,7 +100,7 @@ class Postgres(ServerStore):
 
     @contextmanager
     def _transaction(self, *, hint: str = "") -> Iterator[psycopg.Connection]:
-        """A transaction; errors of the database become one line."""
+        """Yield a transaction; errors of the database become one line."""
         try:
             connection = self._connected()
             with connection.transaction():

@@ -46,7 +46,7 @@ JOIN unnest(%(rows)s::bigint[], %(ids)s::bigint[]) AS wanted(row, pair) USING (r
 
 
 def as_binary(vectors: Floats) -> list[bytes]:
-    """pgvector's binary format: the number of dimensions, a zero, the values."""
+    """Return pgvector's binary format: the number of dimensions, a zero, the values."""
     head = struct.pack(">HH", vectors.shape[1], 0)
     return [head + row.tobytes() for row in vectors.astype(">f4")]
 

@@ -60,14 +60,14 @@ def as_queries(encoded: Encoded) -> list[Any]:
 
 
 def weights(words: Words, ranking: PointRanking, field: Field) -> NDArray[np.float64]:
-    """BM25 weight of every word without idf, which the server multiplies in."""
+    """Return the BM25 weight of every word without idf, which the server multiplies in."""
     length = words.lengths / ranking.mean_lengths.get(field, 1.0)
     norms = np.repeat(ranking.k1 * (1 - ranking.b + ranking.b * length), np.diff(words.ends))
     return np.asarray(words.counts * (ranking.k1 + 1) / (words.counts + norms))
 
 
 def fold(terms: NDArray[np.uint64]) -> NDArray[np.uint32]:
-    """64-bit hashes of words as the 32-bit numbers that Qdrant accepts."""
+    """Return 64-bit hashes of words as the 32-bit numbers that Qdrant accepts."""
     return ((terms ^ (terms >> np.uint64(32))) & np.uint64(0xFFFFFFFF)).astype(np.uint32)
 
 
@@ -263,7 +263,7 @@ def _searches(field: Field, queries: Encoded) -> list[dict[str, Any]]:
 
 
 def _acknowledged(replicas: int) -> int:
-    """More than half, but never all of several: else no write succeeds while a replica is down."""
+    """Return more than half, but never all of several: otherwise no write would succeed while a replica is down."""
     return max(1, min(replicas // 2 + 1, replicas - 1))
 
 

@@ -191,7 +191,7 @@ class BertRuberJob(Job[BertRuberTask]):
 
 
 def from_log(log: PairLog, given: BertRuberEncoder, settings: BertRuberSettings, training: Training) -> BertRuberJob:
-    """Job of `interloq train bert-ruber`."""
+    """Return the job of `interloq train bert-ruber`."""
     return BertRuberJob(
         pairs=log.pairs, encoder=given.encoder, settings=settings, training=training, source=log.fingerprint
     )

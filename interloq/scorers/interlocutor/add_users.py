@@ -116,7 +116,7 @@ class AddUsersJob(Job[InterlocutorTask]):
         }
 
     def _errors(self, task: InterlocutorTask) -> dict[str, float]:
-        """Error for the added users, and the error if they are read as anyone."""
+        """Return the error for the added users, and the error if they are read as anyone."""
         error = error_of(self.kind, *task.predicted("dev"))
         learned = task.network.added.detach().clone()
         with torch.no_grad():
@@ -141,7 +141,7 @@ class AddUsersJob(Job[InterlocutorTask]):
 
 
 def from_log(log: TrainingLog, given: InterlocutorSources, settings: Added, training: Training) -> AddUsersJob:
-    """Job of `interloq train dcp --add-to MODEL` and `interloq train interlocutor --add-to MODEL`."""
+    """Return the job of `interloq train dcp --add-to MODEL` and `interloq train interlocutor --add-to MODEL`."""
     model = Path(given.add_to or "")
     facts = read_facts(model, kind=settings.kind)
     if not facts["users"]:

@@ -23,7 +23,7 @@ SMOOTHING = 10.0  # samples with the global share that are added to each turn in
 
 
 class Baseline(Protocol):
-    """Scores of samples from the labels of training samples."""
+    """A function that scores samples from the labels of training samples."""
 
     def __call__(self, train: Iterable[Sample], samples: Iterable[Sample], *, aspect: str = ...) -> list[Score]: ...
 
@@ -61,7 +61,7 @@ def label_of(sample: Sample, aspect: str = CONTINUED) -> int | None:
 
 
 def check_label(value: float, key: Key, aspect: str) -> int:
-    """Return the rating of a sample as a label; others than 0 and 1 are refused."""
+    """Return the rating of a sample as a label; ratings other than 0 and 1 are refused."""
     if value not in (0, 1):
         what = f"the rating of {aspect!r} of {format_key(key)} is {value:g}, but labels are 0 or 1"
         raise InputError(what, hint="name an aspect with labels, such as continued")
@@ -83,7 +83,7 @@ def _scores(
     key: Callable[[Sample], str],
     smoothing: float = 0.0,
 ) -> list[Score]:
-    """Shares of answered training samples by key; the share of all for an empty key or one that is not among them."""
+    """Return the share of answered training samples for each key; an empty or unknown key gets the overall share."""
     labels = defaultdict[str, list[int]](list)
     for sample in train:
         label = label_of(sample, aspect)

@@ -59,7 +59,7 @@ class Survey:
     aspects: set[str] = field(default_factory=set)
 
     def with_tokens(self, least: int, known: Container[str] = ()) -> dict[str, int]:
-        """New users with at least so many training samples, sorted by name → their training samples."""
+        """Return new users with at least this many training samples, sorted by name → their training samples."""
         with_enough, most = {}, 0
         for user, n in sorted(self.users.items()):
             if user not in known:
@@ -140,7 +140,7 @@ class LabelledSamples:
             raise InputError(f"all ratings of the {part} part are the same: {seen}", hint="use more samples")
 
     def _all(self) -> Iterator[tuple[Sample, bool]]:
-        """Every sample, and whether it belongs to the dev part."""
+        """Yield every sample, and whether it belongs to the dev part."""
         held_out = self._held_out
         for path in self.log.files:
             for sample in self.log.rated(path):

@@ -93,7 +93,7 @@ def forget_in_models(users: Collection[str], folders: Sequence[str | Path]) -> l
 
 
 def find(users: Collection[str], corpus: str | Path) -> Forgetting:
-    """Everything of a user, known by any of these ids, in a folder or file. Nothing is changed."""
+    """Find everything about a user, known by any of these ids, in a folder or file. Nothing is changed."""
     names, path = frozenset(users), Path(corpus)
     files, bad_lines = _files(path), _bad_line_files(path)
     ids: set[str] = set()
@@ -110,7 +110,7 @@ def find(users: Collection[str], corpus: str | Path) -> Forgetting:
 
 
 def _files(path: Path) -> list[Path]:
-    """Files of records: the path itself, or those in the folder and its folders of parts."""
+    """Return the files of records: the path itself, or those in the folder and its folders of parts."""
     if not path.is_dir():
         if plain_suffix(path) != ".jsonl":
             hint = "name a folder of a corpus or of samples, or convert the file: interloq data convert"
@@ -127,7 +127,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def _bad_line_files(path: Path) -> list[Path]:
-    """Files of bad lines: beside the path, and anywhere in its folder."""
+    """Return the files of bad lines: beside the path, and anywhere in its folder."""
     beside = rejected_path(path.resolve())
     files = []
     if beside and beside.is_file():
@@ -153,7 +153,7 @@ def _threads(path: Path, users: frozenset[str]) -> Iterator[str]:
 
 
 def _marked(path: Path, users: frozenset[str], threads: frozenset[str]) -> Iterator[tuple[bytes, dict[str, Any], bool]]:
-    """Lines of a file, their records (empty for the header) and whether each belongs to the user."""
+    """Yield the lines of a file, their records (empty for the header) and whether each belongs to the user."""
     for number, line in lines(path):
         record = _record(line, f"{path}:{number}")
         if _is_bad_lines(path):
@@ -221,7 +221,7 @@ def _names(record: Any, users: frozenset[str]) -> bool:
 
 
 def _counts(path: Path, users: frozenset[str], threads: frozenset[str]) -> tuple[int, int]:
-    """Records of the user, and all records."""
+    """Return the number of the user's records, and of all records."""
     of_user = every = 0
     for _, record, gone in _marked(path, users, threads):
         if record:

@@ -95,7 +95,7 @@ class InterlocutorJob(CrossEncoderJob[InterlocutorTask]):
         report_examples(InterlocutorExamples.load(run.work), self.tokens, run)
 
     def _profiles(self, survey: Survey) -> dict[str, str]:
-        """Profiles of the users of both parts, if they are read."""
+        """Return the profiles of the users of both parts, if they are read."""
         if not self.reading.reads_profiles:
             return {}
         if self.profiles is None:
@@ -226,7 +226,7 @@ def dev_facts(kind: str, predicted: Floats, values: Floats, training: Floats) ->
 
 
 def error_of(kind: str, predicted: Floats, values: Floats) -> float:
-    """Negative log-likelihood of continuity given logits; root mean squared error of ratings."""
+    """Return the negative log-likelihood of continuity given logits, or the root mean squared error of ratings."""
     if kind == DCP:
         return negative_log_likelihood(predicted, values)
     return float(np.sqrt(np.mean((predicted - values) ** 2)))
@@ -240,7 +240,7 @@ def from_log(
     training: Training,
     low_rank: LowRank,
 ) -> InterlocutorJob:
-    """Job of `interloq train dcp` and `interloq train interlocutor`."""
+    """Return the job of `interloq train dcp` and `interloq train interlocutor`."""
     dev, profiles = given.dev or beside(log, "dev.jsonl*"), given.profiles or beside(log, PROFILES)
     return InterlocutorJob(
         samples=LabelledSamples(log, dev, settings),
@@ -265,7 +265,7 @@ def beside(log: TrainingLog, pattern: str) -> str | None:
 
 
 def source_of(log: TrainingLog, *others: str | None) -> str:
-    """Fingerprint of the training samples and of further files."""
+    """Return the fingerprint of the training samples and of further files."""
     prints = [log.fingerprint]
     for path in others:
         if not path:

@@ -17,7 +17,7 @@ CARD = "README.md"
 
 
 def warning(users: int, profiles: int) -> str:
-    """Warning about the users with a token or a profile in a model; empty without any."""
+    """Return the warning about the users with a token or a profile in a model; empty if there are none."""
     contents = []
     if users:
         contents.append(f"learned tokens of {count(users, 'user')}, with their ids")

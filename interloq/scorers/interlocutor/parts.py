@@ -73,7 +73,7 @@ def _random(seed: int, *names: str) -> float:
 def split(
     judged: Sequence[JudgedTurn], selection: SampleSelection, dropped: Counter[str]
 ) -> dict[str, list[JudgedTurn]]:
-    """Train, dev and test. Turns that fit no part are dropped and counted."""
+    """Split into train, dev and test. Turns that fit no part are dropped and counted."""
     part_of = {"time": _by_time, "own-time": _by_own_time, "user": _by_user}[selection.by](judged, selection)
     parts: dict[str, list[JudgedTurn]] = {part: [] for part in PARTS}
     for each in judged:
@@ -86,7 +86,7 @@ def split(
 
 
 def _by_time(judged: Sequence[JudgedTurn], selection: SampleSelection) -> Callable[[JudgedTurn], str]:
-    """Latest dialogues in test; a dialogue that starts in one part and ends in another fits none."""
+    """Put the latest dialogues in test; a dialogue that starts in one part and ends in another fits none."""
     starts = sorted(_start_times(judged).values())
     borders = []
     for share in (1 - selection.dev - selection.test, 1 - selection.test):
@@ -106,7 +106,7 @@ def _by_time(judged: Sequence[JudgedTurn], selection: SampleSelection) -> Callab
 
 
 def _by_own_time(judged: Sequence[JudgedTurn], selection: SampleSelection) -> Callable[[JudgedTurn], str]:
-    """Latest dialogues of each judge in test; a dialogue of two judges belongs to the later part of the two."""
+    """Put the latest dialogues of each judge in test; a dialogue of two judges belongs to the later part of the two."""
     timed, by_user = _start_times(judged), defaultdict[str, set[str]](set)
     for each in judged:
         if each.dialogue.id in timed:
@@ -131,7 +131,7 @@ def _start_times(judged: Sequence[JudgedTurn]) -> dict[str, int]:
 
 
 def _by_user(judged: Sequence[JudgedTurn], selection: SampleSelection) -> Callable[[JudgedTurn], str]:
-    """Part of the judge. A dialogue of two judges belongs to the later part; what the other one judged fits none."""
+    """Split by judge. A dialogue of two judges belongs to the later part; what the other one judged fits none."""
     conversations = conversations_by_user(judged)
     judges = {each.user for each in judged} - {""}
     order = sorted(judges, key=lambda user: (_random(selection.seed, *sorted(conversations[user])), user))

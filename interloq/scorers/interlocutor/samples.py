@@ -61,7 +61,10 @@ class JudgedTurn:
         return None
 
     def sample(self, context: int = 0) -> Sample:
-        """The turn as a reply to the turns before it, or to the last `context`; `<dialogue>#<turn>` is its id."""
+        """Return the turn as a reply to the turns before it, or to the last `context`.
+
+        `<dialogue>#<turn>` is its id.
+        """
         before = [turn for turn in self.dialogue.turns[: self.turn] if turn.text.strip()][-context:]
         spoken = self.dialogue.turns[self.turn]
         system = self.dialogue.systems.get(spoken.speaker, "")
@@ -180,7 +183,7 @@ def _is_selected(dialogue: Dialogue, selection: SampleSelection, dropped: Counte
 
 
 def _distinct(dialogues: Iterable[Dialogue], selection: SampleSelection, dropped: Counter[str]) -> Iterator[JudgedTurn]:
-    """Turns judged by people, each once: dialogues from one thread may share their beginning, with the same times."""
+    """Yield each turn judged by people once: dialogues from one thread may share their beginning and its times."""
     seen = set[bytes]()
     for dialogue in dialogues:
         digest = blake2b(digest_size=16)
@@ -202,7 +205,7 @@ def _distinct(dialogues: Iterable[Dialogue], selection: SampleSelection, dropped
 
 
 def labelled(dialogue: Dialogue) -> Iterator[JudgedTurn]:
-    """Every turn of a dialogue in which two people alternate, with the label given by the other person."""
+    """Yield every turn of a dialogue in which two people alternate, with the label given by the other person."""
     speakers = {turn.speaker for turn in dialogue.turns}
     for i, turn in enumerate(dialogue.turns):
         user = next(iter(speakers - {turn.speaker}), "")
@@ -216,7 +219,7 @@ def labelled(dialogue: Dialogue) -> Iterator[JudgedTurn]:
 
 
 def end_labels(dialogue: Dialogue) -> list[float | None]:
-    """Labels of the last turn that the dialogue itself has; None if a limit ended it."""
+    """Return the labels of the last turn that the dialogue itself has; None if a limit ended it."""
     return [rating.value for rating in dialogue.ratings if rating.aspect == CONTINUED]
 
 
@@ -295,7 +298,7 @@ def end(dialogue: Dialogue) -> int:
 
 
 def alternating(dialogue: Dialogue) -> Dialogue:
-    """The dialogue with consecutive turns of one speaker joined, so that every turn answers the one before it."""
+    """Join consecutive turns of one speaker, so that every turn of the dialogue answers the one before it."""
     return replace(dialogue, turns=tuple(merge_turns(dialogue.turns)), given=0)
 
 
@@ -309,5 +312,5 @@ def fades(dialogue: Dialogue) -> bool:
 
 
 def _plain(name: str) -> str:
-    """A nick without what people add to it while they are away or connect again: `Ann_` and `ann|away` → `ann`."""
+    """Return a nick without what people add while they are away or reconnect: `Ann_` and `ann|away` → `ann`."""
     return _AWAY.sub("", name).rstrip("_`^").casefold() or name

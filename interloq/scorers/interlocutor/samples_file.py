@@ -43,7 +43,7 @@ class SampleSource:
     reading: ReadOptions = READ_DEFAULTS
 
     def decided(self) -> str:
-        """`hashed` or `kept` if the file's header says so; else empty."""
+        """Return `hashed` or `kept` if the file's header says so; otherwise an empty string."""
         if str(self.path) == "-":
             return ""
         users = header(self.path).get("users", "")
@@ -63,7 +63,7 @@ class SampleSource:
         return self.reading.read(self.path, kind=kind)
 
     def rename(self, record: Any) -> Any:
-        """A record with hashed user ids, unless ids are kept or the file's header says that this was decided before."""
+        """Hash a record's user ids, unless ids are kept or the file's header says that this was decided before."""
         if self._hash is None:
             return record
         if isinstance(record, Dialogue):
@@ -75,7 +75,7 @@ class SampleSource:
         return None if self.decided() else self.names
 
     def read_profiles(self) -> dict[str, str]:
-        """User → profile; empty without a file."""
+        """Return user → profile; empty without a file."""
         if not self.profiles:
             return {}
         return read_profiles(self.profiles, self.names)
@@ -243,7 +243,7 @@ def _is_ours(folder: Path) -> bool:
 
 
 def figures(judged: Sequence[JudgedTurn], profiles: Mapping[str, str], *, labels: bool = True) -> Figures:
-    """Dialogues, users, lengths, profiles and (with `labels`) continuity labels of one part."""
+    """Count dialogues, users, lengths, profiles and (with `labels`) continuity labels of one part."""
     dialogues = {each.dialogue.id: each.dialogue for each in judged}.values()
     users = {each.user for each in judged} - {""}
     texts = [profiles[user] for user in users if user in profiles]
@@ -268,7 +268,7 @@ def figures(judged: Sequence[JudgedTurn], profiles: Mapping[str, str], *, labels
 
 
 def _labels(judged: Sequence[JudgedTurn]) -> Figures:
-    """Counts of both labels, and of users with one of them only."""
+    """Return the counts of both labels, and of users who have only one of them."""
     by_user = defaultdict[str, set[bool]](set)
     counts = Counter[bool | None]()
     for each in judged:

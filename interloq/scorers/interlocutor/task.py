@@ -64,7 +64,7 @@ class SpeakerEncoder(CrossEncoder):
         return torch.where((ids < self.vocabulary)[..., None], words, speakers.to(words.dtype))
 
     def _speakers(self) -> torch.Tensor:
-        """Embeddings of all speakers' tokens."""
+        """Return the embeddings of all speakers' tokens."""
         own = [self.sides[JUDGE] + part for part in (self.users, self.added) if part is not None]
         return torch.cat([self.sides, *own])
 

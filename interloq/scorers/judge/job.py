@@ -75,7 +75,7 @@ class LearnedAspect:
     head: Head
 
     def described(self) -> dict[str, Any]:
-        """Facts about it."""
+        """Return the facts about it."""
         return {
             "aspect": self.aspect,
             "replies": len(self.rated.targets),
@@ -145,13 +145,13 @@ class FrozenJudgeJob(Job[Any]):
 
 
 def from_log(log: TrainingLog, given: Network, settings: JudgeSettings) -> FrozenJudgeJob:
-    """Job of `interloq train judge`."""
+    """Return the job of `interloq train judge`."""
     scorer = StartingScorer(given.scorer)
     return FrozenJudgeJob(log=log, scorer=scorer, settings=settings, source=log.fingerprint)
 
 
 def judge_tensors(heads: Sequence[Head], hashes: Iterable[int]) -> dict[str, torch.Tensor]:
-    """Tensors of a judge's folder: its heads, and hashes of the replies that it learned from."""
+    """Return the tensors of a judge's folder: its heads, and hashes of the replies that it learned from."""
     return {
         "weights": torch.from_numpy(np.stack([head.weights for head in heads])),
         "offsets": torch.tensor([head.offset for head in heads], dtype=torch.float64),

@@ -74,7 +74,7 @@ class JudgeScorer:
 
     @property
     def origin(self) -> str:
-        """The relevance network as it was before tuning; the one in use if it was not tuned."""
+        """The relevance network before tuning, or the current one if it was not tuned."""
         return str(self.facts["scorer"].get("from", self.place))
 
     def row(self, aspect: str) -> int:
@@ -87,7 +87,7 @@ class JudgeScorer:
         return aspects.index(aspect)
 
     def scores(self, samples: Sequence[Sample], aspect: str) -> Floats:
-        """Expected rank of each reply; each distinct reply to a context is read once."""
+        """Return the expected rank of each reply; each distinct reply to a context is read once."""
         row = self.row(aspect)
         states = self.relevance.states(*texts_of(samples))
         return np.asarray(np.clip(states @ self.weights[row] + self.offsets[row], LOWEST, HIGHEST))
@@ -98,13 +98,13 @@ class JudgeScorer:
 
 
 def _place(folder: Path, facts: Mapping[str, Any]) -> str:
-    """Location of the relevance network; one within the folder moves with it."""
+    """Return the location of the relevance network; one within the folder moves with it."""
     place = str(facts["scorer"]["place"])
     return place if place == READY else str(folder / place)
 
 
 def texts_of(samples: Sequence[Sample]) -> tuple[list[list[str]], list[str]]:
-    """Contexts and replies."""
+    """Return the contexts and replies."""
     contexts, replies = [], []
     for sample in samples:
         contexts.append([turn.text for turn in sample.context])

@@ -108,7 +108,7 @@ class RatedSets:
         return AspectRatings(np.concatenate(which), np.concatenate(targets), skipped)
 
     def all_ratings(self, least: int, report: Report) -> dict[str, AspectRatings]:
-        """Ratings of every aspect that can be learned."""
+        """Return the ratings of every aspect that can be learned."""
         learnable = {}
         for aspect in self.aspects:
             ratings = self.ratings(aspect, least)
@@ -121,7 +121,7 @@ class RatedSets:
         return learnable
 
     def ratings_of(self, aspect: str, least: int, report: Report) -> AspectRatings:
-        """Ratings of one aspect; sets without enough of them are reported."""
+        """Return the ratings of one aspect; sets without enough of them are reported."""
         ratings = self.ratings(aspect, least)
         if not len(ratings.which):
             if not self.aspects:

@@ -149,7 +149,7 @@ class TuneTask:
 
 
 def _draw_repeatedly(replies: Ints, rounds: int, size: int, rng: np.random.Generator) -> Ints:
-    """Groups [rounds, size]: every reply is drawn once before any is drawn again."""
+    """Return groups [rounds, size]: every reply is drawn once before any is drawn again."""
     passes = math.ceil(rounds * size / len(replies))
     return np.concatenate([rng.permutation(replies) for _ in range(passes)])[: rounds * size].reshape(rounds, size)
 
@@ -225,7 +225,7 @@ class TunedJudgeJob(CrossEncoderJob[TuneTask]):
 def from_log(
     log: TrainingLog, given: Network, settings: TuneSettings, training: Training, low_rank: LowRank
 ) -> TunedJudgeJob:
-    """Job of `interloq train judge --tune`."""
+    """Return the job of `interloq train judge --tune`."""
     return TunedJudgeJob(
         log=log, encoder=given.scorer, settings=settings, training=training, low_rank=low_rank, source=log.fingerprint
     )

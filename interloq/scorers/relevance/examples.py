@@ -86,7 +86,7 @@ class Exchanges:
             return cls(**arrays, facts=read_json(folder / FACTS))
 
     def range(self, part: Part) -> slice:
-        """Range of a part's exchanges."""
+        """Return the range of a part's exchanges."""
         if part == "dev":
             return slice(0, self.facts["dev"])
         return slice(self.facts["dev"], len(self.replies))
@@ -158,14 +158,14 @@ def _tokenise(
 
 
 def stored_source(folder: Path | None) -> str:
-    """Fingerprint of the logs that a folder's exchanges were made from."""
+    """Return the fingerprint of the logs that a folder's exchanges were made from."""
     if folder is None or not Exchanges.written(folder):
         return ""
     return str(read_json(folder / FACTS)["source"])
 
 
 def reading_facts(subwords: Subwords, reading: RelevanceReading) -> dict[str, str]:
-    """Identifies how examples were made."""
+    """Return facts that identify how the examples were made."""
     return {"reading": full_spec(reading), "subwords": subwords.signature()}
 
 
@@ -245,7 +245,7 @@ def _by_hash(hashes: Hashes, forms: Hashes, tokens: NDArray[Any], lengths: NDArr
 
 
 def _number_exchanges(exchanges: _HashedExchanges, hashes: Hashes, reading: RelevanceReading) -> dict[str, Any]:
-    """Distinct exchanges as text numbers, sorted."""
+    """Return the distinct exchanges as text numbers, sorted."""
     contexts, replies, talks, origins, counts, wrong = exchanges.arrays()
     same = replies + (contexts * (MIX * np.arange(1, contexts.shape[1] + 1, dtype=np.uint64))).sum(axis=1)
     order = np.lexsort((same, talks, origins))
@@ -268,7 +268,7 @@ def _number_exchanges(exchanges: _HashedExchanges, hashes: Hashes, reading: Rele
 
 
 def _boundary(talks: Hashes, dev: int) -> np.uint64:
-    """Talks with smaller hashes are the dev part: about `dev` exchanges, at most about a tenth."""
+    """Return the hash below which talks are the dev part: about `dev` exchanges, at most about a tenth."""
     keys, counts = np.unique(talks, return_counts=True)
     if len(keys) < 2 * LEAST:
         raise InputError(
@@ -279,13 +279,13 @@ def _boundary(talks: Hashes, dev: int) -> np.uint64:
 
 
 def spans(starts: Ints, lengths: Ints) -> Ints:
-    """Concatenated indices of several ranges."""
+    """Return the concatenated indices of several ranges."""
     ends = np.cumsum(lengths)
     return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + lengths, lengths)
 
 
 def _form(text: str) -> str:
-    """Letters and digits of a text, case-folded: equal for texts that differ only in case and punctuation."""
+    """Return a text's letters and digits, case-folded: equal for texts that differ only in case and punctuation."""
     return "".join(filter(str.isalnum, text.casefold())) or text
 
 
@@ -317,7 +317,7 @@ def _find_similar(stored: Exchanges, seed: int) -> None:
 
 
 def groups(stored: Exchanges) -> Iterator[slice]:
-    """Ranges of exchanges of one part and one origin."""
+    """Yield the ranges of exchanges of one part and one origin."""
     for part in ("dev", "train"):
         own = stored.range(part)
         origins = stored.origins[own]

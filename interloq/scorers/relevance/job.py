@@ -124,7 +124,7 @@ class RelevanceTask:
     def _replies(
         self, exchanges: Ints, wrong: NDArray[np.int32], spoiled: NDArray[np.int8], examples: Ints
     ) -> Stretches:
-        """True and wrong replies, exchange by exchange, truncated at the end."""
+        """Return the true and wrong replies, exchange by exchange, truncated at the end."""
         texts = np.column_stack([self.exchanges.replies[exchanges], wrong]).ravel()
         how = np.column_stack([np.zeros(len(exchanges), dtype=np.int8), spoiled]).ravel()
         lengths = np.minimum(self.exchanges.lengths[texts], self.settings.reply).astype(np.int64)
@@ -168,7 +168,7 @@ class Stretches:
 
 
 def _contexts(stored: Exchanges, exchanges: Ints, end: int, most: int) -> Stretches:
-    """Turns before each reply with `end` between them, truncated at the front."""
+    """Return the turns before each reply with `end` between them, truncated at the front."""
     turns = stored.contexts[exchanges]
     which = turns[turns != NONE]
     lengths = stored.lengths[which].astype(np.int64)
@@ -186,7 +186,7 @@ def _context_lengths(stored: Exchanges, turns: NDArray[np.int32]) -> Ints:
 
 
 def _rows(replies: Stretches, subwords: Subwords, contexts: Stretches | None = None) -> TokenRows:
-    """Each context with each of its replies (the same number for all), or replies alone."""
+    """Return each context with each of its replies (the same number for all), or replies alone."""
     parts = [contexts, replies] if contexts else [replies]
     lengths = np.concatenate([part.lengths for part in parts])
     tokens = np.concatenate([part.tokens for part in parts]).astype(np.int32)
@@ -222,7 +222,7 @@ class RelevanceJob(CrossEncoderJob[RelevanceTask]):
         return Exchanges.written(work / EXAMPLES) or super().started(work)
 
     def matches(self, facts: dict[str, Any]) -> bool:
-        """In earlier versions, a job's id included the number of its exchanges."""
+        """Accept ids of earlier versions too, which included the number of exchanges."""
         counted = fingerprint(*self.parts, str(facts.get("examples", {}).get("exchanges")))  # a tuned one has none
         return facts["job"] in (self.name, counted)
 
@@ -292,7 +292,7 @@ def from_log(
     training: Training,
     low_rank: LowRank,
 ) -> RelevanceJob:
-    """Job of `interloq train relevance` and `interloq train valid`."""
+    """Return the job of `interloq train relevance` and `interloq train valid`."""
     if not (log.files or given.hard or given.examples):
         raise InputError("nothing to train on", hint="give files of dialogues or pairs, or --examples FOLDER")
     examples = Path(given.examples) if given.examples else None

@@ -46,7 +46,7 @@ class ExchangeLog:
         return fingerprint(self.log.fingerprint, *prints)
 
     def exchanges(self) -> Iterator[Exchange]:
-        """Exchanges of all logs."""
+        """Yield the exchanges of all logs."""
         for origin, path in enumerate(self.files):
             dropped = self.log.dropped[path] = Counter()
             for talk, exchanges in self._talks(path, origin):
@@ -60,7 +60,7 @@ class ExchangeLog:
                         yield self._remove_shared(exchange)
 
     def _talks(self, path: str, origin: int) -> Iterator[tuple[list[str], list[Exchange]]]:
-        """Turns and exchanges of each dialogue."""
+        """Yield the turns and exchanges of each dialogue."""
         if path in self.written:
             yield from _read_written(path, origin)
             return
@@ -89,7 +89,7 @@ class ExchangeLog:
 
 
 def _of_dialogue(dialogue: Dialogue, turns: list[str], most: int, origin: int) -> Iterator[Exchange]:
-    """Each turn from the second on, with the turns before it, unless it has the same speaker as the turn before."""
+    """Yield each turn whose speaker differs from the previous speaker, with the turns before it."""
     talk = "\n".join(turns)
     for i, (before, turn) in enumerate(pairwise(dialogue.turns), start=1):
         if not before.speaker or before.speaker != turn.speaker:
@@ -97,7 +97,7 @@ def _of_dialogue(dialogue: Dialogue, turns: list[str], most: int, origin: int) -
 
 
 def _read_written(path: str, origin: int) -> Iterator[tuple[list[str], list[Exchange]]]:
-    """Contexts with several good replies and optionally wrong ones, in the layout of DailyDialog++."""
+    """Yield contexts with several good replies and optionally wrong ones, in the layout of DailyDialog++."""
     for number, line in lines(path):
         if not line.strip():
             continue
@@ -132,7 +132,7 @@ def _merge_guards(samples: list[Sample]) -> Guard:
 
 
 def _neighbours(samples: list[Sample]) -> frozenset[tuple[str, str]]:
-    """Consecutive turns of samples, including the gold reply."""
+    """Return consecutive turns of samples, including the gold reply."""
     neighbours: set[tuple[str, str]] = set()
     for sample in samples:
         turns = [turn.text for turn in sample.context]

@@ -55,12 +55,15 @@ class RelevanceScorer:
         return signature_of(self.facts)
 
     def scores(self, contexts: Sequence[Sequence[str]], replies: Sequence[str], *, turns: int | None = None) -> Floats:
-        """P of each reply after its context; each distinct pair is read once. Turns without text are skipped."""
+        """Return P of each reply after its context; each distinct pair is read once. Turns without text are skipped."""
         logits = self._outputs(contexts, replies, turns, lambda batch: self.network(batch), 1)[:, 0]
         return np.asarray(np.exp(-np.logaddexp(0.0, -logits / self.facts["temperature"])))
 
     def states(self, contexts: Sequence[Sequence[str]], replies: Sequence[str]) -> Floats:
-        """State that the head reads, for each reply after its context [replies, dimensions]; pairs as in `scores`."""
+        """Return the state that the head reads, for each reply after its context [replies, dimensions].
+
+        Each distinct pair is read once, as in `scores`.
+        """
         return self._outputs(contexts, replies, None, self.network.states, self.dimensions)
 
     @property
@@ -115,7 +118,7 @@ class ValidScorer(RelevanceScorer):
     kind = "valid"
 
     def of(self, replies: Sequence[str]) -> Floats:
-        """P of each reply; each distinct reply is read once."""
+        """Return P of each reply; each distinct reply is read once."""
         return self.scores([()] * len(replies), replies)
 
     def _read(self, pairs: Sequence[tuple[tuple[str, ...], str]]) -> list[tuple[NDArray[Any], ...]]:
@@ -124,6 +127,6 @@ class ValidScorer(RelevanceScorer):
 
 
 def signature_of(facts: Mapping[str, Any]) -> str:
-    """Signature of a scorer with these facts."""
+    """Return the signature of a scorer with these facts."""
     parts = (weights_of(facts), str(facts["subwords"]), repr(facts["temperature"]))
     return f"{facts['kind']}-{fingerprint(*parts)}"

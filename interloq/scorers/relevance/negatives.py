@@ -72,7 +72,7 @@ class _Drawing:
         return np.where(chosen == NONE, texts, chosen), plain
 
     def adversarial(self) -> tuple[Ints, Ints]:
-        """A reply from elsewhere in the dialogue, a turn of the context, the spoiled true reply, or a written one."""
+        """Return a reply from elsewhere in the dialogue, a context turn, a spoiled true reply, or a written one."""
         stored, rows = self.stored, self.rows
         kinds = self._choose_kinds(self.settings.shares)
         own = stored.replies[rows].astype(np.int64)
@@ -115,7 +115,7 @@ class _Drawing:
         return texts
 
     def _elsewhere(self, asked: NDArray[np.bool_], starts: Ints, sizes: Ints) -> Ints:
-        """Replies from other exchanges of a range that this utterance never got; NONE if DRAWS draws find none.
+        """Return replies from other exchanges of a range that this utterance never got; NONE if DRAWS draws find none.
 
         If the range is a whole log, the last draw is used instead of NONE.
         """
@@ -160,7 +160,7 @@ def _runs(ranges: list[slice], first: int) -> tuple[Ints, Ints]:
 
 
 def token_kinds(subwords: Subwords) -> NDArray[np.int8]:
-    """GROUP and MARK flags of every token id."""
+    """Return the GROUP and MARK flags of every token id."""
     tokens = load_tokenizer(subwords.folder).convert_ids_to_tokens(range(subwords.size))
     pieces = [piece or "" for piece in tokens]  # a vocabulary may skip ids
     marked = any(piece.startswith("##") for piece in pieces)

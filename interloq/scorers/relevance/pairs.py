@@ -49,7 +49,7 @@ def _write(stored: Exchanges, folder: Path, subwords: Subwords, *, dev: int) -> 
 
 
 def adapt_job(log: PairLog, given: StartingModel, settings: Adaptation, training: Training) -> AdaptJob:
-    """Job of `interloq train adapt`, on logs or on examples kept by a scorer."""
+    """Return the job of `interloq train adapt`, on logs or on examples kept by a scorer."""
     if bool(given.examples) == bool(log.files or log.without):
         raise InputError("give logs to train on or --examples FOLDER, not both")
     if given.examples:

@@ -181,7 +181,7 @@ class RuberJob(Job[RuberTask]):
 
 
 def from_log(log: PairLog, given: RuberTokenizer, training: Training, settings: Unreferenced) -> RuberJob:
-    """Job of `interloq train ruber`."""
+    """Return the job of `interloq train ruber`."""
     return RuberJob(
         pairs=log.pairs, tokenizer=given.tokenizer, settings=settings, training=training, source=log.fingerprint
     )

@@ -70,7 +70,7 @@ class RuberNetwork(VectorPairNetwork):
 
 
 def quadratic(query: torch.Tensor, matrix: torch.Tensor, reply: torch.Tensor) -> torch.Tensor:
-    """qᵀ M r of each row, as one column."""
+    """Return qᵀ M r of each row, as one column."""
     return ((query @ matrix) * reply).sum(dim=1, keepdim=True)
 
 
@@ -123,6 +123,6 @@ class RuberScorer:
 
 
 def _chosen(texts: Texts, which: NDArray[np.int64], device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
-    """Concatenated tokens of some texts, and the texts' lengths."""
+    """Return the concatenated tokens of some texts, and the texts' lengths."""
     tokens = np.concatenate([texts[i] for i in which])
     return torch.from_numpy(tokens).long().to(device), torch.from_numpy(texts.lengths[which])

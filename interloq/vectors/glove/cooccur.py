@@ -100,7 +100,7 @@ def count(
 
 
 def distance_weights(window: int) -> tuple[NDArray[Any], int]:
-    """1/d in units of 1/unit, by d; index 0 is not used."""
+    """Return 1/d in units of 1/unit, by d; index 0 is not used."""
     unit = math.lcm(*range(1, window + 1))
     if unit < 2**28:  # leaves room for 3·10¹⁰ neighbours at distance 1
         return np.array([0] + [unit // d for d in range(1, window + 1)], dtype=np.int64), unit

@@ -51,7 +51,7 @@ class Corpus:
             return cls(folder, **read_json(path, limit=VOCABULARY))
 
     def parts(self, size: int) -> Iterator[Texts]:
-        """Parts of about `size` tokens, as ranks; words outside the vocabulary are omitted."""
+        """Yield parts of about `size` tokens, as ranks; words outside the vocabulary are omitted."""
         tokens = np.memmap(self.folder / TOKENS, dtype=np.int32, mode="r")
         ranks = np.fromfile(self.folder / RANKS, dtype=np.int32)
         ends = np.concatenate([[0], np.cumsum(np.fromfile(self.folder / LENGTHS, dtype=np.int32), dtype=np.int64)])

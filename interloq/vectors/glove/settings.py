@@ -47,7 +47,7 @@ class Glove(Component):
                 raise InputError(f"{name} must be at least 0, got {value}")
 
     def targets(self, values: Floats) -> tuple[Floats, Floats]:
-        """log X and f(X)."""
+        """Return log X and f(X)."""
         weights = np.minimum(np.float32(1), (values / np.float32(self.x_max)) ** np.float32(self.alpha))
         return np.log(values), weights
 

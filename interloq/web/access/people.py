@@ -114,7 +114,7 @@ def invite(
 
 
 def invitation_path(token: str, parameter: str = "") -> str:
-    """Path of an invitation's link; crowd platforms replace `{{%NAME%}}` by the id of the participant."""
+    """Return the path of an invitation's link; crowd platforms replace `{{%NAME%}}` by the participant's id."""
     path = f"/join/{token}"
     if parameter:
         path += f"?{parameter}={{{{%{parameter}%}}}}"

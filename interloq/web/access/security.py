@@ -109,7 +109,7 @@ class Buckets:
         self._level: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def take(self, client: str, cost: float = 1.0) -> bool:
-        """Whether the client may do something of this cost now."""
+        """Return whether the client may do something of this cost now."""
         now = self.clock()
         with self._lock:
             level, then = self._level.pop(client, (self.burst, now))
@@ -136,7 +136,7 @@ def network_of(scope: Scope) -> str:
 
 
 def from_our_page(headers: Headers, csrf: str, given: str, *, public: str = "") -> bool:
-    """Whether a request that changes something carries the session's CSRF token and comes from the same origin.
+    """Return whether a request that changes something carries the session's CSRF token and comes from the same origin.
 
     `public` is the origin of the pages if a reverse proxy is in between, which may not pass the host name on.
     """

@@ -45,7 +45,7 @@ class Study:
 
     @property
     def origin(self) -> str:
-        """Origin of the pages at the public address."""
+        """The origin of the pages at the public address."""
         parts = urlsplit(self.public)
         return f"{parts.scheme}://{parts.netloc}"
 

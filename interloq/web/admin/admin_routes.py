@@ -143,7 +143,7 @@ def export(request: Request, database: StudyDatabase, number: Number, alone: boo
 
 @router.post("/tasks/{number}/close")
 def close(database: StudyDatabase, number: Number, wanted: Closing) -> dict[str, bool]:
-    """Give out no further items, or give them out again."""
+    """Stop giving out items, or start again."""
     with database.writing() as connection:
         close_task(connection, _get_task(connection, number).id, closed=wanted.closed)
     return {"closed": wanted.closed}

@@ -55,7 +55,7 @@ def annotators(pages: Sequence[FinishedPage], aspects: Sequence[str], *, least_s
 
 
 def passed(page: FinishedPage) -> bool:
-    """Whether all answers to an attention check are among the correct ones."""
+    """Return whether all answers to an attention check are among the correct ones."""
     answers: dict[str, float | str | None] = {}
     for answer in page.answers:
         answers[answer.aspect] = answer.value if answer.choice is None else answer.choice

@@ -108,7 +108,7 @@ def observed_curves(chats: Iterable[Chat]) -> tuple[Survival, ...]:
 
 
 def _labels(chat: Chat) -> tuple[float, ...]:
-    """1 for each reply that was answered, 0 for the last one before the person left, NaN if the limit ended it."""
+    """Return 1 per answered reply, 0 for the last one before the person left, NaN if the limit ended the chat."""
     labels = []
     for place in chat.reply_places:
         label = chat.continued(place)

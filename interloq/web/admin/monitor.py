@@ -126,7 +126,10 @@ def metric_agreement(scores: Iterable[Score], votes: Sequence[Vote], aspect: str
 
 
 def compares_pairs(votes: Sequence[Vote]) -> bool:
-    """Whether the votes are about pairs of replies; a task asks about pairs only, or about single replies only."""
+    """Return whether the votes are about pairs of replies.
+
+    A task asks about pairs only, or about single replies only.
+    """
     return bool(votes) and len(votes[0].systems) > 1
 
 

@@ -73,7 +73,7 @@ def stop_when_settled(database: Database, number: int, assignment_id: int) -> bo
 
 
 def _is_complete(connection: Connection, stored: Stored, assignment_id: int) -> bool:
-    """Whether all pages with the answer key of this one are finished; before that, the ranking cannot change."""
+    """Return whether all pages with the answer key of this one are finished; before that, the ranking cannot change."""
     if stored.settings.kind == "chat":  # each conversation is complete
         return True
     key = select(assignment.c.answer_key).where(assignment.c.id == assignment_id).scalar_subquery()
@@ -90,7 +90,10 @@ def _is_complete(connection: Connection, stored: Stored, assignment_id: int) -> 
 def wanted_items(
     settings: StudyTask, pages: Iterable[FinishedPage], clusters: Mapping[str, int]
 ) -> tuple[Mapping[str, int], int]:
-    """Items, and the annotators of each. Items of a chat are the finished conversations and those still wanted."""
+    """Return the items and the annotators of each.
+
+    A chat's items are its finished conversations and those still wanted.
+    """
     if settings.kind != "chat":
         return clusters, settings.per_item
     done = {page.cluster: 1 for page in pages}

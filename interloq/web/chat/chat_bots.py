@@ -105,7 +105,7 @@ class _Coming:
     task: asyncio.Task[dict[str, Any]] = field(init=False)
 
     def show(self, text: str) -> None:
-        """Called by the bot's thread."""
+        """Keep the text that has arrived so far; called by the bot's thread."""
         self.text = text
 
 

@@ -33,7 +33,7 @@ class Budget:
     limit: Limit
 
     def allows(self, cost: float) -> bool:
-        """Whether one more call of this cost may be made."""
+        """Return whether one more call of this cost may be made."""
         return self.calls < self.limit.calls and self.cost + cost <= self.limit.cost * (1 + 1e-9)
 
     @property

@@ -80,7 +80,7 @@ class Chat:
         return bool(self.reply_places) and (self.ended or self.returned)
 
     def continued(self, place: int) -> bool | None:
-        """Whether the person answered the reply at this place; None if the limit of turns did not let them."""
+        """Return whether the person answered the reply at this place; None if the limit of turns did not let them."""
         if place < self.lines[-1].place:
             return True
         return False if self.left > 0 else None

@@ -87,7 +87,7 @@ class ReferencesOptions:
         )  # fmt: skip
 
     def absolute(self) -> ReferencesOptions:
-        """With absolute paths; an encoder that is not a folder is the name of an installed one."""
+        """Return a copy with absolute paths; an encoder that is not a folder is the name of an installed one."""
         encoder, index, exclude = self.encoder, self.index, self.exclude
         if self.encoder and Path(self.encoder).is_dir():
             encoder = _absolute(self.encoder)

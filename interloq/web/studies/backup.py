@@ -101,7 +101,7 @@ def _restore_file(path: str | Path, place: str | Path, *, copy: bool) -> dict[st
 
 
 def _restore_rows(path: str | Path, place: str | Path) -> dict[str, Any]:
-    """Load the rows of a file in one transaction into an empty database, whose tables are made first."""
+    """Create the tables of an empty database and load the rows of a file, in one transaction."""
     rows = sum(1 for _ in _rows(path))  # a file that is not a whole backup is refused before writing
     database = open_database(place)
     try:
@@ -169,7 +169,7 @@ def _dump(database: Database, path: str | Path) -> int:
 
 
 def _line(value: Any) -> bytes:
-    """JSON in ASCII: drafts may contain characters that UTF-8 cannot encode."""
+    """Return a line of JSON in ASCII: drafts may contain characters that UTF-8 cannot encode."""
     return json.dumps(value).encode() + b"\n"
 
 
@@ -207,7 +207,7 @@ def _load(connection: Connection, rows: Iterable[tuple[str, dict[str, Any]]]) ->
 
 
 def _continue_numbers(connection: Connection, table: Table) -> None:
-    """PostgreSQL: the next row gets the number after the last one."""
+    """Let the next row get the number after the last one (PostgreSQL)."""
     largest = connection.execute(select(func.max(table.c.id))).scalar()
     sequence = text("SELECT setval(pg_get_serial_sequence(:name, 'id'), :largest)")
     connection.execute(sequence, {"name": f'"{table.name}"', "largest": largest})

@@ -118,7 +118,7 @@ def _conversations(connection: Connection, person: int) -> dict[str, list[str]]:
 
 
 def _is_copy(unit: Mapping[str, Any], conversations: Mapping[str, Sequence[str]]) -> bool:
-    """Whether a unit is one of the conversations, or a reply in one with the turns before it."""
+    """Return whether a unit is one of the conversations, or a reply in one with the turns before it."""
     record, id = unit.get("record", {}), str(unit.get("id", ""))
     texts = []
     for turn_or_text in record.get("turns") or [*record.get("context", ()), record.get("response", "")]:

@@ -117,7 +117,7 @@ def system_of(record: Sample | Dialogue) -> str:
 
 
 def speakers(dialogue: Dialogue) -> dict[str, str]:
-    """System of each speaker, by the letter that annotators see; '' for people."""
+    """Return the system of each speaker, by the letter that annotators see; '' for people."""
     shown = zip(blind(dialogue.turns), dialogue.turns, strict=True)
     return {one["speaker"]: dialogue.systems.get(turn.speaker, "") for one, turn in shown}
 

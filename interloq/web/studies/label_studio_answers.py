@@ -250,7 +250,7 @@ def _get_field(value: Any, name: str, type: type, where: str, *, hint: str = "")
 
 
 def _read_key_file(path: str | Path) -> tuple[str, dict[str, Any]]:
-    """Kind of the records and what is hidden by task key, from a key file."""
+    """Read the kind of the records, and what is hidden under each task key, from a key file."""
     hint = "give the .key.json file that was written next to the tasks"
     value = read_json(path, hint=hint, limit=LIMIT)
     if value.get("kind") not in ("samples", "dialogues", "preferences"):

@@ -204,7 +204,7 @@ def _read_fields(kind: Any, value: object, what: str) -> Any:
 
 
 def is_number(value: object) -> bool:
-    """Whether a JSON value is a finite number; true and false are not."""
+    """Return whether a JSON value is a finite number; true and false are not."""
     if isinstance(value, float):
         return math.isfinite(value)
     return isinstance(value, int) and not isinstance(value, bool)
@@ -241,7 +241,7 @@ class Guesses:
         return aspects
 
     def is_recognised(self, value: float | None, system: str) -> bool | None:
-        """Whether the chosen description describes the system; None if none was chosen."""
+        """Return whether the chosen description describes the system; None if none was chosen."""
         if value is None:
             return None
         return list(self.names or ())[int(value) - 1] == system
@@ -279,12 +279,12 @@ def _check_descriptions(which_bot: object) -> Mapping[str, str]:
 
 
 def about_speaker(name: str) -> str:
-    """Aspect of the guess whether speaker A or B is a person."""
+    """Return the aspect of the guess whether speaker A or B is a person."""
     return f"{GUESSED_HUMAN}_{name.lower()}"
 
 
 def questions_to_chatter(task: StudyTask) -> list[Question]:
-    """Return guesses about the partner in a chat."""
+    """Return the questions that ask a chatter to guess who the partner is."""
     wanted, t = guesses(task), texts(task.language)
     questions = _which(wanted, t["guess_partner"])
     if wanted.human:
@@ -332,7 +332,7 @@ def check_records(task: StudyTask, records: Iterable[Sample | Dialogue]) -> None
 def exported(
     wanted: Guesses, aspect: str, value: float | None, unit: Mapping[str, Any]
 ) -> Iterator[tuple[str, float | None, str]]:
-    """Aspect, value and system of each rating that an answer is exported as; an answer that is not a guess is one."""
+    """Yield aspect, value and system of each rating that an answer is exported as: two for a guess which bot it was."""
     if aspect not in wanted.aspects() or aspect == GUESSED_HUMAN:
         yield aspect, value, ""
     elif aspect == GUESSED_PARTNER:

@@ -293,7 +293,7 @@ def _check_records(value: Mapping[str, Any], task: StudyTask) -> list[Sample] | 
 
 
 def _passing(question: Question | None, given: object, aspect: str) -> Sequence[float | str]:
-    """Stored answers that pass, from those given in the settings."""
+    """Return the stored answers that pass, from those given in the settings."""
     if question is None:
         raise InputError(f"no question has the aspect {aspect!r}")
     values: list[Any] = given if isinstance(given, list) else [given]

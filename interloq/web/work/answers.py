@@ -146,12 +146,12 @@ def _row(question: Question, one: Mapping[str, Any], order: Sequence[int]) -> tu
 
 
 def _missing(question: Question, reason: str) -> str:
-    """Whether an answer is missing: an optional one may be, unless a reason is given for it."""
+    """Return whether an answer is missing: an optional one may be, unless a reason is given for it."""
     return "" if question.optional and not reason.strip() else "missing"
 
 
 def _choice(question: Question, shown: object, reason: str, order: Sequence[int]) -> tuple[dict[str, Any] | None, str]:
-    """`a` or `b` for the item's first or second unit, or `tie`, from the choice on the page."""
+    """Return `a` or `b` for the item's first or second unit, or `tie`, from the choice on the page."""
     if shown is None:
         return None, _missing(question, reason)
     if shown not in CHOICES:

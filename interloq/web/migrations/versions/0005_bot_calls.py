@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How often bots were asked, per person and per task."""
+"""Count the calls of bots, and their cost, per person and per task."""
 
 from __future__ import annotations
 
