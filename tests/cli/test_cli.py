@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 from pathlib import Path
 
 import pytest
 
 from interloq import Sample, write
+from interloq.cli import demo
 from interloq.cli.main import main
+from interloq.demo.logs import DemoStep
 from interloq.describe import describe_all
 from interloq.registry import names
 from tests.made_scored import score
@@ -173,3 +176,75 @@ def test_lines_of_an_earlier_version_are_told_and_compared_whole(scored: None, c
 def test_a_file_without_signatures_is_refused(scored: None, capsys: Captured) -> None:
     assert main(["signature", "samples.jsonl"]) == 2
     assert "samples.jsonl: this is a file of samples, not of scores" in capsys.readouterr().err
+
+
+@pytest.fixture
+def files(folder: Path) -> Path:
+    for name, words in (("old", 2), ("new", 4)):
+        samples = [Sample(str(i), [f"question {i}"], "word " * (words + i % 3), system="bot") for i in range(12)]
+        write(f"{name}.jsonl", samples, kind="samples")
+    return folder
+
+
+def test_a_table_with_notes_is_printed(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = "compare old.jsonl new.jsonl -m length --lower-is-better --worst 1 --markdown summary.md"
+    assert main(command.split()) == 0
+    printed = capsys.readouterr().out
+    assert "bot → bot" in printed
+    assert "worse" in printed
+    assert "got worse most:\n  0: 2.0000 → 4.0000 (length)\n    prompt: question 0\n" in printed
+    assert "note: 12 samples paired by id\n" in printed
+    assert (files / "summary.md").read_text().startswith("**bot → bot**")
+
+
+def test_json_has_all_numbers(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", "old.jsonl", "new.jsonl", "-m", "length", "--json", "--no-slices"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    (change,) = found["changes"]
+    assert (change["difference"], change["old"]["n"], change["direction"]) == (2, 12, "neither")
+    assert change["verdict"] == "changed"
+    assert found["signature"]["name"] == "compare"
+
+
+def test_the_json_is_stored_beside_the_table(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["compare", "old.jsonl", "new.jsonl", "-m", "length", "--quiet"]
+    assert main([*command, "--json"]) == 0
+    printed = capsys.readouterr().out
+    assert main([*command, "-o", "comparison.json"]) == 0
+    assert "bot → bot" in capsys.readouterr().out
+    assert (files / "comparison.json").read_text() == printed
+    assert main([*command, "-o", "-"]) == 0
+    assert capsys.readouterr().out == printed
+
+
+def test_markdown_to_standard_output_replaces_the_table(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", "old.jsonl", "new.jsonl", "-m", "length", "--markdown", "-"]) == 0
+    assert capsys.readouterr().out.startswith("**bot → bot**")
+
+
+def test_units_without_a_partner_are_reported_by_the_exit_code(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = (files / "new.jsonl").read_text().splitlines(keepends=True)
+    (files / "new.jsonl").write_text("".join(lines[:-2]))
+    assert main(["compare", "old.jsonl", "new.jsonl", "-m", "length", "--quiet"]) == 1
+    captured = capsys.readouterr()
+    assert captured.err == "interloq: not used: 2 samples only in the old version\n"
+    assert "10 samples paired by id; 2 samples only in the old version, not used in differences" in captured.out
+
+
+def test_defaults_and_languages() -> None:
+    parser = argparse.ArgumentParser()
+    demo.add_arguments(parser)
+    given = parser.parse_args([])
+    assert (given.language, str(given.output), given.quiet) == ("en", "interloq-demo", False)
+    with pytest.raises(SystemExit):
+        parser.parse_args(["--language", "xx"])
+
+
+def test_a_step_says_why_shows_its_command_and_prints_its_result(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown: list[object] = []
+    monkeypatch.setattr(demo, "_show", lambda _, result: shown.append(result))
+    demo._run(DemoStep("to see", ["score", "a b.jsonl"], lambda _: 7), quiet=True)
+    assert capsys.readouterr().out == "\n# to see\n$ interloq score 'a b.jsonl'\n"
+    assert shown == [7]

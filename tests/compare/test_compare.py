@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
+import orjson
 import pytest
 from scipy import stats
 
 from interloq import InputError
 from interloq.compare.compare import compare, human_means
 from interloq.compare.compare_options import CompareOptions
-from interloq.compare.comparison import HumanMean
+from interloq.compare.comparison import Comparison, HumanMean
+from interloq.compare.comparison_file import read_comparison
 from interloq.compare.comparison_notes import write_notes
-from interloq.compare.versions import Version, match_units
+from interloq.compare.gate.gate import Gate, gate
+from interloq.compare.repeats import Noise
+from interloq.compare.slices import LEAST, slices, thirds_of
+from interloq.compare.versions import Unit, Version, match_units
+from interloq.data.records.jsonl import to_json
 from interloq.records import ILLUSTRATIVE
+from interloq.statistics.clustered import Clustered
 from tests.made_versions import METRIC, drawn, version
 
 
@@ -288,3 +296,74 @@ def test_labels_that_are_not_a_random_sample_are_noticed() -> None:
     found = [note for note in told(old, new, METRIC) if "random sample" in note]
     assert len(found) == 1
     assert found[0].startswith(f"{METRIC}, old version: rated units score differently")
+
+
+FOUND = compare(
+    version("june", drawn(), topics=["food", "films"], ratings=[3.0] * 9),
+    version("july", drawn(-0.2, seed=2), topics=["food", "films"], ratings=[4.0] * 9),
+)
+GATE = gate(FOUND, 0.05, noise=[Noise("chrf", 1.0, 2.0, None, (1.0, 0.0))])
+SLOPE = Clustered(2.0, 80, 78, {"": 0.2})
+CONVERTED = gate(FOUND, 0.05, slopes={"chrf": SLOPE}, slices="no-regression")
+
+
+@pytest.mark.parametrize("found", [FOUND, GATE, CONVERTED])
+def test_a_printed_comparison_is_read_back(folder: Path, found: Comparison | Gate) -> None:
+    (folder / "found.json").write_bytes(orjson.dumps(to_json(found.facts())))
+    again = read_comparison("found.json")
+    assert repr(again) == repr(found)  # NaN is not equal to itself
+    assert orjson.dumps(to_json(again.facts())) == orjson.dumps(to_json(found.facts()))
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [("changes", [{}]), ("old", 3), ("people", [{"which": "old", "ci": [1]}]), ("worse", [[]]), ("signature", None)],
+)
+def test_other_files_are_refused(folder: Path, place: str, value: object) -> None:
+    (folder / "found.json").write_bytes(orjson.dumps({**to_json(FOUND.facts()), place: value}))
+    with pytest.raises(InputError, match=r"found\.json|signature"):
+        read_comparison("found.json")
+
+
+@pytest.mark.parametrize("content", ["{", "[]", "{}", '{"comparison": {}, "outcome": "fine"}'])
+def test_a_hint_says_how_to_make_one(folder: Path, content: str) -> None:
+    (folder / "found.json").write_text(content)
+    with pytest.raises(InputError, match=r"found\.json.*interloq gate -o FILE"):
+        read_comparison("found.json")
+
+
+UNITS = [
+    Unit(str(i), {}, {}, fields={"topic": "food" if i % 2 else "films"}, prompt="x" * (1 + i)) for i in range(3 * LEAST)
+]
+
+
+def test_units_are_grouped_by_fields_and_length() -> None:
+    found, notes = slices(UNITS, None, thirds_of(UNITS))
+    assert list(found) == [
+        "topic: films",
+        "topic: food",
+        "prompt length: long",
+        "prompt length: medium",
+        "prompt length: short",
+    ]
+    assert found["topic: food"].tolist() == [i % 2 == 1 for i in range(3 * LEAST)]
+    assert found["prompt length: short"].sum() == LEAST
+    assert notes == []
+
+
+def test_small_slices_are_counted_and_unknown_fields_refused() -> None:
+    odd = [*UNITS, Unit("odd", {}, {}, fields={"topic": "sport"})]
+    found, notes = slices(odd, ["topic"], (0.0, 0.0))
+    assert list(found) == ["topic: films", "topic: food"]
+    assert notes == ["1 value of topic not tested: fewer than 10 units, or not among the 20 largest"]
+    with pytest.raises(InputError, match="no record has a field 'topics' to slice by; did you mean 'topic'"):
+        slices(UNITS, ["topics"], (0.0, 0.0))
+    assert slices(UNITS, [], (0.0, 0.0)) == ({}, [])
+
+
+def test_a_named_language_is_kept_and_others_are_detected() -> None:
+    german = "Ich habe keine Zeit, weil ich heute nicht zu Hause bin."
+    units = [Unit(str(i), {}, {}, fields={"language": "Swiss"}, prompt=german) for i in range(LEAST)]
+    units += [Unit(f"d{i}", {}, {}, prompt=german) for i in range(LEAST)]
+    assert list(slices(units, ["language"], (0.0, 0.0))[0]) == ["language: German", "language: Swiss"]
+    assert thirds_of([]) == (0.0, 0.0)

@@ -1,0 +1,92 @@
+"""The modules of `interloq.rate`: ensemble, settings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import pytest
+
+from interloq import InputError, Reference, Sample, SpecError, create, spec
+from interloq.rate.ensemble import Ensemble
+from interloq.rate.settings import TRAINABLE, Batching, Shape
+from interloq.registry import Component, full_spec
+from interloq.signature import Signature, signature
+
+SAMPLE = Sample("1", ["hello"], "hi", ["gold", Reference("other", source="retrieved:1")])
+
+
+@dataclass(frozen=True)
+class Fixed(Component):
+    """The same weights for every sample."""
+
+    weights: tuple[float, ...] = (1.0, 0.5)
+
+    def rate(self, samples: Sequence[Sample]) -> list[Sample]:
+        return [
+            replace(s, references=tuple(replace(r, weight=w) for r, w in zip(s.references, self.weights, strict=False)))
+            for s in samples
+        ]
+
+    def signature(self) -> Signature:
+        return signature(self)
+
+
+@pytest.mark.parametrize(("share", "weight"), [(0.5, -0.15), (0.25, 0.175), (0.9, -0.67)])
+def test_weights_are_the_mean_of_both(share: float, weight: float) -> None:
+    (rated, bare) = Ensemble(Fixed(), Fixed((1.0, -0.8)), share=share).rate([SAMPLE, Sample("2")])
+    assert [r.weight for r in rated.references] == pytest.approx([1.0, weight])
+    assert replace(rated, references=SAMPLE.references) == SAMPLE
+    assert bare == Sample("2")
+
+
+def test_three_raters_are_an_ensemble_of_one_and_an_ensemble() -> None:
+    three = Ensemble(Fixed((0.0, 0.9)), Ensemble(Fixed((0.0, 0.3)), Fixed((0.0, 0.6))), share=2 / 3)
+    assert three.rate([SAMPLE])[0].references[1].weight == pytest.approx(0.6)
+
+
+def test_the_signature_names_both() -> None:
+    first, second = Ensemble(Fixed(), Fixed((0.0, 0.0))), Ensemble(Fixed((0.0, 0.0)), Fixed())
+    assert len({first.signature(), second.signature(), replace(first, share=0.1).signature()}) == 3
+    assert "weights=(1.0, 0.5)" in first.signature().parts["first"]
+    assert "version" not in first.signature().parts["first"]
+
+
+def test_specs_round_trip_and_mistakes_are_refused() -> None:
+    text = "ensemble(bert(model='rater'),by(relevance(model='relevance')),share=0.3)"
+    rater = create(text, kind="rater")
+    assert create(spec(rater)) == create(full_spec(rater)) == rater
+    for bad, said in (
+        ("ensemble(gru(model='r'))", "ensemble needs second"),
+        ("ensemble(gru(model='r'),gru(model='s'),share=1)", "share must be between 0 and 1, got 1"),
+        ("ensemble(gru(model='r'),human(ratings='r.jsonl'))", "human rates only some references"),
+        ("ensemble(gru(model='r'),bleu)", "second must be a rater"),
+    ):
+        with pytest.raises(SpecError, match=said):
+            create(bad, kind="rater")
+
+
+@pytest.mark.parametrize("field", ["embedding", "hidden", "layers", "width"])
+def test_sizes_are_positive(field: str) -> None:
+    with pytest.raises(InputError, match=f"{field} must be at least 1, got 0"):
+        Shape(**{field: 0})
+    with pytest.raises(InputError, match="tokens must be at least 1"):
+        Batching(tokens=0)
+
+
+def test_an_encoder_trains_another_kind_of_rater() -> None:
+    assert TRAINABLE.instead is not None
+    option, other = TRAINABLE.instead
+    names = [{name for _, name in job.options()} for job in (TRAINABLE, other)]
+    assert option == "encoder"
+    assert {"hidden", "vocabulary"} <= names[0] - names[1]
+    assert {"encoder", "batch", "epochs"} <= names[0] & names[1]
+
+
+def test_the_result_warns_of_a_rater_that_learned_nothing() -> None:
+    curve = [{"epoch": 1, "dev_loss": 0.7}, {"epoch": 2, "dev_loss": 0.69}]
+    text = TRAINABLE.result({"temperature": 1.25}, curve)
+    assert "epochs: 2, dev loss 0.6900" in text
+    assert "temperature 1.25" in text
+    assert "note:" in text
+    assert "note:" not in TRAINABLE.result({"temperature": 1.0}, [{"epoch": 1, "dev_loss": 0.2}])
