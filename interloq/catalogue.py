@@ -27,7 +27,7 @@ def make_catalogue() -> dict[str, dict[str, dict[str, Any]]]:
         if 'name="' not in source:
             continue
         module = ".".join(["interloq", *path.relative_to(_PACKAGE).with_suffix("").parts]).removesuffix(".__init__")
-        for attribute in _named_in(ast.parse(source)):
+        for attribute in _find_registered(ast.parse(source)):
             registered = getattr(importlib.import_module(module), attribute)
             entry = {"target": f"{module}:{attribute}", **registered.catalogue_facts()}
             others = catalogue[registered.registered_kind]
@@ -37,7 +37,7 @@ def make_catalogue() -> dict[str, dict[str, dict[str, Any]]]:
     return {kind: dict(sorted(entries.items())) for kind, entries in catalogue.items()}
 
 
-def _named_in(tree: ast.Module) -> Iterator[str]:
+def _find_registered(tree: ast.Module) -> Iterator[str]:
     """Yield the classes and variables of a module that are registered under a name."""
     for node in tree.body:
         match node:

@@ -86,12 +86,12 @@ class Preference:
     def __post_init__(self) -> None:
         names, ids = tuple(self.systems), tuple(self.ids)
         if len(names) != 2 or names[0] == names[1] or not all(isinstance(name, str) and name for name in names):
-            raise InputError(f"a preference is between two different systems, got {_shown(self.systems)}")
+            raise InputError(f"a preference is between two different systems, got {_format_value(self.systems)}")
         if self.winner and self.winner not in names:
             hint = f'name {names[0]!r} or {names[1]!r}, or "" for a tie'
-            raise InputError(f"the winner is not one of the two systems: {_shown(self.winner)}", hint=hint)
+            raise InputError(f"the winner is not one of the two systems: {_format_value(self.winner)}", hint=hint)
         if len(ids) not in (0, 2) or not all(isinstance(one, str) and one for one in ids):
-            raise InputError(f"ids must be those of the two answers, got {_shown(self.ids)}")
+            raise InputError(f"ids must be those of the two answers, got {_format_value(self.ids)}")
         object.__setattr__(self, "systems", names)
         object.__setattr__(self, "ids", ids)
 
@@ -131,7 +131,7 @@ class Sample:
     ) -> None:
         for name, value in (("id", id), ("response", response), ("system", system), ("dialogue", dialogue)):
             if not isinstance(value, str):
-                raise InputError(f"{name} must be text, got {_shown(value)}")
+                raise InputError(f"{name} must be text, got {_format_value(value)}")
         object.__setattr__(self, "id", id)
         object.__setattr__(self, "context", tuple(_each(context, Turn, "context")))
         object.__setattr__(self, "response", normalise(response))
@@ -181,7 +181,7 @@ class Dialogue:
         object.__setattr__(self, "systems", _systems(systems or {}))
         object.__setattr__(self, "ratings", tuple(_ratings(ratings)))
         if isinstance(given, bool) or not isinstance(given, int) or not 0 <= given <= len(self.turns):
-            raise InputError(f"given must be a number of turns from 0 to {len(self.turns)}, got {_shown(given)}")
+            raise InputError(f"given must be a number of turns from 0 to {len(self.turns)}, got {_format_value(given)}")
         object.__setattr__(self, "given", given)
         object.__setattr__(self, "failure", failure)
         object.__setattr__(self, "occasion", occasion)
@@ -361,7 +361,7 @@ def _each(values: Any, kind: type[Any], name: str) -> Iterator[Any]:
     if isinstance(values, str | kind):
         values = (values,)
     elif not isinstance(values, Iterable) or isinstance(values, bytes | Mapping):
-        raise InputError(f"{name} must be a list of texts, got {_shown(values)}")
+        raise InputError(f"{name} must be a list of texts, got {_format_value(values)}")
     for i, value in enumerate(values):
         if isinstance(value, str):
             yield kind(value)
@@ -369,7 +369,7 @@ def _each(values: Any, kind: type[Any], name: str) -> Iterator[Any]:
             yield value
         else:
             raise InputError(
-                f"{name}[{i}] must be text or a {kind.__name__}, got {_shown(value)}",
+                f"{name}[{i}] must be text or a {kind.__name__}, got {_format_value(value)}",
                 hint=f"give each sample its own flat list of {name}",
             )
 
@@ -384,7 +384,7 @@ def _systems(systems: Mapping[str, str | None]) -> dict[str, str]:
     """Return the system of each speaker, without speakers whose system is None."""
     for speaker, system in systems.items():
         if system is not None and not isinstance(system, str):
-            raise InputError(f"systems[{speaker!r}] must be text, got {_shown(system)}", hint="name one system")
+            raise InputError(f"systems[{speaker!r}] must be text, got {_format_value(system)}", hint="name one system")
     return {speaker: system for speaker, system in systems.items() if system is not None}
 
 
@@ -403,6 +403,6 @@ def _normalise(record: Any, *names: str) -> None:
             object.__setattr__(record, name, normalise(text))
 
 
-def _shown(value: object) -> str:
+def _format_value(value: object) -> str:
     text = repr(value)
     return f"{type(value).__name__} {text if len(text) <= 60 else text[:57] + '...'}"

@@ -182,7 +182,7 @@ def registered_name(name: str, *, kind: str) -> str | None:
     known = _targets()[kind]
     if name in known:
         return name
-    alike = [other for other in known if _folded(other) == _folded(name)]
+    alike = [other for other in known if _fold_name(other) == _fold_name(name)]
     return alike[0] if len(alike) == 1 else None
 
 
@@ -279,7 +279,7 @@ def _targets() -> dict[str, dict[str, str]]:
     return table
 
 
-def _folded(name: str) -> str:
+def _fold_name(name: str) -> str:
     return name.replace("-", "").replace("_", "").casefold()
 
 
@@ -331,11 +331,12 @@ def _name_parts(written: ParsedSpec, cls: type) -> dict[str, ParsedSpec]:
 
 
 def _find(cls: type) -> tuple[str, str]:
-    return _registered(f"{cls.__module__}:{cls.__qualname__}") or ("", getattr(cls, "spec_name", "") or cls.__name__)
+    unregistered = "", getattr(cls, "spec_name", "") or cls.__name__
+    return _find_registered(f"{cls.__module__}:{cls.__qualname__}") or unregistered
 
 
 @cache
-def _registered(target: str) -> tuple[str, str] | None:
+def _find_registered(target: str) -> tuple[str, str] | None:
     """Return the kind and name of a registered class."""
     for kind, components in _targets().items():
         for name, registered in components.items():

@@ -62,7 +62,7 @@ def check_effects(effects: Mapping[str, str], where: str, trust: Trust) -> None:
 
 def side_effect(component: Any) -> str:
     """Return in words what a component and its parts run, start or contact; '' if they only compute."""
-    effects = dict.fromkeys(map(_own_effect, _with_parts(component)))
+    effects = dict.fromkeys(map(_describe_effect, _with_parts(component)))
     return ", ".join(filter(None, effects))
 
 
@@ -77,7 +77,7 @@ def _with_parts(component: Any) -> Iterator[Any]:
         yield from _with_parts(part)
 
 
-def _own_effect(component: Any) -> str:
+def _describe_effect(component: Any) -> str:
     cls = type(component)
     complete(cls)
     stated = component.side_effect

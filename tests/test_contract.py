@@ -94,7 +94,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """The files that specs name, in the working directory; all networks stay loaded."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("files"))
-        patch.setattr(loaded, "_cached", lru_cache(maxsize=40)(loaded._cached.__wrapped__))
+        patch.setattr(loaded, "_load_cached", lru_cache(maxsize=40)(loaded._load_cached.__wrapped__))
         patch.setenv("INTERLOQ_CACHE", str(Path("cache").resolve()))
         write_files()
         yield

@@ -125,7 +125,7 @@ def test_every_metric_says_what_it_needs() -> None:
 
 
 def test_no_two_names_fold_into_one() -> None:
-    folded = [registry._folded(name) for kind in registry.KINDS for name in registry.names(kind)]
+    folded = [registry._fold_name(name) for kind in registry.KINDS for name in registry.names(kind)]
     assert len(folded) == len(set(folded))
 
 
@@ -140,7 +140,7 @@ def test_plugins_come_in_through_entry_points_and_specs_nest(monkeypatch: pytest
     shadow = EntryPoint("metric.bleu", f"{__name__}:Outer", "interloq.components")
     monkeypatch.setattr(registry, "entry_points", lambda **_: [entry, shadow])
     registry._targets.cache_clear()
-    registry._registered.cache_clear()
+    registry._find_registered.cache_clear()
     try:
         outer = create("outer(inner=delta_bleu(order=3,tokenizer='char'),names=['b', 'c'])")
         assert outer.names == ("b", "c")
@@ -151,7 +151,7 @@ def test_plugins_come_in_through_entry_points_and_specs_nest(monkeypatch: pytest
     finally:
         monkeypatch.undo()
         registry._targets.cache_clear()
-        registry._registered.cache_clear()
+        registry._find_registered.cache_clear()
 
 
 def test_a_whole_number_that_no_float_holds_is_refused() -> None:

@@ -68,8 +68,8 @@ def _split(
 ) -> UserSplit:
     rows = complete(scores, people)
     rows = rows[user[rows] >= 0]
-    user = _renumbered(user[rows])
-    x, y = _scaled(scores[rows]), _scaled(people[rows])
+    user = _renumber_users(user[rows])
+    x, y = _scale_column(scores[rows]), _scale_column(people[rows])
     mean_x, mean_y = _means(x, user), _means(y, user)
     repeated = np.bincount(user, minlength=1)[user] > 1
     apart_x = np.round(x - mean_x[user], DIGITS)[repeated]
@@ -79,17 +79,17 @@ def _split(
         metric=metric,
         overall=estimate(x, y, user),
         between=estimate(mean_x, mean_y),
-        within=estimate(apart_x, apart_y, _renumbered(user[repeated])),
-        averaged=_averaged(x, y, user, coefficients, n_bootstrap, seed),
+        within=estimate(apart_x, apart_y, _renumber_users(user[repeated])),
+        averaged=_average_over_users(x, y, user, coefficients, n_bootstrap, seed),
     )
 
 
-def _renumbered(user: Index) -> Index:
+def _renumber_users(user: Index) -> Index:
     """Return the same users numbered from 0 without gaps."""
     return np.asarray(np.unique(user, return_inverse=True)[1], dtype=np.int64)
 
 
-def _scaled(column: Array) -> Array:
+def _scale_column(column: Array) -> Array:
     """Return values with a largest size of 1, so that rounding errors of means and deviations can be rounded away."""
     largest = float(np.abs(column).max(initial=0.0))
     return column / largest if largest else column
@@ -118,7 +118,7 @@ def _estimates(
     return _with_intervals(estimates, drawn)
 
 
-def _averaged(
+def _average_over_users(
     x: Array, y: Array, user: Index, coefficients: Coefficients, n_bootstrap: int, seed: int
 ) -> dict[str, Estimate]:
     level = Contexts(user, 0, 0, coefficients, unit="user")
@@ -153,7 +153,7 @@ def _variance_note(judgments: Judgments) -> str:
     """Return how much of the judgments' variance a model could explain that knows only users."""
     people, user = judgments.mean(), user_numbers(judgments)
     used = ~np.isnan(people) & (user >= 0)
-    y, user = _scaled(people[used]), _renumbered(user[used])
+    y, user = _scale_column(people[used]), _renumber_users(user[used])
     means, sizes = _means(y, user), np.bincount(user)
     total = float(((y - y.mean()) ** 2).sum())
     share = float((sizes * (means - y.mean()) ** 2).sum()) / total if total else math.nan

@@ -123,7 +123,7 @@ def dialogue_scores(
     if pair_by not in (None, "none") and all(row.pairing == "none" for row in rows):
         needed = "names an occasion" if pair_by == "occasion" else "has given turns"
         raise InputError(f"cannot pair by {pair_by}: no dialogue {needed}", hint=PAIR_HINTS[pair_by])
-    return _numbered(rows)
+    return _number_repeats(rows)
 
 
 def both_sides(rows: Sequence[DialogueScore]) -> bool:
@@ -279,7 +279,7 @@ def _content(turns: Iterable[Turn]) -> str:
     return fingerprint(*(turn.text for turn in turns))
 
 
-def _numbered(rows: Sequence[DialogueScore]) -> list[DialogueScore]:
+def _number_repeats(rows: Sequence[DialogueScore]) -> list[DialogueScore]:
     """Number the repeats of each occasion, independently of ids.
 
     In self-play, the same opening is the same occasion for all systems.

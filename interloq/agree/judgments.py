@@ -207,7 +207,7 @@ def _judgments(rows: Sequence[_Row], aspect: str, notes: Sequence[str]) -> Judgm
         sample=np.array(sample, dtype=np.int64),
         annotator=np.array([number.get(rater, NOBODY) for rater in voters], dtype=np.int64),
         value=np.array(values, dtype=np.float64),
-        counted=_counted(rows, annotators, raters),
+        counted=_count_judgments(rows, annotators, raters),
         fingerprint=fingerprint(*contents),
         users=tuple(row.user for row in rows),
         dialogues=tuple(row.dialogue for row in rows),
@@ -221,7 +221,7 @@ def _number(names: Iterable[str]) -> Index:
     return np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.int64)
 
 
-def _counted(rows: Sequence[_Row], annotators: Sequence[str], raters: Counter[str]) -> Counted:
+def _count_judgments(rows: Sequence[_Row], annotators: Sequence[str], raters: Counter[str]) -> Counted:
     rated = judgments = not_applicable = 0
     for row in rows:
         rated += bool(row.votes)

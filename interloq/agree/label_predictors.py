@@ -70,12 +70,15 @@ class Predictor:
         scores, labels = self.scores[used], samples.labels[used] == 1
         cluster = np.asarray(np.unique(samples.dialogues[used], return_inverse=True)[1], dtype=np.int64)
         how = cluster, n_bootstrap, seed
-        shared = {"auc": of_scores(scores, labels, *how), **_undefined(("ece", "brier"), len(scores), NO_PROBABILITY)}
+        shared = {
+            "auc": of_scores(scores, labels, *how),
+            **_make_undefined_estimates(("ece", "brier"), len(scores), NO_PROBABILITY),
+        }
         if self.probable:
             shared |= of_probabilities(scores, labels, *how)
         thresholds: Mapping[Threshold, float] = self.thresholds or {"none": math.nan}
         for threshold, cut in thresholds.items():
-            measures = _undefined(("accuracy", "macro_f1"), len(scores), NO_THRESHOLD)
+            measures = _make_undefined_estimates(("accuracy", "macro_f1"), len(scores), NO_THRESHOLD)
             predicted = math.nan
             if not math.isnan(cut):
                 measures = of_decisions(scores >= cut, labels, *how)
@@ -135,5 +138,5 @@ def ratio_threshold(scores: Array, labels: Array) -> float:
     return float(values[np.argmin(np.abs(shares - ratio))])
 
 
-def _undefined(measures: Iterable[str], n: int, why: str) -> dict[str, Estimate]:
+def _make_undefined_estimates(measures: Iterable[str], n: int, why: str) -> dict[str, Estimate]:
     return {measure: Estimate(math.nan, n, note=why) for measure in measures}

@@ -28,7 +28,7 @@ def spearman_matrix(columns: Mapping[str, Mapping[Key, float]]) -> Matrix:
 
     Each cell uses the samples that both columns have.
     """
-    values = _aligned(list(columns.values()))
+    values = _align_columns(list(columns.values()))
     cells: list[list[Estimate]] = [[] for _ in values]
     for i, first in enumerate(values):
         for j in range(i):
@@ -39,7 +39,7 @@ def spearman_matrix(columns: Mapping[str, Mapping[Key, float]]) -> Matrix:
     return Matrix(tuple(columns), tuple(map(tuple, cells)))
 
 
-def _aligned(columns: Sequence[Mapping[Key, float]]) -> NDArray[np.float64]:
+def _align_columns(columns: Sequence[Mapping[Key, float]]) -> NDArray[np.float64]:
     """Return one row per column, over the same sorted samples."""
     keys = sorted(set().union(*columns))
     values = np.empty((len(columns), len(keys)))

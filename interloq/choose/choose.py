@@ -71,7 +71,7 @@ def choose(
     used, excluded = _usable(columns, people)
     rows = complete(people, *(column.scores for column in used.values()))
     metrics = {name: column for name, column in used.items() if not column.is_baseline}
-    rated = _rated(metrics, people, judgments, rows)
+    rated = _standardise_scores(metrics, people, judgments, rows)
     _check(rated, metrics, excluded)
     learners = candidates(list(metrics), blend=blend)
     chosen = best(learners, rated, seed)
@@ -115,7 +115,9 @@ def _usable(columns: Mapping[str, Column], people: Array) -> tuple[dict[str, Col
     return usable, excluded
 
 
-def _rated(metrics: Mapping[str, Column], people: Array, judgments: Judgments, rows: NDArray[np.intp]) -> RatedScores:
+def _standardise_scores(
+    metrics: Mapping[str, Column], people: Array, judgments: Judgments, rows: NDArray[np.intp]
+) -> RatedScores:
     scores = [column.sign * significance.z_scores(column.scores[rows]) for column in metrics.values()]
     contexts = np.unique(judgments.clusters()[rows], return_inverse=True)[1]
     return RatedScores(np.array(scores).reshape(len(metrics), len(rows)).T, people[rows], contexts)

@@ -56,7 +56,7 @@ def choose_file(
     records = reading.read(path, kind=kind)
     rated = list(records if kind == "dialogues" else selection.samples(records))
     aspect = options.aspect or default_aspect(aspects(rated))
-    scored = _scored(rated, options.metrics, aspect, options.role, progress)
+    scored = _score_rated(rated, options.metrics, aspect, options.role, progress)
     judgments = collect(scored.items, aspect=aspect, role=options.role, normalise=options.normalise)
     choice = choose(
         _columns(scored, judgments),
@@ -86,7 +86,7 @@ class _ScoredItems:
     notes: Sequence[str]
 
 
-def _scored(
+def _score_rated(
     records: Sequence[Sample | Dialogue], metrics: Sequence[str], aspect: str, role: str, progress: Progress
 ) -> _ScoredItems:
     """Score the rated records; unrated ones are of no use here."""

@@ -210,7 +210,7 @@ def _extras() -> Iterator[Extra]:
     for line in lines:
         if match := _REQUIREMENT.match(line):
             name, versions = match["name"], match["versions"].strip()
-            requirements.setdefault(match["extra"] or "", []).append(Requirement(name, versions, _installed(name)))
+            requirements.setdefault(match["extra"] or "", []).append(Requirement(name, versions, _find_version(name)))
     for name, packages in requirements.items():
         yield Extra(name, tuple(packages))
 
@@ -240,7 +240,7 @@ def module_of(package: str) -> str:
     return MODULES.get(package, package.replace("-", "_"))
 
 
-def _installed(name: str) -> str | None:
+def _find_version(name: str) -> str | None:
     try:
         return version(name)
     except PackageNotFoundError:
@@ -277,7 +277,7 @@ def _missing(needed: str, extras: dict[str, Extra]) -> str:
 
 
 def _gpu() -> str:
-    if _installed("torch") is None:
+    if _find_version("torch") is None:
         return "unknown: torch is not installed"
     import torch
 

@@ -53,7 +53,7 @@ def check_references(
 
 def check_sample_references(samples: Mapping[str, Sequence[Sample]], metrics: Mapping[str, bool | None]) -> list[str]:
     """Do the same for the samples of several versions (name → samples) before they are scored."""
-    first, *others = (_unscored_version(name, version_samples) for name, version_samples in samples.items())
+    first, *others = (_make_unscored_version(name, version_samples) for name, version_samples in samples.items())
     notes: dict[str, None] = {}
     for other in others:
         notes.update(dict.fromkeys(check_references(first, other, metrics, hint=SHARE)))
@@ -66,15 +66,15 @@ def share_references(samples: Mapping[str, Sequence[Sample]]) -> tuple[dict[str,
     for name, version_samples in samples.items():
         by_id[name] = {sample.id: sample for sample in version_samples}
     first_name, *other_names = samples
-    first = _unscored_version(first_name, samples[first_name])
+    first = _make_unscored_version(first_name, samples[first_name])
     partners: dict[str, dict[str, str]] = {}  # id in the first version → version → id of the partner there
     for name in other_names:
-        for unit, partner in _comparable_pairs(match_units(first, _unscored_version(name, samples[name]))):
+        for unit, partner in _comparable_pairs(match_units(first, _make_unscored_version(name, samples[name]))):
             partners.setdefault(unit.id, {first_name: unit.id})[name] = partner.id
     changed = 0
     for ids in partners.values():
         paired = {name: by_id[name][id] for name, id in ids.items()}
-        shared = _shared_contents(paired.values())
+        shared = _find_shared_contents(paired.values())
         has_more = False
         for name, sample in paired.items():
             has_more = has_more or len(sample.references) > len(shared)
@@ -91,7 +91,7 @@ def references_read(metrics: Mapping[str, MetricLike | str]) -> dict[str, bool |
     return {name: reads_references(metric) for name, metric in metrics.items()}
 
 
-def _unscored_version(name: str, samples: Sequence[Sample]) -> Version:
+def _make_unscored_version(name: str, samples: Sequence[Sample]) -> Version:
     units = []
     for sample in samples:
         unit = sample_unit(sample.id, sample, sample.dialogue)
@@ -115,7 +115,7 @@ def _differ(old: Unit, new: Unit) -> bool:
     return bool(old_references and new_references) and old_references != new_references
 
 
-def _shared_contents(samples: Iterable[Sample]) -> set[tuple[str, float]]:
+def _find_shared_contents(samples: Iterable[Sample]) -> set[tuple[str, float]]:
     """Return the contents of the references that all samples have."""
     contents = [set(map(_content, sample.references)) for sample in samples]
     return set.intersection(*contents)

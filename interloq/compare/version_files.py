@@ -104,8 +104,8 @@ def _from_scores(
     records: dict[str, list[Sample]] = {}
     scored_samples: dict[str, list[Sample]] = {}
     for i, (side, path) in enumerate(files.items()):
-        wanted = _wanted(reading.read(path, "scores"), reading.options.metrics)
-        system = _one_system({score.system for score in wanted}, side, path, reading)
+        wanted = _select_scores(reading.read(path, "scores"), reading.options.metrics)
+        system = _choose_system({score.system for score in wanted}, side, path, reading)
         systems[side], scores[side] = system, [score for score in wanted if score.system == system]
         records[side] = _records(reading, i, side)
         scored_samples[side] = [sample for sample in records[side] if sample.system in ("", system)]
@@ -143,7 +143,7 @@ def _common_judges(paths: Iterable[str | Path]) -> dict[str, Signature]:
     return common
 
 
-def _wanted(scores: Sequence[Score], metrics: Sequence[str]) -> Sequence[Score]:
+def _select_scores(scores: Sequence[Score], metrics: Sequence[str]) -> Sequence[Score]:
     """Return the scores of the named metrics, or all."""
     known = list(dict.fromkeys(score.metric for score in scores))
     wanted = {find(metric, known) for metric in metrics}
@@ -170,7 +170,7 @@ def _from_records(
     records: dict[str, list[Any]] = {}
     for side, path in files.items():
         every = reading.read(path, kind)
-        systems[side] = _one_system(_systems(every), side, path, reading)
+        systems[side] = _choose_system(_systems(every), side, path, reading)
         records[side] = list(_records_of(every, systems[side]))
     records, rater_notes = common_scale(records, reading.options.ratings)
     judged: dict[str, list[Sample]] = {}
@@ -268,7 +268,7 @@ def _records_of(records: Iterable[Any], system: str) -> Iterator[Any]:
         yield record
 
 
-def _one_system(known: Collection[str], side: str, path: str | Path, reading: VersionReading) -> str:
+def _choose_system(known: Collection[str], side: str, path: str | Path, reading: VersionReading) -> str:
     """Return the system of a version: the given one, or the only one of its file."""
     wanted = reading.options.system(side)
     names = ", ".join(sorted(name or "(none)" for name in known))

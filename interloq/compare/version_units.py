@@ -83,7 +83,7 @@ def sample_units(scores: Iterable[Score], samples: Sequence[Sample] = (), *, rat
     for unit_id, unit_scores in scores_of.items():
         rating = math.nan
         if unit_id in players:
-            unit = _played_unit(unit_id, players[unit_id])
+            unit = _make_played_unit(unit_id, players[unit_id])
         else:
             sample = None
             if key := sample_keys.find(unit_id):
@@ -185,7 +185,7 @@ def sample_unit(id: str, sample: Sample | None, dialogue: str = "") -> Unit:
     )
 
 
-def _played_unit(id: str, system: str) -> Unit:
+def _make_played_unit(id: str, system: str) -> Unit:
     occasion = id.removeprefix(f"{system}~")
     return Unit(id=id, values={}, keys={"occasion": occasion}, fields={"partner": occasion.partition("/")[0]})
 

@@ -186,7 +186,7 @@ def _extend(part: LogPart) -> DemoStep:
 
 
 def _score_unrated(part: LogPart) -> DemoStep:
-    extended, metric, scores = part.path("extended.jsonl"), _labelled(UNRATED, part), part.path("unrated.jsonl")
+    extended, metric, scores = part.path("extended.jsonl"), _label_metric(UNRATED, part), part.path("unrated.jsonl")
     return DemoStep(
         "If all references count alike, the system that repeats the utterance gets the best score.",
         ["score", extended, "-m", metric, "-o", scores],
@@ -214,7 +214,7 @@ def _score_rated(part: LogPart) -> DemoStep:
 
 
 def _score(part: LogPart) -> DemoStep:
-    specs, scores = [_labelled(ONE, part), "chrf"], part.path("scores.jsonl")
+    specs, scores = [_label_metric(ONE, part), "chrf"], part.path("scores.jsonl")
     why = "Score the replies with one reference."
     if part.vbleu:
         specs += [f"{VBLEU}={part.vbleu_spec(parrot=False)}", f"{WITH_PARROT}={part.vbleu_spec(parrot=True)}"]
@@ -292,7 +292,7 @@ def report_step(part: LogPart) -> DemoStep:
     )
 
 
-def _labelled(label: str, part: LogPart) -> str:
+def _label_metric(label: str, part: LogPart) -> str:
     return f"{label}={delta_bleu(part.language)}"
 
 

@@ -130,14 +130,14 @@ def real_replies(pairs: Sequence[Pair]) -> list[Sample]:
     """Return one sample per question and system, in the order of the questions."""
     rng = np.random.default_rng(SEED)
     samples: list[Sample] = []
-    for gold, other in _answered_twice(pairs):
+    for gold, other in _find_questions_answered_twice(pairs):
         replies = {"person": other.response, "random": _draw_reply(pairs, gold, rng), "parrot": gold.utterance}
         number = f"{len(samples) // len(replies) + 1:03d}"
         samples += [_sample(number, system, reply, gold) for system, reply in replies.items()]
     return samples
 
 
-def _answered_twice(pairs: Sequence[Pair]) -> Iterator[tuple[Pair, Pair]]:
+def _find_questions_answered_twice(pairs: Sequence[Pair]) -> Iterator[tuple[Pair, Pair]]:
     """Yield two different replies to each question that got them in two conversations."""
     questions: dict[str, dict[str, Pair]] = {}
     for pair in pairs:

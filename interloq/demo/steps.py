@@ -67,9 +67,9 @@ def demo_steps(folder: Path, language: str) -> Iterator[DemoStep | str]:
     if part.real:
         yield prepare_real_log(folder)
     elif not part.vbleu:
-        yield _skipped("υBLEU is skipped", NEEDED, "rater,retrieve")
+        yield _format_skipped("υBLEU is skipped", NEEDED, "rater,retrieve")
     elif language == "en":
-        yield _skipped("The log is written for this demo, not real", REAL, "demo")
+        yield _format_skipped("The log is written for this demo, not real", REAL, "demo")
     yield from log_steps(part)
     if part.vbleu:
         yield describe_agreement(folder, real=part.real)
@@ -82,7 +82,7 @@ def _log_part(folder: Path, language: str) -> LogPart:
     return LogPart(folder, language, real=real, vbleu=real or not missing(NEEDED))
 
 
-def _skipped(what: str, modules: tuple[str, ...], extra: str) -> str:
+def _format_skipped(what: str, modules: tuple[str, ...], extra: str) -> str:
     return f"\n{what}: not installed: {', '.join(missing(modules))}; run: pip install 'interloq[{extra}]'"
 
 

@@ -54,7 +54,7 @@ class Checkpoint:
         number = int(before.parent.name.split("-")[-1]) + 1 if before else 0
         target = self.folder / f"{NAME}-{number:06}"
         with atomic_folder(target) as part:
-            write_tensors(part / TENSORS, dict(_named(state, network, optimizer)))
+            write_tensors(part / TENSORS, dict(_name_tensors(state, network, optimizer)))
             write_json(part / STATE, {"job": self.job, **_counters(state)})
         for other in self.folder.glob(f"{NAME}-*"):
             if other != target:
@@ -90,7 +90,7 @@ def _counters(state: State) -> dict[str, Any]:
     return values | {"best_loss": state.best_loss if math.isfinite(state.best_loss) else None}
 
 
-def _named(
+def _name_tensors(
     state: State, network: torch.nn.Module, optimizer: torch.optim.Optimizer
 ) -> Iterator[tuple[str, torch.Tensor]]:
     yield from ((f"network.{name}", tensor) for name, tensor in network.state_dict().items())

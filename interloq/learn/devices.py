@@ -137,7 +137,7 @@ class Learner:
         if shape not in self._recorded and not self._record(batch, shape):
             moved = mapped(batch, lambda tensor: tensor.to(self._device, non_blocking=True))
             return self._backward(moved, examples)
-        return _replayed(self._recorded[shape], batch, examples)
+        return _replay_graph(self._recorded[shape], batch, examples)
 
     def _backward(self, batch: Any, examples: int | torch.Tensor) -> torch.Tensor:
         loss = self._loss(batch)
@@ -171,7 +171,7 @@ class Learner:
         return True
 
 
-def _replayed(recorded: Recorded, batch: Any, examples: int) -> torch.Tensor:
+def _replay_graph(recorded: Recorded, batch: Any, examples: int) -> torch.Tensor:
     for target, source in zip(tensors(recorded.batch), tensors(batch), strict=True):
         target.copy_(source, non_blocking=True)
     recorded.examples.fill_(examples)

@@ -79,21 +79,21 @@ def stored_tensors(network: torch.nn.Module) -> dict[str, torch.Tensor]:
     """Return all weights of a network; if it has updates, only those that were trained, in half precision."""
     if not has_updates(network):
         return dict(network.state_dict())
-    return {name: parameter.detach().to(STORED) for name, parameter in _trained(network)}
+    return {name: parameter.detach().to(STORED) for name, parameter in _find_trained_parameters(network)}
 
 
 def round_as_stored(network: torch.nn.Module) -> None:
     """Round updates and head to the precision in which they are stored, so that what is measured is what is loaded."""
     if has_updates(network):
         with torch.no_grad():
-            for _, parameter in _trained(network):
+            for _, parameter in _find_trained_parameters(network):
                 parameter.copy_(parameter.to(STORED))
 
 
 def add_stored(network: CrossEncoder, settings: LowRank, tensors: Mapping[str, torch.Tensor], where: Path) -> None:
     """Add stored updates to the network they were trained for, and load the head stored with them."""
     attach(network, settings, seed=0)
-    own = dict(_trained(network))
+    own = dict(_find_trained_parameters(network))
     check_shapes(own, tensors, where)
     with torch.no_grad():
         for name, parameter in own.items():
@@ -106,7 +106,7 @@ def has_updates(network: torch.nn.Module) -> bool:
     return any(isinstance(module, Update) for module in network.modules())
 
 
-def _trained(network: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Parameter]]:
+def _find_trained_parameters(network: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Parameter]]:
     """Yield the trained parameters.
 
     The matrices of a layer's update are named `LAYER.weight.a` and `LAYER.weight.b`.

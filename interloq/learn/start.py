@@ -152,7 +152,7 @@ def _base(folder: Path, facts: Facts) -> Start | None:
         return None
     with reading_saved(folder):
         wanted = {name: str(facts["base"][name]) for name in ("name", "version", "weights", "config")}
-    base = _found(wanted["name"], folder)
+    base = _find_base(wanted["name"], folder)
     seen = {"weights": base.fingerprint}  # compared first: an encoder of another kind may lack the rest
     if seen["weights"] == wanted["weights"]:
         seen["config"] = file_fingerprint(base.files / CONFIG)
@@ -162,7 +162,7 @@ def _base(folder: Path, facts: Facts) -> Start | None:
     return base
 
 
-def _found(name: str, folder: Path) -> Start:
+def _find_base(name: str, folder: Path) -> Start:
     own = folder / BASE
     try:
         return Start.of(own if own.is_dir() else name, download=False)

@@ -24,7 +24,7 @@ def direction(metric: str, lower_is_better: bool | None = None) -> Direction:
     unless they say otherwise). A name that is unknown here, such as `toxicity` in somebody's score file, has "neither"
     direction: `unrankable` asks for it.
     """
-    defined = _defined_direction(metric)
+    defined = _find_direction(metric)
     if defined in ("higher", "lower") and name_in_spec(metric, kind="metric"):
         return defined
     if lower_is_better is not None:
@@ -61,7 +61,7 @@ def unrankable(metric: str, lower_is_better: bool | None = None) -> tuple[str, s
 
 def is_known(metric: str) -> bool:
     """Return whether a spec or a label names people's ratings or a metric of which the class is known here."""
-    return is_rating(metric) or _defined_direction(metric) is not None
+    return is_rating(metric) or _find_direction(metric) is not None
 
 
 def is_rating(metric: str) -> bool:
@@ -79,7 +79,7 @@ def direction_note(metric: str) -> str:
     return f"{metric}: {UNKNOWN_DIRECTION}; add --higher-is-better or --lower-is-better"
 
 
-def _defined_direction(metric: str) -> Direction | None:
+def _find_direction(metric: str) -> Direction | None:
     """Return the direction that a metric defines: a registered one, or one that was made or used in this process."""
     if name := name_in_spec(metric, kind="metric"):
         registered: Direction = facts(name, kind="metric")["direction"]

@@ -30,11 +30,11 @@ def loaded(asked_by: str, target: str, name: str, *, extra: str = "encoder", **o
     folder = Path(name)
     if folder.is_dir():
         name = str(folder.resolve())
-    return _cached(make, name, last_written(folder), tuple(sorted(options.items())))
+    return _load_cached(make, name, last_written(folder), tuple(sorted(options.items())))
 
 
 @lru_cache(maxsize=FEW)
-def _cached(make: Callable[..., Any], name: str, written: int, options: tuple[tuple[str, Any], ...]) -> Any:  # noqa: ARG001
+def _load_cached(make: Callable[..., Any], name: str, written: int, options: tuple[tuple[str, Any], ...]) -> Any:  # noqa: ARG001
     """Make the result; `written` is only part of the cache key."""
     return make(name, **dict(options))
 

@@ -78,7 +78,7 @@ def model_folder(name: str | Path, *, download: bool = True) -> Path:
         problem = "is not a folder" if Path(name).exists() else "does not exist"
         raise InputError(f"the model folder {name!r} {problem}", hint="check the path, or write hub:org/name@revision")
     else:
-        folder = _installed(name)
+        folder = _find_installed_weights(name)
     if not matching(folder, "*.safetensors"):
         pickled = sorted(path.name for path in folder.iterdir() if path.suffix in PICKLES)
         if pickled:
@@ -231,16 +231,16 @@ def _content(path: Path) -> str:
     seen = path.stat()
     if time.time_ns() - max(seen.st_mtime_ns, seen.st_ctime_ns) < SETTLED:
         return file_fingerprint(path)
-    return _cached_fingerprint(str(path.resolve()), seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns)
+    return _cache_fingerprint(str(path.resolve()), seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns)
 
 
 @lru_cache(maxsize=256)
-def _cached_fingerprint(path: str, size: int, written: int, changed: int) -> str:  # noqa: ARG001
+def _cache_fingerprint(path: str, size: int, written: int, changed: int) -> str:  # noqa: ARG001
     """Return the fingerprint of a file; size and times are only part of the cache key."""
     return file_fingerprint(Path(path))
 
 
-def _installed(name: str) -> Path:
+def _find_installed_weights(name: str) -> Path:
     """Return the folder of weights in an installed package, found without running the package's code."""
     folders: set[Path] = set()
     with contextlib.suppress(PackageNotFoundError, ValueError):  # the name may come from a file and be anything

@@ -85,7 +85,7 @@ class Journal:
         """Index the finished dialogues."""
         for place, line in self._file.lines():
             if not place:
-                self._check(_decoded(line))
+                self._check(_parse_line(line))
                 self._start = len(line)
             else:
                 with contextlib.suppress(InputError):  # a line damaged by a power cut; its dialogue is played again
@@ -110,7 +110,7 @@ class Journal:
         check_run(run, orjson.loads(orjson.dumps(self.run)), self.path)
 
 
-def _decoded(line: bytes) -> Any:
+def _parse_line(line: bytes) -> Any:
     try:
         return orjson.loads(line)
     except orjson.JSONDecodeError:
@@ -118,7 +118,7 @@ def _decoded(line: bytes) -> Any:
 
 
 def _parse_dialogue(line: bytes) -> Dialogue:
-    value = _decoded(line)
+    value = _parse_line(line)
     if not isinstance(value, dict) or "id" not in value:
         raise InputError("not a dialogue")
     dialogue: Dialogue = PARSERS["dialogues"](value, "")

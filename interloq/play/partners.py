@@ -104,7 +104,7 @@ def partner_bots(partners: PartnerSet, path: str | Path = "", *, trust: Trust = 
     """
     bots: dict[str, Bot] = {}
     for partner in partners.partners:
-        with _named(partner, str(path)):
+        with _name_partner_in_errors(partner, str(path)):
             bots[partner.name] = create(partner.spec, kind="bot")
     check_trust(bots, str(path) or "the partner set", trust)
     for partner in partners.partners:
@@ -130,7 +130,7 @@ def lasting(signature: Signature | str) -> str:
 
 
 def _verify(partner: Partner, bot: Bot, where: str) -> None:
-    with _named(partner, where):
+    with _name_partner_in_errors(partner, where):
         seen = lasting(bot.signature())
     if seen != partner.signature:
         raise InputError(
@@ -141,7 +141,7 @@ def _verify(partner: Partner, bot: Bot, where: str) -> None:
 
 
 @contextlib.contextmanager
-def _named(partner: Partner, where: str) -> Iterator[None]:
+def _name_partner_in_errors(partner: Partner, where: str) -> Iterator[None]:
     try:
         yield
     except InterloqError as error:

@@ -72,12 +72,11 @@ def system_ratings(dialogue: Dialogue, system: str) -> list[Rating]:
 def _check_rated_system(dialogue: Dialogue, rating: Rating) -> None:
     names = sorted(set(dialogue.systems.values()))
     if rating.system and rating.system not in names:
-        what = f"dialogue {dialogue.id!r} has a rating of {rating.system!r}, but its systems are {_listed(names)}"
+        what = f"dialogue {dialogue.id!r} has a rating of {rating.system!r}, but its systems are {_format_names(names)}"
         raise InputError(what, hint="name one of its systems in the rating")
     if not rating.system and len(judged_in(dialogue)) > 1:
-        what = (
-            f"dialogue {dialogue.id!r} has a rating that does not say which of its systems it is of: {_listed(names)}"
-        )
+        systems = _format_names(names)
+        what = f"dialogue {dialogue.id!r} has a rating that does not say which of its systems it is of: {systems}"
         raise InputError(what, hint='name it in each rating: {"value": 4, "system": "…"}, or remove the rating')
 
 
@@ -96,9 +95,9 @@ def _samples(
 ) -> Iterator[Sample]:
     first, seen = "", set[str]()
     for dialogue in dialogues:
-        named = _named(dialogue, system)
+        named = _name_system(dialogue, system)
         seen.update(named.systems.values())
-        unmatched = _unmatched(named)
+        unmatched = _explain_unmatched(named)
         judged_samples: list[Sample] = []
         if not unmatched:
             judged_samples += split(named, set(targets) or judged_in(named))
@@ -136,7 +135,7 @@ def carried(header: Mapping[str, Any]) -> dict[str, Any]:
     return {name: header[name] for name in CARRIED if name in header}
 
 
-def _named(dialogue: Dialogue, system: str) -> Dialogue:
+def _name_system(dialogue: Dialogue, system: str) -> Dialogue:
     if dialogue.systems or not system:
         return dialogue
     return replace(dialogue, systems={who: system for who in _speakers(dialogue) if who.lower() in ASSISTANTS})
@@ -146,15 +145,15 @@ def _speakers(dialogue: Dialogue) -> list[str]:
     return sorted({turn.speaker for turn in dialogue.turns} - {""})
 
 
-def _unmatched(dialogue: Dialogue) -> str:
+def _explain_unmatched(dialogue: Dialogue) -> str:
     """Return why no turn is known to be a system's, or ''."""
     speakers = _speakers(dialogue)
     if not dialogue.turns or dialogue.systems.keys() & set(speakers):
         return ""
-    who = f"its speakers are {_listed(speakers)}" if speakers else "its turns have no speakers"
+    who = f"its speakers are {_format_names(speakers)}" if speakers else "its turns have no speakers"
     if not dialogue.systems:
         return f"dialogue {dialogue.id!r} names no system; {who}"
-    return f"dialogue {dialogue.id!r} has systems for the speakers {_listed(dialogue.systems)}, but {who}"
+    return f"dialogue {dialogue.id!r} has systems for the speakers {_format_names(dialogue.systems)}, but {who}"
 
 
 def _check(tally: Sampled, first: str, targets: Collection[str], seen: Collection[str]) -> None:
@@ -164,7 +163,9 @@ def _check(tally: Sampled, first: str, targets: Collection[str], seen: Collectio
         "interloq play samples FILE --system NAME -o samples.jsonl"
     )
     if unknown := sorted(set(targets) - set(seen)):
-        raise InputError(f"no dialogue has a system {unknown[0]!r}", hint=f"systems seen: {_listed(sorted(seen))}")
+        raise InputError(
+            f"no dialogue has a system {unknown[0]!r}", hint=f"systems seen: {_format_names(sorted(seen))}"
+        )
     if tally.unmatched and not tally.samples:
         raise InputError(first, hint=hint)
     if tally.unmatched:
@@ -172,7 +173,7 @@ def _check(tally: Sampled, first: str, targets: Collection[str], seen: Collectio
         warnings.warn(f"{n} no speaker that is a system: {first}; {hint}", RejectedWarning, stacklevel=3)
 
 
-def _listed(names: Iterable[str]) -> str:
+def _format_names(names: Iterable[str]) -> str:
     quoted = [repr(name) for name in names]
     text = ", ".join(quoted[:SHOWN])
     if len(quoted) > SHOWN:
@@ -184,7 +185,7 @@ def _split_utterances(dialogue: Dialogue, targets: Collection[str]) -> Iterator[
     for i, turn in enumerate(dialogue.turns):
         system = dialogue.systems.get(turn.speaker, "")
         if i >= dialogue.given and system in targets:
-            fields = _shared(dialogue)
+            fields = _select_shared_fields(dialogue)
             yield Sample(f"{dialogue.id}#{i}", dialogue.turns[:i], turn.text, (), system, (), dialogue.id, fields)
 
 
@@ -195,10 +196,17 @@ def _split_systems(dialogue: Dialogue, targets: Collection[str]) -> Iterator[Sam
             is_judged = dialogue.systems.get(turn.speaker) == system
             turns.append(replace(turn, speaker=JUDGED if is_judged else OTHER))
         ratings = _clear_ratings(dialogue, system)
-        yield Sample(dialogue.id, turns, system=system, ratings=ratings, dialogue=dialogue.id, fields=_shared(dialogue))
+        yield Sample(
+            dialogue.id,
+            turns,
+            system=system,
+            ratings=ratings,
+            dialogue=dialogue.id,
+            fields=_select_shared_fields(dialogue),
+        )
 
 
-def _shared(dialogue: Dialogue) -> Further:
+def _select_shared_fields(dialogue: Dialogue) -> Further:
     """Return further fields of a dialogue that its samples can have too."""
     return {name: item for name, item in dialogue.fields.items() if name not in Sample.__dataclass_fields__}
 

@@ -136,7 +136,7 @@ def notes(
         texts.append("ratings by people: higher ones are taken as better unless --lower-is-better is given")
     unranked = sorted({row.system for row in rows} - set(systems))
     if unranked:
-        texts.append(f"not ranked, because no dialogue has a score: {_named(unranked)}")
+        texts.append(f"not ranked, because no dialogue has a score: {_format_names(unranked)}")
     unscored = sum(math.isnan(row.value) for row in rows)
     if unscored:
         texts.append(f"unscored, so not in the means: {unscored} of {count(len(rows), 'dialogue')}")
@@ -146,7 +146,9 @@ def notes(
     if human:
         strangers = sorted(set(systems) ^ set(human))
         if strangers:
-            texts.append(f"not in the correlation, because only scored or only judged by people: {_named(strangers)}")
+            texts.append(
+                f"not in the correlation, because only scored or only judged by people: {_format_names(strangers)}"
+            )
     return texts
 
 
@@ -217,7 +219,7 @@ def _partner_notes(rows: Sequence[DialogueScore], by: str) -> list[str]:
     if lacking and not self_play:
         name, missing = next(iter(lacking.items()))
         notes.append(
-            f"systems talked to different partners ({name!r} never talked to {_named(missing)}): "
+            f"systems talked to different partners ({name!r} never talked to {_format_names(missing)}): "
             "their scores are not comparable"
         )
     sizes = Counter(row.system for row in rows)
@@ -230,6 +232,6 @@ def _partner_notes(rows: Sequence[DialogueScore], by: str) -> list[str]:
     return notes
 
 
-def _named(names: Sequence[str]) -> str:
+def _format_names(names: Sequence[str]) -> str:
     rest = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return ", ".join(repr(name) for name in names[:NAMED]) + rest

@@ -130,7 +130,7 @@ def side(log: KeyedPairs, part: slice, settings: Examples, rng: np.random.Genera
     pool = np.arange(len(own.utterances), dtype=np.int32)
     if settings.negatives == "matched":
         pool = positives.ravel()
-    known, every = np.sort(_mixed(own.utterances, own.replies)), int(np.sum(sizes * (sizes - 1) // 2))
+    known, every = np.sort(_mix_keys(own.utterances, own.replies)), int(np.sum(sizes * (sizes - 1) // 2))
     good, bad = [positives[:0]], [positives[:0]]
     for origin in np.unique(own.origins[positives[:, 0]]):
         here = positives[own.origins[positives[:, 0]] == origin]
@@ -173,22 +173,22 @@ def _negatives(log: KeyedPairs, pool: Places, count: int, known: Keys, rng: np.r
             break
         drawn = pool[rng.integers(len(pool), size=(2, max(FEWEST, count - len(codes))))]
         first, second = drawn.min(axis=0), drawn.max(axis=0)
-        fine = _unrelated(log, first, second, known)
+        fine = _find_unrelated(log, first, second, known)
         codes = np.unique(np.concatenate([codes, first[fine].astype(np.int64) << 32 | second[fine]]))
     codes = rng.permutation(codes)[:count]
     return np.stack([codes >> 32, codes & (2**32 - 1)], axis=1).astype(np.int32)
 
 
-def _unrelated(log: KeyedPairs, first: Places, second: Places, known: Keys) -> NDArray[np.bool_]:
+def _find_unrelated(log: KeyedPairs, first: Places, second: Places, known: Keys) -> NDArray[np.bool_]:
     utterances, replies = (log.utterances[first], log.utterances[second]), (log.replies[first], log.replies[second])
     fine: NDArray[np.bool_] = (utterances[0] != utterances[1]) & (replies[0] != replies[1])
     for utterance, reply in zip(utterances, reversed(replies), strict=True):
-        wanted = _mixed(utterance, reply)
+        wanted = _mix_keys(utterance, reply)
         fine &= known[np.searchsorted(known, wanted).clip(max=len(known) - 1)] != wanted
     return fine
 
 
-def _mixed(utterances: Keys, replies: Keys) -> Keys:
+def _mix_keys(utterances: Keys, replies: Keys) -> Keys:
     return utterances * MIX + replies
 
 

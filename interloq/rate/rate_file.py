@@ -219,11 +219,11 @@ def rate_into(
     rest = iter(samples)
     progress(sum(1 for _ in islice(rest, spool.done)))
     for chunk in batched(rest, batch):
-        spool.add(_rated(rater, chunk))
+        spool.add(_rate_chunk(rater, chunk))
         progress(len(chunk))
 
 
-def _rated(rater: Rater, chunk: Sequence[Sample]) -> list[Sample]:
+def _rate_chunk(rater: Rater, chunk: Sequence[Sample]) -> list[Sample]:
     """Rate samples and check the result: a rater from another package may be wrong, and later steps could not tell."""
     rated = rater.rate(chunk)
     for before, after in zip(chunk, rated, strict=False):

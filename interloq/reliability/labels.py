@@ -232,7 +232,7 @@ def draw_labels(
 
 def compute_labels(scored: QueryScores, members: Members, coefficient: Coefficient = "pearson") -> Array:
     """Return the labels of some sets of one query; NaN if undefined."""
-    rated = _rated(scored)
+    rated = _find_rated_replies(scored)
     if rated.sum() < FEWEST_REPLIES:
         return np.full(len(members), np.nan)
     scores = subset_scores(scored.scores[rated], members, scored.over)
@@ -269,7 +269,7 @@ def _draw(references: int, size: int, wanted: int, rng: np.random.Generator) -> 
     return list(distinct)[:wanted]
 
 
-def _rated(scored: QueryScores) -> NDArray[np.bool_]:
+def _find_rated_replies(scored: QueryScores) -> NDArray[np.bool_]:
     """Return which replies have a rating and a score against at least one reference."""
     return np.asarray(~np.isnan(scored.query.ratings) & ~np.isnan(scored.scores).all(axis=1))
 
@@ -278,7 +278,7 @@ def _unusable(scored: QueryScores, smallest: int) -> str:
     """Return why no set of a query has a label, or an empty string."""
     if len(scored.query.references) < smallest:
         return FEW_REFERENCES
-    rated = _rated(scored)
+    rated = _find_rated_replies(scored)
     if rated.sum() < FEWEST_REPLIES:
         return FEW_REPLIES
     if constant(scored.query.ratings[rated]):
@@ -288,5 +288,5 @@ def _unusable(scored: QueryScores, smallest: int) -> str:
 
 def _reasons(scored: QueryScores, members: Members) -> Counter[str]:
     """Count why the labels of some sets are undefined."""
-    missing = np.isnan(subset_scores(scored.scores[_rated(scored)], members, scored.over)).any(axis=1)
+    missing = np.isnan(subset_scores(scored.scores[_find_rated_replies(scored)], members, scored.over)).any(axis=1)
     return +Counter({UNSCORED: int(missing.sum()), CONSTANT_SCORES: int((~missing).sum())})  # without zeros

@@ -150,7 +150,7 @@ def read_evidence(inputs: Inputs, reading: ReadOptions = READ_DEFAULTS) -> Evide
         continuity=list(map(read_continuity, options.continuity)),
         comparisons=list(map(read_comparison, options.comparisons)),
         preferences=rank_preferences(preferences, n_bootstrap=options.n_bootstrap, seed=options.seed),
-        preferred=_preferred(preferences, scores, options.lower_is_better),
+        preferred=_compute_preference_agreement(preferences, scores, options.lower_is_better),
         lower_is_better=options.lower_is_better,
         slice_by=options.slice_by,
     )
@@ -190,7 +190,7 @@ def _judgments(samples: Sequence[Sample], options: ReportOptions) -> dict[Key, f
     return {key: mean for key, mean in means if not math.isnan(mean)}
 
 
-def _preferred(
+def _compute_preference_agreement(
     preferences: Sequence[Preference], scores: Sequence[Score], lower: bool | None
 ) -> list[PreferenceAgreement]:
     """Return the agreement of metrics with preferences; empty if no preference has scores of both replies."""

@@ -40,9 +40,9 @@ def render(page: ReportPage) -> str:
     )
     return environment.get_template("report.html").render(
         page=page,
-        style=_trusted(style),
-        script=_trusted(script),
-        samples=_trusted(_json(page)),
+        style=_mark_trusted(style),
+        script=_mark_trusted(script),
+        samples=_mark_trusted(_json(page)),
         policy=policy,
     )
 
@@ -105,7 +105,7 @@ def _readable(value: object) -> object:
     return text.visible(value) if type(value) is str else value
 
 
-def _trusted(markup: str) -> object:
+def _mark_trusted(markup: str) -> object:
     """Mark our own style, script and JSON as markup that is not escaped."""
     from markupsafe import Markup
 

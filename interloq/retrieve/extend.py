@@ -217,7 +217,7 @@ def _search_samples(
     """Yield batches of samples with their hits."""
     for chunk in batched(samples, batch):
         questions = [question(sample) for sample in chunk]
-        seen = [_seen(sample, options) for sample in chunk]
+        seen = [_collect_seen_texts(sample, options) for sample in chunk]
         results = list(zip(chunk, searches.search(questions, seen, options), strict=True))
         for sample, result in results:
             tally.add(sample, result, options.k)
@@ -249,7 +249,7 @@ def _without_own(sample: Sample, result: SearchResult, tally: SearchTally) -> Sa
     return kept
 
 
-def _seen(sample: Sample, options: _Options) -> frozenset[str]:
+def _collect_seen_texts(sample: Sample, options: _Options) -> frozenset[str]:
     """Return texts that are not needed again: results of earlier searches, and the parrot."""
     texts = [reference.text for reference in sample.references if not is_original(reference)]
     if options.parrot:

@@ -170,14 +170,15 @@ def normalised(text: str) -> str:
     if text.isascii():  # most text, and several times faster
         lower = text.lower()
         return lower.translate(_ASCII) or "".join(lower.split())
-    while (again := _strip_ignored(_folded(text))) != text:  # removing characters may create sequences that fold again
+    # removing characters may create sequences that fold again
+    while (again := _strip_ignored(_fold_text(text))) != text:
         text = again
     return text
 
 
 def words(text: str) -> frozenset[str]:
     """Return the distinct words of a text, case-folded; each kana or Han character is a word."""
-    return frozenset(_WORD.findall(_folded(text)))
+    return frozenset(_WORD.findall(_fold_text(text)))
 
 
 def jaccard(first: Set[str], second: Set[str]) -> float:
@@ -192,7 +193,7 @@ def _forms(texts: Iterable[str]) -> frozenset[str]:
     return frozenset(map(normalised, texts)) - {""}
 
 
-def _folded(text: str) -> str:
+def _fold_text(text: str) -> str:
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
 

@@ -129,7 +129,7 @@ def _units(text: str, language: Language) -> tuple[list[str], str]:
     return list("".join(text.split())), ""
 
 
-def _shuffled(sample: Sample, draw: Draw) -> str | None:
+def _shuffle_words(sample: Sample, draw: Draw) -> str | None:
     units, joint = _units(sample.response, draw.language)
     for _ in range(TRIES):
         shuffled = joint.join(units[i] for i in draw.rng.permutation(len(units)))
@@ -138,24 +138,24 @@ def _shuffled(sample: Sample, draw: Draw) -> str | None:
     return None
 
 
-def _truncated(sample: Sample, draw: Draw) -> str | None:
+def _truncate_reply(sample: Sample, draw: Draw) -> str | None:
     units, joint = _units(sample.response, draw.language)
     return joint.join(units[: len(units) // 2]) if len(units) > 1 else None
 
 
-def _joined(draw: Draw, *texts: str) -> str:
+def _join_texts(draw: Draw, *texts: str) -> str:
     return (" " if draw.language == "en" else "").join(texts)
 
 
-def _repeated(sample: Sample, draw: Draw) -> str | None:
-    return _joined(draw, *[sample.response] * 3) if sample.response.strip() else None
+def _repeat_reply(sample: Sample, draw: Draw) -> str | None:
+    return _join_texts(draw, *[sample.response] * 3) if sample.response.strip() else None
 
 
-def _padded(sample: Sample, draw: Draw) -> str:
-    return _joined(draw, sample.response, PADDING[draw.language])
+def _add_padding(sample: Sample, draw: Draw) -> str:
+    return _join_texts(draw, sample.response, PADDING[draw.language])
 
 
-def _contradicted(sample: Sample, draw: Draw) -> str | None:
+def _contradict(sample: Sample, draw: Draw) -> str | None:
     """Add or remove the negation of the first sentence that is not a question."""
     for sentence in _SENTENCES.split(sample.response):
         if not sentence.endswith(("?", "？")) and (changed := _apply_first(NEGATION[draw.language], sentence)):
@@ -175,15 +175,15 @@ def _parrot(sample: Sample, _: Draw) -> str | None:
     return sample.context[-1].text if sample.context else None
 
 
-def _copied(sample: Sample, draw: Draw) -> str | None:
-    return _joined(draw, sample.context[-1].text, sample.response) if sample.context else None
+def _copy_context(sample: Sample, draw: Draw) -> str | None:
+    return _join_texts(draw, sample.context[-1].text, sample.response) if sample.context else None
 
 
-def _paraphrased(sample: Sample, _: Draw) -> str | None:
+def _paraphrase(sample: Sample, _: Draw) -> str | None:
     return embedded_paraphrases().get(sample.response)
 
 
-def _spelled_out(sample: Sample, draw: Draw) -> str | None:
+def _spell_out(sample: Sample, draw: Draw) -> str | None:
     text = sample.response
     if draw.language == "en":
         for pattern, full in CONTRACTIONS:
@@ -199,18 +199,18 @@ def _gold(sample: Sample, _: Draw) -> str | None:
 
 
 PERTURBATIONS = (
-    Perturbation("shuffle", "worse", "words in random order (characters in Japanese and Chinese)", _shuffled),
-    Perturbation("truncation", "worse", "only the first half", _truncated),
-    Perturbation("repetition", "worse", "the whole reply three times", _repeated),
-    Perturbation("padding", "worse", "an empty phrase is added", _padded),
-    Perturbation("contradiction", "worse", "a negation is added or removed", _contradicted),
+    Perturbation("shuffle", "worse", "words in random order (characters in Japanese and Chinese)", _shuffle_words),
+    Perturbation("truncation", "worse", "only the first half", _truncate_reply),
+    Perturbation("repetition", "worse", "the whole reply three times", _repeat_reply),
+    Perturbation("padding", "worse", "an empty phrase is added", _add_padding),
+    Perturbation("contradiction", "worse", "a negation is added or removed", _contradict),
     Perturbation("dull", "worse", "“I don't know.” instead", lambda _, draw: DULL[draw.language]),
     Perturbation("parrot", "worse", "the last utterance of the context instead", _parrot),
-    Perturbation("copied context", "worse", "the last utterance of the context before the reply", _copied),
+    Perturbation("copied context", "worse", "the last utterance of the context before the reply", _copy_context),
     Perturbation("off topic", "worse", "the reply to another context instead", lambda _, draw: draw.other),
     Perturbation("case", "same", "lower case", lambda sample, _: sample.response.lower()),
     Perturbation("punctuation", "same", "no full stop at the end", lambda sample, _: sample.response.rstrip(".。!！")),
-    Perturbation("contractions", "same", "“don't” becomes “do not”", _spelled_out),
-    Perturbation("paraphrase", "same", "the same in other words (embedded replies only)", _paraphrased),
+    Perturbation("contractions", "same", "“don't” becomes “do not”", _spell_out),
+    Perturbation("paraphrase", "same", "the same in other words (embedded replies only)", _paraphrase),
     Perturbation("gold", "better", "the gold reference instead", _gold),
 )

@@ -35,7 +35,7 @@ class LayoutCheck:
                 self._samples = None
 
     def finish(self) -> None:
-        if self._samples and len(self._samples) > 1 and _transposed(self._samples):
+        if self._samples and len(self._samples) > 1 and _is_transposed(self._samples):
             n, m = len(self._samples), len(self._samples[0].references)
             raise InputError(
                 f"references look transposed: {n} samples with {m} references each, "
@@ -44,7 +44,7 @@ class LayoutCheck:
             )
 
 
-def _transposed(samples: Sequence[Sample]) -> bool:
+def _is_transposed(samples: Sequence[Sample]) -> bool:
     if len({sample.references for sample in samples}) == 1:
         whole = len(samples) == len(samples[0].references)
         if whole and len({sample.context for sample in samples}) == len(samples):

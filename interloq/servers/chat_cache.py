@@ -37,7 +37,7 @@ def cache_answers(answers: Mapping[bytes, ChatAnswer]) -> None:
     """Add answers to the cache, unless it is off."""
     cache = _cache()
     if cache and answers:
-        cache.put([(key, _stored(answer)) for key, answer in answers.items()])
+        cache.put([(key, _serialise_answer(answer)) for key, answer in answers.items()])
 
 
 def _cache() -> BlobCache | None:
@@ -45,7 +45,7 @@ def _cache() -> BlobCache | None:
     return BlobCache(folder / FILE, "answer") if folder else None
 
 
-def _stored(answer: ChatAnswer) -> bytes:
+def _serialise_answer(answer: ChatAnswer) -> bytes:
     tokens = answer.prompt_tokens, answer.completion_tokens
     return json.dumps([answer.text, answer.candidates, *tokens, answer.left_out]).encode()
 

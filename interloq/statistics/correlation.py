@@ -118,7 +118,7 @@ def pearson_rows(x: Array, y: Array) -> Array:
 
 def spearman_rows(x: Array, y: Array) -> Array:
     """Return Spearman's ρ per row."""
-    return pearson_rows(_ranked(x), _ranked(y))
+    return pearson_rows(_rank_rows(x), _rank_rows(y))
 
 
 def kendall_rows(x: Array, y: Array) -> Array:
@@ -137,7 +137,7 @@ def _row_signs(x: Array) -> Array:
     return np.asarray(np.sign(x[:, :, None] - x[:, None, :]))
 
 
-def _ranked(x: Array) -> Array:
+def _rank_rows(x: Array) -> Array:
     return np.asarray(stats.rankdata(x, axis=1, nan_policy="propagate"), dtype=np.float64)
 
 
@@ -182,14 +182,14 @@ def coefficients(x: Array, y: Array, *, chosen: Coefficients = BUILT_IN) -> dict
     estimates = {}
     for name, coefficient in chosen.items():
         if isinstance(coefficient, str):
-            built_in = built_in or _built_in(x, y)
+            built_in = built_in or _estimate_built_in(x, y)
             estimates[name] = built_in[coefficient]
         else:
             estimates[name] = Estimate(apply_function(coefficient, x, y), n)
     return estimates
 
 
-def _built_in(x: Array, y: Array) -> dict[str, Estimate]:
+def _estimate_built_in(x: Array, y: Array) -> dict[str, Estimate]:
     """Return the three built-in coefficients of at least three points."""
     n = len(x)
     tests = (stats.pearsonr(x, y), stats.spearmanr(x, y), stats.kendalltau(x, y))

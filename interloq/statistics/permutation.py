@@ -75,11 +75,11 @@ def exchange_test(
     first_cells = _cells(first - center, [place[unit] for unit in first_units], len(units))
     second_cells = _cells(second - center, [place[unit] for unit in second_units], len(units))
     cells = np.concatenate([first_cells, second_cells])
-    statistics = _exchanged(cells, size, shared, n_permutations, seed)
+    statistics = _permute_cells(cells, size, shared, n_permutations, seed)
     return from_statistics(gap, value, statistics, size, len(units), shared)
 
 
-def _exchanged(cells: NDArray[np.float64], size: float, shared: int, n_permutations: int, seed: int) -> Array:
+def _permute_cells(cells: NDArray[np.float64], size: float, shared: int, n_permutations: int, seed: int) -> Array:
     """Return the statistic, observed and after each relabelling; two common cases have faster formulas."""
     if (cells[[1, 3]] == cells[1][0]).all():
         gaps = cells[0] - cells[2]
@@ -87,7 +87,9 @@ def _exchanged(cells: NDArray[np.float64], size: float, shared: int, n_permutati
         return sign_flips(gaps, n_permutations, seed)
     if not shared:
         return _dealt_out(cells, size, n_permutations, seed)
-    return np.concatenate([_statistics(cells, swapped, size) for swapped in _relabelled(cells, n_permutations, seed)])
+    return np.concatenate(
+        [_statistics(cells, swapped, size) for swapped in _draw_relabellings(cells, n_permutations, seed)]
+    )
 
 
 def sign_flips(parts: Array, n_permutations: int, seed: int) -> Array:
@@ -134,7 +136,7 @@ def _cells(values: Array, unit: Sequence[int], n: int) -> NDArray[np.float64]:
     return np.stack([np.bincount(where, values, n), np.bincount(where, minlength=n)])
 
 
-def _relabelled(cells: NDArray[np.float64], n_permutations: int, seed: int) -> Iterator[NDArray[np.bool_]]:
+def _draw_relabellings(cells: NDArray[np.float64], n_permutations: int, seed: int) -> Iterator[NDArray[np.bool_]]:
     """Yield which units change their label, one row per permutation, first none."""
     has_first, has_second = cells[1] > 0, cells[3] > 0
     both = has_first & has_second
@@ -171,7 +173,7 @@ def _dealt_out(cells: NDArray[np.float64], size: float, n_permutations: int, see
             squares += n / (n - 1) * np.maximum(residuals, 0.0) / own[:, 1] ** 2
             rounding += RELATIVE * own[:, 2] / own[:, 1] ** 2
             gaps += sign * mean
-        drawn.append(_divided(gaps, np.sqrt(np.where(squares <= rounding, 0.0, squares)), size))
+        drawn.append(_divide_by_errors(gaps, np.sqrt(np.where(squares <= rounding, 0.0, squares)), size))
     return np.concatenate(drawn)
 
 
@@ -186,10 +188,10 @@ def _statistics(cells: NDArray[np.float64], swapped: NDArray[np.bool_], size: fl
         scale = sign * math.sqrt(groups / (groups - 1)) / number.sum(axis=1)
         influence = influence + scale[:, None] * (total - mean[:, None] * number)
         gaps = gaps + sign * mean
-    return _divided(np.asarray(gaps), np.sqrt(np.square(influence).sum(axis=1)), size)
+    return _divide_by_errors(np.asarray(gaps), np.sqrt(np.square(influence).sum(axis=1)), size)
 
 
-def _divided(gaps: Array, errors: Array, size: float) -> Array:
+def _divide_by_errors(gaps: Array, errors: Array, size: float) -> Array:
     """Return differences divided by their errors; what is tiny beside the size of the values counts as 0."""
     gaps = np.where(np.abs(gaps) <= RELATIVE * size, 0.0, gaps)
     certain = errors <= RELATIVE * size

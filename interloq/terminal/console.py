@@ -67,18 +67,18 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
     names: list[str] = []
     if _width(columns, rows) > console.width:
         rest = _width(columns[1:], [row[1:] for row in rows])
-        rows, names = _numbered(rows, max(SHORTEST, console.width - rest - 3))
-    table = Table(title=_escaped(title) or None, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+        rows, names = _number_long_names(rows, max(SHORTEST, console.width - rest - 3))
+    table = Table(title=_escape_markup(title) or None, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     for i, column in enumerate(columns):
         table.add_column(column, justify="right" if i else "left", overflow="fold")
     for row in rows:
-        table.add_row(*map(_escaped, row))
+        table.add_row(*map(_escape_markup, row))
     if note:
         names.append(note)
     try:
         console.print(table)
         for line in names:
-            console.print(_escaped(line), soft_wrap=True)
+            console.print(_escape_markup(line), soft_wrap=True)
     except SystemExit as stop:  # rich would exit with 1 when the reader has gone: the verb decides its exit code
         raise BrokenPipeError from stop
 
@@ -120,7 +120,7 @@ def _width(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
     return width
 
 
-def _numbered(rows: Sequence[Sequence[str]], limit: int) -> tuple[list[list[str]], list[str]]:
+def _number_long_names(rows: Sequence[Sequence[str]], limit: int) -> tuple[list[list[str]], list[str]]:
     """Return rows with first cells that fit, such as `vbleu(…) [1]`, and lines that give the full names."""
     numbers: dict[str, int] = {}
     short = []
@@ -183,7 +183,7 @@ def plain(text: str) -> str:
     return _STEERING.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
-def _escaped(text: str) -> str:
+def _escape_markup(text: str) -> str:
     from rich.markup import escape
 
     return escape(plain(text))

@@ -112,7 +112,7 @@ def verdict_table(gate: Gate) -> Table:
         name = ", ".join(filter(None, (short[verdict.metric], verdict.slice)))
         ci = "" if math.isnan(verdict.ci[0]) else interval(verdict.ci, 4)
         gain = [number(verdict.gain, 4), ci, f"{verdict.margin:g}", f"{verdict.scale}s"]
-        rows.append([name, verdict.outcome, *gain, count(verdict.n, verdict.counted), _needed(verdict)])
+        rows.append([name, verdict.outcome, *gain, count(verdict.n, verdict.counted), _format_needed(verdict)])
     return Table(f"gate: {gate.outcome}", columns, rows)
 
 
@@ -126,7 +126,7 @@ def reason_lines(gate: Gate) -> list[str]:
     return lines
 
 
-def _needed(verdict: Verdict) -> str:
+def _format_needed(verdict: Verdict) -> str:
     if verdict.outcome != "undecided" or verdict.doubt or verdict.constant is not None:
         return ""
     if not verdict.needed:

@@ -105,7 +105,7 @@ def _text(path: str | Path, header: _Header | None) -> Iterator[tuple[list[str],
         if dimensions > MOST_DIMENSIONS:
             what = f"{dimensions:,} numbers; at most {MOST_DIMENSIONS:,} are allowed"
             raise InputError(what, hint="write one word with its numbers on each line", where=f"{path}:{number}")
-        word, row = _parsed(line, dimensions, f"{path}:{number}")
+        word, row = _parse_line(line, dimensions, f"{path}:{number}")
         words.append(word)
         rows.append(row)
         if len(rows) == _rows(dimensions):
@@ -125,7 +125,7 @@ def _array(rows: list[list[float]]) -> NDArray[np.float32]:
         return np.array(rows, dtype=np.float32)
 
 
-def _parsed(line: bytes, dimensions: int, where: str) -> tuple[str, list[float]]:
+def _parse_line(line: bytes, dimensions: int, where: str) -> tuple[str, list[float]]:
     """Return a line's word and numbers, which are read from the right: some published words contain a space."""
     word, *fields = line.rsplit(b" ", dimensions)
     n = line.count(b" ")
@@ -137,7 +137,7 @@ def _parsed(line: bytes, dimensions: int, where: str) -> tuple[str, list[float]]
         row = [float(field) for field in fields]
     except ValueError as error:
         raise InputError(f"not a number: {str(error).split(': ')[-1]:.60}", hint="fix the line", where=where) from None
-    return _decoded(word, where), row
+    return _decode_word(word, where), row
 
 
 def _is_number(field: bytes) -> bool:
@@ -172,7 +172,7 @@ def _binary(path: str | Path, header: _Header) -> Iterator[tuple[list[str], NDAr
 
 def _entry(pieces: _Pieces, header: _Header, where: str) -> tuple[str, bytes]:
     word = pieces.until_space(where).lstrip(b"\n")  # some programs end each vector with a line break
-    return _decoded(word, where), pieces.exactly(4 * header.dimensions, where)
+    return _decode_word(word, where), pieces.exactly(4 * header.dimensions, where)
 
 
 class _Pieces:
@@ -232,7 +232,7 @@ def _check(words: list[str], vectors: NDArray[np.float32], first: int, seen: dic
         raise InputError(what, hint="remove the line", where=f"{path}:{first + int(bad[0])}")
 
 
-def _decoded(word: bytes, where: str) -> str:
+def _decode_word(word: bytes, where: str) -> str:
     try:
         return word.decode("utf-8")
     except UnicodeDecodeError as error:

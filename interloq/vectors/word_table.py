@@ -42,7 +42,7 @@ class WordTable(Sequence[str]):
     @classmethod
     def of(cls, words: Iterable[str]) -> WordTable:
         """Create the table of these words."""
-        encoded = [_encoded(word) for word in words]
+        encoded = [_encode_word(word) for word in words]
         ends = np.concatenate([[0], np.cumsum([len(word) for word in encoded], dtype=np.int64)])
         hashes = np.array([_hash(word) for word in encoded], dtype=np.uint64)
         order = np.argsort(hashes, kind="stable").astype(np.int32)
@@ -65,7 +65,7 @@ class WordTable(Sequence[str]):
 
     def find(self, word: str) -> int:
         """Return the position of a word, or -1 if it is unknown."""
-        encoded = _encoded(word)
+        encoded = _encode_word(word)
         wanted = np.uint64(_hash(encoded))
         place = int(np.searchsorted(self.hashes, wanted))
         while place < len(self.hashes) and self.hashes[place] == wanted:  # more than once only if hashes collide
@@ -90,12 +90,12 @@ class WordTable(Sequence[str]):
             return [self[i] for i in range(*number.indices(len(self)))]
         if not -len(self) <= number < len(self):
             raise IndexError(number)
-        return _decoded(self._bytes(number % len(self)))
+        return _decode_word(self._bytes(number % len(self)))
 
     def __iter__(self) -> Iterator[str]:
         letters, ends = self.letters.tobytes(), self.ends.tolist()
         for start, end in pairwise(ends):
-            yield _decoded(letters[start:end])
+            yield _decode_word(letters[start:end])
 
     def __contains__(self, word: object) -> bool:
         return isinstance(word, str) and self.find(word) >= 0
@@ -111,14 +111,14 @@ def _check(letters: NDArray[Any], ends: NDArray[Any], hashes: NDArray[Any], orde
         raise ValueError("the table of words names a word that does not exist")
 
 
-def _decoded(word: bytes) -> str:
+def _decode_word(word: bytes) -> str:
     try:
         return word.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError as error:
         raise InputError(f"the saved word {word!r:.60} is damaged", hint="copy the vectors again") from error
 
 
-def _encoded(word: str) -> bytes:
+def _encode_word(word: str) -> bytes:
     return word.encode("utf-8", "surrogatepass")
 
 

@@ -208,7 +208,7 @@ class WordVectors:
             numbered = numbering.texts(texts[start : start + BATCH])
             rows[start : start + BATCH] = self._means(numbered, unknown)
         if normalise:
-            return _scaled(rows)
+            return _scale_rows(rows)
         return rows
 
     def coverage(self, texts: Iterable[str], tokenizer: Tokenizer | str | None = None) -> Coverage:
@@ -225,7 +225,7 @@ class WordVectors:
         numbered, extra = self._replaced(numbered, unknown)
         used, places = distinct(numbered.tokens, len(self.words) + 1)
         own = used < len(self.words)
-        table = _scaled(np.concatenate([self.rows(used[own]), extra[: int((~own).sum())]]), zero=0)
+        table = _scale_rows(np.concatenate([self.rows(used[own]), extra[: int((~own).sum())]]), zero=0)
         ones = np.ones(len(places), dtype=np.float32)
         sums = csr_array((ones, places, numbered.ends), shape=(len(nothing_known), len(used))) @ table
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -277,11 +277,11 @@ def open_vectors(path: str | Path) -> WordVectors:
     """Return the vectors at a path, cached; they are opened again when the file has changed."""
     place = Path(path).resolve()
     written = next((file.stat().st_mtime_ns for file in (place / FACTS, place) if file.exists()), 0)
-    return _cached(place, written)
+    return _load_cached(place, written)
 
 
 @lru_cache(maxsize=4)
-def _cached(path: Path, written: int) -> WordVectors:  # noqa: ARG001 - part of the cache key
+def _load_cached(path: Path, written: int) -> WordVectors:  # noqa: ARG001 - part of the cache key
     return WordVectors.load(path)
 
 
@@ -292,7 +292,7 @@ def distinct(numbers: NDArray[np.int32], size: int) -> tuple[NDArray[np.int64], 
     return np.flatnonzero(seen), (np.cumsum(seen, dtype=np.int32) - 1)[numbers]
 
 
-def _scaled(rows: Floats, *, zero: float = np.nan) -> Floats:
+def _scale_rows(rows: Floats, *, zero: float = np.nan) -> Floats:
     """Return rows of length 1; a row of zeros becomes `zero`."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(np.divide(rows, lengths, out=np.full_like(rows, zero), where=lengths > 0))

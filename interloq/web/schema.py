@@ -39,7 +39,7 @@ def _of(table: str, *, nullable: bool = False) -> Column[int]:
     return Column(f"{table}_id", _Number, ForeignKey(f"{table}.id", ondelete="CASCADE"), nullable=nullable)
 
 
-def _spent() -> tuple[Column[int], Column[float]]:
+def _make_spending_columns() -> tuple[Column[int], Column[float]]:
     """Return the columns for calls of bots and their cost, which nothing decreases."""
     return (
         Column("calls", Integer, nullable=False, server_default="0"),
@@ -57,7 +57,7 @@ task = Table(
     Column("source", JSON, nullable=False),  # name and fingerprint of the file, its kind and its header
     Column("created", Float, nullable=False),
     Column("closed", Float),
-    *_spent(),
+    *_make_spending_columns(),
     Column("most_calls", Integer),  # of bots, if an administrator changed the limits
     Column("most_cost", Float),
 )
@@ -114,7 +114,7 @@ person = Table(
     Column("withdrawn", Float),
     Column("browser", String(64)),  # hash of the secret of the browser that the id of a platform belongs to
     Column("readmitted", Float),  # when an administrator let the person continue in another browser
-    *_spent(),
+    *_make_spending_columns(),
     UniqueConstraint("invitation_id", "participant"),
 )
 

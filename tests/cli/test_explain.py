@@ -112,14 +112,14 @@ def test_a_pipeline_is_explained_with_the_weights_it_gives(
     file: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(registry._targets()["metric"], "halving", f"{__name__}:Halving")
-    registry._registered.cache_clear()
+    registry._find_registered.cache_clear()
     facts = json_of(capsys, "c1/bot", "rated.jsonl", "-m", "halving")
     assert facts["metric"] == "halving"
     assert [row["weight"] for row in facts["references"]] == [0.2, 0.35, -0.4]
     assert facts["largest_weight"] == 0.35
     (rated,) = Halving().rated([SAMPLE])
     assert facts["score"] == by_id(evaluate("delta_bleu(order=1)", [rated]).by_sample)["c1/bot"]
-    registry._registered.cache_clear()
+    registry._find_registered.cache_clear()
 
 
 @pytest.mark.parametrize("mode", ["sentence", "paper"])

@@ -55,18 +55,18 @@ def check_paths(args: argparse.Namespace) -> None:
 
     inputs: list[str] = []
     outputs: list[str] = []
-    for text in _given_texts(args):
+    for text in _iterate_texts(args):
         if isinstance(text, OutputPath):
             outputs.append(text)
         elif isinstance(text, InputPath):
             inputs.append(text)
         if isinstance(text, OutputFile) and Path(text).is_dir():
             raise InputError(f"the output {text!r} is a folder", hint="name a file")
-        inputs += _quoted_texts(text)
+        inputs += _find_quoted_texts(text)
     refuse_overwriting(outputs, inputs)
 
 
-def _given_texts(args: argparse.Namespace) -> Iterator[str]:
+def _iterate_texts(args: argparse.Namespace) -> Iterator[str]:
     """Yield the arguments that are texts."""
     for value in vars(args).values():
         for single_value in value if isinstance(value, list) else [value]:
@@ -74,11 +74,11 @@ def _given_texts(args: argparse.Namespace) -> Iterator[str]:
                 yield single_value
 
 
-def _quoted_texts(text: str) -> Iterator[str]:
+def _find_quoted_texts(text: str) -> Iterator[str]:
     """Yield the texts in quotes within a spec, which may be paths, and those quoted within them."""
     for _, inner in _QUOTED.findall(straight(text)):
         yield inner
-        yield from _quoted_texts(inner)
+        yield from _find_quoted_texts(inner)
 
 
 # ---- options of a dataclass ------------------------------------------------------------------------------------------

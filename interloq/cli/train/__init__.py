@@ -192,16 +192,16 @@ def choose_job(args: argparse.Namespace, job: Trainable) -> tuple[Trainable, lis
         name, other = job.instead
         option = name.replace("_", "-")
         if getattr(args, name) is None:
-            if unused := _unused_option(args, other, job):
+            if unused := _find_unused_option(args, other, job):
                 raise InputError(f"--{unused} is used with --{option} only", hint=f"omit --{unused}, or add --{option}")
         else:
-            if unused := _unused_option(args, job, other):
+            if unused := _find_unused_option(args, job, other):
                 raise InputError(f"--{unused} is not used with --{option}", hint=f"omit --{unused} or --{option}")
             job = other
     return job, [given_options(part, args) for part in job.settings]
 
 
-def _unused_option(args: argparse.Namespace, job: Trainable, used: Trainable) -> str:
+def _find_unused_option(args: argparse.Namespace, job: Trainable, used: Trainable) -> str:
     """Return the first option that was given and that only `job` has; empty if there is none."""
     known = {name for _, name in used.options()}
     for _, name in job.options():

@@ -164,7 +164,7 @@ def gate(
     "no-regression" (none may be a regression) or "pass" (all must pass). `doubts` (metric → why) leave metrics
     undecided.
     """
-    gated = [change for change in _gated(comparison, slices) if metrics is None or change.metric in metrics]
+    gated = [change for change in _select_changes(comparison, slices) if metrics is None or change.metric in metrics]
     if not gated:
         raise InputError("no metric to gate by", hint="name one that scored both versions")
     margins = metric_margins(margin, list(dict.fromkeys(change.metric for change in gated)))
@@ -193,7 +193,7 @@ def gate(
     return Gate(_outcome(verdicts, slices), tuple(verdicts), comparison, tuple(shares), slices)
 
 
-def _gated(comparison: Comparison, slices: Slices) -> list[Change]:
+def _select_changes(comparison: Comparison, slices: Slices) -> list[Change]:
     """Return changes over all units, then those of slices if they are gated."""
     whole_sets = list(comparison.overall())
     if slices == "shown":

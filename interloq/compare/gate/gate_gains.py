@@ -117,7 +117,7 @@ def score_gain(
         margin=margin,
         scale="score",
         n=change.clusters,
-        counted=_counted(change, comparison),
+        counted=_name_units(change, comparison),
         freedom=change.freedom,
         shrinking=change.error**2,
         constant=change.constant,
@@ -157,7 +157,7 @@ def _varies(error: float, old: float, new: float) -> bool:
     return not error <= NEGLIGIBLE * max(abs(old), abs(new))
 
 
-def _counted(change: Change, comparison: Comparison) -> str:
+def _name_units(change: Change, comparison: Comparison) -> str:
     """Return what the independent units are: samples, dialogues, or clusters of them."""
     units = change.new.n
     if comparison.pairing == "none":

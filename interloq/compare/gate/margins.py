@@ -107,7 +107,7 @@ def margin_slopes(
     notes = [f"the margin is in ratings of {aspect}, converted by {source}"]
     for metric in metrics:
         if options.meta is not None:
-            slopes[metric], note = _stored_slope(metric, table, judges, str(options.meta), unit)
+            slopes[metric], note = _read_slope(metric, table, judges, str(options.meta), unit)
         else:
             slopes[metric], note = _slope(metric, source, options.rated_scores, judges, reading, doubts)
         notes += filter(None, [note])
@@ -138,7 +138,7 @@ def _read_meta(path: str | Path, aspect: str) -> Mapping[str, Any]:
     return tables[aspect]
 
 
-def _stored_slope(
+def _read_slope(
     metric: str, table: Mapping[str, Any], judges: Mapping[str, Signature], path: str, unit: UnitKind
 ) -> tuple[Clustered, str]:
     """Return the score per unit of rating in the table, and a note on units without a score."""

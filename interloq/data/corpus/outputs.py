@@ -154,7 +154,7 @@ def corpus_facts(
         "posts": {
             "read": sum(read.values()),
             "bad_lines": sum(count["rejected"] for count in cleaned),
-            "dropped": _dropped_posts(cleaned, joined["dropped"], settings.examples),
+            "dropped": _summarise_dropped_posts(cleaned, joined["dropped"], settings.examples),
             "kept": joined["kept"],
             "users": joined["users"],
         },
@@ -167,7 +167,7 @@ def corpus_facts(
     }
 
 
-def _dropped_posts(
+def _summarise_dropped_posts(
     cleaned: Sequence[dict[str, Any]], dropped_by_joins: Mapping[str, Any], most_examples: int
 ) -> dict[str, Any]:
     """Return the posts dropped by each filter; the examples do not depend on how logs were split into shards."""

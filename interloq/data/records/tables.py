@@ -47,7 +47,7 @@ def rows(path: str | Path, kind: str, names: Names, reject: Reject) -> Iterator[
     if kind not in COLUMNS:
         raise InputError(f"{kind} cannot be read from a table", hint="give a .jsonl file", where=str(path))
     csv.field_size_limit(MAX_LINE)
-    texts = _decoded_lines(path, reject)
+    texts = _decode_lines(path, reject)
     first = next(texts, "")
     delimiter = _delimiter(first, "\t" if plain_suffix(path) == ".tsv" else ",")
     try:
@@ -164,7 +164,7 @@ def _sample_cells(row: Mapping[str, Any]) -> dict[str, Any]:
     return value
 
 
-def _decoded_lines(path: str | Path, reject: Reject) -> Iterator[str]:
+def _decode_lines(path: str | Path, reject: Reject) -> Iterator[str]:
     """Yield the lines as text; one that is not UTF-8 is rejected and becomes empty, to keep the line numbers right."""
     for number, line in lines(path):
         try:

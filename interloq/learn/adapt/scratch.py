@@ -48,7 +48,7 @@ def train_word_pieces(pairs: Callable[[], Iterable[Pair]], folder: Path, *, voca
     alphabet = _alphabet(pairs(), vocabulary)
     if not alphabet:
         raise InputError("the pairs have no text", hint="use files with text")
-    pieces = _trained(pairs(), alphabet, vocabulary)
+    pieces = _train_pieces(pairs(), alphabet, vocabulary)
     folder.mkdir(parents=True, exist_ok=True)
     tokens = {f"{token[1:-1].lower()}_token": token for token in SPECIAL}
     settings = {"tokenizer_class": "PreTrainedTokenizerFast", **tokens, "clean_up_tokenization_spaces": False}
@@ -78,7 +78,7 @@ def _alphabet(pairs: Iterable[Pair], vocabulary: int) -> list[str]:
     return alphabet
 
 
-def _trained(pairs: Iterable[Pair], alphabet: list[str], vocabulary: int) -> list[str]:
+def _train_pieces(pairs: Iterable[Pair], alphabet: list[str], vocabulary: int) -> list[str]:
     """Return the pieces, ordered by id."""
     tokenizer = _empty({})
     within = [f"##{character}" for character in alphabet if _in_runs(character)]

@@ -101,7 +101,7 @@ def delta_bleu_rows(numbered: ngrams.Numbered, order: int, mode: Mode) -> Array:
     rows = np.zeros((len(lengths), 2 * order + 2))
     for block in ngrams.count(numbered, order):
         for n, (own, other) in enumerate(zip(block.response, block.references, strict=True)):
-            rows[block.samples, n] = _added(_NUMERATORS[mode](own, other, block.weights))
+            rows[block.samples, n] = _sum_columns(_NUMERATORS[mode](own, other, block.weights))
     grams = np.maximum(lengths[:, None] - np.arange(order), 0)
     rows[:, order : 2 * order] = grams * ngrams.largest_weights(numbered)[:, None]
     rows[:, -2] = lengths
@@ -112,7 +112,7 @@ def delta_bleu_rows(numbered: ngrams.Numbered, order: int, mode: Mode) -> Array:
     return rows
 
 
-def _added(gains: Array) -> Array:
+def _sum_columns(gains: Array) -> Array:
     """Sum each column from top to bottom: numpy sums a single column in another order, with another last bit."""
     if gains.shape[1] > 1:
         return np.asarray(gains.sum(axis=0))

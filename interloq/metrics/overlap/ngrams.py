@@ -96,7 +96,7 @@ def count(numbered: Numbered, order: int) -> Iterator[Counts]:
     longest = np.maximum(widths, numbered.responses.lengths)
     short = longest <= LONGEST
     for block in _blocks(numbered, widths, np.flatnonzero(short)):
-        yield _compared(numbered, widths, block, order)
+        yield _count_by_comparing(numbered, widths, block, order)
     for i in np.flatnonzero(~short):
         yield _dictionary(numbered, int(i), order)
 
@@ -117,7 +117,7 @@ def _blocks(numbered: Numbered, widths: NDArray[np.int64], samples: NDArray[np.i
         start = stop
 
 
-def _compared(numbered: Numbered, widths: NDArray[np.int64], block: NDArray[np.int64], order: int) -> Counts:
+def _count_by_comparing(numbered: Numbered, widths: NDArray[np.int64], block: NDArray[np.int64], order: int) -> Counts:
     """Count by comparing all pairs of tokens; the block is the last axis, so every operation runs along it."""
     response = np.ascontiguousarray(numbered.responses.padded(block, _width(numbered.responses.lengths[block]), -1).T)
     references, weights = _references(numbered, block, _width(widths[block]))

@@ -147,9 +147,10 @@ class Information:
         columns = []
         for weights, own, other in zip(self.weights, of_response, of_reference, strict=True):
             width = max(len(weights), 1)
-            pairs, counts = _counted(*own, width)
+            pairs, counts = _count_ngrams(*own, width)
             gains = (
-                np.minimum(counts, _largest(owners, *_counted(*other, width), pairs, width)) * weights[pairs % width]
+                np.minimum(counts, _largest(owners, *_count_ngrams(*other, width), pairs, width))
+                * weights[pairs % width]
             )
             columns.append(_sum(pairs // width, gains, size))
         return np.stack(columns, axis=1)
@@ -183,7 +184,7 @@ def _source(samples: Sequence[Sample]) -> str:
     return f"{len(prints)}-references-{sum(prints) % 2**64:016x}"
 
 
-def _counted(
+def _count_ngrams(
     texts: NDArray[np.int64], grams: NDArray[np.int64], size: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return distinct pairs of a text and an n-gram, as text · size + n-gram, sorted, and how often each occurs."""

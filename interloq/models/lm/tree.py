@@ -111,7 +111,7 @@ def rows(contexts: Sequence[Tokens], block: Block, *, size: int = ROW) -> Iterat
     kept: list[int] = []
     total = 0
     for i in order:
-        shared = _shared(contexts[kept[-1]], contexts[i]) if kept else 0
+        shared = _count_shared_tokens(contexts[kept[-1]], contexts[i]) if kept else 0
         more = len(contexts[i]) - shared + len(block)
         if kept and (total + more > size or 2 * shared <= len(contexts[i])):
             yield _row(contexts, kept)
@@ -133,7 +133,7 @@ def _row(contexts: Sequence[Tokens], numbers: Sequence[int]) -> Row:
     path = np.zeros(0, dtype=np.int64)
     for i in numbers:
         own = contexts[i][:-1]
-        shared = _shared(before, own)
+        shared = _count_shared_tokens(before, own)
         path = np.concatenate([path[:shared], np.arange(len(tokens), len(tokens) + len(own) - shared)])
         starts.append(len(tokens))
         tokens += own[shared:]
@@ -145,7 +145,7 @@ def _row(contexts: Sequence[Tokens], numbers: Sequence[int]) -> Row:
     return Row(tuple(numbers), read, placed, begun, tuple(paths), ended)
 
 
-def _shared(first: Tokens, second: Tokens) -> int:
+def _count_shared_tokens(first: Tokens, second: Tokens) -> int:
     least = min(len(first), len(second))
     if first[:least] == second[:least]:
         return least

@@ -57,12 +57,12 @@ def _answers(text: str, language: Language) -> list[str]:
     for pattern, answers in _rules(language):
         for sentence in reversed(sentences):
             if match := pattern.search(sentence):
-                words = _turned(match.groupdict().get("x") or "", language)
+                words = _swap_persons(match.groupdict().get("x") or "", language)
                 return [answer.replace("{x}", words) for answer in answers]
     raise AssertionError("the last rule matches everything")
 
 
-def _turned(words: str, language: Language) -> str:
+def _swap_persons(words: str, language: Language) -> str:
     """Return the speaker's words from the other side: `my dog` becomes `your dog`."""
     turned = TURNED[language]
     words = words.strip(" ,;:、，")[:LONGEST].strip()

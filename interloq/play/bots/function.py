@@ -68,10 +68,10 @@ class Function(Component, kind="bot", name="function"):
 
     @cached_property
     def _call(self) -> Callable[..., Any]:
-        return _imported(self.path)
+        return _import_function(self.path)
 
 
-def _imported(path: str) -> Callable[..., Any]:
+def _import_function(path: str) -> Callable[..., Any]:
     module, _, name = path.partition(":")
     here = str(Path.cwd())
     sys.path.append(here)  # last, so that nothing in the folder replaces a standard module

@@ -129,7 +129,7 @@ class Writer:
     def _written(
         self, rows: list[list[int]], seeds: list[int], sampling: Sampling, stop: str, show: Callable[[str], None] | None
     ) -> list[str]:
-        ids, mask = _padded(rows, left=not self.with_encoder)
+        ids, mask = _pad_rows(rows, left=not self.with_encoder)
         start = 1 if self.with_encoder else ids.shape[1]
         stops = [_Stopped(self.tokenizer, start, stop, self._with(stop[-1]))] if stop else []
         generated = self.network.generate(
@@ -244,13 +244,13 @@ def nucleus(logits: torch.Tensor, top_p: float) -> torch.Tensor:
 
 def gumbel(seeds: torch.Tensor, step: int, tokens: torch.Tensor) -> torch.Tensor:
     """Return standard Gumbel noise as a hash of seed, step and token; both arguments may broadcast."""
-    rows = _mixed(_mixed(seeds) + step * _SPREAD % 2**63)
-    mixed = _mixed(rows + tokens * _SPREAD)
+    rows = _mix_bits(_mix_bits(seeds) + step * _SPREAD % 2**63)
+    mixed = _mix_bits(rows + tokens * _SPREAD)
     uniform = (((mixed >> 12) & (2**52 - 1)).double() + 0.5) / 2**52  # never 0 or 1
     return -torch.log(-torch.log(uniform))
 
 
-def _mixed(numbers: torch.Tensor) -> torch.Tensor:
+def _mix_bits(numbers: torch.Tensor) -> torch.Tensor:
     """Apply the finalizer of splitmix64 (Steele et al., 2014); torch's shift keeps the sign, so bits are masked off."""
     numbers = numbers + _SPREAD
     numbers = (numbers ^ ((numbers >> 30) & (2**34 - 1))) * _MIX[0]
@@ -258,7 +258,7 @@ def _mixed(numbers: torch.Tensor) -> torch.Tensor:
     return numbers ^ ((numbers >> 31) & (2**33 - 1))
 
 
-def _padded(rows: list[list[int]], *, left: bool) -> tuple[torch.Tensor, torch.Tensor]:
+def _pad_rows(rows: list[list[int]], *, left: bool) -> tuple[torch.Tensor, torch.Tensor]:
     """Return token ids and attention mask; a causal model's rows grow on the right, so they are padded on the left."""
     longest = max(map(len, rows))
     ids, mask = (torch.zeros((len(rows), longest), dtype=torch.long) for _ in range(2))

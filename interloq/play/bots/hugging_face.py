@@ -102,7 +102,7 @@ class HuggingFace(Component, kind="bot", name="hf"):
 
     @cached_property
     def _writer(self) -> Any:
-        return _kept(self.model, last_written(Path(self.model)), self.device, self.precision)
+        return _load_writer(self.model, last_written(Path(self.model)), self.device, self.precision)
 
     @cached_property
     def _prompts(self) -> Prompts:
@@ -113,7 +113,7 @@ class HuggingFace(Component, kind="bot", name="hf"):
 
 
 @lru_cache(maxsize=FEW)
-def _kept(model: str, written: int, device: str, precision: Any) -> Any:  # noqa: ARG001 - the time is part of the key
+def _load_writer(model: str, written: int, device: str, precision: Any) -> Any:  # noqa: ARG001 - the time is part of the key
     try:
         from interloq.play.bots.generate import Writer
     except ImportError as error:
@@ -209,7 +209,7 @@ class Prompts:
 
         Some templates need the user first, or no system message, and raise an error.
         """
-        messages = _joined(turns, who)
+        messages = _join_turns(turns, who)
         system = [{"role": "system", "content": self.system}] * bool(self.system)
         opened = messages if messages[0]["role"] == "user" else [{"role": "user", "content": ""}, *messages]
         merged = [{"role": "user", "content": f"{self.system}\n\n{opened[0]['content']}".strip()}, *opened[1:]]
@@ -228,7 +228,7 @@ class Prompts:
         return render_chat(self.tokenizer, messages)
 
 
-def _joined(turns: Sequence[Turn], who: Sequence[str]) -> list[Message]:
+def _join_turns(turns: Sequence[Turn], who: Sequence[str]) -> list[Message]:
     """Return alternating messages: consecutive turns of one side become one message."""
     messages: list[Message] = []
     for turn, role in zip(turns, who, strict=True):

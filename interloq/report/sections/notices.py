@@ -31,7 +31,7 @@ class Notice:
 
 def judges(samples: Sequence[Sample], aspect: str) -> str:
     """Say who gave the ratings."""
-    invented, ratings = _invented(samples, aspect)
+    invented, ratings = _count_invented_ratings(samples, aspect)
     if not invented:
         return "people"
     if invented == ratings:
@@ -53,8 +53,8 @@ def notices(
         *_illustrative(samples, aspect),
         *_few(samples),
         *_nameless(samples),
-        *_unscored(scores, metrics),
-        *_mismatched(samples, scores, metrics),
+        *_note_missing_scores(scores, metrics),
+        *_note_mismatches(samples, scores, metrics),
         *_means(results),
     ]
     if unranked:
@@ -62,7 +62,7 @@ def notices(
     return [*warnings, *_notes(samples, notes)]
 
 
-def _invented(samples: Sequence[Sample], aspect: str) -> tuple[int, int]:
+def _count_invented_ratings(samples: Sequence[Sample], aspect: str) -> tuple[int, int]:
     """Return the number of used ratings that were made up for illustration, and of all used ratings."""
     invented = ratings = 0
     for sample in samples:
@@ -74,7 +74,7 @@ def _invented(samples: Sequence[Sample], aspect: str) -> tuple[int, int]:
 
 
 def _illustrative(samples: Sequence[Sample], aspect: str) -> Iterator[Notice]:
-    invented, ratings = _invented(samples, aspect)
+    invented, ratings = _count_invented_ratings(samples, aspect)
     if invented:
         which = "The ratings" if invented == ratings else f"{invented:,} of {ratings:,} ratings"
         yield Notice(
@@ -109,7 +109,7 @@ def _nameless(samples: Sequence[Sample]) -> Iterator[Notice]:
         yield Notice("warning", f"{count(nameless, 'sample')} without a system, shown as {NO_SYSTEM}.")
 
 
-def _unscored(scores: Sequence[Score], metrics: Iterable[str]) -> Iterator[Notice]:
+def _note_missing_scores(scores: Sequence[Score], metrics: Iterable[str]) -> Iterator[Notice]:
     missing = Counter((s.metric, s.reason or "no reason given") for s in scores if s.value is None)
     if missing:
         order = list(metrics)
@@ -118,7 +118,7 @@ def _unscored(scores: Sequence[Score], metrics: Iterable[str]) -> Iterator[Notic
         yield Notice("warning", f"{count(missing.total(), 'score')} missing; no value was substituted.", details)
 
 
-def _mismatched(samples: Sequence[Sample], scores: Sequence[Score], metrics: Iterable[str]) -> Iterator[Notice]:
+def _note_mismatches(samples: Sequence[Sample], scores: Sequence[Score], metrics: Iterable[str]) -> Iterator[Notice]:
     known = {sample.key for sample in samples}
     seen: dict[str, set[Key]] = {}
     for metric in metrics:

@@ -110,7 +110,7 @@ def winner(column: Column, *, lower: bool = False) -> str:
 
     Intervals of fewer than FEW samples, or without width, do not show how much the value varies.
     """
-    first, *others = _ordered(column, lower=lower) or [""]
+    first, *others = _order_systems(column, lower=lower) or [""]
     if others and all(_apart(column[first], column[other]) for other in others):
         return first
     return ""
@@ -123,7 +123,7 @@ def _winner_by(metric: str, column: Column, lower_is_better: bool | None) -> str
     return winner(column, lower=direction == "lower")
 
 
-def _ordered(column: Column, *, lower: bool = False) -> list[str]:
+def _order_systems(column: Column, *, lower: bool = False) -> list[str]:
     known = [system for system in sorted(column) if not isnan(column[system].value)]
     return sorted(known, key=lambda system: column[system].value, reverse=not lower)
 
@@ -147,7 +147,7 @@ def _scores(results: Sequence[SystemScore], metric: str) -> dict[str, Estimate]:
 
 def _first(column: Column, label: str, *, lower: bool = False) -> Iterator[str]:
     """Yield the best of several systems, and the systems not distinguishable from it."""
-    systems = _ordered(column, lower=lower)
+    systems = _order_systems(column, lower=lower)
     if len(systems) < 2:
         return
     top = column[systems[0]]

@@ -76,7 +76,7 @@ def read_manifest(folder: Path) -> FolderManifest:
             hint="build it again with this version, or open it with the version that built it",
             where=str(folder),
         )
-    return _checked(values, path)
+    return _check_manifest(values, path)
 
 
 def write_manifest(folder: Path, manifest: FolderManifest) -> None:
@@ -84,7 +84,7 @@ def write_manifest(folder: Path, manifest: FolderManifest) -> None:
     write_atomically(folder / MANIFEST, orjson.dumps(asdict(manifest), option=orjson.OPT_INDENT_2))
 
 
-def _checked(values: dict[str, Any], path: Path) -> FolderManifest:
+def _check_manifest(values: dict[str, Any], path: Path) -> FolderManifest:
     known = {item.name for item in fields(FolderManifest)}
     for name in sorted(known ^ values.keys()):
         raise damaged(path, f"{name} is {'missing' if name in known else 'unknown'}")

@@ -138,7 +138,7 @@ class Collection:
             "vectors": dict.fromkeys(keys, _vector_params(dimensions, made)) if dimensions else {},
             "sparse_vectors": {} if dimensions else dict.fromkeys(keys, _word_params(made)),
             "replication_factor": made.replicas,
-            "write_consistency_factor": made.acknowledged or _acknowledged(made.replicas),
+            "write_consistency_factor": made.acknowledged or _count_acknowledgements(made.replicas),
             "optimizers_config": {"indexing_threshold": NEVER},
             "on_disk_payload": True,
         }
@@ -262,7 +262,7 @@ def _searches(field: Field, queries: Encoded) -> list[dict[str, Any]]:
     return [{"query": query, "using": field} for query in as_queries(queries)]
 
 
-def _acknowledged(replicas: int) -> int:
+def _count_acknowledgements(replicas: int) -> int:
     """Return more than half, but never all of several: otherwise no write would succeed while a replica is down."""
     return max(1, min(replicas // 2 + 1, replicas - 1))
 

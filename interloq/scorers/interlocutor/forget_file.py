@@ -74,7 +74,7 @@ class Forgetting:
         with ExitStack() as stack:  # renames in reverse order: facts and pairs first, dialogues last
             for path in changed:
                 file = stack.enter_context(replacing(path))
-                for line, _, gone in _marked(path, self.users, self.threads):
+                for line, _, gone in _mark_lines(path, self.users, self.threads):
                     if not gone:
                         file.write(line)
             for path, value in self.json.items():
@@ -105,7 +105,7 @@ def find(users: Collection[str], corpus: str | Path) -> Forgetting:
     in_records = Forgetting(names, records, threads, {})
     json: dict[Path, Any] = {}
     if path.is_dir():
-        json.update(_changed_json(path, in_records))
+        json.update(_rewrite_json(path, in_records))
     return Forgetting(names, records, threads, json, tuple(_notes(path, in_records)))
 
 
@@ -147,12 +147,14 @@ def _is_pairs(path: Path) -> bool:
 
 def _threads(path: Path, users: frozenset[str]) -> Iterator[str]:
     """Yield the ids of the user's dialogues, and of the threads that they are branches of."""
-    for _, record, gone in _marked(path, users, frozenset()):
+    for _, record, gone in _mark_lines(path, users, frozenset()):
         if gone and isinstance(id := record.get("id"), str):
             yield from {id, id.rpartition("/")[0]} - {""}
 
 
-def _marked(path: Path, users: frozenset[str], threads: frozenset[str]) -> Iterator[tuple[bytes, dict[str, Any], bool]]:
+def _mark_lines(
+    path: Path, users: frozenset[str], threads: frozenset[str]
+) -> Iterator[tuple[bytes, dict[str, Any], bool]]:
     """Yield the lines of a file, their records (empty for the header) and whether each belongs to the user."""
     for number, line in lines(path):
         record = _record(line, f"{path}:{number}")
@@ -223,7 +225,7 @@ def _names(record: Any, users: frozenset[str]) -> bool:
 def _counts(path: Path, users: frozenset[str], threads: frozenset[str]) -> tuple[int, int]:
     """Return the number of the user's records, and of all records."""
     of_user = every = 0
-    for _, record, gone in _marked(path, users, threads):
+    for _, record, gone in _mark_lines(path, users, threads):
         if record:
             of_user += gone
             every += 1
@@ -233,7 +235,7 @@ def _counts(path: Path, users: frozenset[str], threads: frozenset[str]) -> tuple
 # ---- profiles and facts ----------------------------------------------------------------------------------------------
 
 
-def _changed_json(folder: Path, forgetting: Forgetting) -> Iterator[tuple[Path, Any]]:
+def _rewrite_json(folder: Path, forgetting: Forgetting) -> Iterator[tuple[Path, Any]]:
     """Yield the new content of the profiles and of the facts of a folder, if they change."""
     changed = forgetting.found > 0
     facts, built, profiles = folder / FACTS, folder / CORPUS, folder / NAME
@@ -263,7 +265,7 @@ def _sample_facts(facts: dict[str, Any], forgetting: Forgetting, profiles: Mappi
     for path in forgetting.records:
         part = path.name.split(".")[0]
         if part in PARTS and part in facts["parts"]:
-            left = figures(list(_left(path, forgetting)), profiles) | dict.fromkeys(UNKNOWN)
+            left = figures(list(_read_remaining_turns(path, forgetting)), profiles) | dict.fromkeys(UNKNOWN)
             parts[part] = {name: left[name] for name in facts["parts"][part]}
     changed = facts | {"parts": facts["parts"] | parts, "forgotten": True}
     if "users" in facts:
@@ -271,9 +273,9 @@ def _sample_facts(facts: dict[str, Any], forgetting: Forgetting, profiles: Mappi
     return changed
 
 
-def _left(path: Path, forgetting: Forgetting) -> Iterator[JudgedTurn]:
+def _read_remaining_turns(path: Path, forgetting: Forgetting) -> Iterator[JudgedTurn]:
     """Yield the samples that stay, each with the id of its dialogue instead of the dialogue."""
-    for _, record, gone in _marked(path, forgetting.users, forgetting.threads):
+    for _, record, gone in _mark_lines(path, forgetting.users, forgetting.threads):
         if record and not gone:
             ratings = tuple(Rating(**rating) for rating in record["ratings"])
             user = next((rating.rater for rating in ratings if rating.role == INTERLOCUTOR), "")

@@ -159,7 +159,7 @@ def _split(
     """Apply the limits per user, split, and write."""
     judged, dropped = labelled.judged, labelled.dropped.copy()
     parts = split(_enough(source, judged, selection, dropped), selection, dropped)
-    profiles = _known_profiles(source, {each.user for each in chain.from_iterable(parts.values())})
+    profiles = _select_profiles(source, {each.user for each in chain.from_iterable(parts.values())})
     figures_by_part, samples = {}, {}
     for part, turns in parts.items():
         figures_by_part[part] = figures(turns, profiles, labels=holds == CONTINUITY)
@@ -194,7 +194,7 @@ def _enough(
     return within_limits
 
 
-def _known_profiles(source: SampleSource, users: Collection[str]) -> dict[str, str]:
+def _select_profiles(source: SampleSource, users: Collection[str]) -> dict[str, str]:
     """Return the profiles of these users; profiles of nobody here are an error."""
     profiles = source.read_profiles()
     known = {user: text for user, text in profiles.items() if user in users}

@@ -142,7 +142,7 @@ def _result(facts: Facts, _: list[Facts]) -> str:
     return f"{start}\ndev: RMSE {dev['rmse']:.3f} (mean rating {dev['rmse_of_mean']:.3f}), Pearson's r {r}"
 
 
-def _added(facts: Facts, _: list[Facts]) -> str:
+def _describe_added_users(facts: Facts, _: list[Facts]) -> str:
     added = facts["added"]
     what = "negative log-likelihood" if facts["kind"] == DCP else "RMSE"
     return (
@@ -155,7 +155,7 @@ ADD_USERS = Trainable(
     "a user's token",
     (InterlocutorSources(), Added(), ADDING),
     job="interloq.scorers.interlocutor.add_users:from_log",
-    result=_added,
+    result=_describe_added_users,
     hidden=("encoder",),
     reads="samples of new users; a folder with train.jsonl stands for that file",
     unit="sample",

@@ -115,7 +115,7 @@ class RatedSets:
             if len(ratings.which):
                 learnable[aspect] = ratings
             else:
-                report(f"{aspect} is skipped: no set has {_wanted(least)}")
+                report(f"{aspect} is skipped: no set has {_describe_requirement(least)}")
         if not learnable:
             raise InputError("no aspect has enough ratings", hint="use more rated replies, or lower --least")
         return learnable
@@ -132,7 +132,7 @@ class RatedSets:
                 hint = "use more rated replies, or lower --least"
             raise InputError(f"no set has enough ratings of {aspect!r}", hint=hint)
         for i in ratings.skipped:
-            report(f"{self.names[i]} is skipped: it does not have {_wanted(least)} of {aspect!r}")
+            report(f"{self.names[i]} is skipped: it does not have {_describe_requirement(least)} of {aspect!r}")
         return ratings
 
 
@@ -146,7 +146,7 @@ def held_out(samples: Sequence[Sample], sets: Ints) -> NDArray[np.bool_]:
     return np.isin(hashes, np.concatenate(chosen))
 
 
-def _wanted(least: int) -> str:
+def _describe_requirement(least: int) -> str:
     return f"{least} replies to different contexts with different ratings"
 
 

@@ -118,11 +118,11 @@ class RuberScorer:
         tokens = self.pieces.texts(distinct)
         rows = torch.zeros(len(distinct), 2 * self.facts["config"]["hidden"], dtype=torch.float64, device=self.device)
         for chosen in make_batches(tokens.lengths, size=BATCH, tokens=TOKENS, rng=None):
-            rows[torch.from_numpy(chosen).to(self.device)] = gru(*_chosen(tokens, chosen, self.device))
+            rows[torch.from_numpy(chosen).to(self.device)] = gru(*_gather_tokens(tokens, chosen, self.device))
         return rows, torch.from_numpy(which).to(self.device)
 
 
-def _chosen(texts: Texts, which: NDArray[np.int64], device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
+def _gather_tokens(texts: Texts, which: NDArray[np.int64], device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the concatenated tokens of some texts, and the texts' lengths."""
     tokens = np.concatenate([texts[i] for i in which])
     return torch.from_numpy(tokens).long().to(device), torch.from_numpy(texts.lengths[which])

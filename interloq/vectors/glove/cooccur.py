@@ -143,7 +143,7 @@ class _Counter:
         self._waiting, self._n_waiting = [], 0
         keys.sort()
         weights = self._weights[(keys & ((np.uint64(1) << self._shift) - np.uint64(1))).astype(np.uint8)]
-        _save_run(self._folder, self._n_runs, _summed(keys >> self._shift, weights))
+        _save_run(self._folder, self._n_runs, _sum_by_key(keys >> self._shift, weights))
         self._n_runs += 1
 
     def runs(self) -> list[Run]:
@@ -163,7 +163,7 @@ def _pairs(tokens: NDArray[np.int32], text_of: NDArray[np.int32], distance: int)
     return [np.minimum(left, right), np.maximum(left, right)]
 
 
-def _summed(keys: Keys, values: NDArray[Any]) -> Run:
+def _sum_by_key(keys: Keys, values: NDArray[Any]) -> Run:
     """Return one entry per key, from sorted keys."""
     if not len(keys):
         return keys, values
@@ -217,4 +217,4 @@ def merged(runs: Sequence[Run], block: int) -> Iterator[Run]:
             places[i] += n
         merged_keys, merged_sums = np.concatenate(taken_keys), np.concatenate(taken_sums)
         order = np.argsort(merged_keys, kind="stable")
-        yield _summed(merged_keys[order], merged_sums[order])
+        yield _sum_by_key(merged_keys[order], merged_sums[order])

@@ -89,13 +89,13 @@ def write_corpus(
             facts["duplicates"] += len(batch) - len(kept)
             facts["tokens"] += len(part.tokens)
             step(len(batch))
-    ranked = _ranked(list(numbers), counts.values(len(numbers)), min_count, max_vocabulary)
+    ranked = _rank_words(list(numbers), counts.values(len(numbers)), min_count, max_vocabulary)
     _write_ranks(folder / RANKS, [numbers[word] for word, _ in ranked], len(numbers))
     vocabulary = {"words": [word for word, _ in ranked], "counts": [count for _, count in ranked]}
     return _close(folder, {**vocabulary, **facts, "distinct": len(numbers)})
 
 
-def _ranked(words: Sequence[str], counts: NDArray[np.int64], least: int, most: int) -> list[tuple[str, int]]:
+def _rank_words(words: Sequence[str], counts: NDArray[np.int64], least: int, most: int) -> list[tuple[str, int]]:
     if not words:
         raise InputError("the texts have no tokens", hint="check the files and the tokenizer")
     kept = [(words[i], int(counts[i])) for i in np.flatnonzero(counts >= least).tolist()]

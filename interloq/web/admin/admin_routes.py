@@ -283,12 +283,12 @@ def with_allowed_actions(figures: Mapping[str, Any], rights: Collection[Right]) 
     """
     sections = []
     for section in figures["sections"]:
-        rows = [_allowed_cells(row, rights) for row in section["rows"]]
+        rows = [_select_allowed_cells(row, rights) for row in section["rows"]]
         sections.append({**section, "rows": rows})
     return {**figures, "sections": sections}
 
 
-def _allowed_cells(row: Sequence[Any], rights: Collection[Right]) -> list[Any]:
+def _select_allowed_cells(row: Sequence[Any], rights: Collection[Right]) -> list[Any]:
     cells = []
     for cell in row:
         if isinstance(cell, dict) and "identity" in cell:

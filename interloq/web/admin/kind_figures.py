@@ -125,12 +125,12 @@ def survival_section(chats: Iterable[Chat], limit: int) -> Iterator[dict[str, An
     for curve in curves:
         system = curve.system
         columns += [system, message("system_interval", system=system), message("system_at_risk", system=system)]
-    text = [message("survival_text", turns=limit), _expected(curves)]
+    text = [message("survival_text", turns=limit), _format_expected_replies(curves)]
     shown = section("survival", message("survival"), text, columns, _rows(curves))
     yield {**shown, "plot": [{"name": curve.system, "points": _points(curve)} for curve in curves]}
 
 
-def _expected(curves: Sequence[Survival]) -> Message:
+def _format_expected_replies(curves: Sequence[Survival]) -> Message:
     expected = []
     for curve in curves:
         value, ci = number(curve.expected.value), interval(curve.expected.ci)

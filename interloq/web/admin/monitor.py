@@ -78,10 +78,10 @@ def judgments(votes: Sequence[Vote], aspect: str) -> Judgments | None:
     """Return votes as judgments for meta-evaluation; None if there are none."""
     if not votes:
         return None
-    return collect(_rated_samples(votes, aspect), aspect=aspect)
+    return collect(_make_rated_samples(votes, aspect), aspect=aspect)
 
 
-def _rated_samples(votes: Iterable[Vote], aspect: str) -> list[Sample]:
+def _make_rated_samples(votes: Iterable[Vote], aspect: str) -> list[Sample]:
     """Return one sample per judged unit or pair, with a rating per vote; its texts do not matter."""
     contexts: dict[tuple[str, str], str] = {}
     ratings: dict[tuple[str, str], list[Rating]] = {}
@@ -121,7 +121,9 @@ def metric_agreement(scores: Iterable[Score], votes: Sequence[Vote], aspect: str
     usable = [score for score in scores if score.key in judged_keys]
     if not usable:
         return {}
-    table = meta_evaluate(usable, _rated_samples(votes, aspect), aspect=aspect, n_bootstrap=RESAMPLES, compare=False)
+    table = meta_evaluate(
+        usable, _make_rated_samples(votes, aspect), aspect=aspect, n_bootstrap=RESAMPLES, compare=False
+    )
     return {row.metric: row.with_mean[COEFFICIENT] for row in table.rows}
 
 

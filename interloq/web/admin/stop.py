@@ -137,7 +137,7 @@ def look(rounds: Sequence[Sequence[DialogueScore]], systems: int, budget: int, p
     looked = watched.looks[-1].rounds if watched.looks else 0
     return Enough(
         systems, len(rounds), budget, looked, planned[0], watched.settled, watched.order, watched.not_apart,
-        _wanted(watched.not_apart), pages,
+        _estimate_wanted_items(watched.not_apart), pages,
     )  # fmt: skip
 
 
@@ -171,7 +171,7 @@ def _alongside(rounds: Iterable[Sequence[DialogueScore]]) -> list[list[DialogueS
     return [list(rows) for rows in zip(*by_system.values(), strict=False)]
 
 
-def _wanted(gaps: Sequence[SystemGap]) -> int | None:
+def _estimate_wanted_items(gaps: Sequence[SystemGap]) -> int | None:
     """Return the items at which intervals would just exclude 0: their width falls with the root of the number."""
     needed = []
     for gap in gaps:

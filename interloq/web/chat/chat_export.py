@@ -35,7 +35,7 @@ def chat_dialogues(connection: Connection, stored: Stored, name: Pseudonyms) -> 
     for chat in _chats(connection, stored):
         person = name(known[chat.person])
         ratings = _answers(connection, stored, chat, person).get(WHOLE, [])
-        ratings += _continued(chat, person, chat.lines[-1].place)
+        ratings += _label_turn(chat, person, chat.lines[-1].place)
         yield Dialogue(
             _id(stored, chat), _turns(chat, person), {chat.bot: chat.bot}, ratings, failure=_failures(chat),
             occasion=chat.topic or person,
@@ -51,7 +51,7 @@ def chat_samples(connection: Connection, stored: Stored, name: Pseudonyms) -> It
         places = [line.place for line in chat.lines if line.text]
         for place in chat.reply_places:
             n = places.index(place)
-            labels = [label for label in _continued(chat, person, place) if label.value is not None]
+            labels = [label for label in _label_turn(chat, person, place) if label.value is not None]
             ratings = [*answers.get(place, []), *labels]
             dialogue = _id(stored, chat)
             yield Sample(f"{dialogue}#{n}", turns[:n], turns[n].text, (), chat.bot, ratings, dialogue)
@@ -85,7 +85,7 @@ def _answers(connection: Connection, stored: Stored, chat: Chat, person: str) ->
     return ratings
 
 
-def _continued(chat: Chat, person: str, place: int) -> list[Rating]:
+def _label_turn(chat: Chat, person: str, place: int) -> list[Rating]:
     """Return the label of the bot's turn at this place, without a value if the person could not answer."""
     if place not in chat.reply_places:
         return []

@@ -108,7 +108,7 @@ def make_step(work: Work, place: int, decision: ReferenceDecision) -> DecisionSt
     state = work.state_at(place)
     if state.finished:  # said here without the query, which is an id
         raise InputError("this item is finished", hint="reload the page for the next one")
-    shown = _meant(state.waiting, decision)
+    shown = _find_reference(state.waiting, decision)
     made = DecisionStep(work.query, decision.action, shown.text, shown.source)
     if place < len(work.steps):
         if replace(work.steps[place], before=None, after=None) != made:
@@ -118,7 +118,7 @@ def make_step(work: Work, place: int, decision: ReferenceDecision) -> DecisionSt
     return made
 
 
-def _meant(waiting: Sequence[Reference], decision: ReferenceDecision) -> Reference:
+def _find_reference(waiting: Sequence[Reference], decision: ReferenceDecision) -> Reference:
     if decision.action == "edit":
         text = storable(decision.text).strip()
         if len(text) > LONGEST_REFERENCE:

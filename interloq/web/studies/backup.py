@@ -240,7 +240,7 @@ def find_damage(place: str | Path) -> str:
         return ""
     try:
         with database.reading() as connection:
-            return next(_damaged_rows(connection), "")
+            return next(_find_damaged_rows(connection), "")
     except UnusableStudyError as error:
         return error.reason
     except InputError as error:
@@ -249,7 +249,7 @@ def find_damage(place: str | Path) -> str:
         database.close()
 
 
-def _damaged_rows(connection: Connection) -> Iterator[str]:
+def _find_damaged_rows(connection: Connection) -> Iterator[str]:
     for table in METADATA.sorted_tables:
         for row in connection.execute(select(table)).mappings():
             for column in table.c:

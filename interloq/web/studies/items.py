@@ -137,11 +137,11 @@ def _item(records: Sequence[Sample | Dialogue], *, mark_bots: bool = True) -> St
             units.append({"text": record.response})
         else:
             units.append({"turns": blind(record.turns, record.systems if mark_bots else None)})
-    hidden = list(map(_hidden, records))
+    hidden = list(map(_make_hidden_unit, records))
     return StudyItem(_key(first), {"context": context, "units": units}, {"kind": kind, "units": hidden})
 
 
-def _hidden(record: Sample | Dialogue) -> dict[str, Any]:
+def _make_hidden_unit(record: Sample | Dialogue) -> dict[str, Any]:
     unit = {"id": record.id, "system": system_of(record), "record": to_json(record)}
     if isinstance(record, Dialogue):
         unit[SPEAKERS] = speakers(record)

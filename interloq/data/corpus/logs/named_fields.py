@@ -57,7 +57,7 @@ def read_columns(piece: Piece, reject: Reject) -> Iterator[Columns]:
     """Yield the posts of JSON objects, a few thousand at a time."""
     make = _maker(piece.fields, stem(piece.name))
     if piece.whole:
-        yield columns_of(list(_one_by_one(piece, make, reject)))
+        yield columns_of(list(_read_one_by_one(piece, make, reject)))
         return
     lines = piece.data.removesuffix(b"\n").split(b"\n")
     headed = b'"schema"' in piece.data  # perhaps a header
@@ -66,11 +66,11 @@ def read_columns(piece: Piece, reject: Reject) -> Iterator[Columns]:
         columns = None if headed else _at_once(batch, piece.fields)
         if columns is None:
             part = replace(piece, data=b"\n".join(batch), first_line=piece.first_line + start)
-            columns = columns_of(list(_one_by_one(part, make, reject)))
+            columns = columns_of(list(_read_one_by_one(part, make, reject)))
         yield columns
 
 
-def _one_by_one(piece: Piece, make: Make, reject: Reject) -> Iterator[RawPost]:
+def _read_one_by_one(piece: Piece, make: Make, reject: Reject) -> Iterator[RawPost]:
     for number, line, value in objects(piece, reject):
         try:
             yield make(value, number)

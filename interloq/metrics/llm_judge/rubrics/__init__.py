@@ -126,15 +126,15 @@ def dialogue_json(turns: Sequence[str], replies: Mapping[str, str], *, longest: 
     Replies lose their ends, each at the same length. The context loses its oldest turns and then the beginning of the
     next one; it keeps half of the room if it needs it, so that no reply is judged without its context.
     """
-    quoted_turns = list(map(_quoted, turns))
+    quoted_turns = list(map(_quote_text, turns))
     context_size = sum(len(turn.encode()) + 2 for turn in quoted_turns)
     room = max(longest // 2, longest - context_size)
     for name in replies:
         room -= len(f'"{name}": , ')
     endings, replies_cut = [], 0
     for name, text in replies.items():
-        shortened = _shortened(text, room // len(replies))
-        replies_cut += shortened != _quoted(text)
+        shortened = _shorten_quoted(text, room // len(replies))
+        replies_cut += shortened != _quote_text(text)
         endings.append(f'"{name}": {shortened}')
     ends = ", ".join(endings)
     kept, left = list[str](), longest - len(ends.encode())
@@ -142,7 +142,7 @@ def dialogue_json(turns: Sequence[str], replies: Mapping[str, str], *, longest: 
         size = len(quoted.encode()) + 2
         if size > left:
             if left > SHORTEST:
-                kept.insert(0, _shortened(turn, left - 2, from_start=True))
+                kept.insert(0, _shorten_quoted(turn, left - 2, from_start=True))
             break
         kept.insert(0, quoted)
         left -= size
@@ -151,27 +151,27 @@ def dialogue_json(turns: Sequence[str], replies: Mapping[str, str], *, longest: 
 
 def transcript_json(turns: Sequence[tuple[str, str]]) -> str:
     """Return a whole dialogue as a JSON object, from speakers and texts."""
-    parts = ", ".join(f'{{"speaker": {_quoted(speaker)}, "text": {_quoted(text)}}}' for speaker, text in turns)
+    parts = ", ".join(f'{{"speaker": {_quote_text(speaker)}, "text": {_quote_text(text)}}}' for speaker, text in turns)
     return f'{{"dialogue": [{parts}]}}'
 
 
-def _quoted(text: str) -> str:
+def _quote_text(text: str) -> str:
     """Return a JSON string in which no chat template's special token, such as `<|im_end|>` or `[INST]`, can occur."""
     plain = json.dumps(_SURROGATE.sub("\ufffd", text), ensure_ascii=False)
     return plain.replace("<", "\\u003c").replace("[", "\\u005b")
 
 
-def _shortened(text: str, longest: int, *, from_start: bool = False) -> str:
+def _shorten_quoted(text: str, longest: int, *, from_start: bool = False) -> str:
     """Return the quoted text, without its end, or its beginning, if it has more bytes than allowed."""
-    quoted = _quoted(text)
+    quoted = _quote_text(text)
     while (size := len(quoted.encode())) > longest and text:
         length = min(len(text) - 1, len(text) * longest // size)
         if from_start:
             text = text[len(text) - length :]
-            quoted = _quoted(f"…{text}")
+            quoted = _quote_text(f"…{text}")
         else:
             text = text[:length]
-            quoted = _quoted(f"{text}…")
+            quoted = _quote_text(f"{text}…")
     return quoted
 
 
