@@ -31,7 +31,11 @@ KINDS = ("bot", "metric", "rater", "retriever", "tokenizer")  # of components
 JOB = "job"  # the kind of what `interloq train` offers
 CATALOGUE = Path(__file__).with_name("catalogue.json")  # written by catalogue.py
 Facts = Mapping[str, Any]  # `target`, which is "module:attribute", and what the class says in `catalogue_facts`
-BASES = {"metric": "interloq.metrics.metric:Metric"}  # the base class of each kind that has one
+BASES = {  # the base class of each kind that has one
+    "bot": "interloq.play.bot:Bot",
+    "metric": "interloq.metrics.metric:Metric",
+}
+ANY_CLASS = ("bot",)  # kinds whose classes need not be dataclasses if they are used from Python only
 
 
 class Component:
@@ -119,9 +123,13 @@ def complete(cls: type, kind: str = "") -> None:
 @cache
 def _complete(cls: Any, kind: str) -> None:
     base: type = import_target(BASES[kind]) if kind in BASES else Component
-    if issubclass(cls, base) or not dataclasses.is_dataclass(cls):
+    if issubclass(cls, base):
         return
-    fields = [field.name for field in dataclasses.fields(cls)]
+    fields: list[str] = []
+    if dataclasses.is_dataclass(cls):
+        fields = [field.name for field in dataclasses.fields(cls)]
+    elif kind not in ANY_CLASS:
+        return
     for part in base.__mro__[:-1]:
         for name, default in vars(part).items():
             own = inspect.getattr_static(cls, name, None)

@@ -13,7 +13,7 @@ import numpy as np
 
 from interloq import Turn
 from interloq.play.bot import Bot, generator
-from interloq.registry import Component, create
+from interloq.registry import create
 from interloq.servers.replies import Reply
 from interloq.signature import Signature, fingerprint, signature
 
@@ -69,7 +69,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class MixedUp(Component):
+class MixedUp(Bot):
     """Repeats another bot's reply with some of the words dropped and the rest shuffled."""
 
     good: str  # the spec of a bot

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol, cast, runtime_checkable
 
 import numpy as np
 
 from interloq.errors import MissingDependencyError, SpecError
 from interloq.records import Turn
+from interloq.registry import Component, complete
 from interloq.servers.replies import Reply, one_line
 from interloq.signature import Signature
 
@@ -27,15 +28,8 @@ JOINED = "; "  # between the failures of one reply
 _UNWRITABLE = re.compile("[\0\ud800-\udfff]")  # NUL and lone surrogates, which JSON cannot represent
 
 
-class Bot(Protocol):
-    """A frozen dataclass whose fields are its whole configuration.
-
-    It may also have `batch`, the preferred number of dialogues at once; `waits`, true if it waits for other processes
-    or servers and so may run in a thread beside other bots; `close()`, which ends what it started; `try_out(turns)`,
-    which asks once and raises an error if no dialogue would be answered; `side_effect`, a text that names what it
-    starts, imports or contacts; `key_variable`, the environment variable whose value it sends to a server; and
-    `stream(turns, seed, show)`, which gives one reply and calls `show` with its text so far while it arrives.
-    """
+class BotLike(Protocol):
+    """What a bot must have; `as_bot` adds the rest."""
 
     def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
         """Return the next reply in each dialogue.
@@ -47,8 +41,50 @@ class Bot(Protocol):
         """Return the spec with fingerprints of its weights, index or address. Reads all of them, so it fails early."""
 
 
+class Bot(Component, kind="bot"):
+    """Base of bots: a frozen dataclass whose fields are its whole configuration.
+
+    A bot must define `replies` and `signature`. A class that does not inherit from here gets the other defaults from
+    `as_bot`. A bot that can show a reply while it arrives is a `StreamingBot` too.
+    """
+
+    waits: ClassVar[bool] = False  # for other processes or servers, so it may run in a thread beside other bots
+    batch: int = 0  # the preferred number of dialogues at once; 0: any
+
+    def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
+        """Return the next reply in each dialogue.
+
+        It depends only on the turns and the seed, not on the rest of the batch.
+        """
+        raise NotImplementedError
+
+    def signature(self) -> Signature | str:
+        """Return the spec with fingerprints of its weights, index or address. Reads all of them, so it fails early."""
+        raise NotImplementedError
+
+    def try_out(self, turns: Sequence[Turn]) -> None:
+        """Ask once before a run, and raise an `InputError` if no dialogue would be answered."""
+
+    def close(self) -> None:
+        """End what the bot started; called at the end of a run."""
+
+
+@runtime_checkable
+class StreamingBot(Protocol):
+    """A bot that can show a reply while it arrives."""
+
+    def stream(self, turns: Sequence[Turn], seed: int, show: Callable[[str], None]) -> Reply:
+        """Return one reply; call `show` with its text so far."""
+
+
+def as_bot(bot: BotLike) -> Bot:
+    """Return the bot; its class gets the defaults of `Bot` that it lacks, so that other code can rely on them."""
+    complete(type(bot), "bot")
+    return cast("Bot", bot)
+
+
 def guarded(
-    bot: Bot, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int], *, longest: int = LONGEST
+    bot: BotLike, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int], *, longest: int = LONGEST
 ) -> list[Reply]:
     """Return the bot's replies, checked; an exception becomes the failure of the dialogue that caused it.
 
@@ -58,14 +94,13 @@ def guarded(
 
 
 def streamed(
-    bot: Bot, turns: Sequence[Turn], seed: int, show: Callable[[str], None], *, longest: int = LONGEST
+    bot: BotLike, turns: Sequence[Turn], seed: int, show: Callable[[str], None], *, longest: int = LONGEST
 ) -> Reply:
     """Return the bot's reply, checked; `show` is called with the text so far if the bot can stream it."""
-    stream = getattr(bot, "stream", None)
-    if stream is None:
+    if not isinstance(bot, StreamingBot):
         return guarded(bot, [turns], [seed], longest=longest)[0]
     try:
-        return checked(stream(turns, seed, show), longest=longest)
+        return checked(bot.stream(turns, seed, show), longest=longest)
     except (MissingDependencyError, SpecError):
         raise
     except (Exception, SystemExit) as error:
@@ -107,7 +142,7 @@ def generator(seed: int, turns: Sequence[Turn]) -> np.random.Generator:
 class _Searching:
     """Asks a bot for replies, and searches a batch that crashes for the dialogue that caused it."""
 
-    def __init__(self, bot: Bot) -> None:
+    def __init__(self, bot: BotLike) -> None:
         self.bot, self.crashes = bot, 0
 
     def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Any]:

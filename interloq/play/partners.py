@@ -18,7 +18,7 @@ import orjson
 
 from interloq.data.files.opening import read_json, reading_saved, replacing
 from interloq.errors import InputError, InterloqError
-from interloq.play.bot import Bot
+from interloq.play.bot import Bot, BotLike
 from interloq.play.openings import Opening, openings_fingerprint
 from interloq.play.schedule import check_name
 from interloq.registry import create, spec
@@ -56,7 +56,7 @@ class PartnerSet:
 
 
 def partner_set(
-    bots: Mapping[str, Bot], openings: Sequence[Opening], *, exchanges: int, source: str = ""
+    bots: Mapping[str, BotLike], openings: Sequence[Opening], *, exchanges: int, source: str = ""
 ) -> PartnerSet:
     """Return a partner set of these bots with their current signatures."""
     if exchanges < 1:

@@ -17,7 +17,7 @@ from typing import Any
 from interloq.data.files.appended import check_run
 from interloq.data.records.jsonl import header, read
 from interloq.errors import InputError, InterloqError
-from interloq.play.bot import Bot
+from interloq.play.bot import Bot, BotLike, as_bot
 from interloq.play.journal import Journal, journal_path
 from interloq.play.openings import Opening, openings_fingerprint
 from interloq.play.partners import PartnerSet, lasting, partner_set
@@ -52,12 +52,12 @@ class Plan:
 
 
 def plan(
-    targets: Mapping[str, Bot],
+    targets: Mapping[str, BotLike],
     openings: Sequence[Opening],
     options: PlanOptions,
     *,
     exchanges: int,
-    partners: Mapping[str, Bot] | None = None,
+    partners: Mapping[str, BotLike] | None = None,
     known: PartnerSet | None = None,
 ) -> Plan:
     """Return the matches of a scheme with their bots. `known` is the partner set that `partners` were loaded from."""
@@ -73,7 +73,9 @@ def plan(
     for name in targets:
         check_name(name)
     names = apart(partners or {}, targets)
-    bots = dict(targets) | {names[name]: bot for name, bot in (partners or {}).items()}
+    bots = {name: as_bot(bot) for name, bot in targets.items()}
+    for name, bot in (partners or {}).items():
+        bots[names[name]] = as_bot(bot)
     used = chosen(openings, options.limit, seed)
     counts = {"exchanges": exchanges, "repeats": options.repeats, "seed": seed}
     if scheme == "bipartite":
@@ -149,11 +151,10 @@ def _try_out(plan: Plan, matches: Sequence[BotMatch]) -> None:
         first_matches.setdefault(match.partner, match)
     for name, match in sorted(first_matches.items()):
         bot = plan.bots.get(name)
-        trial = getattr(bot, "try_out", None)
-        if bot is None or trial is None or sameness(bot) in plan.tried:
+        if bot is None or sameness(bot) in plan.tried:
             continue
         try:
-            trial([Turn(text) for text in match.opening])
+            bot.try_out([Turn(text) for text in match.opening])
         except InterloqError as error:
             raise InputError(f"{name!r} cannot play: {error}") from error
         plan.tried.add(sameness(bot))

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from interloq.errors import InputError
-from interloq.play.bot import Bot, guarded
+from interloq.play.bot import Bot, BotLike, as_bot, guarded
 from interloq.play.journal import Journal
 from interloq.play.play_options import REPEATS
 from interloq.play.schedule import SECOND, BotMatch, seed_of
@@ -89,7 +89,7 @@ class PlayTally:
 
 def talk(
     matches: Iterable[BotMatch],
-    bots: Mapping[str, Bot],
+    bots: Mapping[str, BotLike],
     *,
     batch: int | None = None,
     together: int = TOGETHER,
@@ -114,7 +114,8 @@ def talk(
     if not patience >= 0:
         raise InputError(f"patience must be 0 seconds or more, got {patience}", hint="0 means no limit")
     tally = PlayTally() if tally is None else tally
-    room = _Room(bots, batch, _Rules(repeats, stop_repeating, patience, give_up), tally)
+    completed = {name: as_bot(bot) for name, bot in bots.items()}
+    room = _Room(completed, batch, _Rules(repeats, stop_repeating, patience, give_up), tally)
     waiting = _find_unplayed(matches, bots, journal, tally)
     room.fill(waiting, together)
     while room.under_way:
@@ -129,11 +130,10 @@ def talk(
         room.fill(waiting, together)
 
 
-def close_all(bots: Iterable[Bot]) -> None:
-    """Close the bots that have something to close."""
-    for close in {id(bot): getattr(bot, "close", None) for bot in bots}.values():
-        if callable(close):
-            close()
+def close_all(bots: Iterable[BotLike]) -> None:
+    """End what the bots started."""
+    for bot in {id(bot): bot for bot in bots}.values():
+        as_bot(bot).close()
 
 
 def failures(dialogue: Dialogue) -> list[tuple[str, str]]:
@@ -268,7 +268,7 @@ class _Room:
         """Return bots that wait for servers or programs, and of the others the one with most waiting dialogues."""
         chosen, here, most = [], "", 0
         for name, queued in self.queues.items():
-            if queued and getattr(self.bots[name], "waits", False):
+            if queued and self.bots[name].waits:
                 chosen.append(name)
             elif len(queued) > most:  # it computes in this process
                 here, most = name, len(queued)
@@ -278,7 +278,7 @@ class _Room:
 
     def _take_batch(self, voice: str) -> list[tuple[int, _Talk]]:
         queued = self.queues[voice]
-        size = self.batch or getattr(self.bots[voice], "batch", 0) or BATCH
+        size = self.batch or self.bots[voice].batch or BATCH
         return [heapq.heappop(queued)[1:] for _ in range(min(len(queued), size))]
 
     def _call(self, voice: str, taken: Sequence[tuple[int, _Talk]]) -> Callable[[], list[Reply]]:
@@ -322,7 +322,7 @@ class _Room:
 
 
 def _find_unplayed(
-    matches: Iterable[BotMatch], bots: Mapping[str, Bot], journal: Journal | None, tally: PlayTally
+    matches: Iterable[BotMatch], bots: Mapping[str, BotLike], journal: Journal | None, tally: PlayTally
 ) -> Iterator[BotMatch]:
     for match in matches:
         for name in (match.target, match.partner):
@@ -334,7 +334,7 @@ def _find_unplayed(
             yield match
 
 
-def sameness(bot: Bot) -> Any:
+def sameness(bot: BotLike) -> Any:
     """Return the key of a bot: equal frozen dataclasses are the same bot; others are equal only to themselves."""
     try:
         hash(bot)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from interloq.errors import InputError
-from interloq.play.bot import Bot
+from interloq.play.bot import BotLike
 from interloq.play.bots.echo import Echo
 from interloq.play.bots.eliza import Eliza
 from interloq.play.openings import Opening
@@ -18,7 +18,7 @@ from interloq.signature import Signature
 from tests.made_bots import Teller
 
 OPENINGS = [Opening("1", ("hello", "hi")), Opening("2", ("good day", "good day to you"))]
-BOTS: dict[str, Bot] = {"eliza": Eliza(), "echo": Echo()}
+BOTS: dict[str, BotLike] = {"eliza": Eliza(), "echo": Echo()}
 
 
 def test_a_set_comes_back_as_it_was(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from interloq import load, write
 from interloq.data.records.jsonl import header
 from interloq.errors import InputError, RejectedWarning
-from interloq.play.bot import Bot
+from interloq.play.bot import BotLike
 from interloq.play.openings import Opening
 from interloq.play.play_options import SamplesOptions
 from interloq.play.samples import Sampled, carried, samples, samples_file, system_ratings, target_of, whole_dialogues
@@ -20,7 +20,7 @@ from interloq.play.talk import talk
 from interloq.records import Dialogue, Rating, Turn
 from tests.made_bots import Bad, Teller
 
-BOTS: dict[str, Bot] = {"a": Teller("a"), "b": Teller("b"), "x": Teller("x"), "a (partner)": Teller("a")}
+BOTS: dict[str, BotLike] = {"a": Teller("a"), "b": Teller("b"), "x": Teller("x"), "a (partner)": Teller("a")}
 
 
 @settings(deadline=None, max_examples=30)
@@ -58,7 +58,7 @@ def test_all_play_all_judges_the_first_or_whom_one_names() -> None:
 
 
 def test_what_is_missing_is_counted() -> None:
-    bots: dict[str, Bot] = {"bad": Bad("empty"), "late": Bad("crash", 4), "x": Teller("x")}
+    bots: dict[str, BotLike] = {"bad": Bad("empty"), "late": Bad("crash", 4), "x": Teller("x")}
     tally = Sampled()
     dialogues = talk(bipartite(["bad", "late"], ["x"], [Opening("o", ("u", "v"))]), bots)
     found = list(samples(dialogues, tally=tally))

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interloq.errors import InputError
-from interloq.play.bot import Bot
+from interloq.play.bot import BotLike
 from interloq.play.openings import Opening
 from interloq.play.schedule import BotMatch, all_play_all, bipartite, self_play
 from interloq.play.talk import PlayTally, failures, talk
@@ -24,7 +24,7 @@ from tests.made_bots import Bad, Teller
 from tests.play.made_talks import BOTS, OPENINGS, by_id
 
 
-def literally(match: BotMatch, bots: Mapping[str, Bot]) -> list[str]:
+def literally(match: BotMatch, bots: Mapping[str, BotLike]) -> list[str]:
     """One dialogue on its own, by the shortest loop that plays it."""
     from interloq.play.schedule import seed_of
 
@@ -103,7 +103,7 @@ def test_finished_dialogues_come_before_all_are_finished() -> None:
         (Bad("repeat"), 12, "bad: repeats itself at turn 7"),
     ],
 )
-def test_a_bad_bot_harms_only_its_own_dialogues(bot: Bot, turns: int, said: str) -> None:
+def test_a_bad_bot_harms_only_its_own_dialogues(bot: BotLike, turns: int, said: str) -> None:
     bots, tally = {**BOTS, "bad": bot}, PlayTally()
     matches = [*bipartite(["bad", "a"], ["x"], OPENINGS), *self_play("b", OPENINGS)]
     found = {dialogue.id: dialogue for dialogue in talk(matches, bots, tally=tally)}
@@ -180,7 +180,7 @@ class Remote(Teller):
 
 def test_bots_that_wait_are_asked_side_by_side_and_beside_one_that_calculates() -> None:
     meet = threading.Barrier(3)
-    bots: dict[str, Bot] = {name: Remote(name, meet=meet) for name in "abc"}
+    bots: dict[str, BotLike] = {name: Remote(name, meet=meet) for name in "abc"}
     found = by_id(bipartite("abc", "x", OPENINGS, exchanges=1), {**bots, "x": Teller("x")})
     assert [dialogue.failure for dialogue in found.values()] == [""] * 18
     meeting = Meeting()
@@ -226,7 +226,7 @@ def test_nobodys_speed_changes_a_dialogue_or_a_batch() -> None:
     matches = [*bipartite("ab", "xyz", OPENINGS, exchanges=2), *all_play_all("xyz", OPENINGS, exchanges=1)]
     seen = []
     for delays in ({"a": 0.02}, {"b": 0.01, "y": 0.02}, {}):
-        bots: dict[str, Bot] = {name: Remote(name, seconds=delays.get(name, 0.0)) for name in "abxy"}
+        bots: dict[str, BotLike] = {name: Remote(name, seconds=delays.get(name, 0.0)) for name in "abxy"}
         bots["z"] = Teller("z")
         found = by_id(matches, bots, batch=5, together=20)
         assert {id: [turn.text for turn in d.turns] for id, d in found.items()} == {
@@ -284,5 +284,5 @@ def test_language_models_share_weights_and_do_not_depend_on_batches(tmp_path: Pa
     warm, cool = (HuggingFace(model, temperature=t, **options) for t in (1.0, 0.5))
     assert warm._writer is cool._writer
     matches = all_play_all(["warm", "cool"], OPENINGS[:4], exchanges=2)
-    bots: dict[str, Bot] = {"warm": warm, "cool": cool}
+    bots: dict[str, BotLike] = {"warm": warm, "cool": cool}
     assert by_id(matches, bots, batch=1, together=1) == by_id(matches, bots)

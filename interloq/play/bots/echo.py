@@ -6,14 +6,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from interloq.play.bot import Bot
 from interloq.records import Turn
-from interloq.registry import Component
 from interloq.servers.replies import NOTHING_TO_ANSWER, Reply
 from interloq.signature import Signature, signature
 
 
 @dataclass(frozen=True)
-class Echo(Component, kind="bot", name="echo"):
+class Echo(Bot, name="echo"):
     """Repeats the last turn."""
 
     def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:  # noqa: ARG002

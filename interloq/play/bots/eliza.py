@@ -15,9 +15,8 @@ from functools import cache
 from typing import Annotated, Literal, get_args
 
 from interloq.data.text.language import supported_language
-from interloq.play.bot import generator
+from interloq.play.bot import Bot, generator
 from interloq.records import Turn
-from interloq.registry import Component
 from interloq.servers.replies import NOTHING_TO_ANSWER, Reply
 from interloq.signature import Signature, fingerprint, signature
 
@@ -27,7 +26,7 @@ _END = re.compile(r"[.!?。！？…\n]+")
 
 
 @dataclass(frozen=True)
-class Eliza(Component, kind="bot", name="eliza"):
+class Eliza(Bot, name="eliza"):
     """Rule-based bot in the style of ELIZA."""
 
     language: Annotated[

@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from interloq.errors import InputError
-from interloq.play.bot import crashed
+from interloq.play.bot import Bot, crashed
 from interloq.records import Turn
-from interloq.registry import Component
 from interloq.servers.replies import Reply
 from interloq.signature import Signature, file_fingerprint, signature
 
@@ -28,7 +27,7 @@ HINT = "name it as module:function, with a module that can be imported from here
 
 
 @dataclass(frozen=True)
-class Function(Component, kind="bot", name="function"):
+class Function(Bot, name="function"):
     """Calls a Python function."""
 
     path: Annotated[str, "`module:function`, from a module that can be imported here"]

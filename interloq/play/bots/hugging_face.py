@@ -20,9 +20,8 @@ from typing import Annotated, Any, Literal
 from interloq.errors import InputError, MissingDependencyError
 from interloq.models.chat_template import Message, TemplateRefused, render_chat
 from interloq.models.loaded import last_written
-from interloq.play.bot import crashed, generator
+from interloq.play.bot import Bot, crashed, generator
 from interloq.records import Turn
-from interloq.registry import Component
 from interloq.servers.replies import NOTHING_TO_ANSWER, Reply, roles
 from interloq.signature import Signature, fingerprint, signature
 from interloq.trust import names_download
@@ -32,7 +31,7 @@ END = "eos"
 
 
 @dataclass(frozen=True)
-class HuggingFace(Component, kind="bot", name="hf"):
+class HuggingFace(Bot, name="hf"):
     """Generates replies with a local language model."""
 
     model: Annotated[str, "a folder, an installed package, or `hub:org/name@revision`; only safetensors are loaded"]

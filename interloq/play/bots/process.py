@@ -29,8 +29,8 @@ from pathlib import Path
 from typing import IO, Annotated, Any, ClassVar
 
 from interloq.errors import InputError
+from interloq.play.bot import Bot
 from interloq.records import Turn
-from interloq.registry import Component
 from interloq.servers.replies import Reply, one_line
 from interloq.signature import Signature, file_fingerprint, signature
 
@@ -44,7 +44,7 @@ PATIENCE = 5.0  # seconds until a thread must have noticed that its program was 
 
 
 @dataclass(frozen=True)
-class Process(Component, kind="bot", name="process"):
+class Process(Bot, name="process"):
     """Talks to a program in JSON lines."""
 
     command: Annotated[tuple[str, ...], "program and arguments, run without a shell"]
@@ -63,7 +63,7 @@ class Process(Component, kind="bot", name="process"):
             raise InputError("timeout must be above 0, workers at least 1, restarts not negative")
 
     @property
-    def batch(self) -> int:
+    def batch(self) -> int:  # type: ignore[override]  # computed, where others have a field
         """A few per program: larger batches are not faster, and their dialogues would be finished later."""
         return EACH * self.workers
 

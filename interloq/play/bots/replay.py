@@ -19,9 +19,8 @@ from typing import Annotated
 
 from interloq.data.records import jsonl
 from interloq.errors import InputError, nearest
-from interloq.play.bot import generator
+from interloq.play.bot import Bot, generator
 from interloq.records import Dialogue, Turn
-from interloq.registry import Component
 from interloq.servers.replies import Reply, roles
 from interloq.signature import Signature, file_fingerprint, signature
 
@@ -43,7 +42,7 @@ class Transcript:
 
 
 @dataclass(frozen=True)
-class Replay(Component, kind="bot", name="replay"):
+class Replay(Bot, name="replay"):
     """Repeats the recorded lines of a system."""
 
     dialogues: Annotated[str, "a file of recorded dialogues"]

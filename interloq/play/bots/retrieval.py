@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Annotated
 
 from interloq.errors import InputError
-from interloq.play.bot import generator
+from interloq.play.bot import Bot, generator
 from interloq.records import Turn
-from interloq.registry import Component, full_spec
+from interloq.registry import full_spec
 from interloq.retrieve.index import Index, open_index
 from interloq.retrieve.retriever import Hit, Query
 from interloq.retrieve.store_address import key_variable, names_server
@@ -29,7 +29,7 @@ NOTHING_FOUND = "nothing found"
 
 
 @dataclass(frozen=True)
-class Retrieval(Component, kind="bot", name="retrieval"):
+class Retrieval(Bot, name="retrieval"):
     """Answers with the reply to the most similar utterance in a log."""
 
     index: Annotated[str, "a folder or a server's address (`interloq index build`)"]

@@ -60,14 +60,14 @@ class ChatBots:
         with self._lock:
             if spec not in self._known:
                 bot = _create_bots({name: spec}, THE_STUDY, self.trust)[name]
-                lock = contextlib.nullcontext() if getattr(bot, "waits", False) else threading.Lock()
+                lock = contextlib.nullcontext() if bot.waits else threading.Lock()
                 self._known[spec] = bot, lock
             return self._known[spec]
 
     def close(self) -> None:
         """End what the bots started."""
         for bot, _ in self._known.values():
-            getattr(bot, "close", lambda: None)()
+            bot.close()
         self._known.clear()
 
 
