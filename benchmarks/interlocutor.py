@@ -28,9 +28,9 @@ from training_checks import MINILM, SMALL, VOCABULARY, made_encoder
 from interloq.data.text.token_texts import Texts
 from interloq.learn.start import Start
 from interloq.models.pretrained import Subwords
+from interloq.scorers.interlocutor.continuity_labels import CONTINUED
 from interloq.scorers.interlocutor.examples import InterlocutorExamples
 from interloq.scorers.interlocutor.reader import REPLIER, USERS
-from interloq.scorers.interlocutor.samples import CONTINUED
 from interloq.scorers.interlocutor.settings import Target
 from interloq.scorers.interlocutor.task import InterlocutorTask, SpeakerEncoder
 

@@ -27,7 +27,7 @@ MOVED = {
     "interloq.interlocutor.baselines": "interloq.scorers.interlocutor.baselines",
     "interloq.interlocutor.forget": "interloq.scorers.interlocutor.model_users",
     "interloq.interlocutor.forget_file": "interloq.scorers.interlocutor.forget_file",
-    "interloq.interlocutor.samples": "interloq.scorers.interlocutor.samples",
+    "interloq.interlocutor.samples": "interloq.scorers.interlocutor.continuity_labels",
     "interloq.interlocutor.samples_file": "interloq.scorers.interlocutor.samples_file",
     "interloq.meta.choice": "interloq.choose.choice",
     "interloq.meta.choose_file": "interloq.choose.choose_file",

@@ -37,7 +37,7 @@ from interloq.agree.continuity import evaluate_continuity
 from interloq.agree.continuity_table import ContinuityRow, ContinuityTable, UserGroup
 from interloq.data.files.opening import read_json, write_json
 from interloq.scorers.interlocutor.baselines import BASELINES
-from interloq.scorers.interlocutor.samples import CONTINUED
+from interloq.scorers.interlocutor.continuity_labels import CONTINUED
 from interloq.scorers.interlocutor.samples_file import FACTS
 from interloq.scorers.interlocutor.settings import ENCODER, TRAINING, InterlocutorReading, Target
 from interloq.terminal.console import print_line, print_table

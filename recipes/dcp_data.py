@@ -30,7 +30,7 @@ from interloq.data.records.jsonl import read, write
 from interloq.data.records.profiles import NAME, write_profiles
 from interloq.data.sets.registry import corpus, locate, read_parts
 from interloq.records import Pair
-from interloq.scorers.interlocutor.samples import CONTINUED, SampleSelection, judge_of
+from interloq.scorers.interlocutor.continuity_labels import CONTINUED, SampleSelection, judge_of
 from interloq.scorers.interlocutor.samples_file import (
     FACTS,
     SampleSource,

@@ -36,7 +36,7 @@ from interloq.data.files.opening import write_json
 from interloq.data.records.jsonl import write
 from interloq.data.sets.registry import locate, read_dataset
 from interloq.records import INTERLOCUTOR, OUTSIDER
-from interloq.scorers.interlocutor.samples import SampleSelection, judge_of
+from interloq.scorers.interlocutor.continuity_labels import SampleSelection, judge_of
 from interloq.scorers.interlocutor.samples_file import SampleSource, ratings_file
 from interloq.scorers.interlocutor.settings import SCORE_TRAINING, InterlocutorReading, Target
 

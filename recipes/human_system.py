@@ -24,7 +24,7 @@ from interlocutor_figures import Claim, Figure, above, numbered, pearson, print_
 
 from interloq import Sample
 from interloq.records import INTERLOCUTOR
-from interloq.scorers.interlocutor.samples import judge_of
+from interloq.scorers.interlocutor.continuity_labels import judge_of
 from interloq.scorers.interlocutor.settings import SCORE_TRAINING, InterlocutorReading, Target
 from interloq.terminal.console import print_line, print_table
 

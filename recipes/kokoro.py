@@ -35,7 +35,7 @@ from interloq.data.files.opening import write_json
 from interloq.data.records.jsonl import write
 from interloq.data.sets.registry import locate, read_parts
 from interloq.records import INTERLOCUTOR
-from interloq.scorers.interlocutor.samples import SampleSelection, judge_of
+from interloq.scorers.interlocutor.continuity_labels import SampleSelection, judge_of
 from interloq.scorers.interlocutor.samples_file import SampleSource, ratings_file
 from interloq.scorers.interlocutor.settings import SCORE_TRAINING, InterlocutorReading, Target
 from interloq.terminal.console import print_line

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.compare.versions import Unit, Version
+from interloq.compare.match_versions import Unit, Version
 
 METRIC = "chrf"
 

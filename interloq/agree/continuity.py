@@ -26,7 +26,7 @@ from interloq.metrics import metric_names
 from interloq.records import Sample, Score
 from interloq.score.scored_samples import ScoredSamples
 from interloq.scorers.interlocutor.baselines import BASELINES, label_of
-from interloq.scorers.interlocutor.samples import CONTINUED, rated_by
+from interloq.scorers.interlocutor.continuity_labels import CONTINUED, rated_by
 from interloq.signature import Signature, fingerprint
 from interloq.statistics.binary import Labels
 

@@ -22,7 +22,7 @@ from interloq.data.records.raters import normalise as normalise_ratings
 from interloq.errors import InputError, count
 from interloq.metrics.metric import Array
 from interloq.records import ILLUSTRATIVE, Dialogue, Key, Rating, Sample, format_key
-from interloq.scorers.interlocutor.samples import rated_by
+from interloq.scorers.interlocutor.continuity_labels import rated_by
 from interloq.signature import fingerprint
 from interloq.statistics.rounding import round_mean
 

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from interloq.compare.compare_options import WORST
 from interloq.compare.comparison import Change, Comparison, HumanMean, Which, Worse
 from interloq.compare.comparison_notes import have_same_replies, note_exploratory, write_notes
+from interloq.compare.match_versions import Matched, Unit, Version, cluster_neighbours, list_unscored, match_units
 from interloq.compare.slices import Masks, slices, thirds_of
-from interloq.compare.versions import Matched, Unit, Version, cluster_neighbours, list_unscored, match_units
 from interloq.errors import InputError
 from interloq.metrics.metric import Array
 from interloq.metrics.metric_names import about_sets, direction, direction_note, unknown_directions

@@ -15,8 +15,8 @@ from pathlib import Path
 from interloq.compare.compare import compare
 from interloq.compare.compare_options import COMPARE_DEFAULTS, CompareOptions
 from interloq.compare.comparison import Comparison
+from interloq.compare.match_versions import Unit, Version, match_units
 from interloq.compare.version_files import VersionReading, read_versions
-from interloq.compare.versions import Unit, Version, match_units
 from interloq.data.progress import Progress, silent
 from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.errors import InputError, SpecError

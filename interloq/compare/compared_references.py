@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from interloq.compare.match_versions import Matched, Unit, Version, match_units
 from interloq.compare.version_units import sample_unit
-from interloq.compare.versions import Matched, Unit, Version, match_units
 from interloq.data.records.sample_fingerprint import read_print, sample_print
 from interloq.errors import InputError, count
 from interloq.metrics.metric import MetricLike

@@ -9,7 +9,7 @@ import numpy as np
 
 from interloq.agree.judgments import illustrative_note
 from interloq.compare.comparison import FEW, Change
-from interloq.compare.versions import Matched, Unit, Version, explain_unpaired, list_unscored
+from interloq.compare.match_versions import Matched, Unit, Version, explain_unpaired, list_unscored
 from interloq.data.records.sample_fingerprint import read_print
 from interloq.errors import count
 from interloq.metrics.metric_names import about_sets, always_means

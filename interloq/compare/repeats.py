@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.compare.versions import Unit, Version, match_units
+from interloq.compare.match_versions import Unit, Version, match_units
 from interloq.errors import InputError
 from interloq.statistics.clustered import Array
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.compare.versions import Unit
+from interloq.compare.match_versions import Unit
 from interloq.data.text.language import language_name, languages_of
 from interloq.errors import InputError, count, nearest
 

@@ -15,8 +15,8 @@ from interloq.compare.compared_references import (
     references_read,
     share_references,
 )
+from interloq.compare.match_versions import Unit, Version
 from interloq.compare.version_units import common_scale, dialogue_units, sample_units
-from interloq.compare.versions import Unit, Version
 from interloq.data.progress import Progress, silent
 from interloq.data.records.convert_file import kind_held
 from interloq.data.records.jsonl import header

@@ -14,7 +14,7 @@ from interloq.agree.judgments import collect
 from interloq.agree.score_columns import equal
 from interloq.compare.compare_options import Ratings
 from interloq.compare.comparison import Pairing
-from interloq.compare.versions import Unit
+from interloq.compare.match_versions import Unit
 from interloq.data.records.dialogue_names import name_dialogues
 from interloq.data.records.raters import normalise, rater_notes, selected_ratings
 from interloq.data.records.sample_fingerprint import SamplePrint

@@ -20,10 +20,10 @@ from interloq.errors import InputError, count
 from interloq.metrics.metric import Array
 from interloq.metrics.metric_names import UNKNOWN_DIRECTION, direction, unknown_directions
 from interloq.rank.rank_options import RANK_DEFAULTS, RankOptions
+from interloq.rank.rank_ranges import rank_ranges, strength_estimates, strength_gaps
 from interloq.records import Key, Preference, Score
 from interloq.statistics.bradley_terry import PairOutcome, connected, strengths, wins
 from interloq.statistics.clustered import cluster_mean
-from interloq.statistics.permutation import rank_ranges, strength_estimates, strength_gaps
 from interloq.statistics.resampling import bootstrap_counts, percentile_interval
 from interloq.statistics.significance import permutations_per_test
 

@@ -27,12 +27,13 @@ from interloq.agree.dialogue_scores import DialogueScore, downwards, metric_of, 
 from interloq.agree.system_agreement import agreement, order_accuracy, order_note
 from interloq.errors import InputError
 from interloq.metrics.metric import Array
+from interloq.rank.rank_ranges import mean_gaps, rank_ranges, strength_estimates, strength_gaps
 from interloq.rank.ranking import Difference, Method, Ranking, Standing, Unit, notes, pairing_of_units, unit_word
 from interloq.rank.survival import Survival, survival_curves, survival_notes
 from interloq.signature import Signature, fingerprint
 from interloq.statistics.bradley_terry import PRIOR, PairOutcome, strengths, wins
 from interloq.statistics.clustered import cluster_mean
-from interloq.statistics.permutation import Gap, interval_of, mean_gaps, rank_ranges, strength_estimates, strength_gaps
+from interloq.statistics.permutation import Gap, interval_of
 from interloq.statistics.resampling import bootstrap_counts
 from interloq.statistics.rounding import round_mean, typical_size
 from interloq.statistics.significance import adjusted, permutations_per_test

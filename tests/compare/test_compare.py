@@ -18,9 +18,9 @@ from interloq.compare.comparison import Comparison, HumanMean
 from interloq.compare.comparison_file import read_comparison
 from interloq.compare.comparison_notes import write_notes
 from interloq.compare.gate.gate import Gate, gate
+from interloq.compare.match_versions import Unit, Version, match_units
 from interloq.compare.repeats import Noise
 from interloq.compare.slices import LEAST, slices, thirds_of
-from interloq.compare.versions import Unit, Version, match_units
 from interloq.data.records.jsonl import to_json
 from interloq.records import ILLUSTRATIVE
 from interloq.statistics.clustered import Clustered

@@ -12,7 +12,7 @@ from interloq import InputError, Rating, Sample, SpecError, write
 from interloq.compare.compare_file import compare_file, judge_versions
 from interloq.compare.compare_options import CompareOptions, GateOptions
 from interloq.compare.gate.gate_file import bless_file, gate_file
-from interloq.compare.versions import Unit, Version
+from interloq.compare.match_versions import Unit, Version
 from interloq.score.score_file import score_file
 from tests.made_chat_server import serving
 from tests.made_dialogues import made_dialogues, write_dialogues

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from interloq import InputError
+from interloq.compare.match_versions import Version
 from interloq.compare.repeats import Noise, average_repeats, noise
-from interloq.compare.versions import Version
 from tests.made_versions import METRIC, version
 
 RNG = np.random.default_rng(0)

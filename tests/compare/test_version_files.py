@@ -9,8 +9,8 @@ import pytest
 
 from interloq import Dialogue, InputError, Rating, Sample, Score, Turn, write
 from interloq.compare.compare_options import CompareOptions
+from interloq.compare.match_versions import match_units
 from interloq.compare.version_files import VersionReading, read_versions, score_all
-from interloq.compare.versions import match_units
 from interloq.score.parse_metrics import choose
 from interloq.score.score_file import score_file
 from interloq.score.score_options import ScoreOptions

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from interloq.compare.versions import Unit, Version
+from interloq.compare.match_versions import Unit, Version
 
 Array = NDArray[np.float64]
 Noise = Literal["normal", "heavy", "skewed"]

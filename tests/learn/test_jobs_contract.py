@@ -16,7 +16,7 @@ from interloq.cli.main import main
 from interloq.learn.fit import _Fit
 from interloq.learn.learning_curve import read_curve
 from interloq.learn.trainable import job_names
-from interloq.scorers.interlocutor.samples import CONTINUED
+from interloq.scorers.interlocutor.continuity_labels import CONTINUED
 from interloq.statistics import ridge
 from tests.made_bert import tiny_bert
 from tests.made_judge import rated

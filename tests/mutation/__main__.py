@@ -31,7 +31,7 @@ MODULES = (  # one that holds the code of two former modules is listed twice: it
     *("statistics/clustered", "statistics/correlation", "statistics/clustered", "statistics/rounding"),
     *("statistics/significance", "statistics/permutation", "statistics/permutation", "statistics/alpha"),
     *("statistics/bradley_terry", "rank/survival", "statistics/prediction_powered", "statistics/correlation"),
-    *("agree/levels", "rank/rank", "compare/compare", "compare/versions", "compare/slices"),
+    *("agree/levels", "rank/rank", "compare/compare", "compare/match_versions", "compare/slices"),
     *("compare/gate/gate", "compare/gate/gate_gains", "compare/compare", "agree/judgments"),
     *("score/evaluate", "score/checks", "score/selection", "metrics/overlap/bleu"),
     *("metrics/overlap/delta_bleu", "metrics/overlap/rouge_l", "metrics/overlap/distinct"),

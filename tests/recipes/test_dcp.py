@@ -16,7 +16,7 @@ import pytest
 from interloq import Rating, Sample
 from interloq.data.records.jsonl import write
 from interloq.records import INTERLOCUTOR, Turn
-from interloq.scorers.interlocutor.samples import SampleSelection
+from interloq.scorers.interlocutor.continuity_labels import SampleSelection
 from tests.scorers.interlocutor.made_logs import log
 from tests.scorers.interlocutor.made_models import judged
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from interloq.scorers.interlocutor.samples import judge_of
+from interloq.scorers.interlocutor.continuity_labels import judge_of
 
 RECIPES = Path(__file__).parents[2] / "recipes"
 

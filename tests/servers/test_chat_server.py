@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from interloq import InputError
-from interloq.servers.endpoint import Endpoint
+from interloq.play.bots.endpoint import Endpoint
 
 pytest.importorskip("httpx")
 

@@ -22,7 +22,7 @@ from interloq.cli.shared.output import BadLineReporter
 from interloq.data.pseudonyms import UserIdOptions
 from interloq.data.records.read_options import ReadOptions
 from interloq.options import option
-from interloq.scorers.interlocutor.samples import SampleSelection
+from interloq.scorers.interlocutor.continuity_labels import SampleSelection
 from interloq.terminal.console import print_json, print_line, print_table
 
 FILE = "JSONL, also .gz .xz .zst; - for a pipe"

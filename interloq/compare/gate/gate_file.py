@@ -22,9 +22,9 @@ from interloq.compare.compare_options import BESIDE, COMPARE_DEFAULTS, GATE_DEFA
 from interloq.compare.compared_references import check_references, references_read
 from interloq.compare.gate.gate import Gate, gate
 from interloq.compare.gate.margins import Margins, margin_slopes
+from interloq.compare.match_versions import PAIRINGS, Unit, Version, explain_unpaired, list_unscored, match_units
 from interloq.compare.repeats import Noise, average_repeats
 from interloq.compare.version_files import VersionReading, Versions, read_versions
-from interloq.compare.versions import PAIRINGS, Unit, Version, explain_unpaired, list_unscored, match_units
 from interloq.data.files.opening import lines, reading_saved
 from interloq.data.files.overwriting import refuse_overwriting
 from interloq.data.progress import Progress, silent

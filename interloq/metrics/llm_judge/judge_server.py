@@ -11,9 +11,9 @@ from dataclasses import replace
 from typing import Any
 
 from interloq.errors import InputError
+from interloq.play.bots.endpoint import Endpoint
 from interloq.servers.chat_cache import answer_key, cache_answers, cached_answers
 from interloq.servers.chat_server import NO_TEXT, ChatAnswer, RequestFailed, read_answer
-from interloq.servers.endpoint import Endpoint
 from interloq.servers.spending import Call, Price, Spending, cost_of, current
 
 Body = dict[str, Any]

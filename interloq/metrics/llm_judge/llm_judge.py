@@ -49,9 +49,9 @@ from interloq.metrics.llm_judge.rubrics import (
 from interloq.metrics.metric import Array, Metric
 from interloq.models.loaded import loaded
 from interloq.needs import LANGUAGE_MODEL, Needs
+from interloq.play.bots.endpoint import DEFAULT_KEY, Endpoint
 from interloq.play.samples import JUDGED
 from interloq.records import Sample
-from interloq.servers.endpoint import DEFAULT_KEY, Endpoint
 from interloq.servers.spending import Price
 from interloq.signature import NETWORK, fingerprint
 from interloq.trust import names_download

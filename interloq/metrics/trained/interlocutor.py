@@ -14,7 +14,7 @@ from interloq.models.loaded import loaded
 from interloq.needs import Needs
 from interloq.records import Sample, Turn
 from interloq.registry import name_of
-from interloq.scorers.interlocutor.samples import judges_turns
+from interloq.scorers.interlocutor.continuity_labels import judges_turns
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from typing import Protocol
 
 from interloq.errors import InputError
 from interloq.records import Key, Sample, Score, format_key
-from interloq.scorers.interlocutor.samples import CONTINUED, judge_of
+from interloq.scorers.interlocutor.continuity_labels import CONTINUED, judge_of
 
 SMOOTHING = 10.0  # samples with the global share that are added to each turn index
 

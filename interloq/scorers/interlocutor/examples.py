@@ -26,8 +26,8 @@ from interloq.errors import InputError, count
 from interloq.learn.fit import Part
 from interloq.records import Sample
 from interloq.retrieve.training_log import TrainingLog
+from interloq.scorers.interlocutor.continuity_labels import judge_of
 from interloq.scorers.interlocutor.reader import SampleReader
-from interloq.scorers.interlocutor.samples import judge_of
 from interloq.scorers.interlocutor.settings import DCP, Target
 from interloq.signature import fingerprint
 

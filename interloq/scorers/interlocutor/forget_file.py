@@ -30,7 +30,7 @@ from interloq.data.records.jsonl import REJECTED, header, is_header, rejected_pa
 from interloq.data.records.profiles import MAX_BYTES, NAME
 from interloq.errors import InputError
 from interloq.records import INTERLOCUTOR, Dialogue, Rating
-from interloq.scorers.interlocutor.samples import JudgedTurn
+from interloq.scorers.interlocutor.continuity_labels import JudgedTurn
 from interloq.scorers.interlocutor.samples_file import FACTS, figures
 
 CORPUS = "corpus.json"

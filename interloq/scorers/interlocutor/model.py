@@ -24,8 +24,8 @@ from interloq.models.cross_encoder import TOKENS, row_outputs
 from interloq.models.pretrained import Subwords
 from interloq.models.processes import pick_device
 from interloq.records import Sample
+from interloq.scorers.interlocutor.continuity_labels import judge_of
 from interloq.scorers.interlocutor.reader import SampleReader, number_users
-from interloq.scorers.interlocutor.samples import judge_of
 from interloq.scorers.interlocutor.settings import DCP
 from interloq.scorers.interlocutor.task import Floats, OutputScale, SpeakerEncoder
 from interloq.signature import fingerprint

@@ -17,7 +17,7 @@ from interloq.data.corpus.split import PARTS
 from interloq.data.records.dialogue_names import name_dialogues
 from interloq.errors import InputError
 from interloq.records import Dialogue, Sample
-from interloq.scorers.interlocutor.samples import JudgedTurn, SampleSelection, end, start
+from interloq.scorers.interlocutor.continuity_labels import JudgedTurn, SampleSelection, end, start
 
 CROSSING, WITHOUT_TIME = "turns_crossing_parts", "turns_without_time"  # of no part
 

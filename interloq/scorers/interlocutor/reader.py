@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from interloq.models.pretrained import Subwords
 from interloq.records import Sample
-from interloq.scorers.interlocutor.samples import judges_turns
+from interloq.scorers.interlocutor.continuity_labels import judges_turns
 
 Tokens = NDArray[np.int32]
 Row = tuple[Tokens, Tokens]  # context, and reply

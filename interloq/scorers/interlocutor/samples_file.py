@@ -24,8 +24,14 @@ from interloq.data.records.profiles import NAME, read_profiles, write_profiles
 from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.errors import InputError, count
 from interloq.records import INTERLOCUTOR, Dialogue, Rating, Sample
+from interloq.scorers.interlocutor.continuity_labels import (
+    JudgedTurn,
+    LabelledTurns,
+    SampleSelection,
+    continuity,
+    has_bad_time,
+)
 from interloq.scorers.interlocutor.parts import along, conversations_by_user, limit_conversations, split
-from interloq.scorers.interlocutor.samples import JudgedTurn, LabelledTurns, SampleSelection, continuity, has_bad_time
 from interloq.signature import file_fingerprint
 
 FACTS = "samples.json"

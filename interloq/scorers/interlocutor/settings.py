@@ -15,7 +15,7 @@ from interloq.learn.trainable import Facts, Trainable
 from interloq.options import option
 from interloq.records import INTERLOCUTOR
 from interloq.registry import Component
-from interloq.scorers.interlocutor.samples import CONTINUED
+from interloq.scorers.interlocutor.continuity_labels import CONTINUED
 
 Kind = Literal["dcp", "interlocutor"]
 DCP: Final = "dcp"

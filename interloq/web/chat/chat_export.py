@@ -17,7 +17,7 @@ from sqlalchemy import Connection, select
 from interloq.data.pseudonyms import HASHED, Pseudonyms
 from interloq.errors import InputError
 from interloq.records import INTERLOCUTOR, Dialogue, Rating, Sample, Turn
-from interloq.scorers.interlocutor.samples import CONTINUED
+from interloq.scorers.interlocutor.continuity_labels import CONTINUED
 from interloq.web.access.people import raters
 from interloq.web.chat.chat_task import WHOLE
 from interloq.web.chat.conversations import BOT, Chat, all_chats

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from interloq import InputError
-from interloq.servers.endpoint import Endpoint
+from interloq.play.bots.endpoint import Endpoint
 from tests.made_chat_server import serving
 from tests.made_judge_server import JudgeServer as Double
 

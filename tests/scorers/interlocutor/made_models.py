@@ -16,8 +16,8 @@ from interloq.learn.job import train
 from interloq.learn.settings import LowRank
 from interloq.records import INTERLOCUTOR, OUTSIDER, Turn
 from interloq.retrieve.training_log import TrainingLog
+from interloq.scorers.interlocutor.continuity_labels import CONTINUED
 from interloq.scorers.interlocutor.job import InterlocutorJob, from_log
-from interloq.scorers.interlocutor.samples import CONTINUED
 from interloq.scorers.interlocutor.settings import TRAINING, InterlocutorReading, InterlocutorSources, Target
 from tests.made_relevance import said, tiny_encoder
 

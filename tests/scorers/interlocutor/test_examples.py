@@ -12,6 +12,7 @@ from interloq.learn.fit import Part
 from interloq.models.pretrained import Subwords
 from interloq.records import INTERLOCUTOR, OUTSIDER
 from interloq.retrieve.training_log import TrainingLog
+from interloq.scorers.interlocutor.continuity_labels import CONTINUED, judge_of
 from interloq.scorers.interlocutor.examples import (
     ARRAYS,
     InterlocutorExamples,
@@ -22,7 +23,6 @@ from interloq.scorers.interlocutor.examples import (
     write_examples,
 )
 from interloq.scorers.interlocutor.reader import SampleReader
-from interloq.scorers.interlocutor.samples import CONTINUED, judge_of
 from interloq.scorers.interlocutor.settings import Target
 from tests.made_relevance import tiny_encoder
 from tests.scorers.interlocutor.made_models import judged

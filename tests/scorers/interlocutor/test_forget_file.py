@@ -16,8 +16,8 @@ from interloq.data.pseudonyms import Pseudonyms
 from interloq.data.records.jsonl import Rejected, header, load, write
 from interloq.data.records.profiles import read_profiles, write_profiles
 from interloq.records import Rating, Sample
+from interloq.scorers.interlocutor.continuity_labels import SampleSelection
 from interloq.scorers.interlocutor.forget_file import find, forget_in_models
-from interloq.scorers.interlocutor.samples import SampleSelection
 from interloq.scorers.interlocutor.samples_file import SampleSource, continuity_file
 from tests.scorers.interlocutor.made_logs import log
 

@@ -22,10 +22,10 @@ from interloq.records import INTERLOCUTOR, Turn
 from interloq.retrieve.training_log import TrainingLog
 from interloq.scorers.interlocutor.add_users import AddUsersJob, from_log
 from interloq.scorers.interlocutor.baselines import BASELINES, global_majority, label_of, private_majority, turn_index
+from interloq.scorers.interlocutor.continuity_labels import CONTINUED
 from interloq.scorers.interlocutor.model import InterlocutorModel
 from interloq.scorers.interlocutor.model_users import CARD, forget_user, warning, write_card
 from interloq.scorers.interlocutor.reader import JUDGE, REPLIER, USERS, SampleReader
-from interloq.scorers.interlocutor.samples import CONTINUED
 from interloq.scorers.interlocutor.settings import (
     ADDING,
     DCP,

@@ -12,8 +12,8 @@ import pytest
 from interloq import InputError
 from interloq.data.corpus.times import DAY, iso
 from interloq.records import Dialogue, Sample, Turn
+from interloq.scorers.interlocutor.continuity_labels import JudgedTurn, SampleSelection, continuity
 from interloq.scorers.interlocutor.parts import along, conversations_by_user, limit_conversations, split
-from interloq.scorers.interlocutor.samples import JudgedTurn, SampleSelection, continuity
 from tests.scorers.interlocutor.made_logs import log, talk
 
 ALL = SampleSelection(min_conversations=0, max_conversations=0, cut_ends=True)

@@ -14,7 +14,7 @@ from interloq.data.pseudonyms import Pseudonyms
 from interloq.data.records.jsonl import header, load, write
 from interloq.data.records.profiles import read_profiles
 from interloq.records import Dialogue, Rating, Sample, Turn
-from interloq.scorers.interlocutor.samples import SampleSelection, continuity
+from interloq.scorers.interlocutor.continuity_labels import SampleSelection, continuity
 from interloq.scorers.interlocutor.samples_file import (
     SampleSource,
     continuity_file,

@@ -9,8 +9,8 @@ import pytest
 
 from interloq import InputError
 from interloq.data.sets.registry import read_dataset
+from interloq.scorers.interlocutor.continuity_labels import SampleSelection, continuity
 from interloq.scorers.interlocutor.parts import along, conversations_by_user, limit_conversations, split
-from interloq.scorers.interlocutor.samples import SampleSelection, continuity
 from interloq.scorers.interlocutor.samples_file import rated_dialogues, rated_replies
 
 pytestmark = pytest.mark.skipif(not os.environ.get("INTERLOQ_DATA"), reason="INTERLOQ_DATA names no folder")

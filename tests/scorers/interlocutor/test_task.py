@@ -15,9 +15,9 @@ from interloq.learn.fit import Part
 from interloq.models.cross_encoder import CrossEncoder, rows
 from interloq.models.packing import ATTENTION
 from interloq.models.pretrained import Subwords
+from interloq.scorers.interlocutor.continuity_labels import CONTINUED
 from interloq.scorers.interlocutor.examples import InterlocutorExamples
 from interloq.scorers.interlocutor.reader import JUDGE, REPLIER, USERS
-from interloq.scorers.interlocutor.samples import CONTINUED
 from interloq.scorers.interlocutor.settings import Target
 from interloq.scorers.interlocutor.task import InterlocutorTask, SpeakerEncoder
 from tests.made_lm import tiny_lm

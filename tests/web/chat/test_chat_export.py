@@ -16,7 +16,7 @@ from interloq.rank.rank_file import rank_file
 from interloq.rank.rank_options import RankOptions
 from interloq.rank.survival import Survival
 from interloq.records import INTERLOCUTOR, OUTSIDER
-from interloq.scorers.interlocutor.samples import SampleSelection, continuity
+from interloq.scorers.interlocutor.continuity_labels import SampleSelection, continuity
 from interloq.scorers.interlocutor.samples_file import SampleSource, continuity_file
 from interloq.servers.replies import Reply
 from interloq.web.access import people

@@ -12,8 +12,8 @@ import pytest
 
 from interloq import InputError, create, spec
 from interloq.play.bot import guarded, streamed
+from interloq.play.bots.endpoint import Endpoint
 from interloq.records import Turn
-from interloq.servers.endpoint import Endpoint
 from interloq.servers.replies import Reply
 from tests.made_chat_server import KEY, Server
 

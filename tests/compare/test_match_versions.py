@@ -13,8 +13,15 @@ from interloq import Sample
 from interloq.compare.compare import compare
 from interloq.compare.comparison import Pairing
 from interloq.compare.gate.gate import gate
+from interloq.compare.match_versions import (
+    Unit,
+    Version,
+    cluster_neighbours,
+    explain_unpaired,
+    list_unscored,
+    match_units,
+)
 from interloq.compare.version_units import sample_unit
-from interloq.compare.versions import Unit, Version, cluster_neighbours, explain_unpaired, list_unscored, match_units
 from tests.made_versions import METRIC, version
 
 

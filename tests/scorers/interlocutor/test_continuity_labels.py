@@ -10,7 +10,7 @@ import pytest
 from interloq import InputError
 from interloq.data.corpus.clean import NO_TIME
 from interloq.records import INTERLOCUTOR, Dialogue, Rating, Sample, Turn
-from interloq.scorers.interlocutor.samples import (
+from interloq.scorers.interlocutor.continuity_labels import (
     CONTINUED,
     UNUSABLE,
     JudgedTurn,
