@@ -38,7 +38,7 @@ class Quality:
     ) -> Gate:
         """Fail the test unless the new version passes; see `interloq.compare.gate.gate_file.gate_file`.
 
-        `metrics` and `rated` override those of `options`.
+        `metrics` and `rated` override the fields of `options`.
         """
         from interloq.compare.compare_options import GATE_DEFAULTS
         from interloq.compare.gate.gate_file import gate_file

@@ -105,8 +105,8 @@ class Sample:
     """One reply to be judged. Context and references may be given as plain strings.
 
     Replies with the same `dialogue` belong to one conversation and are not independent. If it is empty, contexts that
-    continue each other may tell it (`interloq.data.records.dialogue_names`); it is never read from the id. `fields` are
-    further texts and numbers of the record, such as its topic, which are kept and can be sliced by.
+    continue each other may reveal it (`interloq.data.records.dialogue_names`); it is never read from the id. `fields`
+    are further texts and numbers of the record, such as its topic, which are kept and can be sliced by.
     """
 
     id: str

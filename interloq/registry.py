@@ -112,7 +112,7 @@ def component(kind: str, default: str) -> Any:
 
 
 def complete(cls: type, kind: str = "") -> None:
-    """Give a class that does not inherit from the base of its kind the attributes of the base that it lacks.
+    """Add the missing attributes of the base of its kind to a class that does not inherit from it.
 
     Classes of other packages may have only the methods that their kind needs. They are completed where they come in, so
     that other code can rely on every attribute.

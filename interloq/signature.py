@@ -84,7 +84,7 @@ class Signature:
 
 
 def signature(component: Any, **facts: object) -> Signature:
-    """Sign a component: its fields, what it is built with, these facts in the given order, and versions.
+    """Return the signature of a component: its fields, what it is built with, these facts in order, and versions.
 
     Paths are not part of it: `built_with` and the tokenizer identify the content of files and folders.
     """

@@ -202,7 +202,10 @@ def _values(
 
 
 def dialogue_of(score: Score, dialogues: Collection[str]) -> str:
-    """Return which of these dialogues a score belongs to; if none, as its id is made by `interloq play samples`."""
+    """Return the dialogue that a score belongs to.
+
+    If the score names none of these dialogues, its id is read as `interloq play samples` makes it.
+    """
     if metric_names.about_dialogues(score.metric):
         return score.id
     if score.dialogue in dialogues:

@@ -20,7 +20,7 @@ from interloq.options import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetaOptions:
-    """What people rated, the samples or else the dialogues these were made from, and how metrics are compared with it.
+    """What people rated (samples, or the dialogues they were made from), and how metrics are compared with the ratings.
 
     `coefficients` are names or functions; see `meta_evaluate`.
     """

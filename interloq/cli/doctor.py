@@ -71,7 +71,7 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class Extra:
-    """Optional packages that are installed together; those of the package itself have an empty name."""
+    """Optional packages that are installed together; an empty name stands for the package's own requirements."""
 
     name: str
     packages: tuple[Requirement, ...]

@@ -274,7 +274,7 @@ def _reassign(columns: Sequence[_Column], n_permutations: int, seed: int) -> Ite
 
 
 def _number_clusters(columns: Sequence[_Column]) -> dict[str, int]:
-    """Number the clusters, those of the old version first."""
+    """Number the clusters, starting with the old version."""
     old: set[str] = set()
     new: set[str] = set()
     for column in columns:

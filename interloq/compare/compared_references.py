@@ -100,7 +100,7 @@ def _make_unscored_version(name: str, samples: Sequence[Sample]) -> Version:
 
 
 def _comparable_pairs(units: Matched) -> Sequence[tuple[Unit, Unit]]:
-    """Return pairs of replies; dialogues on one occasion have turns, and thus references, of their own."""
+    """Return pairs of replies only: two dialogues on one occasion have different turns, so different references."""
     if units.pairing in ("id", "context"):
         return units.pairs
     return ()

@@ -22,7 +22,7 @@ FEW = 10  # independent units below which intervals and tests are rough
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One metric of both versions, over all units or those of one slice."""
+    """How one metric changed between the versions, over all units or one slice."""
 
     metric: str
     direction: Direction  # which score is better

@@ -21,7 +21,7 @@ from interloq.errors import InputError, count, nearest
 NAMES = ("topic", "language", "partner", "length")
 LEAST = 10  # units of a slice that is tested
 MOST = 20  # values of one field that are tested
-SHOWN_NAMES = {"length": "prompt length"}  # "length" alone could be that of the reply
+SHOWN_NAMES = {"length": "prompt length"}  # "length" alone could mean the length of the reply
 LENGTHS = ("short", "medium", "long")
 
 Masks = Mapping[str, NDArray[np.bool_]]  # "topic: food" → its units

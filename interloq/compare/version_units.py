@@ -45,7 +45,7 @@ class _Scores:
             self.reasons[score.metric] = score.reason
 
     def sample(self) -> str:
-        """Return the fingerprint of what was scored; of the utterances of a dialogue, one for all replies."""
+        """Return the fingerprint of the scored reply, or of all utterances of a dialogue together."""
         if len(self.samples) < 2:
             return "".join(self.samples.values())
         prints = [self.samples[id] for id in sorted(self.samples)]

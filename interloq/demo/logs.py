@@ -307,7 +307,7 @@ def rater_options(language: str) -> list[str]:
 
 
 def train_rater(log: str, output: str, *, without: str, language: str, progress: Progress) -> dict[str, Any]:
-    """Train on the pairs of a log that do not overlap the samples in `without`; returns the facts of the rater."""
+    """Train on the pairs of a log that do not overlap the samples in `without`; return the facts of the rater."""
     from interloq.learn.job import train  # loads torch
 
     settings = (

@@ -116,7 +116,7 @@ class Recorded:
 
 
 class Learner:
-    """Adds the gradient of a batch's mean loss to that of the network, and returns the summed loss.
+    """Adds the gradient of a batch's mean loss to the network's gradient, and returns the summed loss.
 
     Gradients must stay in place between steps (`zero_grad(set_to_none=False)`): graphs write to them.
     """

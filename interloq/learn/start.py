@@ -109,7 +109,7 @@ def low_rank_facts(settings: LowRank, start: Start) -> dict[str, Any]:
 
 
 def keep_files(folder: Path, subwords: Subwords, settings: LowRank) -> None:
-    """Copy tokenizer and configuration to a scorer's folder; a scorer with updates uses those of its base."""
+    """Copy tokenizer and configuration to a scorer's folder; a scorer with updates uses its base's files."""
     if not settings.low_rank:
         subwords.save(folder)
         write_atomically(folder / CONFIG, (subwords.folder / CONFIG).read_bytes())

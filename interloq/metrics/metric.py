@@ -122,7 +122,7 @@ class Metric(Component, kind="metric"):
 
     @property
     def language(self) -> str:
-        """The only language that its network knows, as far as that is known."""
+        """The only language that its network knows; empty if unknown."""
         for field in dataclasses.fields(self):  # type: ignore[arg-type]
             if field.init and getattr(self, field.name) == SENTENCE_ENCODER:
                 return "English"

@@ -70,7 +70,7 @@ def is_rating(metric: str) -> bool:
 
 
 def unknown_directions(metrics: Iterable[str], lower_is_better: bool | None = None) -> list[str]:
-    """Return the metrics of which nobody said whether higher or lower scores are better."""
+    """Return the metrics for which it is unknown whether higher or lower scores are better."""
     return [metric for metric in metrics if metric and lower_is_better is None and not is_known(metric)]
 
 

@@ -45,7 +45,7 @@ def parts(metric: Metric) -> Iterator[Metric]:
 
 
 def reads_references(metric: MetricLike | str) -> bool | None:
-    """Return whether a metric or the metric of a spec reads references; None if it cannot be told, as of a function."""
+    """Return whether a metric or the metric of a spec reads references; None if unknown, as for a function."""
     if isinstance(metric, str):
         try:
             metric = create(split_label(metric)[1], kind="metric")

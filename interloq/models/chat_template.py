@@ -62,7 +62,7 @@ class _Worker:
             process = self._start()
             try:
                 answer = _answer(process, request)
-            except BaseException:  # interrupted: the answer would be taken for that of the next request
+            except BaseException:  # interrupted: its answer would be taken for the answer to the next request
                 self._stop()
                 raise
             if not answer:

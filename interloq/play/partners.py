@@ -113,7 +113,7 @@ def partner_bots(partners: PartnerSet, path: str | Path = "", *, trust: Trust = 
 
 
 def check_openings(partners: PartnerSet, openings: Sequence[Opening], path: str | Path = "") -> None:
-    """Refuse openings that are not those of the partner set."""
+    """Refuse openings that differ from the partner set's."""
     seen = openings_fingerprint(openings)
     if seen != partners.openings:
         raise InputError(

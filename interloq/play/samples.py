@@ -131,7 +131,7 @@ def target_of(dialogue: Dialogue) -> str:
 
 
 def carried(header: Mapping[str, Any]) -> dict[str, Any]:
-    """Return facts copied from the header of dialogues to that of their samples, above all the partner set's hash."""
+    """Return the facts that samples copy from the header of their dialogues, above all the partner set's hash."""
     return {name: header[name] for name in CARRIED if name in header}
 
 

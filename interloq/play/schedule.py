@@ -81,7 +81,7 @@ def apart(partners: Iterable[str], targets: Iterable[str]) -> dict[str, str]:
 
 
 def chosen(openings: Sequence[Opening], limit: int | None, seed: int) -> list[Opening]:
-    """Return `limit` random openings in their order; a larger limit includes those of a smaller one."""
+    """Return `limit` random openings in their order; a larger limit includes the openings of a smaller one."""
     if limit is None:
         return list(openings)
     if not 1 <= limit <= len(openings):

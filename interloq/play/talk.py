@@ -191,7 +191,7 @@ class _Talk:
         return seed_of(self.match.seed, str(len(self.turns)))
 
     def hear(self, reply: Reply, rules: _Rules) -> bool:
-        """Add the reply; returns whether the dialogue continues."""
+        """Add the reply; return whether the dialogue continues."""
         if reply.failure:
             self._note(reply.failure)
         if not reply.text:

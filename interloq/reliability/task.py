@@ -61,7 +61,7 @@ class ReliabilityTask:
         worse, there = worse_sets(self.sets, rows, examples, number=self.settings.negatives, seed=self.settings.seed)
         own = np.pad(self.sets.sets[rows], ((0, 0), (0, 1)), constant_values=-1)
         distinct, places = np.unique(np.concatenate([own[:, None], worse], axis=1), return_inverse=True)
-        places = places.reshape(len(rows), -1, own.shape[1]) - 1  # the first number is that of padding
+        places = places.reshape(len(rows), -1, own.shape[1]) - 1  # the first number stands for padding
         weights = np.ones((len(self.weights), len(rows)))
         if part == "train":
             weights = self.weights[:, self.sets.query[rows]]

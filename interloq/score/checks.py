@@ -91,7 +91,7 @@ class Facts:
                 self._add_references(system, sample)
 
     def have_same_samples(self) -> bool:
-        """Return whether all systems have the same samples, by id or context, as far as these tell."""
+        """Return whether all systems have the same samples, judging by ids or contexts."""
         if not any(self.context_sums.values()) and len(set(self.samples.values())) < 2:
             return True
         return self._agree(self.id_sums) or self._agree(self.context_sums)
@@ -233,7 +233,7 @@ class Checks:
         yield from self._length(part, metric)
 
     def _foreign(self, part: Traits, metric: str) -> Iterator[Note]:
-        """Note samples in other languages than the network's, except languages of so few that they may be mistakes."""
+        """Note samples in languages that the network does not know, unless so few that they may be mistakes."""
         total: Counter[str] = sum(self._languages.values(), Counter())
         resolved, foreign = resolve(total), Counter[str]()
         by_system: Counter[str] = Counter()

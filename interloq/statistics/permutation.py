@@ -40,7 +40,7 @@ class Gap:
     ci: tuple[float, float] | None
     p: float | None  # None: too few units, or no permutations
     units: int  # independent ones, of either group
-    shared: int  # those of both groups
+    shared: int  # units in both groups
 
 
 def exchange_test(

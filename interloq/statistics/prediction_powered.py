@@ -23,7 +23,7 @@ from interloq.statistics.correlation import constant
 
 LEAST = 5  # labels: with fewer, the weight is too noisy
 COMPARED = 10  # units with and without a label that are needed to tell whether these were chosen
-CERTAIN = 0.995  # quantile above which a difference between them is no accident: p < .01
+CERTAIN = 0.995  # quantile above which a difference between them is not chance: p < .01
 
 
 @dataclass(frozen=True, slots=True)

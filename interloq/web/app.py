@@ -29,7 +29,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 from fastapi.staticfiles import StaticFiles
-from starlette.exceptions import HTTPException  # includes those of unknown paths
+from starlette.exceptions import HTTPException  # also raised for unknown paths
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from interloq.errors import InputError

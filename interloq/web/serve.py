@@ -249,7 +249,7 @@ def serve_demo(port: int = PORT, *, say: Callable[[str], None] = print) -> None:
 
 
 def make_study(folder: Path) -> Path:
-    """Write a study with the tasks `rate`, `compare` and `chat` to a folder; returns its file."""
+    """Write a study with the tasks `rate`, `compare` and `chat` to a folder; return its file."""
     study = folder / "study.db"
     for kind, settings in TASKS.items():
         records = None if kind == "chat" else embedded_path("en")

@@ -139,7 +139,7 @@ class TaskFileOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InvitationOptions:
-    """Which links are made. With `parameter`, one link is for many people, told apart by this part of its address."""
+    """Which links are made. With `parameter`, people share one link, and this part of the address identifies them."""
 
     number: int = option(1, "number of links", short="-n")
     admin: bool = option(False, "invite administrators instead of annotators")

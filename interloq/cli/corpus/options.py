@@ -12,7 +12,7 @@ from interloq.cli.shared.arguments import InputPath, add_common, add_list, add_o
 from interloq.errors import InputError
 from interloq.options import option
 
-FLAGS = {  # the settings that are also flags; their help texts are those of the settings
+FLAGS = {  # the settings that are also flags, with the same help texts
     "--lang": "cleaning.lang",
     "--users": "shape.users",
     "--min-posts": "shape.min_posts",

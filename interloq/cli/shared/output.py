@@ -52,7 +52,7 @@ _bad_line_file: ContextVar[_BadLineFile | None] = ContextVar("_bad_line_file", d
 
 @contextmanager
 def verb_output(path: str | None) -> Iterator[None]:
-    """Name the verb's output, beside which its bad lines are written; those of an earlier run are removed."""
+    """Name the verb's output, beside which its bad lines are written; bad lines of an earlier run are removed."""
     file = _BadLineFile(rejected_path(path or "-"))
     token = _bad_line_file.set(file)
     try:

@@ -54,7 +54,7 @@ EXAMPLES = """\
 
 
 def add_arguments(parser: argparse.ArgumentParser, part: str = "") -> None:
-    """Add the parser of this part alone; without a known part, those of all parts."""
+    """Add the parser of this part alone or, if the part is unknown, the parsers of all parts."""
     parts = parser.add_subparsers(dest="part", required=True, metavar="PART")
     names = sorted({*MODULES, *job_names()})
     if part in names:
@@ -158,7 +158,7 @@ def print_trained(output: str, facts: dict[str, Any], job: Trainable) -> None:
 
 
 def add_job_options(parser: argparse.ArgumentParser, job: Trainable) -> None:
-    """Add one option per field of the settings that has a help text, also of what is trained instead."""
+    """Add one option per field of the settings that has a help text, including the settings of alternative jobs."""
     offered = list(job.options())
     names = {name for _, name in offered}
     if job.instead:

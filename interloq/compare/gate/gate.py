@@ -40,7 +40,7 @@ EXIT_CODES: Mapping[Outcome, int] = {"pass": 0, "regression": 3, "undecided": 4}
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Outcome by one metric, over all units or those of one slice. Numbers are in units of the margin."""
+    """The outcome by one metric, over all units or one slice. Numbers are in units of the margin."""
 
     metric: str
     outcome: Outcome
@@ -194,7 +194,7 @@ def gate(
 
 
 def _select_changes(comparison: Comparison, slices: Slices) -> list[Change]:
-    """Return changes over all units, then those of slices if they are gated."""
+    """Return the changes over all units, then the changes by slice if slices are gated."""
     whole_sets = list(comparison.overall())
     if slices == "shown":
         return whole_sets

@@ -27,7 +27,7 @@ from interloq.statistics.clustered import POWER, Clustered, t_probability, t_qua
 from interloq.statistics.estimate import Estimate
 
 Scale = Literal["score", "rating"]
-ALPHA = 0.025  # one-sided: that of a 95 % interval
+ALPHA = 0.025  # one-sided, as for a 95 % interval
 MOST = 1000  # times as many units; advice to collect more than that would be useless
 NEGLIGIBLE = 1e-13  # standard error relative to the scores, below which it is a rounding error
 

@@ -83,7 +83,7 @@ def metric_margins(margins: Margins, metrics: Sequence[str]) -> dict[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Slopes:
-    """Score per unit of rating of each metric, what was rated, notes, and doubts by metric."""
+    """The slope of each metric (score per unit of rating), what was rated, notes, and doubts by metric."""
 
     slopes: Mapping[str, Clustered] = field(default_factory=dict)
     rated: UnitKind = "sample"

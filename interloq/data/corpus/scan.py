@@ -204,7 +204,7 @@ def _table() -> NDArray[np.uint8]:
 
 
 def _shorten(texts: list[str], scan: Scan, cleaning: Cleaning) -> set[int]:
-    """Shorten repeats in place; returns the rows that were checked."""
+    """Shorten repeats in place; return the rows that were checked."""
     letters: list[int] = []
     words: set[int] = set()
     if cleaning.repeated_letters:

@@ -163,7 +163,7 @@ def _write_start(pairs: Callable[[], Iterable[Pair]], part: Path, shape: SmallEn
 
 
 def write_untrained(folder: Path, pieces: int, shape: SmallEncoder, settings: Adaptation) -> None:
-    """Add a network with random weights, drawn from the seed, to a folder with a tokenizer of so many pieces."""
+    """Add a network with random weights, drawn from the seed, to a folder with a tokenizer of this many pieces."""
     config = transformers.BertConfig(
         vocab_size=pieces,
         hidden_size=shape.dimensions,

@@ -244,7 +244,7 @@ class LlmJudge(Metric, name="llm_judge"):
 
     @property
     def _left_out(self) -> tuple[str, ...]:
-        """Parameters that the model did not accept, as far as it was asked."""
+        """Parameters that the model is known not to accept."""
         if "_server" not in vars(self):
             return ()
         return tuple(sorted(self._server.left_out))

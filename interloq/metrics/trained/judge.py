@@ -40,7 +40,7 @@ class Judge(ContextReply, name="judge"):
 
     @property
     def language(self) -> str:
-        """The only language that the relevance network knows, as far as that is known."""
+        """The only language that the relevance network knows; empty if unknown."""
         return language_of(self.network().origin)
 
     def network(self) -> Any:

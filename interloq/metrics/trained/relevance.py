@@ -45,7 +45,7 @@ class Relevance(ContextReply, name="relevance"):
 
     @property
     def language(self) -> str:
-        """The only language that the network knows, as far as that is known."""
+        """The only language that the network knows; empty if unknown."""
         return language_of(self.model)
 
     def network(self) -> Any:

@@ -257,7 +257,7 @@ class Program:
             os.close(watched)
 
     def _exchange(self, running: subprocess.Popen[bytes], waiting: bytes, deadline: float) -> bytes:
-        """Send and receive what is possible now; returns what is still to be sent."""
+        """Send and receive what is possible now; return what is still to be sent."""
         with selectors.DefaultSelector() as ready:
             for end in (running.stdout, running.stderr):
                 if end is not None and not end.closed:

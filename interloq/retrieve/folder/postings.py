@@ -133,7 +133,7 @@ def _impacts_of(folder: Path, postings: Postings, ranking: PostingRanking) -> ND
 
 
 def store_impacts(folder: Path, ranking: PostingRanking) -> None:
-    """Compute and store impacts for all searches; remove those of other rankings."""
+    """Compute and store impacts for all searches; remove the impacts of other rankings."""
     target = folder / ranking.impacts_file
     if not target.exists():
         with atomic_file(target) as file:

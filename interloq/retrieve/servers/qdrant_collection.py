@@ -175,7 +175,7 @@ class Collection:
     def store(
         self, first: int, pairs: Sequence[Pair], encoded: Mapping[Field, Encoded], ranking: PointRanking | None
     ) -> Iterator[int]:
-        """Send pairs with a limited number of requests in flight; yields how many are stored without a gap."""
+        """Send pairs with a limited number of requests in flight; yield how many are stored without a gap."""
         in_flight: deque[tuple[int, Future[None]]] = deque()
         with ThreadPoolExecutor(self.options.outstanding) as pool:
             try:
@@ -283,7 +283,7 @@ def _word_params(made: CollectionOptions) -> dict[str, Any]:
 
 
 def _wait_for_oldest(in_flight: deque[tuple[int, Future[None]]]) -> int:
-    """Wait for the oldest request; gives the number of pairs stored up to it."""
+    """Wait for the oldest request; return the number of pairs stored up to it."""
     stop, future = in_flight.popleft()
     future.result()
     return stop

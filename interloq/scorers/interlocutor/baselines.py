@@ -69,7 +69,7 @@ def check_label(value: float, key: Key, aspect: str) -> int:
 
 
 def index_of(sample: Sample) -> str:
-    """Number of the reply in its dialogue: `7` of `d1#7` in dialogue `d1`, or else the number of turns before it."""
+    """Return the number of the reply in its dialogue: `7` of `d1#7` in `d1`, or else the number of turns before it."""
     dialogue, _, number = sample.id.rpartition("#")
     return number if number.isdecimal() and dialogue == sample.dialogue else str(len(sample.context))
 

@@ -82,7 +82,7 @@ class Forgetting:
 
 
 def forget_in_models(users: Collection[str], folders: Sequence[str | Path]) -> list[bool]:
-    """Remove a user, known by any of these ids, from trained models; returns whether each model knew them."""
+    """Remove a user, known by any of these ids, from trained models; return whether each model knew them."""
     from interloq.scorers.interlocutor.model_users import forget_user  # imports torch
 
     knew_them = []
@@ -260,7 +260,7 @@ def _rewrite_json(folder: Path, forgetting: Forgetting) -> Iterator[tuple[Path, 
 
 
 def _sample_facts(facts: dict[str, Any], forgetting: Forgetting, profiles: Mapping[str, str]) -> dict[str, Any]:
-    """Return facts about what is left; lengths of dialogues become unknown, since samples have parts of them only."""
+    """Return facts about what is left; lengths of dialogues become unknown, since samples contain only parts."""
     parts = {}
     for path in forgetting.records:
         part = path.name.split(".")[0]

@@ -108,7 +108,7 @@ class InterlocutorJob(CrossEncoderJob[InterlocutorTask]):
         return known
 
     def _ids(self) -> str:
-        """Return whether the ids of users are hashed, as far as the samples say."""
+        """Return HASHED if every file of samples has hashed user ids, else KEPT."""
         for path in self.samples.log.files:
             if header(path).get("users", "") != HASHED:
                 return KEPT

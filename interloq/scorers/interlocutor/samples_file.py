@@ -90,7 +90,7 @@ class SampleSource:
 def continuity_file(
     source: SampleSource, output: str | Path, selection: SampleSelection, *, compress: str = "zst"
 ) -> dict[str, Any]:
-    """Write the continuity samples of a file of dialogues; returns what was kept and dropped."""
+    """Write the continuity samples of a file of dialogues; return what was kept and dropped."""
     labelled = continuity(source.read("dialogues"), selection, rename=source.rename)
     return _split(source, output, selection, labelled, CONTINUITY, compress)
 
@@ -98,7 +98,7 @@ def continuity_file(
 def ratings_file(
     source: SampleSource, output: str | Path, selection: SampleSelection, *, compress: str = "zst"
 ) -> dict[str, Any]:
-    """Write the samples that interlocutors rated; returns what was kept and dropped.
+    """Write the samples that interlocutors rated; return what was kept and dropped.
 
     Rated replies are cut along the course of each dialogue; dialogues rated as a whole are split by time or by user.
     """

@@ -55,7 +55,8 @@ class JudgeBatch:
 class TuneTask:
     """Learns from rated replies. Example g · batch + i is reply i of the part's group g.
 
-    Several processes share the examples of a batch. Each reads its whole group, so their losses add up to that of one.
+    Several processes share the examples of a batch. Each reads its whole group, so their losses add up to the loss of
+    a single process.
     """
 
     def __init__(
@@ -215,7 +216,7 @@ class TunedJudgeJob(CrossEncoderJob[TuneTask]):
         save_model(folder, judge_tensors([task.head], task.replies.hashes.tolist()), facts)
 
     def _save_scorer(self, folder: Path, task: TuneTask, facts: dict[str, Any]) -> str:
-        """Save the tuned network as a relevance scorer; returns its signature."""
+        """Save the tuned network as a relevance scorer; return its signature."""
         kept = {name: self.scorer.facts[name] for name in ("kind", "config", "subwords")}
         own = {"job": facts["job"], "signature": facts["signature"], "temperature": 1.0}
         save_model(folder, stored_tensors(task.network), {**kept, **own, **self.low_rank_facts()})

@@ -184,7 +184,7 @@ def _open_run(folder: Path, number: int, dtype: np.dtype[Any]) -> Run:
 
 
 def _write_merged(folder: Path, runs: Sequence[Run], words: int, *, block: int) -> tuple[int, int]:
-    """Write a run; gives the number of entries and of those on the diagonal, where a key is a · words + a."""
+    """Write a run; return the number of entries and of those on the diagonal, where a key is a · words + a."""
     entries, diagonal = 0, 0
     with (folder / KEYS).open("wb") as key_file, (folder / SUMS).open("wb") as sum_file:
         for keys, sums in merged(runs, block):

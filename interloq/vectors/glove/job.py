@@ -52,7 +52,7 @@ class Engine(Protocol):
     device: str
 
     def epoch(self, chunks: Iterator[shuffle.Chunk], rng: np.random.Generator, step: Step) -> float:
-        """Train one pass over all chunks; gives the loss."""
+        """Train one pass over all chunks; return the loss."""
 
     def parameters(self) -> GloveParameters:
         """Return the current parameters."""

@@ -29,7 +29,7 @@ class NumbaEngine:
         numba.set_num_threads(min(threads or numba.config.NUMBA_NUM_THREADS, numba.config.NUMBA_NUM_THREADS))
 
     def epoch(self, chunks: Iterator[Chunk], rng: np.random.Generator, step: Callable[[int], None]) -> float:
-        """Train one pass over all entries; gives the sum of their losses, each computed just before its step."""
+        """Train one pass over all entries; return the sum of their losses, each computed just before its step."""
         total = 0.0
         for chunk in chunks:
             logs, weights = self._settings.targets(chunk.values)

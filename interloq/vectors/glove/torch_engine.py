@@ -43,7 +43,7 @@ class TorchEngine:
             self._kept = []  # the entries are copied to the GPU once if they fit into half of its free memory
 
     def epoch(self, chunks: Iterator[Chunk], rng: np.random.Generator, step: Callable[[int], None]) -> float:
-        """Train one pass over all entries; gives the sum of their losses, each computed just before its step."""
+        """Train one pass over all entries; return the sum of their losses, each computed just before its step."""
         generator = torch.Generator(device=self._where).manual_seed(int(rng.integers(2**62)))
         total = torch.zeros((), dtype=torch.float64, device=self._where)
         for rows, columns, logs, weights in self._sent(chunks):

@@ -33,7 +33,7 @@ _NO_IDS = {"", "undefined", "null", "none", "nan", "assignment_id_not_available"
 
 @dataclass(frozen=True)
 class Browser:
-    """Secrets that a browser sends: its own, and that of an annotator's session."""
+    """Secrets that a browser sends: its own, and the secret of an annotator's session."""
 
     secret: str = ""
     session: str = ""

@@ -101,7 +101,7 @@ class Protected:
 
 
 class Buckets:
-    """Token buckets of clients; those seen longest ago are forgotten."""
+    """Token buckets of clients; the least recently seen clients are forgotten."""
 
     def __init__(self, rate: float, burst: float, clock: Callable[[], float] = time.monotonic) -> None:
         self.rate, self.burst, self.clock = rate, burst, clock

@@ -110,7 +110,7 @@ Sessions = Annotated[list[Visitor], Depends(sessions)]
 
 
 def known(visitors: Sessions) -> Visitor:
-    """Return the annotator whose session this is, or else the administrator."""
+    """Return the annotator or, failing that, the administrator of this session."""
     return visitors[0]
 
 

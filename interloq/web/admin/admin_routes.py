@@ -47,7 +47,7 @@ ACTIONS: Mapping[str, Right] = {"readmit": "invite", "forget": "delete"}  # on a
 
 
 class Closing(BaseModel):
-    """Whether a task gives out no further items."""
+    """Whether a task has stopped giving out items."""
 
     model_config = ConfigDict(extra="forbid")
     closed: bool
@@ -193,7 +193,7 @@ def invite_administrator(
 
 @router.post("/invitations/{number}/revoke")
 def revoke(database: StudyDatabase, visitor: Admin, number: Number) -> dict[str, bool]:
-    """End an invitation and its sessions; only owners end those of administrators, and nobody their own."""
+    """End an invitation and its sessions; only owners can end administrators' invitations, and nobody their own."""
     with database.writing() as connection:
         own = select(person.c.invitation_id).where(person.c.id == visitor.person)
         if connection.execute(own).scalar_one() == number:

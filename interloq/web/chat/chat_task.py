@@ -35,7 +35,7 @@ WHOLE = 0  # unit of answers about the whole conversation; other units are place
 
 @dataclass(frozen=True)
 class Limit:
-    """What may be spent on bots; without a number, as much as one likes."""
+    """The most that may be spent on bots; without a number, there is no limit."""
 
     calls: float = math.inf
     cost: float = math.inf

@@ -31,7 +31,7 @@ ELSEWHERE = "this item was continued elsewhere, perhaps in another tab"
 
 @dataclass(frozen=True)
 class ReferenceDecision:
-    """What a person does: `text` is that of an edit, `candidate` the place of the one that is chosen."""
+    """What a person decides: `text` is an edited text, `candidate` the place of the chosen candidate."""
 
     action: Action
     text: str = ""

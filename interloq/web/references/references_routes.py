@@ -44,7 +44,7 @@ class Attempt(Place):
 
 
 class Decided(Place):
-    """A decision; `text` is that of an edit, `candidate` the place of the one that is chosen."""
+    """A decision: `text` is an edited text, `candidate` the place of the chosen candidate."""
 
     action: Action
     text: str = Field("", max_length=references.LONGEST_REFERENCE)
@@ -65,7 +65,7 @@ async def attempt(request: Request, visitor: Annotator, wanted: Attempt) -> dict
 
 @router.post("/step")
 async def step(request: Request, visitor: Annotator, decided: Decided) -> dict[str, Any]:
-    """Store a decision; returns the state after it."""
+    """Store a decision; return the state after it."""
     return await _run_in_thread(request, _take_step, visitor, decided)
 
 
@@ -157,7 +157,7 @@ class Predictors:
             return predict_offer(self._model(stored, work.options), work.query, state, vectors)
 
     def _get_vectors(self, item: int) -> dict[str, Any]:
-        """Return encoded texts of an item; those of items used longest ago are dropped."""
+        """Return the encoded texts of an item; texts of the least recently used items are dropped."""
         vectors = self._vectors.setdefault(item, {})
         self._vectors.move_to_end(item)
         if len(self._vectors) > ITEMS:

@@ -37,7 +37,7 @@ MOST = 1_000  # candidates, references or edits
 
 @dataclass(frozen=True)
 class ReferencesOptions:
-    """Options of a task, as those of `interloq reliability annotate`; checked when made."""
+    """Options of a task, the same as for `interloq reliability annotate`; checked when created."""
 
     model: str
     log: tuple[str, ...] = ()

@@ -151,7 +151,7 @@ def export_task(
     name: Pseudonyms,
     options: ExportOptions = EXPORT_DEFAULTS,
 ) -> dict[str, Any]:
-    """Write the answers so far as one file that every verb reads; returns its kind and the number of records.
+    """Write the answers so far as one file that every verb reads; return its kind and the number of records.
 
     CSV and TSV are long tables of ratings.
     """
@@ -233,7 +233,7 @@ class Annotated:
 
 
 def export_references(connection: Connection, stored: Stored, output: str | Path, name: Pseudonyms) -> dict[str, Any]:
-    """Write the samples with all references added so far; returns the kind and the number of records."""
+    """Write the samples with all references added so far; return the kind and the number of records."""
     items = annotated_items(connection, stored)
     samples = annotated_samples(items)
     facts = {

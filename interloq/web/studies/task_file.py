@@ -143,7 +143,7 @@ class PreparedTask:
     records: int
 
     def store(self, connection: Connection) -> dict[str, Any]:
-        """Store the task; returns its name, number and counts."""
+        """Store the task; return its name, number and counts."""
         number = add_task(connection, self.settings.task, [*self.items, *self.settings.checks], self.source)
         facts = {"task": self.settings.task.name, "number": number, **self.counts()}
         if self.source.get("warning"):

@@ -137,7 +137,7 @@ def _prepare_chat(given: Upload, settings: TaskSettings, trust: Trust) -> tuple[
 
 
 def _preview(prepared: PreparedTask, rejected: RejectedLines, bots: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the preview, whose messages are not rendered yet; `bots` are those of a chat."""
+    """Return the preview, whose messages are not rendered yet; `bots` are the bots of a chat."""
     task, counts = prepared.settings.task, prepared.counts()
     facts = {"name": task.name, "kind": message(f"kind_{task.kind}"), "items": counts["items"]}
     if bots:

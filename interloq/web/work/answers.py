@@ -161,7 +161,7 @@ def _choice(question: Question, shown: object, reason: str, order: Sequence[int]
 
 
 def save_draft(connection: Connection, person: int, assignment_id: int, revision: int, body: object) -> int:
-    """Keep what was typed, unless something newer is kept; returns the revision that is kept now."""
+    """Keep what was typed, unless something newer is kept; return the revision that is kept now."""
     if connection.execute(_OPEN, {"number": assignment_id, "person": person}).one_or_none() is None:
         raise InputError("this is not an open item of yours", hint="reload the page")
     known = connection.execute(_DRAFT, {"number": assignment_id}).one_or_none()

@@ -140,7 +140,7 @@ def note_work(connection: Connection, assignment_id: int, *, finished: bool = Fa
 
 
 def _take_back(connection: Connection, row: Any, now: float) -> Assigned:
-    """Give an item that a person left and nobody else took to this person again: what they typed is not lost."""
+    """Give a person back the item they left, which nobody else took, so that what they typed is not lost."""
     connection.execute(update(assignment).where(assignment.c.id == row.id).values(returned=None, seen=now))
     connection.execute(_TAKE, {"number": row.item_id})
     return _make_assigned(row)
