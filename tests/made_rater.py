@@ -31,6 +31,18 @@ def said(topic: str, drawn: random.Random) -> str:
     return " ".join(words)
 
 
+def new_triplets() -> tuple[list[tuple[str, str, str]], list[tuple[str, str, str]]]:
+    """Triplets whose last reply is on the topic, and the same with a reply on another one."""
+    drawn = random.Random(7)  # no text of the log
+    triplets, random_triplets = [], []
+    for _ in range(100):
+        topic, other = drawn.sample(TOPICS, 2)
+        utterance, gold = f"{said(topic, drawn)} 999 ?", said(topic, drawn)
+        triplets.append((utterance, gold, said(topic, drawn)))
+        random_triplets.append((utterance, gold, said(other, drawn)))
+    return triplets, random_triplets
+
+
 @cache
 def topic_log(utterances: int = 160, replies: int = 4, seed: int = 0) -> tuple[Pair, ...]:
     """Every utterance has its own number, so none is said twice; some replies are."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 
@@ -28,6 +29,12 @@ def topic_pairs(n: int, seed: int = 0) -> list[Pair]:
 
     topics = drawn.choices(TOPICS, k=n)
     return [Pair(str(i), f"{text(topic)} ?", text(topic)) for i, topic in enumerate(topics)]
+
+
+def write_pairs(path: Path, n: int = 200) -> Path:
+    rows = [{"utterance": pair.utterance, "response": pair.response} for pair in topic_pairs(n)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
 
 
 def topic_pieces(path: Path, n: int = 800) -> Path:

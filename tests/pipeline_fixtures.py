@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -42,3 +43,12 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     index = ["index", "build", str(folder / "pairs.jsonl"), "-o", str(folder / "index"), "--retriever", "bm25"]
     assert main([*index, "--quiet"]) == 0
     return folder
+
+
+@pytest.fixture
+def here(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of index, rater and samples in the working directory, with a cache of its own."""
+    shutil.copytree(made, tmp_path / "here")
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setenv("INTERLOQ_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "here"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -9,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from interloq import Sample, Score, registry, write
+from interloq.cli.main import main
 from interloq.records import Preference
+from tests.cli.made_play import BOT
 from tests.cli.made_pool import pairs, text
 
 
@@ -20,6 +23,21 @@ def pool(folder: Path) -> Path:
     samples = [Sample(f"c{i}/bot", ["hello", f"{text(i)} indeed"], "x", [f"gold {i}"]) for i in range(0, 20, 2)]
     samples.append(Sample("copy/bot", [text(5).upper()], "x", ["gold"]))
     write("samples.jsonl", samples, kind="samples", dataset="made")
+    return folder
+
+
+@pytest.fixture
+def index(pool: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    assert main(["index", "build", "pairs.jsonl", "-o", "index", "--retriever", "dense(encoder='fake32')"]) == 0
+    capsys.readouterr()
+    return "index"
+
+
+@pytest.fixture
+def talking(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a module of bots, and nothing left of it among the imported ones."""
+    (folder / "made_for_play.py").write_text(BOT)
+    monkeypatch.delitem(sys.modules, "made_for_play", raising=False)
     return folder
 
 

@@ -19,13 +19,6 @@ Captured = pytest.CaptureFixture[str]
 DENSE = "dense(encoder='fake32')"
 
 
-@pytest.fixture
-def index(pool: Path, capsys: Captured) -> str:
-    assert main(["index", "build", "pairs.jsonl", "-o", "index", "--retriever", DENSE]) == 0
-    capsys.readouterr()
-    return "index"
-
-
 PAGE = Path(__file__).parents[2] / "docs" / "extend.md"
 
 

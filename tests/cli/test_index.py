@@ -23,13 +23,6 @@ Captured = pytest.CaptureFixture[str]
 DENSE = "dense(encoder='fake32')"
 
 
-@pytest.fixture
-def index(pool: Path, capsys: Captured) -> str:
-    assert main(["index", "build", "pairs.jsonl", "-o", "index", "--retriever", DENSE]) == 0
-    capsys.readouterr()
-    return "index"
-
-
 def found(index: str | Path) -> list[list[tuple[str, float]]]:
     """What some searches find."""
     opened = open_index(index)

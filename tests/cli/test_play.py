@@ -21,16 +21,7 @@ from interloq.cli.main import main
 from interloq.data.records.jsonl import header, load
 from interloq.play.journal import journal_path
 from interloq.signature import Signature
-from tests.cli.made_play import BOT, failure, shown
-
-
-@pytest.fixture
-def talking(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a module of bots, and nothing left of it among the imported ones."""
-    (folder / "made_for_play.py").write_text(BOT)
-    monkeypatch.delitem(sys.modules, "made_for_play", raising=False)
-    return folder
-
+from tests.cli.made_play import failure, shown
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "play.md"
 

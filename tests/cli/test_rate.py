@@ -11,7 +11,6 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,6 +20,7 @@ from interloq.data.records.jsonl import header
 from interloq.rate.human import Human
 from interloq.rate.rate_file import Spool, rate_into
 from interloq.signature import Signature
+from tests.cli.made_pool import printed
 
 Captured = pytest.CaptureFixture[str]
 HUMAN = "human(ratings='ratings.jsonl')"
@@ -63,12 +63,6 @@ def extended(folder: Path) -> Path:
     ratings += [Rating(2 + i % 4, "x", item=f"c{i}/bot/2") for i in range(2, 50, 2)]
     write("ratings.jsonl", ratings, kind="ratings")
     return folder
-
-
-def printed(capsys: Captured, *arguments: str, code: int = 0) -> dict[str, Any]:
-    assert main([*arguments, "--json"]) == code
-    facts: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return facts
 
 
 def test_weights_signature_and_counts(extended: Path, capsys: Captured) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from interloq import Rating, Sample, load, write
 from interloq.cli.main import main
 from interloq.data.records.jsonl import header
+from tests.cli.made_pool import printed
 
 Captured = pytest.CaptureFixture[str]
 SCORE = ["score", "samples.jsonl", "-m", "chrf", "--bootstrap", "0", "-o", "scores.jsonl"]
@@ -34,12 +34,6 @@ def samples(folder: Path) -> Path:
     ]
     write("samples.jsonl", made, kind="samples")
     return folder
-
-
-def printed(capsys: Captured, *arguments: str, code: int = 0) -> dict[str, Any]:
-    assert main([*arguments, "--json"]) == code
-    facts: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return facts
 
 
 def test_notes_are_printed_and_kept(samples: Path, capsys: Captured) -> None:

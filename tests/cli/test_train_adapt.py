@@ -18,17 +18,11 @@ from interloq.models.encoder import Encoder
 from interloq.scorers.relevance.model import RelevanceScorer
 from tests.conftest import missing
 from tests.made_language_models import tiny_model
-from tests.made_ruber import topic_pairs
+from tests.made_ruber import write_pairs
 
 QUICK = ["--epochs", "1", "--learning-rate", ".003", "--batch", "32", "--longest", "16", "--device", "cpu"]
 TINY = ["--layers", "1", "--dimensions", "16", "--heads", "2", "--vocabulary", "150"]
 FILES = {"adapted.json", "config.json", "learning_curve.json", "model.safetensors", "tokenizer.json"}
-
-
-def write_pairs(path: Path, n: int = 200) -> Path:
-    rows = [{"utterance": pair.utterance, "response": pair.response} for pair in topic_pairs(n)]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
 
 
 def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:

@@ -10,15 +10,9 @@ import pytest
 
 from interloq.cli.main import main
 from interloq.learn.gru import Pieces
-from tests.made_ruber import topic_pairs, topic_pieces
+from tests.made_ruber import topic_pieces, write_pairs
 
 SMALL = ["--embedding", "16", "--hidden", "16", "--batch", "32", "--learning-rate", ".002", "--device", "cpu"]
-
-
-def write_pairs(path: Path, n: int = 200) -> Path:
-    rows = [{"utterance": pair.utterance, "response": pair.response} for pair in topic_pairs(n)]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
 
 
 def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:

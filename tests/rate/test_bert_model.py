@@ -30,7 +30,7 @@ from interloq.rate.pairs import RaterPairs
 from interloq.rate.settings import Batching
 from interloq.signature import file_fingerprint
 from tests.made_bert import QUICK, SMALL_BATCHES, bert_examples, bert_job, small_bert_rater, tiny_bert
-from tests.made_rater import TOPICS, said
+from tests.made_rater import TOPICS, new_triplets, said
 from tests.rate.made_bert_rater import literal
 
 FILES = {
@@ -62,13 +62,7 @@ def test_it_learns_what_a_reply_is(learned_bert: Path) -> None:
 
 
 def test_true_replies_are_likelier_than_random_ones(learned_bert: Path) -> None:
-    drawn = random.Random(7)  # no text of the log
-    triplets, random_triplets = [], []
-    for _ in range(100):
-        topic, other = drawn.sample(TOPICS, 2)
-        utterance, gold = f"{said(topic, drawn)} 999 ?", said(topic, drawn)
-        triplets.append((utterance, gold, said(topic, drawn)))
-        random_triplets.append((utterance, gold, said(other, drawn)))
+    triplets, random_triplets = new_triplets()
     model = BertRaterModel.load(learned_bert)
     true, wrong = model.chances(triplets), model.chances(random_triplets)
     assert np.mean(true > wrong) > 0.75

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -27,7 +26,7 @@ from interloq.rate.pairs import RaterPairs
 from interloq.rate.settings import Batching, Shape
 from interloq.records import Pair
 from tests.made_damage import check_damaged_facts
-from tests.made_rater import SMALL_BATCHES, TINY, TOPICS, made_examples, rater_job, said, small_rater
+from tests.made_rater import SMALL_BATCHES, TINY, made_examples, new_triplets, rater_job, small_rater
 from tests.rate.made_gru_rater import literal
 
 
@@ -41,13 +40,7 @@ def test_it_learns_what_a_reply_is(learned: Path) -> None:
 
 
 def test_true_replies_are_likelier_than_random_ones(learned: Path) -> None:
-    drawn = random.Random(7)  # no text of the log
-    triplets, random_triplets = [], []
-    for _ in range(100):
-        topic, other = drawn.sample(TOPICS, 2)
-        utterance, gold = f"{said(topic, drawn)} 999 ?", said(topic, drawn)
-        triplets.append((utterance, gold, said(topic, drawn)))
-        random_triplets.append((utterance, gold, said(other, drawn)))
+    triplets, random_triplets = new_triplets()
     model = RaterModel.load(learned)
     true, wrong = model.chances(triplets), model.chances(random_triplets)
     assert np.mean(true > wrong) > 0.85

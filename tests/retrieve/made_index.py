@@ -14,12 +14,22 @@ KINDS = {
     "exact": ("dense(encoder='fake32')", 10_000),
     "lists": ("dense(encoder='fake32')", 50),
 }
+WORDS = [f"w{i}" for i in range(300)]
 
 
 def pairs(n: int, seed: int = 0) -> list[Pair]:
     rng = Random(seed)
     texts = [" ".join(f"w{rng.randint(0, 40)}" for _ in range(5)) for _ in range(2 * n)]
     return [Pair(f"p{seed}-{i}", texts[2 * i], texts[2 * i + 1]) for i in range(n)]
+
+
+def made(n: int, *, seed: int = 0) -> list[Pair]:
+    rng = Random(seed)
+    texts = iter([" ".join(rng.choices(WORDS, k=rng.randint(3, 10))) for _ in range(2 * n)])
+    return [Pair(f"p{i}", next(texts), next(texts)) for i in range(n)]
+
+
+PAIRS = made(2_000)
 
 
 def use(folder: Path) -> None:

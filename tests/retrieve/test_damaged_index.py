@@ -15,15 +15,7 @@ from interloq import InputError
 from interloq.retrieve.folder.folder_files import MANIFEST
 from interloq.retrieve.index import create_index, open_index
 from tests.limits import no_larger_than
-from tests.retrieve.made_index import KINDS, pairs, use
-
-
-@pytest.fixture(scope="module", params=KINDS)
-def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp(request.param) / "index"
-    retriever, exact_up_to = KINDS[request.param]
-    create_index(folder, retriever, exact_up_to=exact_up_to).add(pairs(200), source="a", segment=120)
-    return folder
+from tests.retrieve.made_index import pairs, use
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -19,7 +18,7 @@ from interloq.play.run import plan
 from interloq.play.talk import PlayTally
 from interloq.rank.rank import rank
 from interloq.registry import create
-from tests.cli.made_play import BOT, failure, shown
+from tests.cli.made_play import failure, shown
 from tests.made_bots import Wordy
 
 
@@ -54,14 +53,6 @@ def test_the_command_says_how_many_dialogues_it_took(folder: Path, capsys: pytes
     play_settle.show(args, played, planned, tally)
     told = json.loads(capsys.readouterr().out)
     assert (told["dialogues"], told["unranked"], told["play"]["short"]) == (180, [], 0)
-
-
-@pytest.fixture
-def talking(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a module of bots, and nothing left of it among the imported ones."""
-    (folder / "made_for_play.py").write_text(BOT)
-    monkeypatch.delitem(sys.modules, "made_for_play", raising=False)
-    return folder
 
 
 def test_a_run_ends_as_soon_as_the_ranking_is_settled(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

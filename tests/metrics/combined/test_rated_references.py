@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,15 +17,6 @@ from interloq.metrics.combined.rated_references import cached
 from interloq.rate.human import Human
 from interloq.records import Pair
 from tests.made_pipeline import GRU, HUMAN
-
-
-@pytest.fixture
-def here(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of index, rater and samples in the working directory, with a cache of its own."""
-    shutil.copytree(made, tmp_path / "here")
-    monkeypatch.chdir(tmp_path / "here")
-    monkeypatch.setenv("INTERLOQ_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "here"
 
 
 class Counted:

@@ -29,15 +29,6 @@ CONTRACTS = {
 }
 
 
-@pytest.fixture
-def here(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of index, rater and samples in the working directory, with a cache of its own."""
-    shutil.copytree(made, tmp_path / "here")
-    monkeypatch.chdir(tmp_path / "here")
-    monkeypatch.setenv("INTERLOQ_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "here"
-
-
 def scored(*arguments: str) -> dict[str, tuple[float | None, str]]:
     assert main(["score", *arguments, "-o", "scores.jsonl", "--bootstrap", "0", "--quiet"]) == 0
     return {score.id: (score.value, score.reason) for score in load("scores.jsonl", kind="scores")}

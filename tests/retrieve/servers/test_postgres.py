@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.retrieve.made_index import PAIRS, made
 from tests.server_fixtures import started_postgres
 
 pytest.importorskip("psycopg")
@@ -21,22 +22,11 @@ pytest.importorskip("psycopg")
 import psycopg
 
 from interloq import InputError, create, write
-from interloq.records import Pair
 from interloq.retrieve.index import create_index, open_index
 from interloq.retrieve.retriever import Query
 from interloq.retrieve.servers.postgres import Postgres
 
 DENSE = "dense(encoder='fake32')"
-WORDS = [f"w{i}" for i in range(300)]
-
-
-def made(n: int, *, seed: int = 0) -> list[Pair]:
-    rng = Random(seed)
-    texts = iter([" ".join(rng.choices(WORDS, k=rng.randint(3, 10))) for _ in range(2 * n)])
-    return [Pair(f"p{i}", next(texts), next(texts)) for i in range(n)]
-
-
-PAIRS = made(2_000)
 QUERIES = [Query(pair.utterance) for pair in made(20, seed=1)]
 
 

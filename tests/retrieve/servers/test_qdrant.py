@@ -23,7 +23,8 @@ from interloq.retrieve.servers import qdrant
 from interloq.retrieve.servers.qdrant import Qdrant
 from interloq.retrieve.servers.qdrant_nodes import KEY
 from tests.qdrant_double import QdrantDouble
-from tests.retrieve.made_qdrant import PAIRS, made, on_server
+from tests.retrieve.made_index import PAIRS, made
+from tests.retrieve.made_qdrant import on_server
 from tests.server_fixtures import QdrantNode, qdrant_node
 
 pytest.importorskip("httpx")

@@ -27,7 +27,8 @@ from interloq.retrieve.servers.qdrant_collection import (
     as_stored,
     fold,
 )
-from tests.retrieve.made_qdrant import PAIRS, on_server
+from tests.retrieve.made_index import PAIRS
+from tests.retrieve.made_qdrant import on_server
 
 pytest.importorskip("httpx")
 

