@@ -33,6 +33,7 @@ from rated_sets import data_folder
 from interloq import InputError, InterloqError
 from interloq.data.files.durable import write_atomically
 from interloq.data.files.opening import write_json
+from interloq.data.records.read_options import ReadOptions
 from interloq.learn.calibrate import CALIBRATION
 from interloq.learn.job import train
 from interloq.learn.learning_curve import CURVE
@@ -66,7 +67,9 @@ def exchange_log(data: Path, work: Path, *, all_logs: bool = False) -> ExchangeL
 
     logs = training_logs(data, ENGLISH if all_logs else tuple(PERMISSIVE), work)
     samples = write_samples(data, work / "samples.jsonl")
-    return ExchangeLog(TrainingLog(logs.files, [str(samples)], strict=True), logs.written, turns=READING.turns)
+    return ExchangeLog(
+        TrainingLog(logs.files, [str(samples)], reading=ReadOptions(strict=True)), logs.written, turns=READING.turns
+    )
 
 
 def examples(args: argparse.Namespace) -> None:

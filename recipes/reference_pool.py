@@ -18,6 +18,7 @@ from retrieval import K, clean, cleaned, drawn
 from interloq import InputError, Reference, Sample, load, write
 from interloq.data.files.archives import read_files, text
 from interloq.data.records.jsonl import read
+from interloq.data.records.read_options import ReadOptions
 from interloq.metrics.combined.rated_references import cached
 from interloq.records import Pair
 from interloq.registry import create
@@ -34,7 +35,9 @@ def pool(data: Path, work: Path) -> Path:
     path = work / "pairs.jsonl"
     if not path.exists():
         logs = training_logs(data, ENGLISH, work / "logs")
-        log = TrainingLog(logs.files, [str(write_samples(data, work / "samples.jsonl"))], strict=True)
+        log = TrainingLog(
+            logs.files, [str(write_samples(data, work / "samples.jsonl"))], reading=ReadOptions(strict=True)
+        )
         write(path, _pairs(log), kind="pairs")
     return path
 

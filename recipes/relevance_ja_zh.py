@@ -28,6 +28,7 @@ from typing import Any
 from interloq import InputError, InterloqError
 from interloq.data.files.durable import atomic_folder
 from interloq.data.files.opening import write_json
+from interloq.data.records.read_options import ReadOptions
 from interloq.learn.adapt.job import AdaptJob, copy_tokenizer
 from interloq.learn.adapt.scratch import train_word_pieces, write_untrained
 from interloq.learn.adapt.settings import SCRATCH, Adaptation, SmallEncoder
@@ -73,7 +74,7 @@ def write_language(data: Path, language: str, folder: Path, *, most: int) -> Non
 
     parts = {name: split(talks(data, name), most) for name in LOGS[language]}
     files = [str(write_dialogues(folder / "logs" / f"{name}.jsonl", own)) for name, (own, _) in parts.items()]
-    log = ExchangeLog(TrainingLog(files, strict=True), turns=READING.turns)
+    log = ExchangeLog(TrainingLog(files, reading=ReadOptions(strict=True)), turns=READING.turns)
     train_word_pieces(log.log.pairs, folder / TOKENIZER, vocabulary=SHAPE.vocabulary)
     subwords = Subwords(folder / TOKENIZER, longest=READING.longest)
     stored = write_exchanges(log.exchanges(), folder / EXAMPLES, subwords, READING, source=log.fingerprint)

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
 
 from interloq.data.corpus.dialogues import pairs_of_dialogue
 from interloq.data.records.jsonl import Rejected, read
+from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.data.text.texts import kind_of
 from interloq.errors import InputError
 from interloq.records import Dialogue, Pair, Sample
@@ -29,8 +30,7 @@ class TrainingLog:
         files: Sequence[str],
         without: Sequence[str] = (),
         *,
-        strict: bool = False,
-        on_reject: Callable[[Rejected], None] = lambda _: None,
+        reading: ReadOptions = READ_DEFAULTS,
     ) -> None:
         files = [training_file(path) for path in files]
         for path in [*files, *without]:
@@ -39,7 +39,7 @@ class TrainingLog:
             if not Path(path).is_file():
                 raise InputError(f"no file {path!r}")
         self.files: Sequence[str] = sorted(files, key=lambda path: file_fingerprint(Path(path)))
-        self.without, self.strict, self.on_reject = without, strict, on_reject
+        self.without, self.reading = without, reading
         self.dropped: dict[str, Counter[str]] = {}
         self._named: set[str] = set()
 
@@ -53,7 +53,7 @@ class TrainingLog:
     @cached_property
     def samples(self) -> list[Sample]:
         """Return the test samples; pairs that overlap them are excluded."""
-        return [sample for path in self.without for sample in read(path, strict=self.strict)]
+        return [sample for path in self.without for sample in read(path, strict=self.reading.strict)]
 
     @property
     def excluded(self) -> int:
@@ -88,13 +88,13 @@ class TrainingLog:
         kind = kind_of(path)
         if kind not in ("pairs", "dialogues"):
             raise InputError(f"the file contains {kind}", hint="name files of pairs or of dialogues", where=path)
-        yield from read(path, kind=kind, strict=self.strict, on_reject=self._reject)
+        yield from read(path, kind=kind, strict=self.reading.strict, on_reject=self._reject)
 
     def rated(self, path: str) -> Iterator[Sample]:
         """Yield the samples of one file, without samples that share their context with a test sample."""
         dropped, tested = self.dropped.setdefault(path, Counter()), {context_of(sample) for sample in self.samples}
         dropped.clear()
-        for sample in read(path, strict=self.strict, on_reject=self._reject):
+        for sample in read(path, strict=self.reading.strict, on_reject=self._reject):
             if context_of(sample) in tested:
                 dropped["context"] += 1
             else:
@@ -104,7 +104,8 @@ class TrainingLog:
         """Report a bad line once, although every pass finds it."""
         if rejected.where not in self._named:
             self._named.add(rejected.where)
-            self.on_reject(rejected)
+            if self.reading.on_reject is not None:
+                self.reading.on_reject(rejected)
 
 
 def training_file(path: str) -> str:

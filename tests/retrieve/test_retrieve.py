@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from interloq import Dialogue, InputError, Sample, SpecError, Turn, create, write
 from interloq.data.records.jsonl import Rejected
+from interloq.data.records.read_options import ReadOptions
 from interloq.data.text.token_texts import Texts
 from interloq.errors import MissingDependencyError
 from interloq.records import Pair
@@ -263,7 +264,7 @@ def test_a_bad_line_is_reported_once(logs: Path) -> None:
     with (logs / "pairs.jsonl").open("a") as file:
         file.write("{broken\n")
     seen: list[Rejected] = []
-    log = TrainingLog(["pairs.jsonl"], on_reject=seen.append)
+    log = TrainingLog(["pairs.jsonl"], reading=ReadOptions(on_reject=seen.append))
     assert texts(log) == texts(log)
     assert len(seen) == 1
 

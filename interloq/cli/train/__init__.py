@@ -20,6 +20,7 @@ from interloq.cli.shared.arguments import (
     make_options,
 )
 from interloq.cli.shared.output import BadLineReporter, stage_progress
+from interloq.data.records.read_options import ReadOptions
 from interloq.errors import InputError, MissingDependencyError, count
 from interloq.learn.learning_curve import read_curve
 from interloq.learn.trainable import Trainable, job_names, trainable
@@ -113,7 +114,7 @@ def _run_job(args: argparse.Namespace, job: Trainable) -> int:
     job, settings = choose_job(args, job)
     bad = BadLineReporter()
     options = make_options(TrainOptions, args)
-    log = TrainingLog(args.files, options.without, strict=args.strict, on_reject=bad)
+    log = TrainingLog(args.files, options.without, reading=ReadOptions(strict=args.strict, on_reject=bad))
     try:
         facts = _train(args, job, settings, log, device=options.device)
     except KeyboardInterrupt:

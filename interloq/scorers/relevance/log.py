@@ -31,7 +31,7 @@ class ExchangeLog:
     """
 
     def __init__(self, log: TrainingLog, written: Sequence[str] = (), *, turns: int) -> None:
-        every = TrainingLog([*log.files, *written], log.without, strict=log.strict, on_reject=log.on_reject)
+        every = TrainingLog([*log.files, *written], log.without, reading=log.reading)
         every.dropped = log.dropped  # exclusions are counted there
         self.log, self.turns, self.written, self.files = every, turns, set(written), every.files
         self._guard = _merge_guards(every.samples)
