@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line: one file a verb; each parses, calls one function and prints."""
+"""The command line: one file or folder per verb; each parses, calls one function and prints."""

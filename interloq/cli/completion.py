@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`interloq completion`: a script that completes commands in bash, zsh or fish, without a call of Python at each key.
+"""`interloq completion`: a script that completes commands in bash, zsh or fish, without calling Python at each key.
 
 The three scripts do the same: they find the verb and action typed so far, then offer the values of the option before
 the cursor, options after a dash, actions, or files.

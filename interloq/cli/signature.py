@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`interloq signature`: how the scores in a file were computed, or how two files differ in this."""
+"""`interloq signature`: how the scores in a file were computed, or how two files differ in that respect."""
 
 from __future__ import annotations
 

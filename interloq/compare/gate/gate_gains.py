@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gains of a new version in units of the margin, and how many more data would decide whether a loss is above it.
+"""Gains of a new version in units of the margin, and how much more data would decide whether a loss is above it.
 
 The variance of gain + margin has a part that shrinks in proportion to the number n of units, and a part that more units
 do not reduce:
