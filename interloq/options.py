@@ -84,6 +84,11 @@ def option(default: Any, help: str, **flag: Any) -> Any:
     return field(default=default, metadata={"help": help, **flag})
 
 
+def limited(default: Any, **limit: float) -> Any:
+    """Return a dataclass field that can be set in Python only, with a limit (`least` or `above`) for `check_limits`."""
+    return field(default=default, metadata=limit)
+
+
 def option_fields(options: Any) -> list[Field[Any]]:
     """Return the fields of a dataclass, or of an instance, that are command-line options."""
     return [item for item in fields(options) if "help" in item.metadata]
@@ -145,7 +150,7 @@ def format_default(value: Any) -> str:
 
 def check_limits(options: Any) -> None:
     """Refuse values below `least`, or not above `above`, of an options dataclass; call it in `__post_init__`."""
-    for item in option_fields(options):
+    for item in fields(options):
         value = getattr(options, item.name)
         least, above = item.metadata.get("least"), item.metadata.get("above")
         if value is None:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from interloq.errors import InputError
-from interloq.learn.settings import Training, check_positive
+from interloq.learn.settings import Training
 from interloq.learn.trainable import Facts, Trainable
-from interloq.options import option
+from interloq.options import check_limits, limited, option
 from interloq.registry import Component
 
 Coefficient = Literal["pearson", "spearman", "kendall"]
@@ -45,27 +45,25 @@ class ReliabilitySettings(Component):
         "pearson", "correlation of a metric's scores with ratings"
     )
     sizes: str = option(",".join(map(str, SIZES)), "sizes of the sets of references", metavar="SIZES")
-    per_size: int = option(PER_SIZE, "sets of each size per query")
+    per_size: int = option(PER_SIZE, "sets of each size per query", above=0)
     negatives: int = option(3, "worse sets per set: without a reference, with a foreign one, with one replaced; T")
     margin: float = option(0.1, "difference wanted between a set and a worse one; Δ")
-    foreign: int = option(20, "references of other queries, per query, from which worse sets are made")
-    hidden: int = option(768, "units of the graph attention layer")
+    foreign: int = option(20, "references of other queries, per query, from which worse sets are made", above=0)
+    hidden: int = option(768, "units of the graph attention layer", above=0)
     residual: bool = option(False, "add each reference's own state to what it attends to; not in the paper")
-    ensemble: int = option(5, "networks, for intervals; each weighs the queries differently")
-    batch: int = option(128, "sets per batch, each with its worse ones")
+    ensemble: int = option(5, "networks, for intervals; each weighs the queries differently", above=0)
+    batch: int = option(128, "sets per batch, each with its worse ones", above=0)
     dev: float = option(0.1, "share of queries for the dev part")
-    turns: int = option(4, "last turns of a query that are read")
-    context: int = option(96, "last tokens of a query that are read")
-    reply: int = option(48, "first tokens of a reference that are read")
-    longest: int = 128  # tokens kept of a turn
+    turns: int = option(4, "last turns of a query that are read", above=0)
+    context: int = option(96, "last tokens of a query that are read", above=0)
+    reply: int = option(48, "first tokens of a reference that are read", above=0)
+    longest: int = limited(128, above=0)  # tokens kept of a turn
     fine_tune: bool = option(False, "train the encoder too, instead of reading each pair once")
-    seed: int = 0
+    seed: int = limited(0, least=0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_positive(
-            self, "per_size", "foreign", "hidden", "ensemble", "batch", "turns", "context", "reply", "longest"
-        )
+        check_limits(self)
         if self.negatives < 0 or self.margin < 0:
             raise InputError(f"negatives and margin must not be below 0, got {self.negatives} and {self.margin}")
         if not 0 < self.dev < 1:

@@ -195,7 +195,7 @@ def test_two_processes_train_one_rater(log: Path) -> None:
         (["pairs.jsonl", "--longest", "0"], "longest must be at least 1, got 0"),
         (["pairs.jsonl", "--learning-rate", "-1"], "learning_rate must be above 0"),
         (["pairs.jsonl", "--dev-share", "0.9"], "dev_share must be above 0 and at most .5"),
-        (["pairs.jsonl", "--seed", "-1"], "seed must not be below 0"),
+        (["pairs.jsonl", "--seed", "-1"], "seed must not be negative"),
         (["single.jsonl"], "0 of 30 utterances have two different replies; the rater needs at"),
     ],
 )

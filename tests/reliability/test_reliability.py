@@ -140,7 +140,7 @@ def test_fields_of_other_types_are_refused(folder: Path, change: dict[str, objec
         ({"negatives": -1}, "negatives and margin must not be below 0"),
         ({"margin": -0.1}, "negatives and margin must not be below 0"),
         ({"ensemble": 0}, "ensemble must be above 0"),
-        ({"seed": -1}, "seed must not be below 0"),
+        ({"seed": -1}, "seed must not be negative"),
     ],
 )
 def test_bad_settings_are_refused(settings: dict[str, Any], says: str) -> None:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from interloq.errors import InputError
-from interloq.learn.settings import Training, check_positive
+from interloq.learn.settings import Training
 from interloq.learn.trainable import Facts, Trainable
-from interloq.options import option
+from interloq.options import check_limits, limited, option
 from interloq.registry import Component
 
 ADAPT = Training(
@@ -33,15 +33,15 @@ class Adaptation(Component):
         "auto", "predict masked tokens (mlm) or the next one (lm); auto: as the model was pretrained"
     )
     mask: float = option(0.15, "share of tokens that are masked for an encoder")
-    batch: int = option(64, "maximum pairs per batch")
-    tokens: int = option(8192, "maximum tokens per batch, padding included")
-    longest: int = option(128, "tokens of a text that are used")
-    dev: int = option(2000, "pairs for the dev part, at most a tenth")
-    seed: int = 0
+    batch: int = option(64, "maximum pairs per batch", above=0)
+    tokens: int = option(8192, "maximum tokens per batch, padding included", above=0)
+    longest: int = option(128, "tokens of a text that are used", above=0)
+    dev: int = option(2000, "pairs for the dev part, at most a tenth", above=0)
+    seed: int = limited(0, least=0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_positive(self, "batch", "tokens", "longest", "dev")
+        check_limits(self)
         if not 0 < self.mask < 1:
             raise InputError(f"mask must be between 0 and 1, got {self.mask}")
 
@@ -50,14 +50,14 @@ class Adaptation(Component):
 class SmallEncoder(Component):
     """Shape of a BERT trained from scratch."""
 
-    layers: int = option(4, "layers of the network")
-    dimensions: int = option(256, "dimensions of token vectors")
-    heads: int = option(4, "attention heads")
-    vocabulary: int = option(8000, "maximum vocabulary size of the tokenizer")
+    layers: int = option(4, "layers of the network", above=0)
+    dimensions: int = option(256, "dimensions of token vectors", above=0)
+    heads: int = option(4, "attention heads", above=0)
+    vocabulary: int = option(8000, "maximum vocabulary size of the tokenizer", above=0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_positive(self, "layers", "dimensions", "heads", "vocabulary")
+        check_limits(self)
         if self.dimensions % self.heads:
             raise InputError(
                 f"{self.dimensions} dimensions cannot be divided among {self.heads} heads",

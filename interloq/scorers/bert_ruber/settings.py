@@ -6,9 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from interloq.learn.settings import Training, check_positive
+from interloq.learn.settings import Training
 from interloq.learn.trainable import Trainable, scorer_result
-from interloq.options import option
+from interloq.options import check_limits, limited, option
 from interloq.registry import Component
 
 TRAINING = Training(epochs=15, learning_rate=1e-3)
@@ -20,14 +20,14 @@ class BertRuberSettings(Component):
 
     pooling: Literal["max", "mean"] = option("mean", "how token vectors are pooled into a text's vector")
     layer: int | None = option(None, "layer of the encoder, from 1", shown="the last")
-    longest: int = option(128, "tokens of a text that are used")
-    batch: int = option(128, "pairs per batch")
-    dev: int = option(10_000, "pairs for the dev part, at most a tenth")
-    seed: int = 0
+    longest: int = option(128, "tokens of a text that are used", above=0)
+    batch: int = option(128, "pairs per batch", above=0)
+    dev: int = option(10_000, "pairs for the dev part, at most a tenth", above=0)
+    seed: int = limited(0, least=0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_positive(self, "longest", "batch", "dev")
+        check_limits(self)
 
 
 @dataclass(frozen=True)

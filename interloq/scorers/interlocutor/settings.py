@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from interloq.errors import InputError, count
-from interloq.learn.settings import LowRank, Training, check_positive
+from interloq.learn.settings import LowRank, Training
 from interloq.learn.trainable import Facts, Trainable
-from interloq.options import option
+from interloq.options import check_limits, limited, option
 from interloq.records import INTERLOCUTOR
 from interloq.registry import Component
 from interloq.scorers.interlocutor.continuity_labels import CONTINUED
@@ -68,12 +68,12 @@ class InterlocutorReading(Component):
         "token", "what the model knows about a user: a learned token, the text of their profile, both, or nothing"
     )
     tokens: int = option(512, "maximum tokens per sample; the first turns of longer contexts are not read")
-    profile_tokens: int = option(128, "first tokens of a profile that are read")
-    user_samples: int = option(20, "training samples that a user needs to get a token")
+    profile_tokens: int = option(128, "first tokens of a profile that are read", above=0)
+    user_samples: int = option(20, "training samples that a user needs to get a token", above=0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_positive(self, "profile_tokens", "user_samples")
+        check_limits(self)
         if self.tokens < LEAST_TOKENS:
             raise InputError(f"tokens must be at least {LEAST_TOKENS}, got {self.tokens}")
 
@@ -100,12 +100,12 @@ class Target(Component):
         0.1, "share of training samples read without the judge's own token, to judge for users without one"
     )
     balance: bool = option(False, "give both classes the same weight in the loss; probabilities are corrected for it")
-    batch: int = option(64, "samples per batch")
-    seed: int = 0
+    batch: int = option(64, "samples per batch", above=0)
+    seed: int = limited(0, least=0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_positive(self, "batch")
+        check_limits(self)
         if not 0 <= self.anyone <= 1:
             raise InputError(f"anyone must be a share from 0 to 1, got {self.anyone}")
 
@@ -120,13 +120,13 @@ class Added(Component):
     """Users that are added to a trained model; everything else in it stays as it is."""
 
     kind: Kind = DCP  # of the model
-    user_samples: int = option(5, "training samples that a user needs to be added")
-    batch: int = option(16, "samples per batch")
-    seed: int = 0
+    user_samples: int = option(5, "training samples that a user needs to be added", above=0)
+    batch: int = option(16, "samples per batch", above=0)
+    seed: int = limited(0, least=0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_positive(self, "user_samples", "batch")
+        check_limits(self)
 
 
 def _result(facts: Facts, _: list[Facts]) -> str:

@@ -6,9 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from interloq.errors import count
-from interloq.learn.settings import LowRank, Training, check_positive
+from interloq.learn.settings import LowRank, Training
 from interloq.learn.trainable import Facts, Trainable
-from interloq.options import option
+from interloq.options import check_limits, limited, option
 from interloq.registry import Component
 
 LEAST = 50
@@ -31,11 +31,11 @@ class Network:
 class JudgeSettings(Component):
     """What is learned from ratings on the states of a frozen network."""
 
-    least: int = option(LEAST, "minimum number of rated replies per set to learn an aspect from")
+    least: int = option(LEAST, "minimum number of rated replies per set to learn an aspect from", above=0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_positive(self, "least")
+        check_limits(self)
 
 
 @dataclass(frozen=True)
@@ -43,14 +43,14 @@ class TuneSettings(Component):
     """What is learned from ratings by fine-tuning, and its batches."""
 
     aspect: str = option("overall", "aspect whose ratings are learned", metavar="NAME")
-    least: int = option(LEAST, "minimum number of rated replies per set to learn an aspect from")
-    replies: int = option(300, "replies per set and epoch, whatever the set's size")
-    batch: int = option(32, "replies per batch, all of one set")
-    seed: int = 0
+    least: int = option(LEAST, "minimum number of rated replies per set to learn an aspect from", above=0)
+    replies: int = option(300, "replies per set and epoch, whatever the set's size", above=0)
+    batch: int = option(32, "replies per batch, all of one set", above=0)
+    seed: int = limited(0, least=0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_positive(self, "least", "replies", "batch")
+        check_limits(self)
 
 
 def _result(facts: Facts, _: list[Facts]) -> str:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from interloq.errors import InputError
-from interloq.learn.settings import LowRank, Training, check_positive
+from interloq.learn.settings import LowRank, Training
 from interloq.learn.trainable import Facts, Trainable
-from interloq.options import option
+from interloq.options import check_limits, limited, option
 from interloq.registry import Component
 
 TRAINING = Training(
@@ -25,14 +25,14 @@ class RelevanceReading(Component):
     """How much of a dialogue is read, and the size of the dev part."""
 
     spec_name = "Reading"  # as in stored examples and ids of jobs
-    turns: int = option(4, "last turns of a context that are read")
-    longest: int = 128  # tokens kept of a turn
-    dev: int = option(5_000, "exchanges for the dev part, at most a tenth")
-    seed: int = 0
+    turns: int = option(4, "last turns of a context that are read", above=0)
+    longest: int = limited(128, above=0)  # tokens kept of a turn
+    dev: int = option(5_000, "exchanges for the dev part, at most a tenth", above=0)
+    seed: int = limited(0, least=0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_positive(self, "turns", "longest", "dev")
+        check_limits(self)
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,9 @@ class RelevanceSettings(Component):
         metavar="KINDS",
     )
     loss: Literal["binary", "listwise"] = option("binary", "judge each reply alone, or against the others")
-    batch: int = option(64, "true replies per batch, each with its wrong ones")
-    context: int = option(96, "last tokens of a context that are used")  # 0: not read, as in `valid`
-    reply: int = option(48, "first tokens of a reply that are used")
+    batch: int = option(64, "true replies per batch, each with its wrong ones", above=0)
+    context: int = option(96, "last tokens of a context that are used", least=0)  # 0: not read, as in `valid`
+    reply: int = option(48, "first tokens of a reply that are used", above=0)
     # shares of the kinds of adversarial replies
     other: float = option(0.4, "share of adversarial replies from elsewhere in the dialogue")
     parrot: float = option(0.25, "share that repeat a turn of the context")
@@ -57,13 +57,11 @@ class RelevanceSettings(Component):
     repeated: float = option(0.1, "share that are the true reply with words repeated three times")
     cut: float = option(0.05, "share that are the true reply without its second half")
     written: float = option(0.5, "share of wrong replies written by people, if there are any")
-    seed: int = 0
+    seed: int = limited(0, least=0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_positive(self, "batch", "reply")
-        if self.context:
-            check_positive(self, "context")
+        check_limits(self)
         for name in self.slots:
             if name not in KINDS:
                 raise InputError(f"unknown kind of negatives {name!r}", hint=f"choose from {', '.join(KINDS)}")

@@ -10,9 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interloq.data.text.tokenize import Tokenizer
-from interloq.errors import InputError
-from interloq.learn.settings import check_positive
-from interloq.options import option
+from interloq.options import check_limits, option
 from interloq.registry import Component, component
 
 Floats = NDArray[np.float32]
@@ -22,29 +20,25 @@ Floats = NDArray[np.float32]
 class Glove(Component):
     """Everything that determines the vectors, unlike threads, memory and device."""
 
-    dimensions: int = option(300, "dimensions of a vector")
-    window: int = option(15, "words on either side that count as context")
-    x_max: float = option(100.0, "pairs that co-occur at least this often have weight 1")
-    alpha: float = option(0.75, "exponent A of the weight (x / x_max)^A below that", metavar="A")
-    epochs: int = option(25, "passes over all pairs")
-    learning_rate: float = option(0.05, "initial step size of AdaGrad")
+    dimensions: int = option(300, "dimensions of a vector", above=0)
+    window: int = option(15, "words on either side that count as context", above=0)
+    x_max: float = option(100.0, "pairs that co-occur at least this often have weight 1", above=0)
+    alpha: float = option(0.75, "exponent A of the weight (x / x_max)^A below that", metavar="A", least=0)
+    epochs: int = option(25, "passes over all pairs", above=0)
+    learning_rate: float = option(0.05, "initial step size of AdaGrad", above=0)
     bias_rate: float | None = option(
-        None, "the same for biases; later releases of the GloVe program use 1", shown="the learning rate"
+        None, "the same for biases; later releases of the GloVe program use 1", shown="the learning rate", least=0
     )
-    clip: float = option(100.0, "components of a gradient are clipped at ±X")
-    min_count: int = option(5, "words that occur less often are excluded")
-    max_vocabulary: int = option(400_000, "keep only the N most frequent words")
+    clip: float = option(100.0, "components of a gradient are clipped at ±X", above=0)
+    min_count: int = option(5, "words that occur less often are excluded", above=0)
+    max_vocabulary: int = option(400_000, "keep only the N most frequent words", above=0)
     keep_duplicates: bool = option(False, "count a text each time it occurs, not once")
-    seed: int = option(0, "seed of initial values and order")
+    seed: int = option(0, "seed of initial values and order", least=0)
     tokenizer: Tokenizer = component("tokenizer", "13a(lowercase=True)")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_positive(self, "dimensions", "window", "x_max", "epochs", "learning_rate", "clip")
-        check_positive(self, "min_count", "max_vocabulary")
-        for name, value in (("alpha", self.alpha), ("bias_rate", self.bias_rate or 0)):
-            if value < 0:
-                raise InputError(f"{name} must be at least 0, got {value}")
+        check_limits(self)
 
     def targets(self, values: Floats) -> tuple[Floats, Floats]:
         """Return log X and f(X)."""

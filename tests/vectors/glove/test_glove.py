@@ -71,7 +71,7 @@ def test_a_vocabulary_without_words_is_an_error(tmp_path: Path) -> None:
     [
         ({"dimensions": 0}, "dimensions must be above 0, got 0"),
         ({"window": -1}, "window must be above 0, got -1"),
-        ({"alpha": -0.5}, "alpha must be at least 0, got -0.5"),
+        ({"alpha": -0.5}, "alpha must not be negative, got -0.5"),
     ],
 )
 def test_settings_are_checked(options: dict[str, Any], said: str) -> None:
