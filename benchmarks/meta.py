@@ -24,7 +24,7 @@ import scipy
 from scipy import stats
 
 from interloq.metrics.metric import Array
-from interloq.statistics.correlation import resampled
+from interloq.statistics.correlation import resample_coefficients
 from interloq.statistics.estimate import COEFFICIENTS
 from interloq.statistics.resampling import bootstrap_counts
 
@@ -67,7 +67,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
     x, y = made_columns(args.samples)
-    found, ours = best_time(lambda: resampled(x, y, n_bootstrap=args.bootstrap, seed=0), repeats=5)
+    found, ours = best_time(lambda: resample_coefficients(x, y, n_bootstrap=args.bootstrap, seed=0), repeats=5)
     expected, loop = best_time(lambda: scipy_loop(x, y, args.bootstrap, 0), repeats=2)
     for name in COEFFICIENTS:
         np.testing.assert_allclose(found[name], expected[name], atol=1e-9)

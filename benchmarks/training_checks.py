@@ -133,7 +133,7 @@ def padded() -> Iterator[None]:
         options = {"lr": training.learning_rate, "weight_decay": training.weight_decay}
         return torch.optim.AdamW(network.parameters(), **options)
 
-    with patch.object(loop, "packed_rows", lambda *_: nullcontext(False)), patch.object(loop, "_optimizer", optimizer):
+    with patch.object(loop, "pack_rows", lambda *_: nullcontext(False)), patch.object(loop, "_optimizer", optimizer):
         yield
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Union
 
 from interloq.errors import SpecError, nearest
-from interloq.registry import KINDS, named_class, names, registered_name, targets
+from interloq.registry import KINDS, find_class, names, registered_name, targets
 from interloq.spec_text import read_spec
 
 REQUIRED = "required"
@@ -71,7 +71,7 @@ def describe_all() -> list[Description]:
 
 
 def _describe(kind: str, name: str) -> Description:
-    cls: Any = named_class(name, kind=kind)
+    cls: Any = find_class(name, kind=kind)
     settings = tuple(_read_settings(cls))
     summary, _, text = _documentation(cls).partition("\n\n")
     missing = ",".join(f"{setting.name}=…" for setting in settings if setting.default == REQUIRED)

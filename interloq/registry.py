@@ -24,7 +24,7 @@ from typing import Any, ClassVar, Literal
 
 from interloq.errors import SpecError, count, nearest
 from interloq.needs import Needs
-from interloq.spec_text import ParsedSpec, expected, fits, read_spec, split_label
+from interloq.spec_text import ParsedSpec, describe_expected, fits, read_spec, split_label
 
 Places = Literal["whole", "last", "blank"]  # how a spec writes paths: as given, the last part, empty
 KINDS = ("bot", "metric", "rater", "retriever", "tokenizer")  # of components
@@ -93,7 +93,7 @@ class Component:
             else:
                 is_right = fits(value, hint)
             if not is_right:
-                raise SpecError(f"{name_of(self)}: {field.name} must be {expected(hint, kind)}, got {value!r}")
+                raise SpecError(f"{name_of(self)}: {field.name} must be {describe_expected(hint, kind)}, got {value!r}")
 
 
 def _make_components(value: Any, kind: str) -> Any:
@@ -171,7 +171,7 @@ def create(text: str, *, kind: str | None = None) -> Any:
         raise SpecError(f"cannot make {text[:60]!r}: it is nested too deeply") from None
 
 
-def named_class(text: str, *, kind: str) -> type | None:
+def find_class(text: str, *, kind: str) -> type | None:
     """Return the class named by a spec, with or without a label, whatever its fields; None if the name is unknown."""
     name = name_in_spec(text, kind=kind)
     return _class(name, kind) if name else None

@@ -102,7 +102,7 @@ def fits(value: Any, hint: Any) -> bool:
     return True  # components and containers check themselves
 
 
-def expected(hint: Any, kind: str | None = None) -> str:
+def describe_expected(hint: Any, kind: str | None = None) -> str:
     """Describe the expected type, for messages."""
     if kind:
         return f"a tuple of {kind}s" if typing.get_origin(hint) is tuple else f"a {kind}"

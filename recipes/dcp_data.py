@@ -35,7 +35,7 @@ from interloq.scorers.interlocutor.samples_file import (
     FACTS,
     SampleSource,
     continuity_file,
-    rated_dialogues,
+    find_rated_turns,
     ratings_file,
 )
 from interloq.signature import fingerprint
@@ -199,7 +199,7 @@ def prepare_rated(data: Path, folder: Path, *, quick: bool = False) -> None:
         write_profiles(work / NAME, corpus(name).module().profiles(path), users="kept")
         selection = SampleSelection(min_conversations=0, max_conversations=CONVERSATIONS, by="own-time", context=30)
         ratings_file(SampleSource(work / "human.jsonl", work / NAME), work / RATED, selection)
-        samples = [each.sample(30) for each in rated_dialogues(by_part[SYSTEMS], Counter())]
+        samples = [each.sample(30) for each in find_rated_turns(by_part[SYSTEMS], Counter())]
         write(work / RATED / f"{SYSTEMS}.jsonl.zst", samples, kind="samples", part=SYSTEMS, users="kept")
         train = read(work / RATED / "train.jsonl.zst")
         write_pairs(work / RATED, (turn for sample in train for turn in replies(sample)))

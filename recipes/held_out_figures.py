@@ -23,7 +23,7 @@ import numpy as np
 from held_out_replies import KINDS, TRUE, Item
 from numpy.typing import NDArray
 
-from interloq.retrieve.leaks import normalised
+from interloq.retrieve.leaks import normalise_text
 
 Floats = NDArray[np.float64]
 Scorer = Callable[[Sequence[Sequence[str]], Sequence[str]], Floats]
@@ -82,7 +82,7 @@ def bigram_cosines(contexts: Sequence[Sequence[str]], replies: Sequence[str], we
 
 def _bigrams(text: str) -> list[str]:
     """Of letters and digits alone; a single character is its own."""
-    plain = normalised(text)
+    plain = normalise_text(text)
     return ["".join(pair) for pair in pairwise(plain)] or [plain]
 
 

@@ -25,7 +25,7 @@ from ja_zh_logs import Talk
 
 from interloq.data.files.opening import lines
 from interloq.models.pretrained import Subwords
-from interloq.retrieve.leaks import normalised
+from interloq.retrieve.leaks import normalise_text
 
 TRUE, SHUFFLED, CONTRADICTION = "true", "shuffled turns", "contradiction"
 KINDS = ("random", "retrieved", "other place", CONTRADICTION, "generic", "parrot", SHUFFLED)
@@ -137,8 +137,8 @@ def _item(
         "generic": _mixed(GENERIC[language], rng),
         "parrot": [context[-1]],
     }
-    own = {normalised(place.reply)}
-    unlike = {kind: [t for t in texts if t.strip() and normalised(t) not in own] for kind, texts in asked.items()}
+    own = {normalise_text(place.reply)}
+    unlike = {kind: [t for t in texts if t.strip() and normalise_text(t) not in own] for kind, texts in asked.items()}
     wrong = {kind: texts[0] for kind, texts in unlike.items() if texts}
     return Item(log, place.talk.key, context, {TRUE: place.reply} | wrong, _reordered(context, rng))
 

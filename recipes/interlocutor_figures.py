@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interloq import Sample
-from interloq.statistics.correlation import pearson_rows, resampled
+from interloq.statistics.correlation import pearson_rows, resample_coefficients
 from interloq.statistics.resampling import cluster_counts, percentile_interval
 from interloq.terminal.console import print_line, print_table
 
@@ -67,7 +67,7 @@ def pearson(predicted: Sequence[Floats], people: Floats, cluster: Ints, resample
     """Pearson's r with people, averaged over models; resamples draw clusters."""
     values = [float(pearson_rows(each[None], people[None])[0]) for each in predicted]
     options: dict[str, Any] = {"n_bootstrap": resamples, "seed": 0, "chosen": PEARSON, "cluster": cluster}
-    draws = [resampled(each, people, **options)["pearson"] for each in predicted]
+    draws = [resample_coefficients(each, people, **options)["pearson"] for each in predicted]
     return Figure(float(np.mean(values)), np.mean(draws, axis=0))
 
 

@@ -22,7 +22,7 @@ import orjson
 from interloq import Dialogue, InputError, Turn
 from interloq.data.files.opening import lines
 from interloq.data.sets.registry import DATASETS, locate, read_parts
-from interloq.retrieve.leaks import normalised
+from interloq.retrieve.leaks import normalise_text
 from interloq.signature import fingerprint
 
 # language → log → its licence
@@ -98,7 +98,7 @@ def split(found: Sequence[Talk], most: int) -> tuple[list[Dialogue], list[Talk]]
 
 def _runs(dialogue: Dialogue) -> Iterator[tuple[str, ...]]:
     """Consecutive turns that are long enough to be recognised."""
-    turns = [normalised(turn.text) for turn in dialogue.turns]
+    turns = [normalise_text(turn.text) for turn in dialogue.turns]
     runs = (tuple(turns[i : i + RUN]) for i in range(len(turns) - RUN + 1))
     return (run for run in runs if sum(map(len, run)) >= COPIED)
 

@@ -23,7 +23,7 @@ from spot_the_bot import objects, read_dialogues
 from interloq import InputError, Rating, Sample, Turn
 from interloq.data.files.opening import lines
 from interloq.data.sets.registry import locate, read_dataset
-from interloq.retrieve.leaks import normalised
+from interloq.retrieve.leaks import normalise_text
 
 ENGAGEMENT, SPOT, CONVAI = "PredictiveEngagement", "Spot the Bot", "ConvAI"
 LIVE = (SPOT, CONVAI)  # dialogues with a system, rated as a whole
@@ -42,9 +42,9 @@ def more_rated_sets(data: Path, tested: Collection[RatedSet]) -> dict[str, Rated
 
 
 def _engagement(data: Path, tested: Collection[RatedSet]) -> RatedSet:
-    ends = {normalised(s.context[-1].text) for own in tested for s in own.samples if s.context}
+    ends = {normalise_text(s.context[-1].text) for own in tested for s in own.samples if s.context}
     every = read_dataset("predictive_engagement", locate("predictive_engagement", data))
-    return _of([[s] for s in every if normalised(s.context[-1].text) not in ends])
+    return _of([[s] for s in every if normalise_text(s.context[-1].text) not in ends])
 
 
 def spot_the_bot(data: Path) -> Iterator[Side]:

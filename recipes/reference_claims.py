@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from rated_sets import Floats, RatedSet
 
-from interloq.statistics.correlation import complete, resampled, values
+from interloq.statistics.correlation import complete, resample_coefficients, values
 from interloq.statistics.resampling import percentile_interval
 
 MEAN = "mean"  # of all sets
@@ -86,7 +86,7 @@ def _difference(
     columns = [scores[row][places] for row in (claim.higher, claim.lower)]
     higher, lower = (spearman(column, human[places]) for column in columns)
     spread = [
-        resampled(column, human[places], n_bootstrap=resamples, seed=seed, chosen=SPEARMAN)["spearman"]
+        resample_coefficients(column, human[places], n_bootstrap=resamples, seed=seed, chosen=SPEARMAN)["spearman"]
         for column in columns
     ]
     return higher - lower, spread[0] - spread[1]

@@ -19,7 +19,7 @@ from interloq import InputError, Reference, Sample, load, write
 from interloq.data.files.archives import read_files, text
 from interloq.data.records.jsonl import read
 from interloq.data.records.read_options import ReadOptions
-from interloq.metrics.combined.rated_references import cached
+from interloq.metrics.combined.rated_references import run_cached
 from interloq.records import Pair
 from interloq.registry import create
 from interloq.retrieve.extend import extend
@@ -72,7 +72,7 @@ def rated_references(samples: Sequence[Sample], index: Path, rater: str) -> dict
     pairs = list(zip(*extended.values(), strict=True))
     joined = [replace(a, references=tuple(dict.fromkeys((*a.references, *b.references)))) for a, b in pairs]
     made = create(rater, kind="rater")
-    rated = cached(joined, lambda some: list(made.rate(some)), signature=str(made.signature()))
+    rated = run_cached(joined, lambda some: list(made.rate(some)), signature=str(made.signature()))
     weighted: dict[bool, list[Sample]] = {False: [], True: []}
     for i, (before, after) in enumerate(zip(joined, rated, strict=True)):
         rating_of = dict(zip(before.references, after.references, strict=True))

@@ -41,7 +41,7 @@ from interloq.data.sets.registry import locate, read_dataset
 from interloq.records import Pair
 from interloq.retrieve.extend import SearchTally, extend
 from interloq.retrieve.index import Index, create_index
-from interloq.retrieve.leaks import copied_threads, guarded
+from interloq.retrieve.leaks import exclude_overlap, find_copied_threads
 from interloq.signature import file_fingerprint
 from interloq.vectors.glove.job import train
 from interloq.vectors.glove.settings import Glove
@@ -162,10 +162,10 @@ def reddit(data: Path) -> Iterator[Pair]:
 
 def pools(data: Path, samples: Sequence[Sample], work: Path) -> dict[str, Path]:
     """Pools of pairs without overlap with the test items: DailyDialog alone, and with reddit."""
-    copied = copied_threads(dailydialog(data), samples)
+    copied = find_copied_threads(dailydialog(data), samples)
     near, far = Counter[str](), Counter[str]()
-    own = list(guarded(dailydialog(data), samples, excluded=copied, dropped=near))
-    foreign = list(guarded(reddit(data), samples, dropped=far))
+    own = list(exclude_overlap(dailydialog(data), samples, excluded=copied, dropped=near))
+    foreign = list(exclude_overlap(reddit(data), samples, dropped=far))
     facts = {"kept": {"dailydialog": len(own)}, "dropped": {"dailydialog": near}, "copied_dialogues": len(copied)}
     both = facts | {
         "kept": {"dailydialog": len(own), "reddit": len(foreign)},

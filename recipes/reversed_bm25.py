@@ -37,7 +37,7 @@ from interloq.data.text.tokenize import Tokenizer
 from interloq.records import Pair
 from interloq.registry import create, full_spec
 from interloq.retrieve.extend import query, utterance
-from interloq.retrieve.leaks import guard, normalised, originals
+from interloq.retrieve.leaks import guard, normalise_text, originals
 from interloq.retrieve.retriever import Query
 from interloq.signature import file_fingerprint, fingerprint
 from interloq.version import __version__
@@ -122,9 +122,9 @@ def leaks(samples: Sequence[Sample], found: Sequence[Sequence[Pair]]) -> Counter
     """Number of retrieved pairs that `interloq extend` would have dropped, by reason."""
     counts: Counter[str] = Counter()
     for sample, pairs in zip(samples, found, strict=True):
-        protected, seen = guard(sample), {normalised(utterance(sample))}
+        protected, seen = guard(sample), {normalise_text(utterance(sample))}
         for pair in pairs:
-            text = normalised(pair.response)
+            text = normalise_text(pair.response)
             counts[protected.reason(pair) or ("repeated" if text in seen else "")] += 1
             seen.add(text)
     return Counter({reason: n for reason, n in counts.items() if reason})

@@ -38,7 +38,7 @@ from interloq.statistics.correlation import Coefficients, Correlation, check_coe
 from interloq.statistics.estimate import COEFFICIENTS
 from interloq.statistics.resampling import percentile_interval
 from interloq.statistics.rounding import RELATIVE
-from interloq.statistics.significance import Adjust, adjusted, permutation_p, permutations_per_test, williams
+from interloq.statistics.significance import Adjust, adjust_p_values, permutation_p, permutations_per_test, williams
 
 
 def meta_evaluate(
@@ -255,7 +255,7 @@ def _williams(first: Column, second: Column, people: Array, points: Level) -> di
 def _adjust_rows(rows: Sequence[MetricRow], names: Iterable[str], adjust: Adjust) -> list[MetricRow]:
     adjusted_rows = list(rows)
     for name in names:
-        family = adjusted([row.with_mean[name].p for row in rows], adjust)
+        family = adjust_p_values([row.with_mean[name].p for row in rows], adjust)
         for i, p in enumerate(family):
             estimates = dict(adjusted_rows[i].with_mean)
             estimates[name] = replace(estimates[name], p_adjusted=p)
@@ -269,7 +269,7 @@ def _adjust_comparisons(
     adjusted_comparisons = list(comparisons)
     for name in names:
         places = [i for i, c in enumerate(comparisons) if c.coefficient == name]
-        family = adjusted([comparisons[i].permutation_p for i in places], adjust)
+        family = adjust_p_values([comparisons[i].permutation_p for i in places], adjust)
         for i, p in zip(places, family, strict=True):
             adjusted_comparisons[i] = replace(comparisons[i], permutation_p_adjusted=p)
     return adjusted_comparisons

@@ -99,10 +99,10 @@ class Contexts:
 
 def contexts(judgments: Judgments) -> Contexts:
     """Return the level over contexts; at least one context needs enough rated replies."""
-    return grouped(judgments.contexts, judgments.sizes() > 0, by="sample", unit="context")
+    return group_samples(judgments.contexts, judgments.sizes() > 0, by="sample", unit="context")
 
 
-def grouped(group: Index, rated: NDArray[np.bool_], *, by: str, unit: str) -> Contexts:
+def group_samples(group: Index, rated: NDArray[np.bool_], *, by: str, unit: str) -> Contexts:
     """Return the level over groups of samples, numbered from 0; samples with a negative number are not used."""
     sizes = np.bincount(group[rated & (group >= 0)])
     usable = int((sizes >= FEWEST_REPLIES).sum())

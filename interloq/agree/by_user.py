@@ -18,7 +18,7 @@ from functools import partial
 
 import numpy as np
 
-from interloq.agree.by_context import Contexts, grouped
+from interloq.agree.by_context import Contexts, group_samples
 from interloq.agree.judgments import Index, Judgments
 from interloq.agree.table import UserSplit
 from interloq.errors import InputError, count
@@ -40,7 +40,7 @@ def users(judgments: Judgments) -> Contexts:
             "by='user' needs samples rated by the person in the dialogue, but no rating has the role 'interlocutor'",
             hint='give ratings "role": "interlocutor" and the user\'s id as "rater"',
         )
-    return grouped(user_numbers(judgments), judgments.sizes() > 0, by="user", unit="user")
+    return group_samples(user_numbers(judgments), judgments.sizes() > 0, by="user", unit="user")
 
 
 def user_numbers(judgments: Judgments) -> Index:
@@ -112,9 +112,11 @@ def _estimates(
     estimates = correlation.coefficients(x, y, chosen=coefficients)
     if cluster is not None:
         estimates = {name: replace(estimate, p=None) for name, estimate in estimates.items()}
-    if not n_bootstrap or correlation.undefined(x, y):
+    if not n_bootstrap or correlation.explain_undefined(x, y):
         return estimates
-    drawn = correlation.resampled(x, y, n_bootstrap=n_bootstrap, seed=seed, chosen=coefficients, cluster=cluster)
+    drawn = correlation.resample_coefficients(
+        x, y, n_bootstrap=n_bootstrap, seed=seed, chosen=coefficients, cluster=cluster
+    )
     return _with_intervals(estimates, drawn)
 
 

@@ -26,7 +26,7 @@ from interloq.metrics import metric_names
 from interloq.records import Sample, Score
 from interloq.score.scored_samples import ScoredSamples
 from interloq.scorers.interlocutor.baselines import BASELINES, label_of
-from interloq.scorers.interlocutor.continuity_labels import CONTINUED, rated_by
+from interloq.scorers.interlocutor.continuity_labels import CONTINUED, find_rater
 from interloq.signature import Signature, fingerprint
 from interloq.statistics.binary import Labels
 
@@ -101,7 +101,7 @@ def _groups(
     n_bootstrap: int,
     seed: int,
 ) -> Iterator[UserGroup]:
-    sizes = Counter(rated_by(sample) for sample in train if label_of(sample, aspect) is not None)
+    sizes = Counter(find_rater(sample) for sample in train if label_of(sample, aspect) is not None)
     for group in size_groups(_users(test), sizes, groups):
         is_member = np.array([user in group.sizes for user in test.judgments.users]) & ~np.isnan(test.labels)
         yield UserGroup(
@@ -134,7 +134,7 @@ def _notes(test: LabelledJudgments, used_predictors: Sequence[Predictor]) -> Ite
 
 
 def _fingerprint(train: Sequence[Sample], aspect: str) -> str:
-    labels = sorted(f"{sample.id}\0{rated_by(sample)}\0{label_of(sample, aspect)}" for sample in train)
+    labels = sorted(f"{sample.id}\0{find_rater(sample)}\0{label_of(sample, aspect)}" for sample in train)
     return fingerprint(*labels) if labels else ""
 
 

@@ -22,7 +22,7 @@ from interloq.data.records.raters import normalise as normalise_ratings
 from interloq.errors import InputError, count
 from interloq.metrics.metric import Array
 from interloq.records import ILLUSTRATIVE, Dialogue, Key, Rating, Sample, format_key
-from interloq.scorers.interlocutor.continuity_labels import rated_by
+from interloq.scorers.interlocutor.continuity_labels import find_rater
 from interloq.signature import fingerprint
 from interloq.statistics.rounding import round_mean
 
@@ -152,7 +152,7 @@ def _row(sample: Sample, ratings: Sequence[Rating]) -> _Row:
                 f"the rating {value:g} of {format_key(sample.key)} is too large to be averaged", hint="correct it"
             )
     missing = len(ratings) - len(usable)
-    return _Row(sample.key, context, sample.dialogue, rated_by(sample), _votes(usable), len(usable), missing)
+    return _Row(sample.key, context, sample.dialogue, find_rater(sample), _votes(usable), len(usable), missing)
 
 
 def _votes(usable: Sequence[tuple[str, float]]) -> tuple[tuple[str, float], ...]:

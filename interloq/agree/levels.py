@@ -108,7 +108,9 @@ class Samples:
     def resampled(self, x: Column, y: Array, n_bootstrap: int, seed: int) -> dict[str, Array]:
         points, clusters = self.points(x, y), self._clusters(x, y)
         chosen = self.coefficients
-        return correlation.resampled(*points, n_bootstrap=n_bootstrap, seed=seed, chosen=chosen, cluster=clusters)
+        return correlation.resample_coefficients(
+            *points, n_bootstrap=n_bootstrap, seed=seed, chosen=chosen, cluster=clusters
+        )
 
     def exchanged(self, first: Column, second: Column, y: Array, n_permutations: int, seed: int) -> dict[str, Array]:
         a, b, people = self.points(first, second, y)

@@ -13,14 +13,14 @@ from interloq.agree.dialogue_scores import rated_dialogues
 from interloq.agree.judgments import aspects as rated_aspects
 from interloq.agree.meta_options import MetaOptions
 from interloq.agree.table import MetaTable, UnitKind
-from interloq.data.progress import Progress, counted, silent
+from interloq.data.progress import Progress, count_records, silent
 from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.errors import InputError
 from interloq.play.dialogue_origin import same_judge
 from interloq.records import Sample, Score
 from interloq.score.scored_samples import ScoredSamples
 from interloq.score.selection import SampleFilter
-from interloq.score.signatures import known_signatures
+from interloq.score.signatures import read_known_signatures
 from interloq.signature import Signature
 from interloq.statistics.estimate import COEFFICIENTS
 
@@ -41,13 +41,13 @@ def meta_file(
     if (options.samples is None) == (not options.dialogues):
         raise InputError("rated samples or rated dialogues are needed, not both", hint="give --samples or --dialogues")
     with progress("meta-evaluating", None) as step:
-        dialogues = list(counted(reading.read_beside(options.dialogues, kind="dialogues"), step))
+        dialogues = list(count_records(reading.read_beside(options.dialogues, kind="dialogues"), step))
         checked = ScoredSamples(dialogues=dialogues)
         read_scores = partial(reading.read_beside, kind="scores")
-        scored: Iterable[Score] = counted(checked.check_all(scores, read_scores), step)
+        scored: Iterable[Score] = count_records(checked.check_all(scores, read_scores), step)
         rated: Iterable[Sample] = ()
         if options.samples is not None:
-            rated = checked.watch(counted(reading.read(options.samples), step))
+            rated = checked.watch(count_records(reading.read(options.samples), step))
         else:
             scored, rated = rated_dialogues(scored, dialogues)
         aspects = options.aspects or ["overall"]
@@ -85,7 +85,7 @@ def _judges(paths: Sequence[str | Path]) -> dict[str, Signature]:
     judges: dict[str, Signature] = {}
     differing = set()
     for path in paths:
-        for metric, judge in known_signatures(path).items():
+        for metric, judge in read_known_signatures(path).items():
             if not same_judge(judges.setdefault(metric, judge), judge):
                 differing.add(metric)
     for metric in differing:

@@ -28,7 +28,7 @@ from interloq.agree.judgments import MOST_UNSCORED, Judgments
 from interloq.agree.levels import Samples, level
 from interloq.agree.score_columns import columns_fingerprint
 from interloq.choose.choice import ALPHA, FAR, Candidate, Choice, Kind
-from interloq.choose.cross_validation import BLENDS, Learner, RatedScores, best, candidates, chooser, held_out
+from interloq.choose.cross_validation import BLENDS, Learner, RatedScores, best, candidates, chooser, score_held_out
 from interloq.errors import InputError, count
 from interloq.metrics.combined.blend import Blend
 from interloq.metrics.metric import Array, Metric
@@ -76,7 +76,7 @@ def choose(
     learners = candidates(list(metrics), blend=blend)
     chosen = best(learners, rated, seed)
     compared = _Compared.of(learners, used, rated, rows, n_bootstrap, seed).tested(n_permutations)
-    expected = compared.estimate(held_out(chooser(learners, seed), rated, seed))
+    expected = compared.estimate(score_held_out(chooser(learners, seed), rated, seed))
     compared_candidates = [_candidate(name, chosen, compared, judgments) for name in compared.scores]
     facts = {"aspect": judgments.aspect, "judgments": judgments.fingerprint, "resamples": n_bootstrap, "seed": seed}
     facts |= {"scores": columns_fingerprint({name: column.scores for name, column in columns.items()}), "blend": blend}
@@ -181,7 +181,7 @@ class _Compared:
         scores: dict[str, Array] = {}
         kinds: dict[str, Kind] = {}
         for name, learn in learners.items():
-            scores[name] = held_out(learn, rated, seed)
+            scores[name] = score_held_out(learn, rated, seed)
             kinds[name] = "blend" if name in BLENDS else "metric"
         for name, column in columns.items():
             if column.is_baseline:
@@ -196,7 +196,7 @@ class _Compared:
         """Return the agreement in each resample of contexts; the resamples are the same for all scores."""
         if not self.n_bootstrap:
             return np.zeros(0)
-        return correlation.resampled(
+        return correlation.resample_coefficients(
             scores,
             self.rated.people,
             n_bootstrap=self.n_bootstrap,
@@ -230,7 +230,7 @@ class _Compared:
         """Return a copy with the adjusted p-values of all pairs, baselines included."""
         pairs = list(combinations(self.scores, 2))
         n = significance.permutations_per_test(len(pairs), n_permutations)
-        adjusted_p = significance.adjusted([self._p(*pair, n) for pair in pairs])
+        adjusted_p = significance.adjust_p_values([self._p(*pair, n) for pair in pairs])
         return replace(self, p_values=dict(zip(map(frozenset, pairs), adjusted_p, strict=True)))
 
     def _p(self, first: str, second: str, n_permutations: int) -> float | None:

@@ -62,13 +62,13 @@ def best(learners: Mapping[str, Learner], rated: RatedScores, seed: int, *, fold
     """Return the candidate with the highest agreement on held-out samples; a blend only if it is worth it."""
     worth = {}
     for name, learn in learners.items():
-        rho = spearman(held_out(learn, rated, seed, folds=folds), rated.people)
+        rho = spearman(score_held_out(learn, rated, seed, folds=folds), rated.people)
         if not np.isnan(rho):
             worth[name] = rho - WORTH * (name in BLENDS)
     return max(worth, key=lambda name: worth[name], default=next(iter(learners)))
 
 
-def held_out(learn: Learner, rated: RatedScores, seed: int, *, folds: int = OUTER) -> Array:
+def score_held_out(learn: Learner, rated: RatedScores, seed: int, *, folds: int = OUTER) -> Array:
     """Return the score of each sample with weights learned from other contexts."""
     fold, scores = _folds(rated.contexts, folds, seed), np.zeros(len(rated.people))
     for number in np.unique(fold):
@@ -96,7 +96,7 @@ def _single(weights: Array) -> Learner:
 def _ridge(rated: RatedScores) -> Array:
     contexts = np.unique(rated.contexts, return_inverse=True)[1]
     states = ridge.RatedStates(rated.scores, ridge.ranks(rated.people), np.zeros_like(contexts), contexts)
-    agreement = [ridge.spearman(states, column) for column in ridge.held_out(states)]
+    agreement = [ridge.spearman(states, column) for column in ridge.score_held_out(states)]
     strength = ridge.STRENGTHS[int(np.argmax(np.nan_to_num(agreement, nan=-2.0)))]
     (head,) = ridge.heads(states, [strength])
     return _scale(head.weights, rated)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from interloq.choose.choose_options import ChooseOptions
 from interloq.cli.shared.arguments import InputPath, OutputFile, add_common, add_map, add_options, make_options
-from interloq.cli.shared.output import add_limits, limited, mark_incomplete, reading, stage_progress
+from interloq.cli.shared.output import add_limits, limit_spending, mark_incomplete, reading, stage_progress
 from interloq.errors import count
 from interloq.terminal.console import (
     number,
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     refuse_functions(options.metrics)  # before scipy is imported, which takes seconds from a cold disk
     from interloq.choose.choose_file import choose_file
 
-    with limited(args), reading(args) as read_options:
+    with limit_spending(args), reading(args) as read_options:
         choice = choose_file(
             args.rated, args.output, options, reading=read_options, progress=stage_progress(quiet=args.quiet)
         )

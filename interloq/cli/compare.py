@@ -7,7 +7,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from interloq.cli.shared.arguments import InputPath, OutputFile, add_common, add_map, add_options, make_options
-from interloq.cli.shared.output import add_limits, limited, mark_incomplete, reading, stage_progress
+from interloq.cli.shared.output import add_limits, limit_spending, mark_incomplete, reading, stage_progress
 from interloq.compare.compare_options import CompareOptions
 from interloq.errors import count
 from interloq.terminal.console import print_json, print_line, print_signatures, print_stderr, print_table
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     from interloq.terminal.result_tables import comparison_markdown
 
     options = make_options(CompareOptions, args)
-    with reading(args) as read_options, limited(args):
+    with reading(args) as read_options, limit_spending(args):
         comparison = compare_file(
             args.old, args.new, options, reading=read_options, progress=stage_progress(quiet=args.quiet)
         )

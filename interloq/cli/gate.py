@@ -21,7 +21,7 @@ from interloq.cli.shared.arguments import (
     add_quiet,
     make_options,
 )
-from interloq.cli.shared.output import add_limits, limited, stage_progress
+from interloq.cli.shared.output import add_limits, limit_spending, stage_progress
 from interloq.compare.compare_options import CompareOptions, GateOptions
 from interloq.data.records.read_options import ReadOptions
 from interloq.errors import InputError, count
@@ -70,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     if args.bless:
-        with limited(args, may_be_incomplete=False):
+        with limit_spending(args, may_be_incomplete=False):
             return _bless(args)
     from interloq.data.files.opening import replacing, write_json, write_text
     from interloq.terminal.result_tables import gate_junit, gate_markdown
@@ -97,7 +97,7 @@ def _gate(args: argparse.Namespace) -> Gate:
         raise InputError(f"{len(args.files)} files", hint="give OLD NEW, or NEW with --baseline")
     if not args.margin:
         raise InputError("no margin", hint="add --margin X: the largest loss that is acceptable")
-    with limited(args, may_be_incomplete=False):
+    with limit_spending(args, may_be_incomplete=False):
         return gate_file(
             args.files[-1],
             make_options(GateOptions, args),

@@ -26,7 +26,7 @@ from pathlib import Path
 
 from interloq.cli.shared.arguments import check_paths
 from interloq.cli.shared.output import exit_code, mark_incomplete, verb_output
-from interloq.data.files.write_errors import hint, is_of_files, one_line
+from interloq.data.files.write_errors import format_error_line, hint, is_of_files
 from interloq.errors import InputError, InterloqError, RejectedWarning, nearest
 from interloq.terminal.console import print_line, print_stderr, table_format
 from interloq.version import __version__
@@ -76,10 +76,10 @@ def _bug_report(error: Exception) -> str:
     """Return one line for an unexpected error; the traceback goes to a file that the user can attach to a report."""
     if isinstance(error, MemoryError):
         return "not enough memory; use smaller files or models, or a machine with more memory"
-    from interloq.metrics.function import failed_line  # imports numpy
+    from interloq.metrics.function import find_failed_line  # imports numpy
 
-    what = f"{type(error).__name__}: {one_line(error)}"
-    if where := failed_line(error):
+    what = f"{type(error).__name__}: {format_error_line(error)}"
+    if where := find_failed_line(error):
         return str(InputError(f"your metric failed: {what}", where=where))
     with (
         contextlib.suppress(OSError),
@@ -113,7 +113,8 @@ def _main(argv: Sequence[str] | None) -> int:
             raise
         _discard_output()
         return _fail(
-            f"cannot read or write {error.filename or 'standard output or a file'}: {one_line(error)}; {hint(error)}"
+            f"cannot read or write {error.filename or 'standard output or a file'}: "
+            f"{format_error_line(error)}; {hint(error)}"
         )
 
 

@@ -7,7 +7,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from interloq.cli.shared.arguments import InputPath, add_common, add_map, add_options, make_options
-from interloq.cli.shared.output import add_limits, limited, mark_incomplete, reading, stage_progress
+from interloq.cli.shared.output import add_limits, limit_spending, mark_incomplete, reading, stage_progress
 from interloq.errors import count
 from interloq.score.score_options import ProbeOptions
 from interloq.terminal.console import print_json, print_line, print_notes, print_signatures, print_table
@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     from interloq.score.probe import probe_file
 
     options = make_options(ProbeOptions, args)
-    with reading(args) as read_options, limited(args):
+    with reading(args) as read_options, limit_spending(args):
         probed = probe_file(
             args.metric, args.samples, options, reading=read_options, progress=stage_progress(quiet=args.quiet)
         )

@@ -7,7 +7,7 @@ import argparse
 from typing import Any
 
 from interloq.cli.shared.arguments import add_common, add_map, add_options, add_output, add_samples, make_options
-from interloq.cli.shared.output import add_limits, limited, mark_incomplete, reading, stage_progress
+from interloq.cli.shared.output import add_limits, limit_spending, mark_incomplete, reading, stage_progress
 from interloq.errors import count
 from interloq.rate.rate_options import RateOptions
 from interloq.signature import Signature
@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     from interloq.rate.rate_file import rate_file
 
     options, progress = make_options(RateOptions, args), stage_progress(quiet=args.quiet)
-    with reading(args) as read_options, limited(args):
+    with reading(args) as read_options, limit_spending(args):
         facts = rate_file(args.samples, args.output, options, reading=read_options, progress=progress)
     mark_incomplete(facts["counts"].get("unknown_items"))
     if args.output == "-":

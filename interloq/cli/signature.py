@@ -49,14 +49,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print_signatures(signatures: dict[str, Signature], *, json: bool) -> None:
-    from interloq.score.signatures import explained
+    from interloq.score.signatures import explain_parts
 
     if json:
         print_json({metric: {"short": s.short, **asdict(s)} for metric, s in signatures.items()})
         return
     for metric, signature in signatures.items():
         print_line(f"{metric}: {signature.short}")
-        for part in explained(signature):
+        for part in explain_parts(signature):
             meaning = f" ({part.meaning})" if part.meaning else ""
             print_line(f"  {part.name}{meaning}: {part.value}")
         print_line()

@@ -37,11 +37,11 @@ from interloq.statistics.estimate import Estimate
 from interloq.statistics.prediction_powered import Powered, are_selected, prediction_powered
 from interloq.statistics.rounding import RELATIVE, typical_size
 from interloq.statistics.significance import (
-    adjusted,
+    adjust_p_values,
+    draw_swaps,
     permutation_p,
     permutations_per_test,
     reassignments,
-    swapped_units,
 )
 
 EVERYTHING = ""  # the name of the slice with all units
@@ -220,7 +220,7 @@ def _test_families(
         if not family:
             continue
         p_values = _test_family(family, permutations_per_test(len(family), n_permutations), seed, paired=paired)
-        for column, p, p_adjusted in zip(family, p_values, adjusted(p_values), strict=True):
+        for column, p, p_adjusted in zip(family, p_values, adjust_p_values(p_values), strict=True):
             p_values_of[column.metric, column.slice] = p, p_adjusted
     return p_values_of
 
@@ -254,7 +254,7 @@ def _swap(columns: Sequence[_Column], n_permutations: int, seed: int) -> Iterato
     place = _number_clusters(columns)
     sums = np.stack([_sums(c.new - c.old, c.new_clusters, place) for c in columns], axis=1)
     sizes = np.array([len(c.new) for c in columns])
-    for swapped in swapped_units(len(place), n_permutations, seed):
+    for swapped in draw_swaps(len(place), n_permutations, seed):
         yield np.asarray((1 - 2 * swapped) @ sums / sizes)
 
 

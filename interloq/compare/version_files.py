@@ -25,12 +25,12 @@ from interloq.errors import InputError
 from interloq.metrics.metric import Metric
 from interloq.metrics.metric_names import find
 from interloq.play.dialogue_origin import common_origin
-from interloq.play.samples import judged_in, samples, system_ratings, whole_dialogues
+from interloq.play.samples import find_judged_systems, samples, system_ratings, whole_dialogues
 from interloq.records import Dialogue, Result, Sample, Score
 from interloq.score.evaluate import evaluate_all, evaluate_by_unit
 from interloq.score.parse_metrics import Chosen, choose
 from interloq.score.scored_samples import ScoredSamples
-from interloq.score.signatures import known_signatures
+from interloq.score.signatures import read_known_signatures
 from interloq.signature import Signature
 
 
@@ -135,7 +135,7 @@ def _check_joined(scores: Iterable[Score], samples: Sequence[Sample], path: str 
 
 def _common_judges(paths: Iterable[str | Path]) -> dict[str, Signature]:
     """Return the signatures of metrics that have one in all files; that they agree is checked with the origin."""
-    first, *others = [known_signatures(path) for path in paths]
+    first, *others = [read_known_signatures(path) for path in paths]
     common = dict(first)
     for other in others:
         for metric in common.keys() - other.keys():
@@ -252,7 +252,7 @@ def _systems(records: Iterable[Sample | Dialogue]) -> set[str]:
     systems: set[str] = set()
     for record in records:
         if isinstance(record, Dialogue):
-            systems |= judged_in(record) or {""}
+            systems |= find_judged_systems(record) or {""}
         else:
             systems.add(record.system)
     return systems

@@ -74,7 +74,7 @@ def sample_units(scores: Iterable[Score], samples: Sequence[Sample] = (), *, rat
     for score in scores:
         _check_repeated(score, seen)
         unit_id = score.id
-        if played := played_dialogue(score):
+        if played := find_played_dialogue(score):
             unit_id = played
             players[played] = score.system
         dialogues[score.id] = score.dialogue
@@ -94,7 +94,7 @@ def sample_units(scores: Iterable[Score], samples: Sequence[Sample] = (), *, rat
     return sorted(units, key=lambda unit: place.get(unit.id, len(place)))  # neighbours in the file stay neighbours
 
 
-def played_dialogue(score: Score) -> str:
+def find_played_dialogue(score: Score) -> str:
     """Return the dialogue by `interloq play run` that a score judges, as a whole or an utterance; otherwise ""."""
     if not score.system or not score.id.startswith(f"{score.system}~"):
         return ""

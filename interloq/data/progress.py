@@ -20,7 +20,7 @@ def silent(label: str, total: int | None = None) -> AbstractContextManager[Step]
     return nullcontext(lambda _: None)
 
 
-def counted(records: Iterable[T], step: Step) -> Iterator[T]:
+def count_records(records: Iterable[T], step: Step) -> Iterator[T]:
     """Yield the records; `step` is called for each of them."""
     for record in records:
         step(1)

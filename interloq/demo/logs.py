@@ -81,10 +81,10 @@ class DemoStep:
 
 def delta_bleu(language: str) -> str:
     """Return the spec of ΔBLEU, the formula of υBLEU."""
-    return f"delta_bleu(order=2,tokenizer={quoted(TOKENIZERS[language])})"
+    return f"delta_bleu(order=2,tokenizer={quote_text(TOKENIZERS[language])})"
 
 
-def quoted(text: str) -> str:
+def quote_text(text: str) -> str:
     """Quote a text for a spec, in double quotes: the shell's quotes around the spec are single ones."""
     return json.dumps(text, ensure_ascii=False)
 
@@ -125,11 +125,11 @@ class LogPart:
     @property
     def rater(self) -> str:
         """Spec of the rater of references."""
-        return 'by(relevance(model="ready"))' if self.real else f"gru(model={quoted(self.path('rater'))})"
+        return 'by(relevance(model="ready"))' if self.real else f"gru(model={quote_text(self.path('rater'))})"
 
     def vbleu_spec(self, *, parrot: bool) -> str:
         """Return the spec of υBLEU in one call."""
-        index, tokenizer = quoted(self.path("index")), quoted(TOKENIZERS[self.language])
+        index, tokenizer = quote_text(self.path("index")), quote_text(TOKENIZERS[self.language])
         return f"vbleu(index={index},rater={self.rater},k={K},parrot={parrot},tokenizer={tokenizer})"
 
 

@@ -32,7 +32,7 @@ import numpy as np
 from interloq.data.corpus.dialogues import pairs_of_dialogue
 from interloq.data.sets.byu_chitchat import dialogues, find_installed
 from interloq.records import ILLUSTRATIVE, Dialogue, Pair, Rating, Reference, Sample, Turn
-from interloq.retrieve.leaks import normalised
+from interloq.retrieve.leaks import normalise_text
 
 ASPECT = "person"
 SEED = 0
@@ -143,7 +143,7 @@ def _find_questions_answered_twice(pairs: Sequence[Pair]) -> Iterator[tuple[Pair
     for pair in pairs:
         text = pair.utterance
         if text.endswith("?") and len(text.split()) >= WORDS and not _GREETING.search(text):
-            questions.setdefault(normalised(text), {}).setdefault(normalised(pair.response), pair)
+            questions.setdefault(normalise_text(text), {}).setdefault(normalise_text(pair.response), pair)
     for _, replies in sorted(questions.items()):
         first, *others = replies.values()
         if elsewhere := [pair for pair in others if pair.thread != first.thread]:
@@ -154,7 +154,7 @@ def _draw_reply(pairs: Sequence[Pair], gold: Pair, rng: np.random.Generator) -> 
     """Return a random reply to another utterance."""
     while True:
         pair = pairs[int(rng.integers(len(pairs)))]
-        if normalised(pair.utterance) != normalised(gold.utterance):
+        if normalise_text(pair.utterance) != normalise_text(gold.utterance):
             return pair.response
 
 

@@ -32,7 +32,7 @@ from interloq.demo.logs import (
     comparison_step,
     log_steps,
     missing,
-    quoted,
+    quote_text,
     reading_steps,
     report_step,
 )
@@ -107,7 +107,7 @@ def _comparison(folder: Path) -> DemoStep:
 
 def _reference_sets(folder: Path, language: str) -> list[DemoStep]:
     """Return the steps that compare how a metric agrees with the ratings given a strong and a weak reference set."""
-    metric, options = f"bleu_star(tokenizer={quoted(TOKENIZERS[language])})", CurveOptions(sizes=(1, 2))
+    metric, options = f"bleu_star(tokenizer={quote_text(TOKENIZERS[language])})", CurveOptions(sizes=(1, 2))
     reasons = {
         "strong": "A strong reference set: with one and two good replies as references, BLEU* agrees with the ratings.",
         "weak": "A weak one: with a wrong reply and the utterance itself as references, the same metric misleads.",

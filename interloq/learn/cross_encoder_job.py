@@ -27,7 +27,7 @@ from interloq.learn.low_rank import attach
 from interloq.learn.settings import LowRank
 from interloq.learn.start import Start, keep_files, low_rank_facts
 from interloq.models.batches import make_batches
-from interloq.models.cross_encoder import BATCH, TOKENS, CrossEncoder, joined_rows, row_lengths
+from interloq.models.cross_encoder import BATCH, TOKENS, CrossEncoder, join_rows, row_lengths
 from interloq.models.pretrained import Subwords
 from interloq.models.token_rows import TokenRows
 
@@ -92,7 +92,7 @@ class PairRows:
 
     def rows(self, pairs: Examples) -> TokenRows:
         """Return one row per pair."""
-        return joined_rows(self.texts, 2 * pairs[:, None] + np.arange(2), self.subwords)
+        return join_rows(self.texts, 2 * pairs[:, None] + np.arange(2), self.subwords)
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def outputs(self, network: CrossEncoder, pairs: Examples) -> NDArray[np.float64]:

@@ -26,11 +26,9 @@ SEEN = 1  # batches of a shape computed without a graph first, so that torch loa
 
 
 @contextmanager
-def packed_rows(
-    network: Any, training: Training, device: torch.device, report: Callable[[str], None]
-) -> Iterator[bool]:
+def pack_rows(network: Any, training: Training, device: torch.device, report: Callable[[str], None]) -> Iterator[bool]:
     """Let a network on a GPU read rows without padding if it can (this needs bf16), and yield whether it does."""
-    if device.type != "cuda" or not mixed_precision(training, device) or not hasattr(network, "packing"):
+    if device.type != "cuda" or not uses_mixed_precision(training, device) or not hasattr(network, "packing"):
         yield False
         return
     with network.packing.enabled(device) as works:
@@ -40,7 +38,7 @@ def packed_rows(
 
 
 @contextmanager
-def own_stream(device: torch.device) -> Iterator[None]:
+def use_own_stream(device: torch.device) -> Iterator[None]:
     """Use a separate stream: CUDA graphs cannot be recorded in the default one, nor calls that first ran in another."""
     if device.type != "cuda":
         yield
@@ -61,13 +59,13 @@ def compile_layers(network: torch.nn.Module) -> None:
         layer.compile()
 
 
-def mixed_precision(training: Training, device: torch.device) -> bool:
+def uses_mixed_precision(training: Training, device: torch.device) -> bool:
     """Return whether matrix products are computed in bf16."""
     return training.amp == "bf16" or (training.amp == "auto" and device.type == "cuda")
 
 
 @contextmanager
-def fixed_threads(threads: int, device: torch.device) -> Iterator[None]:
+def fix_threads(threads: int, device: torch.device) -> Iterator[None]:
     """Compute with this number of threads on a processor, however many cores it has.
 
     The number of threads determines the order in which torch adds numbers (matrix products of a few rows, sums of large
@@ -84,13 +82,13 @@ def fixed_threads(threads: int, device: torch.device) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def mapped(batch: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+def map_tensors(batch: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
     """Return the batch with each of its tensors changed; batches are dataclasses of tensors and other values."""
     if isinstance(batch, torch.Tensor):
         return change(batch)
     if not is_dataclass(batch) or isinstance(batch, type):
         return batch
-    return replace(batch, **{item.name: mapped(getattr(batch, item.name), change) for item in fields(batch)})
+    return replace(batch, **{item.name: map_tensors(getattr(batch, item.name), change) for item in fields(batch)})
 
 
 def tensors(batch: Any) -> list[torch.Tensor]:
@@ -135,7 +133,7 @@ class Learner:
             return self._backward(batch, examples)
         shape = _shape(batch)
         if shape not in self._recorded and not self._record(batch, shape):
-            moved = mapped(batch, lambda tensor: tensor.to(self._device, non_blocking=True))
+            moved = map_tensors(batch, lambda tensor: tensor.to(self._device, non_blocking=True))
             return self._backward(moved, examples)
         return _replay_graph(self._recorded[shape], batch, examples)
 
@@ -149,7 +147,7 @@ class Learner:
         self._seen[shape] += 1
         if self._seen[shape] <= SEEN or len(self._recorded) >= MOST:
             return False
-        inputs = mapped(batch, lambda tensor: tensor.to(self._device, copy=True))
+        inputs = map_tensors(batch, lambda tensor: tensor.to(self._device, copy=True))
         examples = torch.ones((), device=self._device)
         torch.cuda.synchronize(self._device)
         if torch.cuda.mem_get_info(self._device)[0] < torch.cuda.memory_reserved(self._device):

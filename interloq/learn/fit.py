@@ -27,7 +27,7 @@ from interloq.data.batched import batched
 from interloq.data.progress import Progress, format_duration, silent
 from interloq.errors import InputError, count
 from interloq.learn.checkpoint import Checkpoint, State
-from interloq.learn.devices import Learner, compile_layers, mapped, mixed_precision, own_stream, packed_rows
+from interloq.learn.devices import Learner, compile_layers, map_tensors, pack_rows, use_own_stream, uses_mixed_precision
 from interloq.learn.settings import Training
 from interloq.models.processes import Processes
 
@@ -82,7 +82,7 @@ def fit(
         if not processes.first:
             progress, report = silent, lambda _: None
         task.network.to(processes.device)
-        with packed_rows(task.network, training, processes.device, report) as packed, own_stream(processes.device):
+        with pack_rows(task.network, training, processes.device, report) as packed, use_own_stream(processes.device):
             return _Fit(task, training, Path(folder), job, processes, progress, report, graphs=packed).run()
 
 
@@ -203,7 +203,7 @@ class _Fit:
 
     def _loss(self, prepared: Any) -> torch.Tensor:
         device = self.processes.device
-        with torch.autocast(device.type, dtype=torch.bfloat16, enabled=mixed_precision(self.training, device)):
+        with torch.autocast(device.type, dtype=torch.bfloat16, enabled=uses_mixed_precision(self.training, device)):
             return self.task.loss(prepared)
 
     def _rate(self) -> float:
@@ -246,7 +246,7 @@ class _Fit:
         prepared = self.task.prepare(part, examples)
         if self.processes.device.type != "cuda":
             return prepared
-        return mapped(prepared, torch.Tensor.pin_memory)
+        return map_tensors(prepared, torch.Tensor.pin_memory)
 
     # ---- checkpoints -------------------------------------------------------------------------------------------------
 

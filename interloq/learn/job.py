@@ -7,7 +7,7 @@ resumes after the last completed stage or checkpoint. The facts file is written 
 
 The calls of a run, in order:
 
-1. `train(job, folder)`: `Processes.join` joins the processes of the run, `fixed_threads` fixes the number of threads.
+1. `train(job, folder)`: `Processes.join` joins the processes of the run, `fix_threads` fixes the number of threads.
 2. `claim` (first process): lock the folder; refuse it if it belongs to another job, stop if this one is done.
 3. `job.prepare(run)` (first process): write the examples to `<folder>/work`.
 4. `job.fit_task(run)`: `job.task(run)` builds the network and opens the examples, `job.fit` calls `fit.fit`, the loop:
@@ -34,10 +34,10 @@ from interloq.errors import InputError
 from interloq.learn.calibrate import CALIBRATION
 from interloq.learn.checkpoint import Checkpoint
 from interloq.learn.claim import WORK, claim, clear_work
-from interloq.learn.devices import fixed_threads
+from interloq.learn.devices import fix_threads
 from interloq.learn.fit import Task, fit
 from interloq.learn.learning_curve import best_epoch, write_curve
-from interloq.learn.low_rank import round_as_stored, stored_tensors
+from interloq.learn.low_rank import round_as_stored, select_stored_tensors
 from interloq.learn.settings import Training
 from interloq.learn.store import FACTS, read_facts, save_model
 from interloq.models.processes import Processes
@@ -122,7 +122,7 @@ class Job(ABC, Generic[AnyTask]):
         """Write the trained network, its facts and its learning curve to the folder."""
         self.save_extras(folder, run)
         write_curve(folder, facts["signature"], curve)
-        save_model(folder, stored_tensors(task.network), facts)
+        save_model(folder, select_stored_tensors(task.network), facts)
 
     def verdict(self, facts: dict[str, Any]) -> str:  # noqa: ARG002
         """Note for the user about the result; may be empty."""
@@ -180,7 +180,7 @@ def train(
 ) -> dict[str, Any]:
     """Train and save to `folder`; an interrupted job resumes. Returns the facts."""
     folder = Path(folder).resolve()
-    with Processes.join(device) as processes, fixed_threads(job.training.threads, processes.device):
+    with Processes.join(device) as processes, fix_threads(job.training.threads, processes.device):
         if not processes.first:
             report = _report_nothing
         run = Run(job.name, folder / WORK, processes, device, progress, report)

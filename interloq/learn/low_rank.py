@@ -75,7 +75,7 @@ def merge(network: CrossEncoder) -> None:
     network.requires_grad_(True)
 
 
-def stored_tensors(network: torch.nn.Module) -> dict[str, torch.Tensor]:
+def select_stored_tensors(network: torch.nn.Module) -> dict[str, torch.Tensor]:
     """Return all weights of a network; if it has updates, only those that were trained, in half precision."""
     if not has_updates(network):
         return dict(network.state_dict())

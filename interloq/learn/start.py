@@ -89,7 +89,7 @@ class Start:
             facts, tensors = load_model(self.folder, kind=self.scorer["kind"])
             with reading_saved(self.folder):
                 trained_outputs = len(tensors["head.weight"])
-            network = trained_network(self.folder, facts, tensors, outputs=trained_outputs)
+            network = load_trained_network(self.folder, facts, tensors, outputs=trained_outputs)
             if trained_outputs != outputs:
                 return CrossEncoder(network.encoder, outputs)
             return network
@@ -130,7 +130,9 @@ def files_of(folder: Path, facts: Facts) -> Path:
     return base.files
 
 
-def trained_network(folder: Path, facts: Facts, tensors: Mapping[str, torch.Tensor], *, outputs: int) -> CrossEncoder:
+def load_trained_network(
+    folder: Path, facts: Facts, tensors: Mapping[str, torch.Tensor], *, outputs: int
+) -> CrossEncoder:
     """Return the network of a trained scorer, from its own weights or from its base and the updates."""
     base = _base(folder, facts)
     if base is None:

@@ -131,7 +131,7 @@ def is_file_metric(text: str) -> bool:
     return FILE.fullmatch(text) is not None
 
 
-def failed_line(error: BaseException) -> str:
+def find_failed_line(error: BaseException) -> str:
     """Return the line in code given as FILE.py:NAME that raised the error or called what did; empty if none did."""
     last = ""
     for frame, line in traceback.walk_tb(error.__traceback__):

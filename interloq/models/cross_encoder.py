@@ -93,10 +93,10 @@ def rows(tokens: Sequence[Sequence[NDArray[Any]]], subwords: Subwords, *, limit:
     joined = np.concatenate([np.zeros(0, dtype=np.int32), *flat]).astype(np.int32)
     texts_per_row = len(tokens[0]) if tokens else 1
     indices = np.arange(len(flat)).reshape(len(tokens), texts_per_row)
-    return joined_rows(Texts(joined, ends), indices, subwords, limit=limit)
+    return join_rows(Texts(joined, ends), indices, subwords, limit=limit)
 
 
-def joined_rows(texts: Texts, indices: Ints, subwords: Subwords, *, limit: int | None = None) -> TokenRows:
+def join_rows(texts: Texts, indices: Ints, subwords: Subwords, *, limit: int | None = None) -> TokenRows:
     """Do the same as `rows`, for concatenated texts; `indices` [rows, texts] says which texts each row has."""
     starts = texts.ends[indices]
     lengths = cut_lengths(texts.ends[indices + 1] - starts, limit)

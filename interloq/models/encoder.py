@@ -147,7 +147,7 @@ class Encoder:
         vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         for batch in self.encode(texts):
             own = (batch.mask == 1) & ~torch.isin(batch.ids, self._special)
-            unit = torch.nn.functional.normalize(pooled(batch.states.float(), batch.mask, pooling), dim=1)
+            unit = torch.nn.functional.normalize(pool_states(batch.states.float(), batch.mask, pooling), dim=1)
             vectors[batch.places] = (unit * own.any(dim=1, keepdim=True)).cpu().numpy()
         return vectors
 
@@ -278,7 +278,7 @@ def _positions(model: Any) -> int:
     return most
 
 
-def pooled(states: torch.Tensor, mask: torch.Tensor, pooling: Pooling) -> torch.Tensor:
+def pool_states(states: torch.Tensor, mask: torch.Tensor, pooling: Pooling) -> torch.Tensor:
     """Return one vector per text from the vectors of its tokens."""
     if pooling == "first":
         return states[:, 0]

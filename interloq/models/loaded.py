@@ -15,7 +15,7 @@ from interloq.errors import MissingDependencyError
 FEW = 4  # networks kept in memory
 
 
-def loaded(asked_by: str, target: str, name: str, *, extra: str = "encoder", **options: Any) -> Any:
+def load_model(asked_by: str, target: str, name: str, *, extra: str = "encoder", **options: Any) -> Any:
     """Return the cached result of `make(name, **options)` for a target `module:make`.
 
     The result is made again after its folder has changed.

@@ -22,7 +22,7 @@ from interloq.data.files.opening import read_json, reading_saved
 from interloq.data.text.token_texts import Texts
 from interloq.errors import InputError
 from interloq.models.batches import make_batches, number_distinct
-from interloq.models.cross_encoder import joined_rows
+from interloq.models.cross_encoder import join_rows
 from interloq.models.memory import read_in_parts
 from interloq.models.pretrained import (
     LONGEST,
@@ -92,7 +92,7 @@ class MaskedLikelihood:
         owners = np.searchsorted(texts.ends, hidden, side="right") - 1
         likelihoods = np.zeros(len(hidden))
         for batch in make_batches(lengths[owners] + SPECIAL, size=ROWS, tokens=self.tokens, rng=None):
-            rows = joined_rows(texts, owners[batch][:, None], self.subwords)
+            rows = join_rows(texts, owners[batch][:, None], self.subwords)
             likelihoods[batch] = self._log_likelihoods(rows, 1 + (hidden - starts[owners])[batch])
         sums = np.bincount(owners, weights=likelihoods, minlength=len(starts))
         counts = np.bincount(owners, minlength=len(starts))

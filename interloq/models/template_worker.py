@@ -27,13 +27,13 @@ def serve(requests: IO[str], answers: IO[str], render: Render) -> None:
     """Answer requests until they end."""
     for line in requests:
         signal.setitimer(signal.ITIMER_PROF, SECONDS)  # its signal ends the process, also within C code
-        answer = rendered(json.loads(line), render)
+        answer = render_request(json.loads(line), render)
         signal.setitimer(signal.ITIMER_PROF, 0)
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
 
 
-def rendered(request: dict[str, Any], render: Render) -> dict[str, str]:
+def render_request(request: dict[str, Any], render: Render) -> dict[str, str]:
     """Return the text of a conversation, or why the template refuses it."""
     try:
         texts, _ = render(

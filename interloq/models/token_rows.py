@@ -36,7 +36,7 @@ class TokenRows:
         """Return the same without padding, for rows on the CPU; positions count from `start`."""
         inside = self.mask.numpy().astype(bool)
         lengths = inside.sum(axis=1)
-        total = rounded(int(lengths.sum()))
+        total = round_up(int(lengths.sum()))
         spare = np.full(max(SPARE, total // SHARE) // SPARE, SPARE)
         ends = np.concatenate([[0], np.cumsum(np.concatenate([lengths, spare]))])
         columns = np.broadcast_to(np.arange(inside.shape[1]), inside.shape)
@@ -73,7 +73,7 @@ class Packed:
         return self.ends[1 : self.rows + 1] - 1
 
 
-def rounded(count: int) -> int:
+def round_up(count: int) -> int:
     """Return the count rounded up to one of about `SHARE` sizes per power of two, all multiples of `SPARE`."""
     step = max(SPARE, (1 << max(0, count - 1).bit_length()) // (2 * SHARE))
     return -(-count // step) * step

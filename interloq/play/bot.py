@@ -83,31 +83,31 @@ def as_bot(bot: BotLike) -> Bot:
     return cast("Bot", bot)
 
 
-def guarded(
+def ask_bot(
     bot: BotLike, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int], *, longest: int = LONGEST
 ) -> list[Reply]:
     """Return the bot's replies, checked; an exception becomes the failure of the dialogue that caused it.
 
     A batch that crashes is halved until the dialogue that caused it is alone, unless everything crashes.
     """
-    return [checked(reply, longest=longest) for reply in _Searching(bot).replies(dialogues, seeds)]
+    return [check_reply(reply, longest=longest) for reply in _Searching(bot).replies(dialogues, seeds)]
 
 
-def streamed(
+def stream_reply(
     bot: BotLike, turns: Sequence[Turn], seed: int, show: Callable[[str], None], *, longest: int = LONGEST
 ) -> Reply:
     """Return the bot's reply, checked; `show` is called with the text so far if the bot can stream it."""
     if not isinstance(bot, StreamingBot):
-        return guarded(bot, [turns], [seed], longest=longest)[0]
+        return ask_bot(bot, [turns], [seed], longest=longest)[0]
     try:
-        return checked(bot.stream(turns, seed, show), longest=longest)
+        return check_reply(bot.stream(turns, seed, show), longest=longest)
     except (MissingDependencyError, SpecError):
         raise
     except (Exception, SystemExit) as error:
-        return crashed(error)
+        return make_crash_reply(error)
 
 
-def checked(reply: Any, *, longest: int = LONGEST) -> Reply:
+def check_reply(reply: Any, *, longest: int = LONGEST) -> Reply:
     """Return a valid reply: text or a failure, at most as long as allowed, and representable in JSON."""
     if not isinstance(reply, Reply):
         return Reply("", f"the bot gave {type(reply).__name__}, not a Reply")
@@ -126,7 +126,7 @@ def checked(reply: Any, *, longest: int = LONGEST) -> Reply:
     return Reply(text, failure)
 
 
-def crashed(error: BaseException) -> Reply:
+def make_crash_reply(error: BaseException) -> Reply:
     """Return a reply for a bot that raised an exception."""
     failure = f"crashed: {type(error).__name__}"
     if message := one_line(str(error)):
@@ -155,7 +155,7 @@ class _Searching:
         except (Exception, SystemExit) as error:
             self.crashes += 1
             if len(dialogues) == 1 or self.crashes >= CRASHES:
-                return [crashed(error)] * len(dialogues)
+                return [make_crash_reply(error)] * len(dialogues)
             half = len(dialogues) // 2
             return self.replies(dialogues[:half], seeds[:half]) + self.replies(dialogues[half:], seeds[half:])
         self.crashes = 0

@@ -22,7 +22,7 @@ from interloq.play.journal import Journal, journal_path
 from interloq.play.openings import Opening, openings_fingerprint
 from interloq.play.partners import PartnerSet, lasting, partner_set
 from interloq.play.play_options import REPEATS, SCHEMES, PlanOptions, PlayOptions
-from interloq.play.schedule import BotMatch, all_play_all, apart, bipartite, check_name, chosen, self_play
+from interloq.play.schedule import BotMatch, all_play_all, apart, bipartite, check_name, draw_openings, self_play
 from interloq.play.talk import PlayTally, sameness, talk
 from interloq.records import Dialogue, Turn
 from interloq.registry import spec
@@ -76,7 +76,7 @@ def plan(
     bots = {name: as_bot(bot) for name, bot in targets.items()}
     for name, bot in (partners or {}).items():
         bots[names[name]] = as_bot(bot)
-    used = chosen(openings, options.limit, seed)
+    used = draw_openings(openings, options.limit, seed)
     counts = {"exchanges": exchanges, "repeats": options.repeats, "seed": seed}
     if scheme == "bipartite":
         matches, against = bipartite(targets, names.values(), used, **counts), partners or {}

@@ -74,7 +74,7 @@ def _check_rated_system(dialogue: Dialogue, rating: Rating) -> None:
     if rating.system and rating.system not in names:
         what = f"dialogue {dialogue.id!r} has a rating of {rating.system!r}, but its systems are {_format_names(names)}"
         raise InputError(what, hint="name one of its systems in the rating")
-    if not rating.system and len(judged_in(dialogue)) > 1:
+    if not rating.system and len(find_judged_systems(dialogue)) > 1:
         systems = _format_names(names)
         what = f"dialogue {dialogue.id!r} has a rating that does not say which of its systems it is of: {systems}"
         raise InputError(what, hint='name it in each rating: {"value": 4, "system": "…"}, or remove the rating')
@@ -82,7 +82,7 @@ def _check_rated_system(dialogue: Dialogue, rating: Rating) -> None:
 
 def _clear_ratings(dialogue: Dialogue, system: str) -> list[Rating]:
     """Return ratings that are clearly of this system."""
-    unnamed = judged_in(dialogue) == {system}
+    unnamed = find_judged_systems(dialogue) == {system}
     return [rating for rating in dialogue.ratings if rating.system == system or (unnamed and not rating.system)]
 
 
@@ -100,7 +100,7 @@ def _samples(
         unmatched = _explain_unmatched(named)
         judged_samples: list[Sample] = []
         if not unmatched:
-            judged_samples += split(named, set(targets) or judged_in(named))
+            judged_samples += split(named, set(targets) or find_judged_systems(named))
         first = first or unmatched
         tally.dialogues += 1
         tally.samples += len(judged_samples)
@@ -111,7 +111,7 @@ def _samples(
     _check(tally, first, targets, seen)
 
 
-def judged_in(dialogue: Dialogue) -> set[str]:
+def find_judged_systems(dialogue: Dialogue) -> set[str]:
     """Return the systems judged by default: the target of a played dialogue, all systems of a recorded one."""
     names = list(dialogue.systems.values())
     return {names[0]} if is_scheduled(dialogue) else set(names)
@@ -130,7 +130,7 @@ def target_of(dialogue: Dialogue) -> str:
     raise InputError(f"dialogue {dialogue.id!r} names no system", hint='write "systems": {"speaker": "system"}')
 
 
-def carried(header: Mapping[str, Any]) -> dict[str, Any]:
+def select_carried_facts(header: Mapping[str, Any]) -> dict[str, Any]:
     """Return the facts that samples copy from the header of their dialogues, above all the partner set's hash."""
     return {name: header[name] for name in CARRIED if name in header}
 
@@ -223,5 +223,5 @@ def samples_file(
     tally, facts = Sampled(), {} if str(dialogues) == "-" else header(dialogues)
     recorded = reading.read(dialogues, kind="dialogues")
     judged = samples(recorded, targets=options.targets, system=options.system, tally=tally)
-    write(output, judged, kind="samples", **carried(facts))
+    write(output, judged, kind="samples", **select_carried_facts(facts))
     return tally

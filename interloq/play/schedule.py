@@ -80,7 +80,7 @@ def apart(partners: Iterable[str], targets: Iterable[str]) -> dict[str, str]:
     return {name: name + PARTNER if name in taken else name for name in partners}
 
 
-def chosen(openings: Sequence[Opening], limit: int | None, seed: int) -> list[Opening]:
+def draw_openings(openings: Sequence[Opening], limit: int | None, seed: int) -> list[Opening]:
     """Return `limit` random openings in their order; a larger limit includes the openings of a smaller one."""
     if limit is None:
         return list(openings)

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from interloq.errors import InputError
-from interloq.play.bot import Bot, BotLike, as_bot, guarded
+from interloq.play.bot import Bot, BotLike, as_bot, ask_bot
 from interloq.play.journal import Journal
 from interloq.play.play_options import REPEATS
 from interloq.play.schedule import SECOND, BotMatch, seed_of
@@ -284,7 +284,7 @@ class _Room:
     def _call(self, voice: str, taken: Sequence[tuple[int, _Talk]]) -> Callable[[], list[Reply]]:
         dialogues = [tuple(talk.turns) for _, talk in taken]
         seeds = [talk.seed for _, talk in taken]
-        return lambda: guarded(self.bots[voice], dialogues, seeds)
+        return lambda: ask_bot(self.bots[voice], dialogues, seeds)
 
     def _hear(
         self, taken: Sequence[tuple[int, _Talk]], replies: Sequence[Reply]

@@ -22,7 +22,7 @@ from interloq.metrics.metric_names import UNKNOWN_DIRECTION, direction, unknown_
 from interloq.rank.rank_options import RANK_DEFAULTS, RankOptions
 from interloq.rank.rank_ranges import rank_ranges, strength_estimates, strength_gaps
 from interloq.records import Key, Preference, Score
-from interloq.statistics.bradley_terry import PairOutcome, connected, strengths, wins
+from interloq.statistics.bradley_terry import PairOutcome, is_connected, strengths, wins
 from interloq.statistics.clustered import cluster_mean
 from interloq.statistics.resampling import bootstrap_counts, percentile_interval
 from interloq.statistics.significance import permutations_per_test
@@ -103,7 +103,7 @@ def _ranking(
         counts = _count_wins(name, some)
         ranked.append(Strength(name, float(values[i]), ci[i] if ci else None, *counts, rank_range=ranges[i]))
     ranked.sort(key=lambda strength: (-strength.strength, strength.system))
-    notes = tuple(_notes(some, whole=connected(table.sum(axis=0))))
+    notes = tuple(_notes(some, whole=is_connected(table.sum(axis=0))))
     raters = len({preference.rater for preference in some})
     return PreferenceRanking(aspect, tuple(ranked), len(items), raters, len(some), notes)
 

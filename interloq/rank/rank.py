@@ -36,7 +36,7 @@ from interloq.statistics.clustered import cluster_mean
 from interloq.statistics.permutation import Gap, interval_of
 from interloq.statistics.resampling import bootstrap_counts
 from interloq.statistics.rounding import round_mean, typical_size
-from interloq.statistics.significance import adjusted, permutations_per_test
+from interloq.statistics.significance import adjust_p_values, permutations_per_test
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,7 +307,7 @@ def _differences(
     ranks = ranks_of(places)
     pairs = combinations(range(len(systems)), 2)
     ranked = []
-    for (i, j), gap, p in zip(pairs, gaps, adjusted([gap.p for gap in gaps]), strict=True):
+    for (i, j), gap, p in zip(pairs, gaps, adjust_p_values([gap.p for gap in gaps]), strict=True):
         value, ci = gap.value, gap.ci
         if places[j] > places[i]:
             i, j, value = j, i, -value

@@ -21,7 +21,7 @@ from interloq.statistics.clustered import Clustered
 from interloq.statistics.estimate import Array
 from interloq.statistics.permutation import ALPHA, Gap, exchange_test, from_statistics, interval_of, sign_flips
 from interloq.statistics.rounding import RELATIVE
-from interloq.statistics.significance import adjusted
+from interloq.statistics.significance import adjust_p_values
 
 
 def mean_gaps(
@@ -88,7 +88,7 @@ def rank_ranges(gaps: Sequence[Gap], systems: int, sign: float) -> list[tuple[in
     if systems > 1 and all(gap.p is None for gap in gaps):
         return [None] * systems
     better, worse = [0] * systems, [0] * systems
-    p_values = adjusted([gap.p for gap in gaps])
+    p_values = adjust_p_values([gap.p for gap in gaps])
     for (i, j), gap, p in zip(combinations(range(systems), 2), gaps, p_values, strict=True):
         if p is None or p >= ALPHA:
             continue

@@ -16,7 +16,7 @@ from interloq.errors import count
 from interloq.metrics import metric_names
 from interloq.rank.survival import Survival
 from interloq.signature import Signature
-from interloq.statistics.bradley_terry import PairOutcome, connected, wins
+from interloq.statistics.bradley_terry import PairOutcome, is_connected, wins
 from interloq.statistics.estimate import Estimate
 from interloq.statistics.permutation import LEVEL
 from interloq.tabular import Row, Tabular, bounds
@@ -141,7 +141,7 @@ def notes(
     if unscored:
         texts.append(f"unscored, so not in the means: {unscored} of {count(len(rows), 'dialogue')}")
     together = np.zeros(len(outcomes), dtype=np.intp)
-    if method == "bradley-terry" and not connected(wins(outcomes, systems, together).sum(axis=0)):
+    if method == "bradley-terry" and not is_connected(wins(outcomes, systems, together).sum(axis=0)):
         texts.append("some systems were never compared, not even through others: only the prior orders them")
     if human:
         strangers = sorted(set(systems) ^ set(human))

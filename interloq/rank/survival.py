@@ -51,7 +51,7 @@ def survival_curves(
     if not are_probabilities(rows):
         return ()
     probabilities: dict[str, Array] = {}
-    for name in sorted({row.system for row in rows if known_turns(row)}):
+    for name in sorted({row.system for row in rows if select_known_turns(row)}):
         probabilities[name] = _probabilities([row for row in rows if row.system == name])
     horizon = min((p.shape[1] for p in probabilities.values()), default=0)
     curves = []
@@ -67,7 +67,7 @@ def are_probabilities(rows: Iterable[DialogueScore]) -> bool:
     return not any(value < 0 or value > 1 for value in turns)
 
 
-def known_turns(row: DialogueScore) -> tuple[float, ...]:
+def select_known_turns(row: DialogueScore) -> tuple[float, ...]:
     """Return the scores before the first unscored turn; an unscored turn that opens the dialogue is passed over."""
     return tuple(takewhile(lambda value: not math.isnan(value), _counted_turns(row)))
 
@@ -94,7 +94,7 @@ def survival_notes(rows: Sequence[DialogueScore]) -> list[str]:
         )
     unused = cut = 0
     for row in rows:
-        known = len(known_turns(row))
+        known = len(select_known_turns(row))
         if known == 0:
             unused += 1
         elif known < len(_counted_turns(row)):
@@ -109,7 +109,7 @@ def survival_notes(rows: Sequence[DialogueScore]) -> list[str]:
 
 def _probabilities(rows: Sequence[DialogueScore]) -> Array:
     """Return one row per dialogue and one column per turn; NaN after the last turn that is used."""
-    turns = [known_turns(row) for row in rows]
+    turns = [select_known_turns(row) for row in rows]
     matrix = np.full((len(turns), max(map(len, turns))), np.nan)
     for target, values in zip(matrix, turns, strict=True):
         target[: len(values)] = values

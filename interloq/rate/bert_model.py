@@ -28,11 +28,11 @@ from interloq.learn.cross_encoder_job import CrossEncoderJob
 from interloq.learn.fit import Part
 from interloq.learn.job import Curve, Run
 from interloq.learn.settings import LowRank, Training
-from interloq.learn.start import files_of, trained_network, weights_of
+from interloq.learn.start import files_of, load_trained_network, weights_of
 from interloq.learn.store import check_counts, check_temperature, foreign, load_model
 from interloq.learn.trainable import PairLog
 from interloq.models.batches import make_batches, number_distinct
-from interloq.models.cross_encoder import CONFIG, CrossEncoder, joined_rows, row_lengths
+from interloq.models.cross_encoder import CONFIG, CrossEncoder, join_rows, row_lengths
 from interloq.models.memory import read_in_parts
 from interloq.models.pretrained import Subwords
 from interloq.models.processes import pick_device
@@ -80,7 +80,7 @@ class BertRaterTask:
     def prepare(self, part: Part, examples: Ints) -> BertBatch:
         texts, labels = (array[examples] for array in self._examples[part])
         indices = np.concatenate([texts[:, FIRST], texts[:, SECOND]])
-        rows = joined_rows(self.pairs.texts, indices, self.subwords, limit=self.network.positions)
+        rows = join_rows(self.pairs.texts, indices, self.subwords, limit=self.network.positions)
         return BertBatch(self.network.packing.arranged(rows), torch.from_numpy(np.tile(labels.astype(np.int64), 2)))
 
     def loss(self, prepared: BertBatch) -> torch.Tensor:
@@ -244,7 +244,7 @@ class BertRaterModel:
             if read.signature() != facts["subwords"]:
                 raise foreign("the tokenizer", folder, "rater")
             check_temperature(facts)
-        network = trained_network(folder, facts, tensors, outputs=OUTPUTS)
+        network = load_trained_network(folder, facts, tensors, outputs=OUTPUTS)
         return cls(network, read, facts, device)
 
     @property
@@ -272,7 +272,7 @@ class BertRaterModel:
         lengths = row_lengths(texts.lengths[indices], limit)
         difference = np.zeros(len(indices))
         for batch in make_batches(lengths, size=TRIPLETS, tokens=self.tokens, rng=None):
-            logits = self._logits(joined_rows(texts, indices[batch], self.subwords, limit=limit)).double()
+            logits = self._logits(join_rows(texts, indices[batch], self.subwords, limit=limit)).double()
             difference[batch] = (logits[:, 1] - logits[:, 0]).cpu().numpy()
         return difference
 

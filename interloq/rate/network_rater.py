@@ -21,7 +21,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from interloq.models.loaded import loaded
+from interloq.models.loaded import load_model
 from interloq.rate.summary import folder_warning
 from interloq.records import Pair, Reference, Sample
 from interloq.registry import Component
@@ -81,7 +81,7 @@ class Gru(NetworkRater, name="gru"):
     libraries = ("torch", "sentencepiece")
 
     def network(self) -> Any:
-        return loaded("rater 'gru'", "interloq.rate.gru_model:RaterModel.load", self.model, extra="rater")
+        return load_model("rater 'gru'", "interloq.rate.gru_model:RaterModel.load", self.model, extra="rater")
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Bert(NetworkRater, name="bert"):
     """
 
     def network(self) -> Any:
-        return loaded("rater 'bert'", "interloq.rate.bert_model:BertRaterModel.load", self.model)
+        return load_model("rater 'bert'", "interloq.rate.bert_model:BertRaterModel.load", self.model)
 
 
 def weights(chances: Floats, mode: Mode) -> Floats:

@@ -37,7 +37,7 @@ from interloq.learn.trainable import PairLog
 from interloq.rate.examples import Examples, KeyedPairs, Keys, Side, changes, side
 from interloq.records import Pair
 from interloq.registry import full_spec
-from interloq.retrieve.leaks import normalised
+from interloq.retrieve.leaks import normalise_text
 from interloq.signature import file_fingerprint, fingerprint
 
 Part = Literal["train", "dev"]
@@ -90,9 +90,9 @@ class Stream:
     def _texts(self, batch: Sequence[Pair]) -> tuple[list[str], dict[str, str]]:
         """Utterance, reply, utterance, reply, … of the usable pairs; and the normalised form of each text."""
         kept = [pair for pair in batch if not (self.excluded and self.excluded(pair))]
-        # bypasses the cache of `normalised`, which would keep the texts in memory
+        # bypasses the cache of `normalise_text`, which would keep the texts in memory
         texts = set(chain.from_iterable((pair.utterance, pair.response) for pair in kept))
-        reads = {text: normalised.__wrapped__(text) for text in texts}
+        reads = {text: normalise_text.__wrapped__(text) for text in texts}
         full = [pair for pair in kept if reads[pair.utterance] and reads[pair.response]]
         self.counts.update(read=len(batch), excluded=len(batch) - len(kept), empty=len(kept) - len(full))
         return list(chain.from_iterable((pair.utterance, pair.response) for pair in full)), reads

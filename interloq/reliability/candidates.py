@@ -15,7 +15,7 @@ from interloq.data.records.jsonl import Rejected, read_all
 from interloq.records import Pair, Reference, Sample
 from interloq.reliability.augment import Request
 from interloq.reliability.reliability_options import CandidateOptions
-from interloq.retrieve.extend import Finder, SearchTally, candidates, extend_signature, read_ids, searched_in
+from interloq.retrieve.extend import Finder, SearchTally, candidates, extend_signature, identify_index, read_ids
 from interloq.retrieve.index import open_index
 from interloq.retrieve.leaks import words
 from interloq.retrieve.retriever import Hit, Query
@@ -34,7 +34,7 @@ def open_finder(
         signed["exclude"] = file_fingerprint(Path(options.exclude))
     if options.index:
         index = open_index(str(options.index))
-        return index, extend_signature(index.retriever, searched_in(index), signed)
+        return index, extend_signature(index.retriever, identify_index(index), signed)
     search = JaccardSearch(read_all(options.log, kind="pairs", on_reject=on_reject))
     source = fingerprint(*sorted(file_fingerprint(Path(path)) for path in options.log))
     facts = {"retriever": "jaccard", "pairs": len(search.pairs), "sources": source}

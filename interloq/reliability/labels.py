@@ -27,7 +27,7 @@ from interloq.records import Reference, Sample
 from interloq.registry import facts, name_of, names
 from interloq.reliability.settings import PER_SIZE, SIZES
 from interloq.reliability.settings import Coefficient as Coefficient
-from interloq.retrieve.leaks import normalised
+from interloq.retrieve.leaks import normalise_text
 from interloq.signature import fingerprint
 from interloq.statistics.correlation import BY_ROW, constant
 
@@ -65,8 +65,8 @@ class RatedQuery:
     @property
     def copies(self) -> NDArray[np.bool_]:
         """Return whether each reply equals one of the references, up to case and punctuation."""
-        references = set(map(normalised, self.references))
-        return np.array([normalised(reply) in references for reply in self.replies], dtype=bool)
+        references = set(map(normalise_text, self.references))
+        return np.array([normalise_text(reply) in references for reply in self.replies], dtype=bool)
 
     @property
     def samples(self) -> list[Sample]:

@@ -34,8 +34,8 @@ from interloq.reliability.reliability_options import AugmentOptions, CandidateOp
 from interloq.reliability.weak_references import (
     Rise,
     contexts_and_references,
+    count_needed_references,
     metric_name,
-    needed,
     rises,
     summarise_predictions,
 )
@@ -104,7 +104,7 @@ def _score(sample: Sample, effects: Effects, name: str, minimum: float, known_ri
     details["high"] = _null_if_nan(float(effects.whole.high))
     details |= {"references": len(effects.references), **_extremes(effects), "minimum": minimum}
     if value < minimum:
-        details["needed"] = needed(value, len(effects.references), minimum, known_rises)
+        details["needed"] = count_needed_references(value, len(effects.references), minimum, known_rises)
     return Score(sample.id, name, value, "", sample.system, details)
 
 

@@ -205,7 +205,7 @@ def _means(values: Any, sizes: Sequence[int]) -> list[Rise]:
     return rises_by_size
 
 
-def needed(value: float, size: int, wanted: float, known_rises: Sequence[Rise]) -> int | None:
+def count_needed_references(value: float, size: int, wanted: float, known_rises: Sequence[Rise]) -> int | None:
     """Return the number of further references expected to reach `wanted`; None if the known sizes do not reach it."""
     by_size = {rise.size: rise.mean for rise in known_rises}
     more = 0

@@ -72,7 +72,7 @@ FILTERS: dict[str, Callable[..., object]] = {
     "score": text.score,
     "sentence": text.sentence,
     "shade": shade,
-    "signed": text.signed,
+    "signed": text.format_signed,
     "sort_key": text.sort_key,
     "spread": format_spread,
     "survival_plot": survival_plot,

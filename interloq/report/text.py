@@ -70,7 +70,7 @@ def score(value: float | None) -> str:
     return number(value, digits(value))
 
 
-def signed(value: float, digits: int = 3) -> str:
+def format_signed(value: float, digits: int = 3) -> str:
     """Format a number with its sign."""
     text = number(value, digits)
     if text == MISSING or text.startswith(MINUS) or not float(text):

@@ -17,7 +17,7 @@ from interloq.retrieve.retriever import Encoded, Words
 Array = NDArray[np.float64]
 
 
-def diversified(scores: Sequence[float], replies: Encoded, k: int, *, diversity: float) -> list[int]:
+def diversify_replies(scores: Sequence[float], replies: Encoded, k: int, *, diversity: float) -> list[int]:
     """Return the positions of k chosen replies. Scores are divided by the best: BM25 and cosine become comparable."""
     relevance = np.asarray(scores, dtype=float)
     return mmr(relevance / relevance.max(initial=1e-12), similarities(replies), k, diversity=diversity)

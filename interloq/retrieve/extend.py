@@ -22,9 +22,9 @@ from interloq.data.records.jsonl import header, header_after, write_then_head
 from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.errors import InputError
 from interloq.records import Reference, Sample
-from interloq.retrieve.diversity import diversified
+from interloq.retrieve.diversity import diversify_replies
 from interloq.retrieve.index import open_index
-from interloq.retrieve.leaks import Guard, guard, is_original, normalised, originals, reads_like, without_own
+from interloq.retrieve.leaks import Guard, guard, is_original, normalise_text, originals, reads_like, without_own
 from interloq.retrieve.retrieve_options import ExtendOptions
 from interloq.retrieve.retriever import Encoded, Hit, Query
 from interloq.signature import Signature, file_fingerprint, fingerprint, signature
@@ -173,7 +173,7 @@ def _question(turns: int, excluded: frozenset[str], near: float, own: bool) -> Q
     return question
 
 
-def searched_in(index: Any) -> dict[str, object]:
+def identify_index(index: Any) -> dict[str, object]:
     """Return facts that identify the content of an index."""
     sources = [f"{name}\0{n}" for name, n in sorted(index.store.sources().items())]
     return {"pairs": len(index.store), "sources": fingerprint(*sources)}
@@ -254,14 +254,14 @@ def _collect_seen_texts(sample: Sample, options: _Options) -> frozenset[str]:
     texts = [reference.text for reference in sample.references if not is_original(reference)]
     if options.parrot:
         texts.append(utterance(sample))
-    return frozenset(map(normalised, texts))
+    return frozenset(map(normalise_text, texts))
 
 
 def _references(sample: Sample, hits: Sequence[Hit], options: _Options) -> tuple[Reference, ...]:
     references = [reference for reference in sample.references if options.gold or not is_original(reference)]
     parrot = utterance(sample)
-    texts = {normalised(reference.text) for reference in references}
-    if options.parrot and parrot and normalised(parrot) not in texts:
+    texts = {normalise_text(reference.text) for reference in references}
+    if options.parrot and parrot and normalise_text(parrot) not in texts:
         references.append(Reference(parrot, source="parrot"))
     return (*references, *map(_reference, hits))
 
@@ -311,7 +311,7 @@ class _Searches:
             return result
         replies = self.encoder.encode([hit.pair.response for hit in result.hits])
         scores = [hit.score for hit in result.hits]
-        places = diversified(scores, replies, options.k, diversity=options.diversity)
+        places = diversify_replies(scores, replies, options.k, diversity=options.diversity)
         return replace(result, hits=tuple(result.hits[place] for place in places))
 
     def _forget(self) -> None:
@@ -327,7 +327,7 @@ def _usable(hits: Sequence[Hit], guard: Guard, seen: frozenset[str], wanted: int
     for hit in hits:
         if len(taken) == wanted:
             break
-        text = normalised(hit.pair.response)
+        text = normalise_text(hit.pair.response)
         reason = guard.reason(hit.pair)
         if not reason and not text:
             reason = "empty"
@@ -360,7 +360,7 @@ def extend_file(
     if options.exclude:
         signed["exclude"] = file_fingerprint(Path(options.exclude))
     before = {} if str(samples) == "-" else header(samples)
-    facts: dict[str, Any] = {"signature": extend_signature(index.retriever, searched_in(index), signed)}
+    facts: dict[str, Any] = {"signature": extend_signature(index.retriever, identify_index(index), signed)}
 
     def head() -> dict[str, Any]:
         facts["counts"] = tally.facts()

@@ -24,7 +24,7 @@ from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.errors import InputError, count
 from interloq.records import Pair
 from interloq.registry import create
-from interloq.retrieve.leaks import guarded
+from interloq.retrieve.leaks import exclude_overlap
 from interloq.retrieve.retrieve_options import AddPairsOptions, IndexOptions
 from interloq.retrieve.retriever import (
     NOTHING,
@@ -239,7 +239,7 @@ class Exclusion:
     def kept(self, pairs: Iterable[Pair]) -> Iterable[Pair]:
         """Return the pairs that are not excluded; excluded pairs are counted."""
         self.dropped.clear()
-        return guarded(pairs, self.samples, dropped=self.dropped) if self.samples else pairs
+        return exclude_overlap(pairs, self.samples, dropped=self.dropped) if self.samples else pairs
 
 
 def read_pairs(path: str | Path, reading: ReadOptions = READ_DEFAULTS) -> Iterator[Pair]:

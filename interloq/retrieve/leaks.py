@@ -48,9 +48,9 @@ class Guard:
         """Return why the pair is excluded; empty if it is not."""
         if not self.ids.isdisjoint((pair.id, pair.to, pair.thread)):
             return "id"
-        if normalised(pair.utterance) in self.utterances:
+        if normalise_text(pair.utterance) in self.utterances:
             return "utterance"
-        response = normalised(pair.response)
+        response = normalise_text(pair.response)
         if response in self.responses:
             return "gold"
         if self.near and any(jaccard(words(pair.response), gold) >= self.near for gold in self.golds):
@@ -68,13 +68,13 @@ def guard(sample: Sample, *, excluded: Set[str] = frozenset(), near: float = 0.0
         ids=frozenset((*excluded, *ids(sample))) - {""},
         utterances=_forms(turn.text for turn in sample.context) | responses,
         responses=responses,
-        own=normalised(sample.response) if own else "",
+        own=normalise_text(sample.response) if own else "",
         golds=tuple(map(words, golds)) if near else (),
         near=near,
     )
 
 
-def guarded(
+def exclude_overlap(
     pairs: Iterable[Pair],
     samples: Iterable[Sample],
     *,
@@ -97,16 +97,16 @@ def guarded(
             yield pair
 
 
-def copied_threads(pairs: Iterable[Pair], samples: Iterable[Sample]) -> frozenset[str]:
+def find_copied_threads(pairs: Iterable[Pair], samples: Iterable[Sample]) -> frozenset[str]:
     """Return threads with two consecutive turns of a sample: copies of its dialogue, to be excluded as a whole."""
     exchanges: set[tuple[str, str]] = set()
     for sample in samples:
-        turns = [normalised(turn.text) for turn in sample.context]
+        turns = [normalise_text(turn.text) for turn in sample.context]
         for reply in originals(sample) or (Reference(""),):
-            exchanges.update(pairwise([*turns, normalised(reply.text)]))
+            exchanges.update(pairwise([*turns, normalise_text(reply.text)]))
     threads = set()
     for pair in pairs:
-        exchange = normalised(pair.utterance), normalised(pair.response)
+        exchange = normalise_text(pair.utterance), normalise_text(pair.response)
         if all(exchange) and exchange in exchanges:
             threads.add(pair.thread)
     return frozenset(threads - {""})
@@ -123,8 +123,8 @@ def is_original(reference: Reference) -> bool:
 
 
 def context_of(sample: Sample) -> tuple[str, ...]:
-    """Return the context for comparison: its turns that have text, each `normalised`."""
-    return tuple(normalised(turn.text) for turn in sample.context if turn.text.strip())
+    """Return the context for comparison: its turns that have text, each as `normalise_text` returns it."""
+    return tuple(normalise_text(turn.text) for turn in sample.context if turn.text.strip())
 
 
 def reads_like(first: str, second: str) -> bool:
@@ -137,7 +137,7 @@ def reads_like(first: str, second: str) -> bool:
         one, other = (text[:FIRST].lower().translate(_ASCII) for text in (first, second))
         if one[: len(other)] != other[: len(one)]:
             return False
-    return normalised(first) == normalised(second) != ""
+    return normalise_text(first) == normalise_text(second) != ""
 
 
 def is_own(sample: Sample, reference: Reference) -> bool:
@@ -162,7 +162,7 @@ def ids(sample: Sample) -> Iterator[str]:
 
 
 @lru_cache(maxsize=2**16)
-def normalised(text: str) -> str:
+def normalise_text(text: str) -> str:
     """Return the text for comparison: NFKC, case-folded, without punctuation and white space.
 
     A text that has nothing else (`?!`, `...`) keeps its punctuation, so that such texts differ.
@@ -190,7 +190,7 @@ def jaccard(first: Set[str], second: Set[str]) -> float:
 
 def _forms(texts: Iterable[str]) -> frozenset[str]:
     """Return the normalised texts, without the empty text."""
-    return frozenset(map(normalised, texts)) - {""}
+    return frozenset(map(normalise_text, texts)) - {""}
 
 
 def _fold_text(text: str) -> str:

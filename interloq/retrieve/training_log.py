@@ -15,7 +15,7 @@ from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.data.text.texts import kind_of
 from interloq.errors import InputError
 from interloq.records import Dialogue, Pair, Sample
-from interloq.retrieve.leaks import context_of, guarded
+from interloq.retrieve.leaks import context_of, exclude_overlap
 from interloq.signature import file_fingerprint, fingerprint
 
 
@@ -73,7 +73,7 @@ class TrainingLog:
         dropped = self.dropped[path] = Counter()
         pairs = self._pairs(path)
         if self.samples:
-            pairs = guarded(pairs, self.samples, dropped=dropped)
+            pairs = exclude_overlap(pairs, self.samples, dropped=dropped)
         yield from pairs
 
     def _pairs(self, path: str) -> Iterator[Pair]:

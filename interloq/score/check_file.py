@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from interloq.data.progress import Progress, counted, silent
+from interloq.data.progress import Progress, count_records, silent
 from interloq.data.records.convert_file import RecordSummary, kind_held
 from interloq.data.records.raters import RaterRanges
 from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
@@ -32,7 +32,7 @@ def check_file(
     kind, summary, raters = kind or kind_held(path), RecordSummary(), RaterRanges()
     checks = Checks([choice.metric for choice in chosen])
     with progress("reading", None) as step:
-        for record in summary.watch(counted(reading.read(path, kind=kind), step)):
+        for record in summary.watch(count_records(reading.read(path, kind=kind), step)):
             if isinstance(record, Sample):
                 checks.add((record,))
             if isinstance(record, Rating):

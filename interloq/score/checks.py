@@ -178,7 +178,7 @@ class Checks:
         """Return notes that concern every metric."""
         notes = []
         reads_references = any(part.reads_references for part in chain.from_iterable(self._traits))
-        if (reads_references or not self._traits) and (note := own_note(self.facts)):
+        if (reads_references or not self._traits) and (note := note_own_references(self.facts)):
             notes.append(note)
         if self.facts.parrots.total():
             notes.append(self._note("parrot", self.facts.parrots, "repeat the last utterance of their context"))
@@ -297,7 +297,7 @@ def _count_short(samples: Sequence[Sample], needed: int, tokenizer: Tokenizer) -
     return sum(len(tokenizer.tokens(text)) < needed for text in few)
 
 
-def own_note(facts: Facts) -> Note | None:
+def note_own_references(facts: Facts) -> Note | None:
     """Return a note on replies that are compared with themselves."""
     if not facts.own.total():
         return None

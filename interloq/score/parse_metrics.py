@@ -15,7 +15,7 @@ from interloq.data.files.opening import read_json
 from interloq.errors import InputError, SpecError
 from interloq.metrics.function import is_file_metric, load_metric
 from interloq.metrics.metric import Metric, MetricLike, as_metric
-from interloq.registry import create, named_class, spec, title
+from interloq.registry import create, find_class, spec, title
 from interloq.spec_text import split_label, split_specs
 from interloq.trust import Trust, check_effects, check_trust
 
@@ -116,7 +116,7 @@ def _load(text: str, trust: Trust, where: str) -> Chosen:
         metric = create(written, kind="metric")
         if where:
             check_trust({label or written: metric}, where, trust)
-    named = named_class(label, kind="metric") if label else None
+    named = find_class(label, kind="metric") if label else None
     if named and named is not type(metric):
         raise SpecError(f"{label!r} is the name of a metric other than {written!r}; choose another label")
     return Chosen(label, metric)

@@ -95,7 +95,7 @@ class Perturbation:
     change: Callable[[Sample, Draw], str | None]
 
 
-def perturbed(samples: Sequence[Sample], perturbation: Perturbation, *, seed: int = 0) -> list[str | None]:
+def perturb_replies(samples: Sequence[Sample], perturbation: Perturbation, *, seed: int = 0) -> list[str | None]:
     """Return the changed reply of each sample; None if the perturbation does not apply to it.
 
     Random numbers depend on the seed and the sample alone, not on the order of the samples.

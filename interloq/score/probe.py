@@ -33,7 +33,7 @@ from interloq.registry import title
 from interloq.score.checks import Checks
 from interloq.score.evaluate import evaluate_all
 from interloq.score.parse_metrics import choose
-from interloq.score.perturb import PERTURBATIONS, Expected, Perturbation, perturbed
+from interloq.score.perturb import PERTURBATIONS, Expected, Perturbation, perturb_replies
 from interloq.score.score_options import PROBE_DEFAULTS, Language, ProbeOptions
 from interloq.signature import Signature
 from interloq.statistics.resampling import cluster_counts, half_counts, half_interval, percentile_interval
@@ -131,7 +131,7 @@ def probe(
     `step` is called with the number of replies just scored.
     """
     made = as_metric(metric)
-    base = embedded_replies(language) if samples is None else list(as_samples(samples))
+    base = load_embedded_replies(language) if samples is None else list(as_samples(samples))
     if not base:
         raise InputError("there are no replies to change", hint="give samples with good replies")
     base.sort(key=lambda sample: sample.key)  # the order of the samples must not change the intervals
@@ -196,7 +196,7 @@ def _select_system(samples: Iterable[Sample], system: str | None, where: str) ->
     return selected
 
 
-def embedded_replies(language: Language) -> list[Sample]:
+def load_embedded_replies(language: Language) -> list[Sample]:
     """Return the embedded replies that fit their contexts, with references of weight above 0."""
     replies = []
     for sample in load(embedded_path(language)):
@@ -220,7 +220,7 @@ def _compare_with_harmless(rows: Sequence[Probed], sign: int) -> tuple[Probed, .
 
 def _change_replies(base: Sequence[Sample], perturbation: Perturbation, seed: int) -> list[Sample | None]:
     changed: list[Sample | None] = []
-    for sample, text in zip(base, perturbed(base, perturbation, seed=seed), strict=True):
+    for sample, text in zip(base, perturb_replies(base, perturbation, seed=seed), strict=True):
         changed.append(replace(sample, response=text) if text is not None else None)
     return changed
 

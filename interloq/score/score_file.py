@@ -27,8 +27,8 @@ from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.errors import InputError
 from interloq.metrics.metric import Metric, MetricLike
 from interloq.metrics.metric_names import about_sets
-from interloq.play.samples import carried, whole_dialogues
 from interloq.play.samples import samples as utterances
+from interloq.play.samples import select_carried_facts, whole_dialogues
 from interloq.records import Dialogue, Note, Result, Sample, Score
 from interloq.score.default_metrics import default_metrics, next_steps
 from interloq.score.evaluate import evaluate_by_unit, score_samples
@@ -205,7 +205,7 @@ def _origin(path: str | Path) -> dict[str, Any]:
     if str(path) == "-":
         return {}
     try:
-        return carried(header(path))
+        return select_carried_facts(header(path))
     except InputError:  # a bad first line, already reported by the reader
         return {}
 

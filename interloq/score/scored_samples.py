@@ -14,7 +14,7 @@ from pathlib import Path
 from interloq.data.records.sample_fingerprint import SampleFingerprint, read_print, sample_print
 from interloq.errors import InputError
 from interloq.records import Dialogue, Key, Sample, SampleKeys, Score, format_key
-from interloq.score.signatures import known_signatures
+from interloq.score.signatures import read_known_signatures
 
 AGAIN = "give the samples that were scored, or score these: interloq score SAMPLES -m METRIC -o SCORES"
 
@@ -49,7 +49,7 @@ class ScoredSamples:
                 self._check(score, path)
             yield score
         if self._samples and not has_prints:
-            stored = {signature.parts.get("samples", "") for signature in known_signatures(path).values()} - {""}
+            stored = {signature.parts.get("samples", "") for signature in read_known_signatures(path).values()} - {""}
             if stored and str(self._whole) not in stored:
                 self._unchecked.append(str(path))
 

@@ -76,7 +76,7 @@ def read_signatures(path: str) -> dict[str, Signature]:
     raise InputError(f"this is a file of {kind}, not of scores", hint=hint, where=path)
 
 
-def known_signatures(path: str | Path) -> dict[str, Signature]:
+def read_known_signatures(path: str | Path) -> dict[str, Signature]:
     """Return the signature of each metric; empty for a pipe and for a file without signatures."""
     if str(path) == "-" or header(path).keys().isdisjoint({"signature", "results"}):
         return {}
@@ -97,7 +97,7 @@ def differences(first: Mapping[str, Signature], second: Mapping[str, Signature])
             yield SignatureDifference(metric, WHOLE, shown, other.short if other else None)
 
 
-def explained(signature: Signature) -> Iterator[Part]:
+def explain_parts(signature: Signature) -> Iterator[Part]:
     """Yield each part with its meaning."""
     parts = {"line": signature.name} if signature.is_text else {"name": signature.name, **signature.parts}
     for name, value in parts.items():

@@ -22,7 +22,7 @@ def answer_key(url: str, body: Mapping[str, Any]) -> bytes:
     return blake2b(f"{url}\0{json.dumps(body, sort_keys=True)}".encode(), digest_size=16).digest()
 
 
-def cached_answers(keys: Sequence[bytes]) -> dict[bytes, ChatAnswer]:
+def read_cached_answers(keys: Sequence[bytes]) -> dict[bytes, ChatAnswer]:
     """Return the answers that are in the cache, by key; damaged ones are ignored."""
     cache = _cache()
     answers: dict[bytes, ChatAnswer] = {}

@@ -73,7 +73,7 @@ def parameters_of(url: str, model: str) -> ChatParameters:
     return _KNOWN.setdefault((url, model), ChatParameters())
 
 
-def refused_parameter(status: int, refusal: bytes) -> str:
+def find_refused_parameter(status: int, refusal: bytes) -> str:
     """Return the parameter that a refusal says the model does not accept; '' if it is about something else."""
     text = refusal[:READ].decode("utf-8", "replace").lower()
     named = _NAMED.search(text)

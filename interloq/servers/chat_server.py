@@ -18,7 +18,7 @@ import httpx
 import numpy as np
 import orjson
 
-from interloq.servers.chat_parameters import parameters_of, refused_parameter
+from interloq.servers.chat_parameters import find_refused_parameter, parameters_of
 from interloq.servers.http_body import Body, BodyError
 from interloq.servers.replies import Reply, one_line, without_reasoning
 from interloq.signature import fingerprint
@@ -227,7 +227,7 @@ class ChatConnection:
             self.free_at = max(self.free_at, time.monotonic() + min(_retry_after(answer), LONGEST_PAUSE))
         retry = answer.status_code in RETRYABLE or answer.status_code >= 500
         failure = f"HTTP {answer.status_code}: {_message(refusal)}"
-        refused = refused_parameter(answer.status_code, refusal)
+        refused = find_refused_parameter(answer.status_code, refusal)
         raise RequestFailed(failure, retry=retry, retry_after=_retry_after(answer), works=retry, refused=refused)
 
     def _redacted(self, text: str) -> str:
@@ -256,7 +256,7 @@ async def read_body(answer: httpx.Response) -> bytes:
 def read_text(data: bytes) -> str:
     """Return the text of an answer."""
     choice = _first_choice(data)[1]
-    return checked_text(_text(choice), choice.get("finish_reason"))
+    return check_text(_text(choice), choice.get("finish_reason"))
 
 
 def read_answer(data: bytes) -> ChatAnswer:
@@ -266,7 +266,7 @@ def read_answer(data: bytes) -> ChatAnswer:
     prompt_tokens, completion_tokens = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
     text, candidates = _text(choice), _candidates(choice)
     if not candidates:
-        text = checked_text(text, choice.get("finish_reason"))
+        text = check_text(text, choice.get("finish_reason"))
     return ChatAnswer(text, candidates, prompt_tokens, completion_tokens)
 
 
@@ -278,7 +278,7 @@ def _count(usage: object, name: str) -> int:
     return 0
 
 
-def checked_text(text: str, finish_reason: object) -> str:
+def check_text(text: str, finish_reason: object) -> str:
     """Return the answer without its reasoning; one that ended before it had any text is refused."""
     answer = without_reasoning(text)
     if not answer.strip() and finish_reason == "length":

@@ -13,7 +13,7 @@ from typing import Any
 
 import httpx
 
-from interloq.servers.chat_server import ChatConnection, RequestFailed, checked_text, read_body, read_text, reply_of
+from interloq.servers.chat_server import ChatConnection, RequestFailed, check_text, read_body, read_text, reply_of
 from interloq.servers.replies import Reply, without_reasoning
 
 LARGEST = 8 << 20  # most bytes read of a stream: each token is wrapped in a few hundred
@@ -82,4 +82,4 @@ class _Stream:
             raise RequestFailed("the stream ended early", retry=True)
         if self.refusal and not self.text:
             raise RequestFailed(f"refused: {self.refusal}", retry=False, works=True)
-        return checked_text(self.text, self.finish_reason)
+        return check_text(self.text, self.finish_reason)

@@ -4,7 +4,7 @@
 The package choix finds the maximum-likelihood strengths by iterative Luce spectral ranking (Maystre and Grossglauser,
 2015). A small prior, a few wins of every system over every other, keeps the strength of a system that lost every
 comparison finite. Strengths are logarithms with mean 0, so a difference of 1 means odds of e : 1. If no chain of
-comparisons connects two systems, only the prior orders them; `connected` detects this.
+comparisons connects two systems, only the prior orders them; `is_connected` detects this.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _inverse_information(won: Array, logs: Array, prior: float) -> Array:
     return np.asarray(np.linalg.pinv(np.diag(weights.sum(axis=1)) - weights))
 
 
-def connected(won: Array) -> bool:
+def is_connected(won: Array) -> bool:
     """Return whether a chain of comparisons connects every pair of systems."""
     met = (won + won.T) > 0
     reached = np.zeros(len(won), dtype=bool)

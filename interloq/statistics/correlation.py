@@ -172,7 +172,7 @@ def by_rows(coefficient: str | Correlation, x: Array, y: Array) -> Array:
 
 def coefficients(x: Array, y: Array, *, chosen: Coefficients = BUILT_IN) -> dict[str, Estimate]:
     """Return coefficients with two-sided p-values (none for user-defined functions); NaN with a note if undefined."""
-    n, why = len(x), undefined(x, y)
+    n, why = len(x), explain_undefined(x, y)
     if why:
         return {name: Estimate(float("nan"), n, note=why) for name in chosen}
     if n == 2:
@@ -216,7 +216,7 @@ def _orders(n: int) -> NDArray[np.intp]:
 
 def values(x: Array, y: Array, *, chosen: Coefficients = BUILT_IN) -> dict[str, float]:
     """Return coefficients without p-values: faster, for many pairs of annotators. NaN for fewer than three points."""
-    if len(x) < 3 or undefined(x, y):
+    if len(x) < 3 or explain_undefined(x, y):
         return dict.fromkeys(chosen, float("nan"))
     by_name = {}
     for name, coefficient in chosen.items():
@@ -227,7 +227,7 @@ def values(x: Array, y: Array, *, chosen: Coefficients = BUILT_IN) -> dict[str, 
     return by_name
 
 
-def undefined(x: Array, y: Array) -> str:
+def explain_undefined(x: Array, y: Array) -> str:
     """Return why the coefficients are undefined, or an empty string."""
     if len(x) < 2:
         return f"{count(len(x), 'point')}: nothing to correlate"
@@ -273,7 +273,7 @@ class Ties:
         return np.asarray((np.cumsum(counts, axis=1) - (counts - 1) / 2)[:, self.group])
 
 
-def resampled(
+def resample_coefficients(
     x: Array,
     y: Array,
     *,

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from interloq.statistics.clustered import Clustered, cluster_mean, difference, t_probability
 from interloq.statistics.estimate import Array
 from interloq.statistics.rounding import RELATIVE, typical_size
-from interloq.statistics.significance import permutation_p, reassignments, swapped_units
+from interloq.statistics.significance import draw_swaps, permutation_p, reassignments
 
 ALPHA = 0.05
 LEVEL = 1 - ALPHA  # probability that all rank ranges hold together
@@ -88,7 +88,7 @@ def sign_flips(parts: Array, n_permutations: int, seed: int) -> Array:
     """Return the mean of the parts divided by its standard error: observed, then with random signs flipped."""
     n, squares, size = len(parts), float(parts @ parts), float(np.abs(parts).sum())
     blocks = []
-    for swapped in swapped_units(n, n_permutations, seed):
+    for swapped in draw_swaps(n, n_permutations, seed):
         total = (1 - 2 * swapped) @ parts
         total[np.abs(total) <= RELATIVE * size] = 0.0
         spread = squares - total**2 / n
@@ -133,7 +133,7 @@ def _draw_relabellings(cells: NDArray[np.float64], n_permutations: int, seed: in
     has_first, has_second = cells[1] > 0, cells[3] > 0
     both = has_first & has_second
     if both.all():
-        for swapped in swapped_units(len(both), n_permutations, seed):
+        for swapped in draw_swaps(len(both), n_permutations, seed):
             yield swapped.astype(bool)
         return
     alone = np.flatnonzero(~both)

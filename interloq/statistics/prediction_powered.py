@@ -43,7 +43,7 @@ def prediction_powered(ratings: Array, scores: Array, clusters: Sequence[str]) -
     labelled, others = rated & scored, ~rated & scored
     if labelled.sum() < LEAST or not others.any():
         return Powered(alone, None)
-    weight = tuned_weight(ratings[labelled], scores[labelled], scores[others])
+    weight = tune_weight(ratings[labelled], scores[labelled], scores[others])
     rest = cluster_mean(ratings[labelled] - weight * scores[labelled], names[labelled].tolist(), lost=2)
     return Powered(alone, total(rest, _of_others(scores[others], names[others].tolist(), weight, rest)), weight)
 
@@ -71,7 +71,7 @@ def _differ(first: Array, second: Array) -> bool:
     return abs(gap.value) >= gap.quantile(CERTAIN) * gap.error
 
 
-def tuned_weight(ratings: Array, scores: Array, others: Array) -> float:
+def tune_weight(ratings: Array, scores: Array, others: Array) -> float:
     """Return the λ with the smallest estimated variance; 0 if scores are constant.
 
     Each term has the variance of its own scores, so that an outlier among either cannot make the interval wider than

@@ -63,9 +63,9 @@ def ranks(values: Floats) -> Floats:
     return ranked
 
 
-def learned(rated: RatedStates) -> Head:
+def learn_head(rated: RatedStates) -> Head:
     """Return weights with the best λ, and their agreement with people on held-out replies (95 % interval)."""
-    scores = held_out(rated)
+    scores = score_held_out(rated)
     correlations = [spearman(rated, column) for column in scores]
     best = int(np.argmax(np.nan_to_num(correlations, nan=-1.0)))
     head = list(heads(rated))[best]
@@ -88,7 +88,7 @@ def heads(rated: RatedStates, strengths: Sequence[float] = STRENGTHS) -> Iterato
         yield Head(weights, -float(np.mean(means, axis=0) @ weights), strength)
 
 
-def held_out(rated: RatedStates) -> Floats:
+def score_held_out(rated: RatedStates) -> Floats:
     """Return scores [λ, replies] of each reply by weights that saw neither its fold nor its context."""
     scores = np.zeros((len(STRENGTHS), len(rated.targets)))
     for held, rest in _folds(rated):

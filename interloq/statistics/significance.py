@@ -57,7 +57,7 @@ def permutation_p(differences: Array, *, size: float = 1.0) -> float | None:
     return float((1 + as_large.sum()) / (1 + len(exchanged)))
 
 
-def adjusted(p_values: Sequence[float | None], how: Adjust = "holm") -> list[float | None]:
+def adjust_p_values(p_values: Sequence[float | None], how: Adjust = "holm") -> list[float | None]:
     """Return adjusted p-values of one family; None stays None and does not count."""
     known = [i for i, p in enumerate(p_values) if p is not None]
     adjusted_p = list(p_values)
@@ -103,7 +103,7 @@ def swaps(n: int, n_permutations: int, seed: int) -> Iterator[Swaps]:
         yield drawn
 
 
-def swapped_units(n: int, n_permutations: int, seed: int) -> Iterator[NDArray[Any]]:
+def draw_swaps(n: int, n_permutations: int, seed: int) -> Iterator[NDArray[Any]]:
     """Yield which of n units are swapped, one row per permutation, first none: random, or all if these are few."""
     if 2**n <= min(n_permutations, EXACT):
         yield (np.arange(2**n)[:, None] >> np.arange(n)) & 1

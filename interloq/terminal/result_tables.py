@@ -77,9 +77,9 @@ def comparison_markdown(comparison: Comparison) -> str:
     """Return the same as Markdown."""
     parts = list(map(markdown_table, comparison_tables(comparison)))
     if comparison.worse:
-        lines = "\n".join(f"- {escaped(line)}" for line in worse_lines(comparison))
+        lines = "\n".join(f"- {escape_markdown(line)}" for line in worse_lines(comparison))
         parts.append(f"**Got worse most**\n\n{lines}")
-    parts.append("\n".join(f"- note: {escaped(note)}" for note in comparison.notes))
+    parts.append("\n".join(f"- note: {escape_markdown(note)}" for note in comparison.notes))
     return "\n\n".join([*filter(None, parts), f"signature: `{comparison.signature.short}`"]) + "\n"
 
 
@@ -88,14 +88,14 @@ def markdown_table(table: Table) -> str:
     rules = ["---", *["--:"] * (len(table.columns) - 1)]
     lines = [f"| {' | '.join(table.columns)} |", f"| {' | '.join(rules)} |"]
     for row in table.rows:
-        cells = " | ".join(map(escaped, row))
+        cells = " | ".join(map(escape_markdown, row))
         lines.append(f"| {cells} |")
     if table.title:
-        lines = [f"**{escaped(table.title)}**", "", *lines]
+        lines = [f"**{escape_markdown(table.title)}**", "", *lines]
     return "\n".join(lines)
 
 
-def escaped(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Return text on one line in which no character has a meaning in Markdown."""
     return markdown_text(plain(text))
 

@@ -85,7 +85,7 @@ def texts_json(language: str, audience: str = "") -> Markup:
     return htmlsafe_json_dumps(texts(language, audience))
 
 
-def preferred_language(languages: str) -> str:
+def choose_language(languages: str) -> str:
     """Return the first language of the header Accept-Language that the interface has; otherwise English."""
     for part in languages.split(","):
         language = part.split(";")[0].strip()[:2].lower()

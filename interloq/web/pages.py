@@ -14,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from interloq.web.access.people import Visitor
 from interloq.web.chat.chat_task import questions_after
 from interloq.web.chat.conversations import Chat
-from interloq.web.messages import ADMIN, FOLDER, LANGUAGES, preferred_language, say, texts, texts_json
+from interloq.web.messages import ADMIN, FOLDER, LANGUAGES, choose_language, say, texts, texts_json
 from interloq.web.references.reference_steps import Work
 from interloq.web.studies.questions import Question, StudyTask
 from interloq.web.work.assign import Assigned
@@ -116,7 +116,7 @@ class Pages:
 
     def failure(self, reason: str, detail: str, languages: str) -> str:
         """Render a page with an error, in a language that the browser asks for."""
-        return self._page("message.html", None, preferred_language(languages), reason=reason, detail=detail)
+        return self._page("message.html", None, choose_language(languages), reason=reason, detail=detail)
 
     def admin(self, template: str, visitor: Visitor, language: str, **values: Any) -> str:
         """Render a page for administrators."""

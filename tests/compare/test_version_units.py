@@ -12,8 +12,8 @@ from interloq.compare.compare_options import Ratings
 from interloq.compare.version_units import (
     common_scale,
     dialogue_units,
+    find_played_dialogue,
     mean_ratings,
-    played_dialogue,
     sample_units,
 )
 from tests.made_dialogues import made_dialogues
@@ -56,7 +56,7 @@ def test_scores_alone_have_ids_to_pair_by() -> None:
 
 def test_played_utterances_become_dialogues() -> None:
     _, scores = made_dialogues({"a": 1.0}, openings=2)
-    assert all(map(played_dialogue, scores))
+    assert all(map(find_played_dialogue, scores))
     units = sample_units(scores)
     assert len(units) == 4
     first = units[0]

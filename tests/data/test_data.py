@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from interloq.data.batched import batched
-from interloq.data.progress import counted, format_duration, lines_ahead, silent
+from interloq.data.progress import count_records, format_duration, lines_ahead, silent
 
 
 def test_lists_have_the_size_and_are_read_when_wanted() -> None:
@@ -23,7 +23,7 @@ def test_lists_have_the_size_and_are_read_when_wanted() -> None:
 
 def test_each_record_is_counted_as_it_passes() -> None:
     steps: list[int] = []
-    records = counted("abc", steps.append)
+    records = count_records("abc", steps.append)
     assert next(records) == "a"
     assert steps == [1]
     assert list(records) == ["b", "c"]

@@ -9,7 +9,7 @@ import pytest
 from interloq.data.embedded import embedded_log_path, embedded_path
 from interloq.data.records.jsonl import header, load
 from interloq.records import Pair, Sample
-from interloq.retrieve.leaks import guarded, normalised, words
+from interloq.retrieve.leaks import exclude_overlap, normalise_text, words
 
 LEAST = {"en": (1500, 6000, 30), "ja": (500, 2500, 15), "zh": (500, 2500, 15)}  # utterances, pairs, topics
 SIZE = 400_000  # bytes: every wheel carries them
@@ -48,7 +48,7 @@ def test_a_log_is_large_enough_to_learn_from(language: str) -> None:
     source = header(embedded_log_path(language))["source"]
     assert source.startswith("written for this project")
     assert "most pairs are composed from patterns" in source
-    assert len({normalised(pair.utterance) for pair in pairs}) >= utterances
+    assert len({normalise_text(pair.utterance) for pair in pairs}) >= utterances
     assert len(pairs) >= count
     assert len({pair.thread.rpartition("-")[0] for pair in pairs}) >= topics
 
@@ -61,7 +61,7 @@ def test_the_logs_are_small_enough_to_ship() -> None:
 def test_pairs_are_numbered_and_none_comes_twice(language: str) -> None:
     pairs = log(language)
     assert [pair.id for pair in pairs] == [f"{language}-{number:04}" for number in range(1, len(pairs) + 1)]
-    assert len({(normalised(pair.utterance), normalised(pair.response)) for pair in pairs}) == len(pairs)
+    assert len({(normalise_text(pair.utterance), normalise_text(pair.response)) for pair in pairs}) == len(pairs)
 
 
 @languages
@@ -71,7 +71,7 @@ def test_every_utterance_is_one_post_of_one_thread_with_several_replies(language
     assert len({post[0].thread for post in posts.values()}) == len(posts)
     for post in posts.values():
         assert len({(pair.utterance, pair.thread) for pair in post}) == 1
-        assert len({normalised(pair.response) for pair in post}) >= 3, post[0].utterance
+        assert len({normalise_text(pair.response) for pair in post}) >= 3, post[0].utterance
 
 
 @languages
@@ -80,7 +80,7 @@ def test_some_replies_fit_several_utterances_but_none_fits_many(language: str) -
     pairs = log(language)
     posts: dict[str, set[str]] = defaultdict(set)
     for pair in pairs:
-        posts[normalised(pair.response)].add(pair.to)
+        posts[normalise_text(pair.response)].add(pair.to)
     shared = sum(len(several) for several in posts.values() if len(several) > 1)
     assert shared / len(pairs) > 0.02
     assert len(posts) / len(pairs) > 0.5, "most replies are not repeated ones"
@@ -90,11 +90,11 @@ def test_some_replies_fit_several_utterances_but_none_fits_many(language: str) -
 @languages
 def test_nothing_of_the_samples_is_in_the_log(language: str) -> None:
     pairs, every = log(language), samples(language)
-    taken = {normalised(turn.text) for sample in every for turn in sample.context}
-    taken |= {normalised(sample.response) for sample in every}
-    taken |= {normalised(reference.text) for sample in every for reference in sample.references}
-    assert not {text for text in texts_of(pairs) if normalised(text) in taken}
-    assert list(guarded(pairs, every)) == pairs
+    taken = {normalise_text(turn.text) for sample in every for turn in sample.context}
+    taken |= {normalise_text(sample.response) for sample in every}
+    taken |= {normalise_text(reference.text) for sample in every for reference in sample.references}
+    assert not {text for text in texts_of(pairs) if normalise_text(text) in taken}
+    assert list(exclude_overlap(pairs, every)) == pairs
 
 
 @languages

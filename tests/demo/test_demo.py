@@ -23,7 +23,7 @@ from interloq.demo.logs import (
     delta_bleu,
     log_steps,
     missing,
-    quoted,
+    quote_text,
     rater_options,
     report_step,
 )
@@ -71,7 +71,7 @@ def test_a_step_calls_its_function_with_the_progress() -> None:
 
 
 def test_quoted_texts_need_no_escapes_in_the_shell() -> None:
-    assert quoted("it's") == '"it\'s"'
+    assert quote_text("it's") == '"it\'s"'
     assert shlex.join([delta_bleu("ja")]) == """'delta_bleu(order=2,tokenizer="char")'"""
     assert create(delta_bleu("zh"), kind="metric").order == 2
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import zstandard
 
-from interloq.cli.play import named_bots
+from interloq.cli.play import make_bots
 from interloq.compare.comparison_file import read_comparison
 from interloq.data.follow_ups import read_follow_ups
 from interloq.data.sets.registry import read_dataset
@@ -25,8 +25,8 @@ from interloq.vectors.word_vectors import WordVectors
 SIZE = 2**28
 READERS: dict[str, Callable[[Path], Any]] = {
     "partners.json": load_partners,
-    "bots.json": lambda path: named_bots([], str(path), "bot"),
-    "bots.toml": lambda path: named_bots([], str(path), "bot"),
+    "bots.json": lambda path: make_bots([], str(path), "bot"),
+    "bots.toml": lambda path: make_bots([], str(path), "bot"),
     "follow_ups.json": read_follow_ups,
     "baseline.json": load_baseline,
     "comparison.json": read_comparison,

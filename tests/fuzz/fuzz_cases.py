@@ -17,7 +17,7 @@ import numpy as np
 import zstandard
 
 from interloq import create
-from interloq.cli.play import named_bots
+from interloq.cli.play import make_bots
 from interloq.compare.comparison_file import read_comparison
 from interloq.data.corpus.clean import Cleaning
 from interloq.data.corpus.formats import READERS, read_batches
@@ -219,7 +219,7 @@ def _render_model(folder: Path) -> object:
 
 
 def _bots(path: Path) -> object:
-    return named_bots([], str(path), "bot")
+    return make_bots([], str(path), "bot")
 
 
 def _partners(folder: Path) -> Path:

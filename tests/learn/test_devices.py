@@ -13,11 +13,11 @@ from threadpoolctl import threadpool_info
 from interloq.learn.devices import (
     Learner,
     compile_layers,
-    fixed_threads,
-    mapped,
-    mixed_precision,
-    own_stream,
-    packed_rows,
+    fix_threads,
+    map_tensors,
+    pack_rows,
+    use_own_stream,
+    uses_mixed_precision,
 )
 from interloq.learn.settings import Training
 from interloq.models.cross_encoder import CrossEncoder
@@ -45,15 +45,15 @@ def test_equal_layers_are_compiled_alone(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_precision_depends_on_the_device_unless_it_is_named() -> None:
-    assert [mixed_precision(Training(amp="auto"), device) for device in (CPU, GPU)] == [False, True]
-    assert [mixed_precision(Training(amp="bf16"), device) for device in (CPU, GPU)] == [True, True]
-    assert [mixed_precision(Training(amp="off"), device) for device in (CPU, GPU)] == [False, False]
+    assert [uses_mixed_precision(Training(amp="auto"), device) for device in (CPU, GPU)] == [False, True]
+    assert [uses_mixed_precision(Training(amp="bf16"), device) for device in (CPU, GPU)] == [True, True]
+    assert [uses_mixed_precision(Training(amp="off"), device) for device in (CPU, GPU)] == [False, False]
 
 
 @pytest.mark.parametrize(("amp", "device"), [("bf16", CPU), ("off", GPU)])
 def test_rows_stay_padded_on_a_processor_and_in_float32(amp: str, device: torch.device) -> None:
     made, said = network(), list[str]()
-    with packed_rows(made, Training(amp=amp), device, said.append) as packed, own_stream(CPU):  # type: ignore[arg-type]
+    with pack_rows(made, Training(amp=amp), device, said.append) as packed, use_own_stream(CPU):  # type: ignore[arg-type]
         assert not packed
         assert not made.packing.on
     assert said == []
@@ -62,17 +62,17 @@ def test_rows_stay_padded_on_a_processor_and_in_float32(amp: str, device: torch.
 def test_a_network_that_is_not_packed_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     made, said = network(), list[str]()
     monkeypatch.setattr(made.packing, "_why_not", lambda *_: "it has a window")
-    with packed_rows(made, Training(), GPU, said.append) as packed:
+    with pack_rows(made, Training(), GPU, said.append) as packed:
         assert not packed
     assert said == ["rows are padded: it has a window"]
 
 
 def test_threads_are_fixed_for_torch_and_numpy_and_given_back() -> None:
     before = torch.get_num_threads(), blas_threads()
-    with fixed_threads(3, CPU):
+    with fix_threads(3, CPU):
         assert torch.get_num_threads() == 3
         assert blas_threads() <= {3}
-        with fixed_threads(1, GPU):
+        with fix_threads(1, GPU):
             assert torch.get_num_threads() == 3, "a GPU does not use them"
             assert blas_threads() <= {1}
     assert (torch.get_num_threads(), blas_threads()) == before
@@ -166,8 +166,8 @@ def test_a_recording_that_fails_is_reported_and_the_batch_learned(replaced: dict
 
 def test_all_tensors_of_a_batch_are_changed() -> None:
     given = batch(2)
-    found = mapped(given, lambda tensor: tensor + 1)
+    found = map_tensors(given, lambda tensor: tensor + 1)
     assert found.rows.ids.tolist() == (given.rows.ids + 1).tolist()
     assert found.right.tolist() == [2.0]
     assert (found.name, found.rows.rows) == ("a", 2)
-    assert mapped([1], lambda tensor: tensor + 1) == [1]
+    assert map_tensors([1], lambda tensor: tensor + 1) == [1]

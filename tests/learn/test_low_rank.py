@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from interloq.errors import InputError
-from interloq.learn.low_rank import add_stored, attach, has_updates, merge, round_as_stored, stored_tensors
+from interloq.learn.low_rank import add_stored, attach, has_updates, merge, round_as_stored, select_stored_tensors
 from interloq.learn.settings import LowRank
 from interloq.models.cross_encoder import CrossEncoder, rows
 from interloq.models.pretrained import Subwords
@@ -67,7 +67,7 @@ def test_only_updates_and_head_learn(encoder: Path) -> None:
         "head.weight",
         "head.bias",
     ]
-    stored = stored_tensors(network)
+    stored = select_stored_tensors(network)
     assert len(stored) == 2 * LAYERS + 2
     query = "encoder.encoder.layer.0.attention.self.query.weight"
     assert {name: tuple(stored[name].shape) for name in (f"{query}.a", f"{query}.b")} == {
@@ -79,7 +79,7 @@ def test_only_updates_and_head_learn(encoder: Path) -> None:
 
 
 def test_biases_and_layer_norms_learn_on_request(encoder: Path) -> None:
-    stored = stored_tensors(learned(encoder, LowRank(low_rank=4, low_rank_biases=True)))
+    stored = select_stored_tensors(learned(encoder, LowRank(low_rank=4, low_rank_biases=True)))
     others = {name for name in stored if not name.endswith((".weight.a", ".weight.b")) and not name.startswith("head")}
     vectors = {name for name, tensor in fresh(encoder).encoder.named_parameters() if tensor.dim() == 1}
     assert others == {f"encoder.{name}" for name in vectors}
@@ -100,7 +100,7 @@ def test_stored_updates_give_the_same_scores(settings: LowRank, encoder: Path) -
     network = learned(encoder, settings)
     round_as_stored(network)
     found = fresh(encoder)
-    add_stored(found, settings, stored_tensors(network), encoder)
+    add_stored(found, settings, select_stored_tensors(network), encoder)
     assert torch.allclose(asked(found, encoder), asked(network, encoder), atol=1e-6)
 
 
@@ -112,7 +112,7 @@ def test_the_same_seed_gives_the_same_updates(encoder: Path) -> None:
         torch.set_rng_state(before)
         attach(network, FOUR, seed=seed)
         assert torch.equal(torch.get_rng_state(), before)
-        return [tensor.tolist() for name, tensor in stored_tensors(network).items() if name.endswith(".a")]
+        return [tensor.tolist() for name, tensor in select_stored_tensors(network).items() if name.endswith(".a")]
 
     assert started(1) == started(1) != started(2)
 
@@ -120,7 +120,7 @@ def test_the_same_seed_gives_the_same_updates(encoder: Path) -> None:
 def test_language_models_have_updates_as_well(tmp_path: Path) -> None:
     network = CrossEncoder.pretrained(tiny_lm(tmp_path), 1)
     attach(network, FOUR, seed=0)
-    shapes = {name: tuple(t.shape) for name, t in stored_tensors(network).items() if ".h.0." in name}
+    shapes = {name: tuple(t.shape) for name, t in select_stored_tensors(network).items() if ".h.0." in name}
     assert shapes["encoder.h.0.attn.c_attn.weight.a"] == (4, 48)
     assert len(shapes) == 2 * 4
 
@@ -130,13 +130,13 @@ def test_without_a_rank_everything_learns(encoder: Path) -> None:
     attach(network, LowRank(), seed=0)
     assert not has_updates(network)
     assert all(parameter.requires_grad for parameter in network.parameters())
-    assert stored_tensors(network).keys() == network.state_dict().keys()
+    assert select_stored_tensors(network).keys() == network.state_dict().keys()
 
 
 def test_what_does_not_fit_is_refused(encoder: Path) -> None:
     with pytest.raises(InputError, match=r"rank 33 are larger than .* 32 units; choose --low-rank 32 or less"):
         attach(fresh(encoder), LowRank(low_rank=33), seed=0)
-    stored = stored_tensors(learned(encoder))
+    stored = select_stored_tensors(learned(encoder))
     with pytest.raises(InputError, match=r"weight.a' have shape \(4, 32\), the network has \(2, 32\)"):
         add_stored(fresh(encoder), LowRank(low_rank=2), stored, encoder)
     del stored["head.bias"]

@@ -15,7 +15,7 @@ from interloq.vectors.word_vectors import WordVectors
 def words(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
     from tests.metrics.made_fed import Words  # loads torch
 
-    monkeypatch.setattr("interloq.metrics.likelihood.fed.loaded", lambda *_, **__: Words())
+    monkeypatch.setattr("interloq.metrics.likelihood.fed.load_model", lambda *_, **__: Words())
     file = tmp_path / "mine.json"
     dimensions = {"kind": {"positive": ["aa", "aaaa a"], "negative": ["bbb"]}, "rude": {"negative": ["b bb", "bbb"]}}
     file.write_text(json.dumps({"turn": dimensions, "full": ["aa", "b bbb"]}))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from interloq.data.text.token_texts import Texts
 from interloq.errors import InputError
-from interloq.models.cross_encoder import CrossEncoder, cut_lengths, joined_rows, row_outputs, rows
+from interloq.models.cross_encoder import CrossEncoder, cut_lengths, join_rows, row_outputs, rows
 from interloq.models.pretrained import Subwords
 from interloq.models.token_rows import TokenRows
 from tests.made_bert import tiny_bert
@@ -82,7 +82,7 @@ def test_long_rows_are_cut_to_the_greatest_length_that_fits(
         while 4 + sum(len(text[:length]) for text in row) > limit:
             length -= 1
         cut.append([text[:length] for text in row])
-    found = joined_rows(held, np.array(named), Special, limit=limit)  # type: ignore[arg-type]
+    found = join_rows(held, np.array(named), Special, limit=limit)  # type: ignore[arg-type]
     assert as_lists(found) == literal(cut)
     assert found.ids.shape[1] <= limit
 
@@ -102,7 +102,7 @@ def test_two_texts_are_put_together_as_the_tokenizer_does(encoder: Path, subword
     first, second = ["i like tea", "rain"], ["so much", "the trains today about bread"]
     expected = transformers.AutoTokenizer.from_pretrained(encoder)(first, second, padding=True)
     texts = subwords.texts([*first, *second])
-    ids, mask, kinds = as_lists(joined_rows(texts, np.array([[0, 2], [1, 3]]), subwords))
+    ids, mask, kinds = as_lists(join_rows(texts, np.array([[0, 2], [1, 3]]), subwords))
     assert ids == expected["input_ids"]
     assert mask == expected["attention_mask"]
     assert kinds == expected["token_type_ids"]
@@ -120,7 +120,7 @@ def test_logits_are_those_of_transformers(encoder: Path, subwords: Subwords) -> 
         state = own(**inputs).last_hidden_state[0, 0]
         expected = network.head.weight @ state + network.head.bias
         texts = subwords.texts(["i like tea", "so much rain", "so much rain today about the bread"])
-        found = network(joined_rows(texts, np.array([[0, 1], [2, 2]]), subwords))  # padded beside a longer row
+        found = network(join_rows(texts, np.array([[0, 1], [2, 2]]), subwords))  # padded beside a longer row
     assert found[0].numpy() == pytest.approx(expected.numpy(), abs=1e-5)
 
 
@@ -131,7 +131,7 @@ def test_a_language_model_tells_by_its_last_state(tmp_path: Path, kind: str) -> 
     network, subwords = CrossEncoder.pretrained(folder, 2).eval(), Subwords(folder)
     own = transformers.AutoModel.from_pretrained(folder).eval()
     texts = subwords.texts(["i like tea", "so much rain", "so much rain today about the bread"])
-    made = joined_rows(texts, np.array([[0, 1], [2, 2]]), subwords)  # padded beside a longer row
+    made = join_rows(texts, np.array([[0, 1], [2, 2]]), subwords)  # padded beside a longer row
     row = [subwords.start, *texts[0], subwords.end, *texts[1], subwords.end]
     with torch.inference_mode():
         state = own(torch.tensor([row])).last_hidden_state[0, -1]
@@ -151,7 +151,7 @@ def test_encoders_of_all_kinds_read_rows_as_long_as_they_can(tmp_path: Path, sub
     network = CrossEncoder.pretrained(tmp_path, 2).eval()
     assert network.positions == (38 if kind == "roberta" else 40)
     texts = subwords.texts(["tea " * 60, "rain " * 3])
-    made = joined_rows(texts, np.array([[0, 0, 1]]), subwords, limit=network.positions)
+    made = join_rows(texts, np.array([[0, 0, 1]]), subwords, limit=network.positions)
     assert network.positions - 1 <= made.ids.shape[1] <= network.positions
     with torch.inference_mode():
         assert torch.isfinite(network(made)).all()

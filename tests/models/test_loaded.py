@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from interloq.errors import MissingDependencyError
-from interloq.models.loaded import loaded
+from interloq.models.loaded import load_model
 
 MADE: list[tuple[str, dict[str, object]]] = []
 
@@ -22,7 +22,7 @@ class Network:
 
 
 def ask(name: str | Path, **options: Any) -> object:
-    return loaded("test", f"{__name__}:Network", str(name), **options)
+    return load_model("test", f"{__name__}:Network", str(name), **options)
 
 
 def test_the_same_network_is_shared_until_its_folder_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -38,4 +38,4 @@ def test_the_same_network_is_shared_until_its_folder_changes(tmp_path: Path, mon
 
 def test_a_missing_package_is_named_with_its_extra() -> None:
     with pytest.raises(MissingDependencyError, match=r"bertscore needs the package 'nowhere'.*interloq\[encoder\]"):
-        loaded("bertscore", "nowhere:Encoder", "x")
+        load_model("bertscore", "nowhere:Encoder", "x")

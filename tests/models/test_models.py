@@ -22,7 +22,7 @@ from interloq.models.memory import cut_to_fit
 from interloq.models.numba_threads import start_threads
 from interloq.models.processes import Processes, pick_device
 from interloq.models.template_worker import MEMORY, serve
-from interloq.models.token_rows import SPARE, rounded
+from interloq.models.token_rows import SPARE, round_up
 from tests.models.made_rows import made_rows
 
 LENGTHS = st.lists(st.integers(1, 40), max_size=300).map(lambda values: np.array(values, dtype=np.int64))
@@ -193,7 +193,7 @@ def test_rows_are_packed_end_to_end(lengths: list[int], start: int) -> None:
     rows = made_rows(tuple(lengths))
     packed = rows.packed(start)
     tokens, ends = sum(lengths), packed.ends.tolist()
-    assert packed.ids.shape == packed.positions.shape == packed.kinds.shape == (1, rounded(tokens))
+    assert packed.ids.shape == packed.positions.shape == packed.kinds.shape == (1, round_up(tokens))
     for i, length in enumerate(lengths):
         own = slice(ends[i], ends[i + 1])
         assert packed.ids[0, own].tolist() == rows.ids[i, :length].tolist()
@@ -204,12 +204,12 @@ def test_rows_are_packed_end_to_end(lengths: list[int], start: int) -> None:
         [end - 1 for end in ends[1:]][: len(lengths)],
     )
     assert ends == sorted(ends)
-    assert ends[-1] == rounded(tokens), "every token is in a row"
+    assert ends[-1] == round_up(tokens), "every token is in a row"
     assert max(b - a for a, b in pairwise(ends)) <= packed.longest
     assert set(packed.positions[0, tokens:].tolist()) <= {start}
 
 
 def test_few_shapes_occur() -> None:
-    sizes = {rounded(count) for count in range(4096, 32769)}
+    sizes = {round_up(count) for count in range(4096, 32769)}
     assert len(sizes) <= 50
-    assert all(count <= rounded(count) <= max(count + SPARE, 1.0626 * count) for count in range(1, 32769, 11))
+    assert all(count <= round_up(count) <= max(count + SPARE, 1.0626 * count) for count in range(1, 32769, 11))

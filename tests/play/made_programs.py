@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from interloq.play.bot import guarded
+from interloq.play.bot import ask_bot
 from interloq.play.bots.process import Process
 from interloq.records import Turn
 from interloq.servers.replies import Reply
@@ -70,7 +70,7 @@ def process(program: Path, **options: Any) -> Process:
 
 
 def ask(bot: Process, *words: str) -> list[Reply]:
-    return guarded(bot, [[Turn("before", "a"), Turn(word, "b")] for word in words], list(range(len(words))))
+    return ask_bot(bot, [[Turn("before", "a"), Turn(word, "b")] for word in words], list(range(len(words))))
 
 
 def alive(pid: int) -> bool:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interloq import InputError, MissingDependencyError, create, spec
-from interloq.play.bot import CRASHES, guarded
+from interloq.play.bot import CRASHES, ask_bot
 from interloq.records import Turn
 from interloq.registry import names
 from interloq.servers.replies import Reply, roles
@@ -71,7 +71,7 @@ def raising(guilty: set[str], error: BaseException, calls: list[int] | None = No
 @given(st.sets(st.integers(0, 19), max_size=4), st.integers(1, 20))
 def test_only_guilty_dialogues_fail(guilty: set[int], n: int) -> None:
     bot = raising({str(i) for i in guilty}, ValueError("no\nway"))
-    found = guarded(bot, [dialogue(str(i)) for i in range(n)], list(range(n)))
+    found = ask_bot(bot, [dialogue(str(i)) for i in range(n)], list(range(n)))
     for i, reply in enumerate(found):
         assert reply == (Reply("", "crashed: ValueError: no way") if i in guilty else Reply(f"re {i}"))
 
@@ -79,7 +79,7 @@ def test_only_guilty_dialogues_fail(guilty: set[int], n: int) -> None:
 def test_a_bot_that_always_crashes_is_soon_left_alone() -> None:
     calls: list[int] = []
     bot = raising({"x"}, RuntimeError("broken"), calls)
-    assert guarded(bot, [dialogue("x")] * 512, [0] * 512) == [Reply("", "crashed: RuntimeError: broken")] * 512
+    assert ask_bot(bot, [dialogue("x")] * 512, [0] * 512) == [Reply("", "crashed: RuntimeError: broken")] * 512
     assert len(calls) < 2 * CRASHES
 
 
@@ -87,7 +87,7 @@ def test_a_bot_that_always_crashes_is_soon_left_alone() -> None:
     "error", [SystemExit(3), RecursionError("deep"), MemoryError(), InputError("bad", hint="mend")]
 )
 def test_any_error_is_a_failure(error: BaseException) -> None:
-    found = guarded(raising({"x"}, error), [dialogue("x"), dialogue("y")], [0, 1])
+    found = ask_bot(raising({"x"}, error), [dialogue("x"), dialogue("y")], [0, 1])
     assert found[0].failure.startswith(f"crashed: {type(error).__name__}")
     assert found[1] == Reply("re y")
 
@@ -95,7 +95,7 @@ def test_any_error_is_a_failure(error: BaseException) -> None:
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), MissingDependencyError("bot", "torch", "encoder")])
 def test_what_no_dialogue_is_to_blame_for_stops_all(error: BaseException) -> None:
     with pytest.raises(type(error)):
-        guarded(raising({"x"}, error), [dialogue("x")], [0])
+        ask_bot(raising({"x"}, error), [dialogue("x")], [0])
 
 
 @pytest.mark.parametrize(
@@ -110,18 +110,18 @@ def test_what_no_dialogue_is_to_blame_for_stops_all(error: BaseException) -> Non
     ],
 )
 def test_wrong_answers_are_failures(speak: Callable[..., Any], failure: str) -> None:
-    for reply in guarded(Made(speak), [dialogue("a"), dialogue("b")], [0, 1]):
+    for reply in ask_bot(Made(speak), [dialogue("a"), dialogue("b")], [0, 1]):
         assert reply.text == ""
         assert failure in reply.failure
 
 
 def test_a_batch_that_is_answered_short_is_asked_again_in_parts() -> None:
     bot = Made(lambda dialogues: [Reply("re " + turns[-1].text) for turns in dialogues[:2]])
-    assert guarded(bot, [dialogue(c) for c in "abcde"], range(5)) == [Reply(f"re {c}") for c in "abcde"]
+    assert ask_bot(bot, [dialogue(c) for c in "abcde"], range(5)) == [Reply(f"re {c}") for c in "abcde"]
 
 
 def test_no_dialogues_no_call() -> None:
-    assert guarded(raising(set(), ValueError()), [], []) == []
+    assert ask_bot(raising(set(), ValueError()), [], []) == []
 
 
 def test_the_last_speaker_is_the_user() -> None:

@@ -14,7 +14,15 @@ from interloq.errors import InputError, RejectedWarning
 from interloq.play.bot import BotLike
 from interloq.play.openings import Opening
 from interloq.play.play_options import SamplesOptions
-from interloq.play.samples import Sampled, carried, samples, samples_file, system_ratings, target_of, whole_dialogues
+from interloq.play.samples import (
+    Sampled,
+    samples,
+    samples_file,
+    select_carried_facts,
+    system_ratings,
+    target_of,
+    whole_dialogues,
+)
 from interloq.play.schedule import all_play_all, bipartite, self_play
 from interloq.play.talk import talk
 from interloq.records import Dialogue, Rating, Turn
@@ -81,7 +89,7 @@ def test_a_dialogue_from_elsewhere_is_judged_by_its_systems() -> None:
 
 
 def test_headers_carry_the_partner_set_on() -> None:
-    assert carried({"kind": "dialogues", "schema": 1, "partners": "0f", "seed": 1, "exchanges": 5}) == {
+    assert select_carried_facts({"kind": "dialogues", "schema": 1, "partners": "0f", "seed": 1, "exchanges": 5}) == {
         "partners": "0f",
         "exchanges": 5,
     }

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from interloq.errors import InputError
 from interloq.play.openings import Opening
-from interloq.play.schedule import all_play_all, apart, bipartite, chosen, self_play
+from interloq.play.schedule import all_play_all, apart, bipartite, draw_openings, self_play
 from tests.play.made_openings import openings
 
 words = st.text("abcxyz/:= -", max_size=6).map(lambda s: f"n{s}n").filter(lambda name: ": " not in name)
@@ -59,17 +59,17 @@ def test_a_seed_belongs_to_the_match_not_to_the_schedule() -> None:
 @given(st.integers(1, 12), st.integers(0, 99), st.randoms())
 def test_a_limit_draws_openings_that_a_greater_one_keeps(limit: int, seed: int, shuffle: object) -> None:
     every = openings(12)
-    drawn = chosen(every, limit, seed)
+    drawn = draw_openings(every, limit, seed)
     assert len(drawn) == limit
-    assert set(drawn) <= set(chosen(every, min(12, limit + 1), seed))
+    assert set(drawn) <= set(draw_openings(every, min(12, limit + 1), seed))
     shuffle.shuffle(every)  # type: ignore[attr-defined]
-    assert set(chosen(every, limit, seed)) == set(drawn)
+    assert set(draw_openings(every, limit, seed)) == set(drawn)
 
 
 @pytest.mark.parametrize("limit", [0, 3])
 def test_a_limit_beyond_the_openings_is_refused(limit: int) -> None:
     with pytest.raises(InputError, match=f"cannot draw {limit} of 2 openings"):
-        chosen(openings(2), limit, 0)
+        draw_openings(openings(2), limit, 0)
 
 
 def test_a_target_that_is_also_a_partner_is_named_apart() -> None:

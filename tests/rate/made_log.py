@@ -13,7 +13,7 @@ from interloq.data.text.token_texts import Texts
 from interloq.rate.examples import Examples
 from interloq.rate.pairs import Part, RaterPairs, write_examples
 from interloq.records import Pair
-from interloq.retrieve.leaks import normalised
+from interloq.retrieve.leaks import normalise_text
 
 WHOLE = Examples(most_replies=1000, most_positives=500_000, dev_share=0.3)
 MODES: tuple[Literal["any", "matched"], ...] = ("any", "matched")
@@ -50,7 +50,7 @@ def log(seed: int, *, utterances: int = 40, replies: int = 30, pairs: int = 200)
 def grouped(pairs: Iterable[Pair]) -> dict[str, set[str]]:
     groups: dict[str, set[str]] = defaultdict(set)
     for pair in pairs:
-        groups[normalised(pair.utterance)].add(normalised(pair.response))
+        groups[normalise_text(pair.utterance)].add(normalise_text(pair.response))
     return groups
 
 
@@ -60,7 +60,7 @@ def make(pairs: Iterable[Pair], folder: Path, chosen: Examples = WHOLE, **option
 
 def read(data: RaterPairs, part: Part, label: int) -> list[Example]:
     rows, labels = data.examples(part)
-    texts = {number: normalised(bytes(data.texts[number].astype(np.uint8)).decode()) for number in np.unique(rows)}
+    texts = {number: normalise_text(bytes(data.texts[number].astype(np.uint8)).decode()) for number in np.unique(rows)}
     return [(texts[u1], texts[r1], texts[u2], texts[r2]) for u1, r1, u2, r2 in rows[labels == label].tolist()]
 
 

@@ -21,7 +21,7 @@ from interloq.rate import pairs as rater_pairs
 from interloq.rate.examples import Examples
 from interloq.rate.pairs import PARTS, RaterPairs, write_examples
 from interloq.records import Pair
-from interloq.retrieve.leaks import normalised
+from interloq.retrieve.leaks import normalise_text
 from tests.rate.made_log import MODES, WHOLE, Bytes, content, grouped, log, make, read
 
 
@@ -152,7 +152,7 @@ def test_texts_that_read_alike_are_one(tmp_path: Path) -> None:
     distinct = sum(len(replies) for replies in grouped(pairs).values())
     assert data.facts["left_out"]["repeated"] == len(pairs) - distinct
     kept = [bytes(data.texts[i].astype(np.uint8)).decode() for i in range(data.facts["texts"])]
-    assert len({normalised(text) for text in kept}) == len(kept)
+    assert len({normalise_text(text) for text in kept}) == len(kept)
     assert set(kept) <= {text for pair in pairs for text in (pair.utterance, pair.response)}
 
 

@@ -11,9 +11,9 @@ from interloq.reliability.weak_references import (
     FEWEST,
     Predictions,
     Rise,
+    count_needed_references,
     is_weak,
     metric_name,
-    needed,
     predicted_metric,
     rises,
     summarise_predictions,
@@ -126,4 +126,4 @@ RISES = [Rise(1, 0.1, 9), Rise(2, 0.05, 9), Rise(3, -0.05, 9)]
     ],
 )
 def test_needed(value: float, size: int, wanted: float, expected: int | None) -> None:
-    assert needed(value, size, wanted, RISES) == expected
+    assert count_needed_references(value, size, wanted, RISES) == expected

@@ -21,7 +21,7 @@ def test_numbers(value: float | None, digits: int, shown: str) -> None:
 
 
 def test_signs_intervals_and_p_values() -> None:
-    assert [text.signed(v, 2) for v in (0.5, -0.5, 0.0, float("nan"))] == ["+0.50", "−0.50", "0.00", "n/a"]
+    assert [text.format_signed(v, 2) for v in (0.5, -0.5, 0.0, float("nan"))] == ["+0.50", "−0.50", "0.00", "n/a"]
     assert text.interval((-0.1, 0.25)) == "[−0.100, 0.250]"
     assert text.interval(None) == ""
     assert [text.p_value(p) for p in (0.0004, 0.05, 1.0, None)] == ["< .001", ".050", "1.000", "n/a"]
@@ -69,7 +69,7 @@ def test_broken_surrogates_and_controls_show_as_signs() -> None:
 def test_large_numbers_are_written_with_their_power_of_ten() -> None:
     assert text.score(1e308) == "1e+308"
     assert text.score(-123456789012.0) == f"{text.MINUS}1.235e+11"
-    assert text.signed(2e12) == "+2e+12"
+    assert text.format_signed(2e12) == "+2e+12"
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 
 from interloq import Reference, Sample
 from interloq.records import Pair
-from interloq.retrieve.leaks import context_of, copied_threads, guard, guarded, ids, jaccard, normalised, words
+from interloq.retrieve.leaks import (
+    context_of,
+    exclude_overlap,
+    find_copied_threads,
+    guard,
+    ids,
+    jaccard,
+    normalise_text,
+    words,
+)
 
 SAMPLE = Sample(
     "t9/4/bot",
@@ -42,7 +51,7 @@ def pair(
     ],
 )
 def test_texts_that_read_alike(first: str, second: str) -> None:
-    assert normalised(first) == normalised(second)
+    assert normalise_text(first) == normalise_text(second)
 
 
 @pytest.mark.parametrize(
@@ -50,19 +59,19 @@ def test_texts_that_read_alike(first: str, second: str) -> None:
     [("yes", "no"), ("?!", "..."), ("👍", "👎"), ("?", ""), ("resume", "résumé"), ("5", "$5 more"), ("は", "ぱ")],
 )
 def test_texts_that_do_not(first: str, second: str) -> None:
-    assert normalised(first) != normalised(second)
+    assert normalise_text(first) != normalise_text(second)
 
 
 @given(st.text())
 def test_normalising_twice_changes_nothing(text: str) -> None:
-    assert normalised(normalised(text)) == normalised(text)
+    assert normalise_text(normalise_text(text)) == normalise_text(text)
 
 
 @given(st.text(), st.sampled_from(["NFC", "NFD", "NFKC", "NFKD"]))
 def test_unicode_forms_and_white_space_do_not_matter(text: str, form: str) -> None:
     other = unicodedata.normalize(form, text)  # type: ignore[arg-type]
-    assert normalised(other) == normalised(text)
-    assert normalised(f" {text}\n") == normalised(text)
+    assert normalise_text(other) == normalise_text(text)
+    assert normalise_text(f" {text}\n") == normalise_text(text)
 
 
 @given(st.text(alphabet=string.ascii_letters + string.digits + " ", min_size=1), st.data())
@@ -71,15 +80,15 @@ def test_case_and_marks_do_not_matter(text: str, data: st.DataObject) -> None:
     place = data.draw(st.integers(0, len(text)))
     mark = data.draw(st.sampled_from([*string.punctuation, "…", "。", "、", "“", "\u3000", "\u200d"]))
     if plain:
-        assert normalised(text) == normalised(text.swapcase()) == plain
-        assert normalised(text[:place] + mark + text[place:]) == plain
+        assert normalise_text(text) == normalise_text(text.swapcase()) == plain
+        assert normalise_text(text[:place] + mark + text[place:]) == plain
 
 
 @given(st.text(alphabet=st.characters(max_codepoint=127)))
 def test_the_short_way_for_ascii_is_the_long_way(text: str) -> None:
     beside = "é"  # takes the long way
     if any(char.isalnum() for char in text):
-        assert normalised(text + beside) == normalised(text) + beside
+        assert normalise_text(text + beside) == normalise_text(text) + beside
 
 
 @pytest.mark.parametrize(
@@ -130,7 +139,7 @@ def test_ids_of_a_sample() -> None:
 @given(PAIRS)
 def test_a_guarded_pool_shares_nothing_with_the_samples(pairs: list[Pair]) -> None:
     dropped: Counter[str] = Counter()
-    kept = list(guarded(pairs, [SAMPLE, Sample("b", ["All ."])], dropped=dropped))
+    kept = list(exclude_overlap(pairs, [SAMPLE, Sample("b", ["All ."])], dropped=dropped))
 
     def shares(one: Pair) -> bool:  # written out anew: lower-case letters alone
         def letters(text: str) -> str:
@@ -152,8 +161,8 @@ def test_copied_threads_hold_two_turns_in_a_row() -> None:
         pair("good morning", "no not at all", thread="d"),  # not in a row
         pair("did you sleep well", "a bit"),  # no thread
     ]
-    assert copied_threads(pool, [SAMPLE, Sample("1", [""], "", [""])]) == {"a", "b"}
-    assert copied_threads(pool, [Sample("1", ["good morning", "did you sleep well"])]) == {"a"}
+    assert find_copied_threads(pool, [SAMPLE, Sample("1", [""], "", [""])]) == {"a", "b"}
+    assert find_copied_threads(pool, [Sample("1", ["good morning", "did you sleep well"])]) == {"a"}
 
 
 def test_words_and_jaccard() -> None:

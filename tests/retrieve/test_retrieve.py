@@ -18,7 +18,7 @@ from interloq.data.text.token_texts import Texts
 from interloq.errors import MissingDependencyError
 from interloq.records import Pair
 from interloq.retrieve.dense import Dense
-from interloq.retrieve.diversity import diversified, mmr, similarities
+from interloq.retrieve.diversity import diversify_replies, mmr, similarities
 from interloq.retrieve.recall import as_probes, choose_effort, share_of_scores, share_reaching
 from interloq.retrieve.retriever import NOTHING, Words, best, fields, joint
 from interloq.retrieve.similar import near
@@ -91,15 +91,19 @@ def test_a_repeated_reply_comes_last() -> None:
     scores, replies = [0.9, 0.89, 0.5, 0.4], ["yes i did", "yes i did", "not at all", "who asks"]
     for name in ("dense(encoder='fake512')", "bm25"):
         encoded = create(name).encode(replies)
-        assert diversified(scores, encoded, 3, diversity=0.5) == [0, 2, 3]
-        assert diversified(scores, encoded, 4, diversity=0.5)[-1] == 1
-        assert diversified(scores, encoded, 3, diversity=0.0) == [0, 1, 2]
+        assert diversify_replies(scores, encoded, 3, diversity=0.5) == [0, 2, 3]
+        assert diversify_replies(scores, encoded, 4, diversity=0.5)[-1] == 1
+        assert diversify_replies(scores, encoded, 3, diversity=0.0) == [0, 1, 2]
 
 
 def test_scores_count_relative_to_the_best() -> None:
     replies = create("bm25").encode(["a b", "a c", "d e"])
     small, large = ([3 * s for s in (1.0, 0.8, 0.6)], [300 * s for s in (1.0, 0.8, 0.6)])
-    assert diversified(small, replies, 2, diversity=0.4) == diversified(large, replies, 2, diversity=0.4) == [0, 2]
+    assert (
+        diversify_replies(small, replies, 2, diversity=0.4)
+        == diversify_replies(large, replies, 2, diversity=0.4)
+        == [0, 2]
+    )
 
 
 def test_similarity_of_words_is_jaccard() -> None:

@@ -6,8 +6,8 @@ import pytest
 
 from interloq import Sample
 from interloq.data.text.language import languages_of
-from interloq.score.perturb import DULL, PERTURBATIONS, perturbed
-from interloq.score.probe import embedded_replies
+from interloq.score.perturb import DULL, PERTURBATIONS, perturb_replies
+from interloq.score.probe import load_embedded_replies
 from interloq.score.score_options import Language
 
 BY_NAME = {p.name: p for p in PERTURBATIONS}
@@ -15,7 +15,7 @@ BY_NAME = {p.name: p for p in PERTURBATIONS}
 
 def changed(name: str, text: str, **fields: object) -> str | None:
     others = [Sample(f"other{i}", [f"a{i}"], f"reply {i}") for i in range(3)]
-    return perturbed([Sample("1", ["well ?"], text, **fields), *others], BY_NAME[name])[0]  # type: ignore[arg-type]
+    return perturb_replies([Sample("1", ["well ?"], text, **fields), *others], BY_NAME[name])[0]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -67,8 +67,8 @@ def test_a_shuffle_keeps_the_words_and_changes_their_order() -> None:
 
 @pytest.mark.parametrize("language", ["en", "ja", "zh"])
 def test_every_embedded_reply_has_a_paraphrase(language: Language) -> None:
-    samples = embedded_replies(language)
-    found = perturbed(samples, BY_NAME["paraphrase"])
+    samples = load_embedded_replies(language)
+    found = perturb_replies(samples, BY_NAME["paraphrase"])
     assert None not in found
     assert languages_of([str(text) for text in found]) == [language] * len(samples)
 
@@ -78,24 +78,24 @@ def test_a_gold_reference_replaces_the_reply() -> None:
 
 
 def test_off_topic_replies_answer_other_contexts_and_are_all_used() -> None:
-    samples = embedded_replies("en")
-    found = perturbed(samples, BY_NAME["off topic"])
+    samples = load_embedded_replies("en")
+    found = perturb_replies(samples, BY_NAME["off topic"])
     assert sorted(map(str, found)) == sorted(sample.response for sample in samples)
     assert all(text != sample.response for text, sample in zip(found, samples, strict=True))
     alone = [Sample(str(i), ["hi"], f"reply {i}") for i in range(3)]
-    assert perturbed(alone, BY_NAME["off topic"]) == [None] * 3
+    assert perturb_replies(alone, BY_NAME["off topic"]) == [None] * 3
 
 
 @pytest.mark.parametrize("name", BY_NAME)
 def test_changes_depend_on_the_seed_and_not_on_the_order(name: str) -> None:
-    samples = embedded_replies("en")
-    found = perturbed(samples, BY_NAME[name])
-    assert perturbed(samples[::-1], BY_NAME[name])[::-1] == found
+    samples = load_embedded_replies("en")
+    found = perturb_replies(samples, BY_NAME[name])
+    assert perturb_replies(samples[::-1], BY_NAME[name])[::-1] == found
     assert any(found)
     if name in ("shuffle", "off topic"):
-        assert perturbed(samples, BY_NAME[name], seed=1) != found
+        assert perturb_replies(samples, BY_NAME[name], seed=1) != found
 
 
 def test_languages_are_told_by_their_script() -> None:
-    changed = perturbed([Sample(text, ["x"], text) for text in ("Nein", "好き", "喜欢")], BY_NAME["dull"])
+    changed = perturb_replies([Sample(text, ["x"], text) for text in ("Nein", "好き", "喜欢")], BY_NAME["dull"])
     assert changed == [DULL["en"], DULL["ja"], DULL["zh"]]

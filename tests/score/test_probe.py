@@ -16,7 +16,7 @@ from interloq.data.embedded import embedded_path
 from interloq.metrics.metric import Array, Direction, mean_value, score_rows
 from interloq.registry import Component
 from interloq.score.perturb import PERTURBATIONS
-from interloq.score.probe import Probe, embedded_replies, probe, probe_file
+from interloq.score.probe import Probe, load_embedded_replies, probe, probe_file
 from interloq.score.score_options import ProbeOptions
 
 
@@ -96,7 +96,7 @@ def test_every_reply_is_counted() -> None:
 
 def test_resamples_draw_contexts() -> None:
     """Copies of a sample under other systems' names add no information."""
-    once = embedded_replies("en")[:6]
+    once = load_embedded_replies("en")[:6]
     copies = [Sample(s.id, s.context, s.response, s.references, f"bot{i}") for s in once for i in range(9)]
     one, nine = ({row.perturbation: row.ci for row in probe("chrf", found).rows} for found in (once, copies))
     assert one["dull"] == pytest.approx(nine["dull"])
@@ -111,7 +111,7 @@ def test_other_languages(language: str) -> None:
 
 def test_the_same_again_and_another_seed() -> None:
     found = probe("chrf")
-    assert probe("chrf", embedded_replies("en")[::-1]).facts() == found.facts()
+    assert probe("chrf", load_embedded_replies("en")[::-1]).facts() == found.facts()
     assert probe("chrf", seed=1).signature != found.signature
 
 

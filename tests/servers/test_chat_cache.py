@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from interloq.data.files.cache import BlobCache
-from interloq.servers.chat_cache import FILE, answer_key, cache_answers, cached_answers
+from interloq.servers.chat_cache import FILE, answer_key, cache_answers, read_cached_answers
 from interloq.servers.chat_server import ChatAnswer
 
 pytest.importorskip("httpx")
@@ -25,21 +25,21 @@ def test_answers_are_found_by_key(folder: Path) -> None:
         b"b": ChatAnswer("5", (("5", -0.1), (" 4", -2.5)), 7, 1, ("seed",)),
     }
     cache_answers(answers)
-    assert cached_answers([b"a", b"b", b"c"]) == answers
+    assert read_cached_answers([b"a", b"b", b"c"]) == answers
     BlobCache(folder / FILE, "answer").put([(b"d", b'["5", null, 7, 1]')])  # as earlier versions wrote it
-    assert cached_answers([b"d"]) == {b"d": ChatAnswer("5", None, 7, 1)}
+    assert read_cached_answers([b"d"]) == {b"d": ChatAnswer("5", None, 7, 1)}
 
 
 @pytest.mark.parametrize("row", [b"[", b"{}", b'["5"]', b'["5", [["x"]], 1, 1]', b'["5", null, 1, "x"]'])
 def test_damaged_answers_are_ignored(folder: Path, row: bytes) -> None:
     BlobCache(folder / FILE, "answer").put([(b"a", row)])
-    assert cached_answers([b"a"]) == {}
+    assert read_cached_answers([b"a"]) == {}
 
 
 def test_nothing_is_stored_if_the_cache_is_off(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("INTERLOQ_CACHE", "off")
     cache_answers({b"a": ChatAnswer("5")})
-    assert cached_answers([b"a"]) == {}
+    assert read_cached_answers([b"a"]) == {}
     assert list(folder.iterdir()) == []
 
 

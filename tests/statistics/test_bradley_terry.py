@@ -15,7 +15,7 @@ from scipy.optimize import minimize
 from interloq.agree.dialogue_scores import DialogueScore
 from interloq.errors import InputError
 from interloq.rank.rank import pair_outcomes, rank
-from interloq.statistics.bradley_terry import connected, strengths, wins
+from interloq.statistics.bradley_terry import is_connected, strengths, wins
 
 
 def _optimised(won: np.ndarray, prior: float) -> np.ndarray:
@@ -82,8 +82,8 @@ def test_two_systems_that_talk_to_each_other_are_compared_in_their_dialogue() ->
 
 def test_chains_of_comparisons_join() -> None:
     chain = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]], dtype=float)
-    assert connected(chain)
-    assert not connected(chain * np.array([[1], [0], [0]]))
+    assert is_connected(chain)
+    assert not is_connected(chain * np.array([[1], [0], [0]]))
 
 
 def test_ranking_by_wins_ignores_how_large_a_difference_is() -> None:

@@ -150,7 +150,7 @@ def literal(
 @pytest.mark.parametrize(("n", "levels"), [(2, 2), (3, 2), (5, 2), (40, 5), (120, 100)])
 def test_resampled_equals_the_literal_loop(n: int, levels: int) -> None:
     x, y = tied(n, n, levels)
-    found, expected = correlation.resampled(x, y, n_bootstrap=200, seed=7), literal(x, y, 200, 7)
+    found, expected = correlation.resample_coefficients(x, y, n_bootstrap=200, seed=7), literal(x, y, 200, 7)
     for name in COEFFICIENTS:
         np.testing.assert_allclose(found[name], expected[name], atol=1e-12, err_msg=name)
 
@@ -158,7 +158,7 @@ def test_resampled_equals_the_literal_loop(n: int, levels: int) -> None:
 def test_whole_clusters_are_drawn() -> None:
     x, y = tied(40, 40, 5)
     cluster = np.random.default_rng(0).permutation(np.arange(40) % 7)
-    found = correlation.resampled(x, y, n_bootstrap=100, seed=7, cluster=cluster)
+    found = correlation.resample_coefficients(x, y, n_bootstrap=100, seed=7, cluster=cluster)
     expected = literal(x, y, 100, 7, cluster)
     for name in COEFFICIENTS:
         np.testing.assert_allclose(found[name], expected[name], atol=1e-12, err_msg=name)
@@ -168,7 +168,7 @@ def test_scores_of_very_different_size_lose_no_digits() -> None:
     rng = np.random.default_rng(2)
     x = 10.0 ** rng.uniform(-19, 0, 60) + np.where(np.arange(60) == 5, 1e6, 0.0)
     y = rng.integers(1, 6, 60).astype(float)
-    found, expected = correlation.resampled(x, y, n_bootstrap=100, seed=0), literal(x, y, 100, 0)
+    found, expected = correlation.resample_coefficients(x, y, n_bootstrap=100, seed=0), literal(x, y, 100, 0)
     for name in COEFFICIENTS:
         np.testing.assert_allclose(found[name], expected[name], atol=1e-9, err_msg=name)
 
@@ -176,16 +176,16 @@ def test_scores_of_very_different_size_lose_no_digits() -> None:
 def test_the_loop_for_large_sets_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = tied(30, 5, 2)
     x[:20] = 1.0  # so that some resamples are constant
-    by_matrix = correlation.resampled(x, y, n_bootstrap=300, seed=1)
+    by_matrix = correlation.resample_coefficients(x, y, n_bootstrap=300, seed=1)
     monkeypatch.setattr(correlation, "MATRIX_LIMIT", 10)
-    by_loop = correlation.resampled(x, y, n_bootstrap=300, seed=1)
+    by_loop = correlation.resample_coefficients(x, y, n_bootstrap=300, seed=1)
     for name in COEFFICIENTS:
         np.testing.assert_allclose(by_loop[name], by_matrix[name], atol=1e-12)
 
 
 def test_a_constant_resample_has_no_value() -> None:
     x = np.array([0.1, 0.1, 0.1, 0.1, 0.1, 0.7])  # a resample without the last point is constant, though 6·0.1/6 ≠ 0.1
-    found = correlation.resampled(x, np.arange(6.0), n_bootstrap=500, seed=0)
+    found = correlation.resample_coefficients(x, np.arange(6.0), n_bootstrap=500, seed=0)
     empty = np.concatenate([block[:, 5] == 0 for block in bootstrap_counts(6, 500, 0)])
     full = np.concatenate([block[:, 5] == 6 for block in bootstrap_counts(6, 500, 0)])
     assert empty.sum() > 100
@@ -197,7 +197,7 @@ def test_a_constant_resample_has_no_value() -> None:
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=12), st.integers(0, 99))
 def test_resamples_of_any_ties_equal_scipy(pairs: list[tuple[int, int]], seed: int) -> None:
     x, y = np.array(pairs, dtype=float).T
-    found, expected = correlation.resampled(x, y, n_bootstrap=5, seed=seed), literal(x, y, 5, seed)
+    found, expected = correlation.resample_coefficients(x, y, n_bootstrap=5, seed=seed), literal(x, y, 5, seed)
     for name in COEFFICIENTS:
         np.testing.assert_allclose(found[name], expected[name], atol=1e-12)
 

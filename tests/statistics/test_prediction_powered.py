@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from interloq.statistics.clustered import Array
-from interloq.statistics.prediction_powered import LEAST, are_selected, prediction_powered, tuned_weight
+from interloq.statistics.prediction_powered import LEAST, are_selected, prediction_powered, tune_weight
 
 NAMES = [str(i) for i in range(1030)]
 
@@ -68,7 +68,7 @@ def test_constant_scores_leave_the_labels() -> None:
     assert found.weight == 0
     assert found.powered
     assert found.powered.value == pytest.approx(found.labels_alone.value)
-    assert tuned_weight(np.arange(3.0), np.ones(3), np.ones(4)) == 0
+    assert tune_weight(np.arange(3.0), np.ones(3), np.ones(4)) == 0
 
 
 def labelled(scores: Array, rated: NDArray[np.intp]) -> Array:
@@ -95,6 +95,6 @@ def test_labels_that_were_chosen_by_score_are_noticed() -> None:
 def test_the_fewest_labels_are_enough() -> None:
     ratings, scores = drawn(np.random.default_rng(1), 1.0, labels=LEAST)
     assert prediction_powered(ratings, scores, NAMES[:430]).powered
-    weight = tuned_weight(ratings[:LEAST], scores[:LEAST], scores[LEAST : LEAST + 1])  # one other has no variance
+    weight = tune_weight(ratings[:LEAST], scores[:LEAST], scores[LEAST : LEAST + 1])  # one other has no variance
     spread = scores[:LEAST].var(ddof=1)
     assert weight == pytest.approx(np.cov(ratings[:LEAST], scores[:LEAST])[0, 1] / (spread + LEAST * spread))

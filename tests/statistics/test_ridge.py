@@ -12,9 +12,9 @@ from interloq.statistics.ridge import (
     STRENGTHS,
     RatedStates,
     heads,
-    held_out,
-    learned,
+    learn_head,
     ranks,
+    score_held_out,
     spearman,
 )
 
@@ -52,7 +52,7 @@ def test_the_closed_form() -> None:
 
 def test_a_set_is_scored_by_the_others() -> None:
     rated = made(40, 60, 50)
-    scores = held_out(rated)
+    scores = score_held_out(rated)
     for k in range(3):
         own = rated.sets == k
         for row, head in zip(scores, heads(rated[~own]), strict=True):
@@ -63,14 +63,14 @@ def test_replies_to_a_held_out_context_are_not_learned_from() -> None:
     rated = made(40, 60)
     shared = replace(rated, contexts=np.where(rated.contexts == 25, 0, rated.contexts))  # a context of both sets
     own, known = shared.sets == 0, shared.contexts == 0
-    for row, head in zip(held_out(shared), heads(shared[~own & ~known]), strict=True):
+    for row, head in zip(score_held_out(shared), heads(shared[~own & ~known]), strict=True):
         assert row[own] == pytest.approx(head(shared.states[own]))
 
 
 def test_one_set_or_the_same_contexts_are_held_out_by_context() -> None:
     one = made(80)
     for rated in (one, replace(one, sets=np.arange(80) % 2)):
-        scores = held_out(rated)
+        scores = score_held_out(rated)
         held = rated.contexts % 5 == 3
         for row, head in zip(scores, heads(rated[~held]), strict=True):
             assert row[held] == pytest.approx(head(rated.states[held]))
@@ -78,7 +78,7 @@ def test_one_set_or_the_same_contexts_are_held_out_by_context() -> None:
 
 def test_the_best_strength_and_its_agreement() -> None:
     rated = made(60, 90)
-    scores, head = held_out(rated), learned(rated)
+    scores, head = score_held_out(rated), learn_head(rated)
     best = STRENGTHS.index(head.strength)
     found = [spearman(rated, row) for row in scores]
     assert head.spearman == max(found) == found[best]
@@ -92,11 +92,11 @@ def test_the_best_strength_and_its_agreement() -> None:
 def test_ratings_of_nothing_agree_with_nothing() -> None:
     rated = made(60, 60)
     noise = replace(rated, targets=np.random.default_rng(3).permutation(rated.targets))
-    assert learned(noise).ci[0] < 0.1
+    assert learn_head(noise).ci[0] < 0.1
 
 
 def test_constant_states_have_no_correlation() -> None:
     rated = made(20, 20)
-    head = learned(replace(rated, states=np.ones_like(rated.states)))
+    head = learn_head(replace(rated, states=np.ones_like(rated.states)))
     assert np.isnan([head.spearman, *head.ci]).all()
     assert head(np.ones((1, 6))) == pytest.approx([0.0], abs=1e-9)

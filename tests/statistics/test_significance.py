@@ -13,7 +13,14 @@ from scipy import stats
 from interloq.agree.levels import Samples
 from interloq.statistics import significance
 from interloq.statistics.estimate import COEFFICIENTS
-from interloq.statistics.significance import adjusted, permutation_p, permutations_per_test, swaps, williams, z_scores
+from interloq.statistics.significance import (
+    adjust_p_values,
+    permutation_p,
+    permutations_per_test,
+    swaps,
+    williams,
+    z_scores,
+)
 
 Array = NDArray[np.float64]
 
@@ -83,27 +90,27 @@ def test_a_family_has_enough_permutations_unless_a_number_is_given() -> None:
 
 def test_holm_by_hand() -> None:
     # sorted .01 .02 .04 .5 times 4 3 2 1, never falling
-    assert adjusted([0.04, 0.01, 0.5, 0.02], "holm") == pytest.approx([0.08, 0.04, 0.5, 0.06])
-    assert adjusted([0.6, 0.5], "holm") == [1.0, 1.0]
+    assert adjust_p_values([0.04, 0.01, 0.5, 0.02], "holm") == pytest.approx([0.08, 0.04, 0.5, 0.06])
+    assert adjust_p_values([0.6, 0.5], "holm") == [1.0, 1.0]
 
 
 def test_benjamini_hochberg_by_hand() -> None:
     # sorted .01 .02 .04 .5 times 4/1 4/2 4/3 4/4
-    assert adjusted([0.04, 0.01, 0.5, 0.02], "bh") == pytest.approx([0.16 / 3, 0.04, 0.5, 0.04])
+    assert adjust_p_values([0.04, 0.01, 0.5, 0.02], "bh") == pytest.approx([0.16 / 3, 0.04, 0.5, 0.04])
 
 
 @pytest.mark.parametrize("how", ["holm", "bh"])
 def test_missing_tests_are_not_part_of_the_family(how: significance.Adjust) -> None:
-    assert adjusted([None, 0.01, None, 0.02], how)[::2] == [None, None]
-    assert adjusted([None, 0.01, None, 0.02], how)[1::2] == adjusted([0.01, 0.02], how)
-    assert adjusted([None, None], how) == [None, None]
-    assert adjusted([], how) == []
-    assert adjusted([0.03], how) == [0.03]
+    assert adjust_p_values([None, 0.01, None, 0.02], how)[::2] == [None, None]
+    assert adjust_p_values([None, 0.01, None, 0.02], how)[1::2] == adjust_p_values([0.01, 0.02], how)
+    assert adjust_p_values([None, None], how) == [None, None]
+    assert adjust_p_values([], how) == []
+    assert adjust_p_values([0.03], how) == [0.03]
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12), st.sampled_from(["holm", "bh"]))
 def test_adjusting_keeps_order_and_never_lowers(p_values: list[float], how: significance.Adjust) -> None:
-    found = [p for p in adjusted(p_values, how) if p is not None]
+    found = [p for p in adjust_p_values(p_values, how) if p is not None]
     assert all(before - 1e-12 <= after <= 1 for before, after in zip(p_values, found, strict=True))
     order = np.argsort(p_values, kind="stable")
     assert (np.diff(np.array(found)[order]) >= -1e-12).all()

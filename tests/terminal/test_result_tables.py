@@ -16,7 +16,7 @@ from interloq.score.probe import probe
 from interloq.terminal.result_tables import (
     comparison_markdown,
     comparison_tables,
-    escaped,
+    escape_markdown,
     gate_junit,
     gate_markdown,
     noise_table,
@@ -74,7 +74,7 @@ def test_markdown_has_the_same_numbers_and_no_markup_of_others() -> None:
     assert next(iter(comparison_tables(COMPARED))).rows[0][3] in text
     assert "- note: 40 samples paired by id" in text
     assert text.endswith(f"signature: `{COMPARED.signature.short}`\n")
-    assert escaped("a\nb `c`\x1b[2J") == r"a b \`c\`\\x1b[2J"
+    assert escape_markdown("a\nb `c`\x1b[2J") == r"a b \`c\`\\x1b[2J"
 
 
 def test_tables_have_one_row_per_metric() -> None:

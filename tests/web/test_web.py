@@ -7,7 +7,7 @@ from urllib.request import HTTPCookieProcessor, build_opener
 
 import pytest
 
-from interloq.web.messages import ADMIN, FOLDER, LANGUAGES, message, preferred_language, render, say, texts
+from interloq.web.messages import ADMIN, FOLDER, LANGUAGES, choose_language, message, render, say, texts
 from interloq.web.pages import PAGE_VERSION, Pages, is_link
 from tests.web.conftest import Served, likert_task, replies
 
@@ -64,7 +64,7 @@ def test_numbers_get_the_right_noun_and_values_may_be_messages() -> None:
 
 @pytest.mark.parametrize(("header", "language"), [("", "en"), ("fr, zh-TW;q=0.8, ja", "zh"), ("ja-JP", "ja")])
 def test_the_language_that_a_browser_asks_for(header: str, language: str) -> None:
-    assert preferred_language(header) == language
+    assert choose_language(header) == language
 
 
 def test_an_invitation_leads_to_the_first_item(served: Served) -> None:

@@ -15,7 +15,7 @@ from interloq.cli.shared.arguments import (
     add_map,
     add_options,
     add_output,
-    given_options,
+    apply_arguments,
     make_options,
 )
 from interloq.cli.shared.output import BadLineReporter
@@ -77,7 +77,7 @@ def _run(args: argparse.Namespace, selection: SampleSelection, stage: Callable[.
     bad = BadLineReporter()
     names = make_options(UserIdOptions, args).pseudonyms()
     source = SampleSource(args.file, args.profiles, names, make_options(ReadOptions, args, on_reject=bad))
-    facts = stage(source, args.output, given_options(selection, args), compress=args.compress)
+    facts = stage(source, args.output, apply_arguments(selection, args), compress=args.compress)
     bad.close()
     if args.json:
         print_json(facts | {"bad_lines": bad.count})

@@ -162,7 +162,7 @@ def _make_plan(args: argparse.Namespace) -> Plan:
 
     if args.partners and args.partner:
         raise InputError("both --partners and --partner are given", hint="give only one of them")
-    targets = named_bots(args.target, args.bots, "target", trust=args.trust)
+    targets = make_bots(args.target, args.bots, "target", trust=args.trust)
     known = load_partners(args.partners) if args.partners else None
     source = args.openings or (known and known.source) or OPENINGS
     openings = read_openings(source, given=args.given)
@@ -177,7 +177,7 @@ def _make_plan(args: argparse.Namespace) -> Plan:
         exchanges, partners = known.exchanges, partner_bots(known, args.partners, trust=args.trust)
     else:
         exchanges = EXCHANGES if args.exchanges is None else args.exchanges
-        partners = named_bots(args.partner, None, "partner")
+        partners = make_bots(args.partner, None, "partner")
     options = make_options(PlanOptions, args)
     return plan(targets, openings, options, exchanges=exchanges, partners=partners, known=known)
 
@@ -187,7 +187,7 @@ def _partners(args: argparse.Namespace) -> int:
     from interloq.play.partners import partner_set, save_partners
     from interloq.play.talk import close_all
 
-    bots = named_bots(args.partner, args.bots, "partner", trust=args.trust)
+    bots = make_bots(args.partner, args.bots, "partner", trust=args.trust)
     if not bots:
         raise InputError("no partner given", hint="name one, for example --partner eliza=eliza")
     source = args.openings or OPENINGS
@@ -239,7 +239,7 @@ def _show(args: argparse.Namespace, plan: Any, tally: Any) -> None:
 # ---- bots named on the command line ----------------------------------------------------------------------------------
 
 
-def named_bots(options: Sequence[str], file: str | None, what: str, *, trust: Trust = None) -> dict[str, Bot]:
+def make_bots(options: Sequence[str], file: str | None, what: str, *, trust: Trust = None) -> dict[str, Bot]:
     """Return bots by name. Duplicate names are refused, equal specs share one bot, bots from a file must be trusted."""
     bots: dict[str, Bot] = {}
     same: dict[str, Bot] = {}

@@ -66,10 +66,10 @@ def show(args: argparse.Namespace, found: Played, plan: Plan, tally: PlayTally) 
 
 def _write(path: str, found: Played, plan: Plan) -> None:
     from interloq.data.records.jsonl import write
-    from interloq.play.samples import carried
+    from interloq.play.samples import select_carried_facts
 
     judge = {"metric": found.metric, "signature": found.signature}
-    write(path, found.scores, kind="scores", **judge, **carried(plan.run))
+    write(path, found.scores, kind="scores", **judge, **select_carried_facts(plan.run))
 
 
 def _order(look: Look) -> str:

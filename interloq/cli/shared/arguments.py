@@ -154,7 +154,7 @@ def make_options(options: type[Options], args: argparse.Namespace, **values: Any
     return options(**values)
 
 
-def given_options(settings: Options, args: argparse.Namespace) -> Options:
+def apply_arguments(settings: Options, args: argparse.Namespace) -> Options:
     """Return the settings with the given arguments that have the names of their fields; None: it was not given."""
     given = {}
     for field in fields(settings):  # type: ignore[arg-type]

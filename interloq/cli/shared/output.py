@@ -147,7 +147,7 @@ def announcer(args: argparse.Namespace) -> Callable[[str], None] | None:
 
 
 @contextmanager
-def limited(args: argparse.Namespace, *, may_be_incomplete: bool = True) -> Iterator[None]:
+def limit_spending(args: argparse.Namespace, *, may_be_incomplete: bool = True) -> Iterator[None]:
     """Apply the limits to everything inside, and print what was spent.
 
     Failed requests make the verb finish with exit code 1, unless it may not be incomplete: `gate` refuses by itself.

@@ -16,7 +16,7 @@ from interloq.cli.shared.arguments import (
     add_flag,
     add_options,
     add_output,
-    given_options,
+    apply_arguments,
     make_options,
 )
 from interloq.cli.shared.output import BadLineReporter, stage_progress
@@ -199,7 +199,7 @@ def choose_job(args: argparse.Namespace, job: Trainable) -> tuple[Trainable, lis
             if unused := _find_unused_option(args, job, other):
                 raise InputError(f"--{unused} is not used with --{option}", hint=f"omit --{unused} or --{option}")
             job = other
-    return job, [given_options(part, args) for part in job.settings]
+    return job, [apply_arguments(part, args) for part in job.settings]
 
 
 def _find_unused_option(args: argparse.Namespace, job: Trainable, used: Trainable) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from interloq.cli.shared.arguments import InputPath, add_common, add_options, add_output, given_options
+from interloq.cli.shared.arguments import InputPath, add_common, add_options, add_output, apply_arguments
 from interloq.cli.shared.output import BadLineReporter, stage_progress
 from interloq.data.records.read_options import ReadOptions
 from interloq.data.text.texts import KINDS
@@ -100,7 +100,7 @@ def _train(args: argparse.Namespace) -> WordVectors:
     from interloq.vectors.glove.job import train
     from interloq.vectors.glove.settings import Glove
 
-    settings = given_options(Glove(), args)
+    settings = apply_arguments(Glove(), args)
     try:
         return train(
             _texts(args),

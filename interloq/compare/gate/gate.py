@@ -31,7 +31,7 @@ from interloq.compare.slices import LEAST
 from interloq.errors import InputError, count
 from interloq.statistics.clustered import Clustered
 from interloq.statistics.estimate import Estimate
-from interloq.statistics.significance import adjusted
+from interloq.statistics.significance import adjust_p_values
 
 Outcome = Literal["pass", "regression", "undecided"]
 CONSTANT = "this metric cannot tell the versions apart"
@@ -182,7 +182,7 @@ def gate(
     verdicts = []
     for family in (whole_sets, sliced):
         known_p = [gain.p if not math.isnan(gain.p) else None for gain in family]
-        p_values = adjusted(known_p)
+        p_values = adjust_p_values(known_p)
         for gain, p in zip(family, p_values, strict=True):
             verdicts.append(_verdict(gain, p, len(family), allow_constant))
     changes = {change.metric: change for change in comparison.overall()}

@@ -70,7 +70,7 @@ def gate_file(
     if old:
         files = {OLD: old, **files}
     read = _read(files, baseline, version_reading)
-    gated = gated_metrics(read, options)
+    gated = select_gated_metrics(read, options)
     averaged, noise = _average_repeats(read, [new, *options.repeat], gated)
     refuse_gaps(read.versions[OLD], averaged, gated, allow_unpaired=options.allow_unpaired)
     judged = judge_versions(read.versions[OLD], averaged, options.judge)
@@ -131,7 +131,7 @@ def bless_file(
             raise InputError(f"{option} is about two versions, and a baseline is one", hint=f"bless without {option}")
     read = _read({NEW: new}, None, VersionReading(options, replace(reading, strict=True), progress))
     version = read.versions[NEW]
-    for metric in gated_metrics(read, options):
+    for metric in select_gated_metrics(read, options):
         refuse_unscored(version, metric, NEW)
     write_baseline(baseline, version, read)
     return version
@@ -257,7 +257,7 @@ def nothing_rejected() -> Iterator[None]:
             raise InputError(f"not all of the input can be used: {warning}") from warning
 
 
-def gated_metrics(read: Versions, options: CompareOptions) -> list[str]:
+def select_gated_metrics(read: Versions, options: CompareOptions) -> list[str]:
     """Return the metrics of the verdict; refuse one that did not score all versions, or has no direction or signature.
 
     Metrics that are only shown beside a judge's preferences are not among them.

@@ -28,7 +28,7 @@ from interloq.data.files.opening import read_small
 from interloq.describe import help_of
 from interloq.errors import InputError, nearest, short_repr
 from interloq.options import option
-from interloq.spec_text import expected, fits
+from interloq.spec_text import describe_expected, fits
 from interloq.version import __version__
 
 FIELDS = "fields"  # the table of a log's names for the parts of a post
@@ -134,11 +134,15 @@ class Key:
         """Check a value from the file and return it as the setting needs it."""
         if typing.get_origin(self.hint) is not tuple:
             if not _fits(value, self.hint):
-                raise InputError(f"{self.name} must be {expected(self.hint)}, got {short_repr(value)}", where=where)
+                raise InputError(
+                    f"{self.name} must be {describe_expected(self.hint)}, got {short_repr(value)}", where=where
+                )
             return _exact(value, self.hint)
         part = typing.get_args(self.hint)[0]
         if not isinstance(value, list) or not all(_fits(each, part) for each in value):
-            raise InputError(f"{self.name} must be a list of {expected(part)}, got {short_repr(value)}", where=where)
+            raise InputError(
+                f"{self.name} must be a list of {describe_expected(part)}, got {short_repr(value)}", where=where
+            )
         return tuple(_exact(each, part) for each in value)
 
 

@@ -32,7 +32,7 @@ def decompress(file: IO[bytes], suffix: str, *, window: int = WINDOW) -> context
 
 
 @contextlib.contextmanager
-def decompressed_records(file: IO[bytes], suffix: str) -> Iterator[Any]:
+def decompress_records(file: IO[bytes], suffix: str) -> Iterator[Any]:
     """Yield the decompressed stream of a file of records, which is read from start to end.
 
     If it expands far more than records do, reading ends with an error: a few kilobytes may be hours of work.

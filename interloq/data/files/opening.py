@@ -12,9 +12,9 @@ from typing import IO, Any
 
 import orjson
 
-from interloq.data.files.compression import COMPRESSED, compress, damage, decompressed_records
+from interloq.data.files.compression import COMPRESSED, compress, damage, decompress_records
 from interloq.data.files.durable import atomic_file
-from interloq.data.files.write_errors import one_line, writing
+from interloq.data.files.write_errors import format_error_line, writing
 from interloq.errors import InputError, InterloqError, short_repr
 
 MAX_LINE = 64 * 2**20  # longer lines are not records, and several copies would not fit in memory
@@ -49,7 +49,7 @@ def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
         file = path.open("rb")
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}", hint="check the path") from error
-    with file, decompressed_records(file, path.suffix.lower()) as stream:
+    with file, decompress_records(file, path.suffix.lower()) as stream:
         yield stream
 
 
@@ -153,7 +153,7 @@ def reading_saved(
     except InterloqError:
         raise
     except UNREADABLE as error:
-        why = one_line(error)
+        why = format_error_line(error)
         if isinstance(error, KeyError):
             why = f"{error} is missing"
         raise InputError(f"{what}: {why}", hint=hint, where=str(where)) from error

@@ -34,12 +34,14 @@ def writing(path: str | Path, *also: type[Exception]) -> Iterator[None]:
     try:
         yield
     except also as error:
-        raise InputError(f"cannot write {_target(path)}: {one_line(error)}", hint=hint(error)) from error
+        raise InputError(f"cannot write {_target(path)}: {format_error_line(error)}", hint=hint(error)) from error
     except OSError as error:
         if not is_of_files(error):
             raise
         other = f" ({error.filename})" if Path(path).name not in str(error.filename or path) else ""
-        raise InputError(f"cannot write {_target(path)}: {one_line(error)}{other}", hint=hint(error)) from error
+        raise InputError(
+            f"cannot write {_target(path)}: {format_error_line(error)}{other}", hint=hint(error)
+        ) from error
 
 
 def _target(path: str | Path) -> str:
@@ -56,7 +58,7 @@ def is_of_files(error: OSError) -> bool:
     return error.errno in HINTS or (error.errno is None and type(error) is OSError)
 
 
-def one_line(error: Exception) -> str:
+def format_error_line(error: Exception) -> str:
     """Return an error in one line of limited length."""
     text = getattr(error, "strerror", None) or " ".join(str(error).split()) or type(error).__name__
     if len(text) <= LONGEST:

@@ -10,7 +10,7 @@ from typing import Any
 
 from interloq.data.files.opening import plain_suffix
 from interloq.data.files.overwriting import refuse_overwriting
-from interloq.data.progress import Progress, counted, silent
+from interloq.data.progress import Progress, count_records, silent
 from interloq.data.records.jsonl import header, write
 from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.data.text.texts import kind_of
@@ -38,7 +38,7 @@ def convert_file(
     kept = {name: value for name, value in _header(path).items() if name not in ("kind", "schema")}
     kind, summary = kind or kind_held(path), RecordSummary()
     with progress("reading", None) as step:
-        records = counted(reading.read(path, kind=kind), step)
+        records = count_records(reading.read(path, kind=kind), step)
         write(output, summary.watch(records), kind=kind, **kept)
     return {"kind": kind, **summary.facts()}
 

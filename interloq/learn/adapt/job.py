@@ -26,7 +26,7 @@ from interloq.data.text.token_texts import Texts
 from interloq.errors import InputError
 from interloq.learn.adapt.settings import Adaptation
 from interloq.learn.adapt.task import AdaptTask, dev_loss
-from interloq.learn.devices import mixed_precision
+from interloq.learn.devices import uses_mixed_precision
 from interloq.learn.job import Curve, Job, Run
 from interloq.learn.learning_curve import write_curve
 from interloq.learn.pair_tokens import PairTokens, write_pair_tokens
@@ -243,7 +243,7 @@ def _write_before(task: AdaptTask, training: Training, run: Run) -> None:
     if (run.work / BEFORE).exists():
         return
     device = run.processes.device
-    loss = dev_loss(task, device, amp=mixed_precision(training, device))
+    loss = dev_loss(task, device, amp=uses_mixed_precision(training, device))
     if not math.isfinite(loss):
         raise InputError(f"the network's loss is {loss} before any training", hint="use another model")
     if run.processes.first:

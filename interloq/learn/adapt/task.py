@@ -26,7 +26,7 @@ from interloq.learn.pair_tokens import Numbers, PairTokens, Part
 from interloq.models.batches import make_batches, random_bits
 from interloq.models.packing import Packing
 from interloq.models.token_predictor import Goal, SpecialTokens, TokenPredictor
-from interloq.models.token_rows import Packed, TokenRows, rounded
+from interloq.models.token_rows import Packed, TokenRows, round_up
 
 SKIPPED = -100  # target of a place where nothing is to be predicted
 Ints = NDArray[np.int64]
@@ -67,7 +67,7 @@ def pair_rows(pairs: PairTokens, chosen: NDArray[np.integer], special_tokens: Sp
     return Rows(ids, kinds.astype(np.int64), lengths)
 
 
-def masked(
+def mask_rows(
     rows: Rows, examples: Numbers, special_tokens: SpecialTokens, *, share: float, seed: int
 ) -> tuple[Ints, Flags]:
     """Return the masked ids, and the positions to predict. Both depend only on the seed and the examples' numbers.
@@ -78,7 +78,7 @@ def masked(
     known = rows.inside & ~np.isin(rows.ids, special_tokens.special)
     places = examples[:, None] * PLACES + np.arange(rows.ids.shape[1])
     rank = np.argsort(np.argsort(np.where(known, random_bits(places, seed, 0) >> np.uint64(1), 2**63), axis=1), axis=1)
-    chosen = known & (rank < wanted(known.sum(axis=1), share)[:, None])
+    chosen = known & (rank < count_masked(known.sum(axis=1), share)[:, None])
     action = random_bits(places, seed, 1) / 2.0**64
     drawable = _drawable(special_tokens)
     drawn = drawable[(random_bits(places, seed, 2) % np.uint64(len(drawable))).astype(np.int64)]
@@ -92,12 +92,12 @@ def _drawable(special_tokens: SpecialTokens) -> Ints:
     return np.setdiff1d(np.arange(special_tokens.size), special_tokens.special)
 
 
-def wanted(known: Ints, share: float) -> Ints:
+def count_masked(known: Ints, share: float) -> Ints:
     """Return how many tokens of each row are chosen; 0 for a row without tokens."""
     return np.asarray(np.minimum(known, np.maximum(1, np.rint(share * known))), dtype=np.int64)
 
 
-def known_tokens(pairs: PairTokens, special: tuple[int, ...]) -> Ints:
+def count_known_tokens(pairs: PairTokens, special: tuple[int, ...]) -> Ints:
     """Return the number of non-special tokens of each text ([UNK] is special)."""
     places_of_special = [np.zeros(0, dtype=np.int64)]
     for start in range(0, len(pairs.tokens), CHUNK):
@@ -134,7 +134,7 @@ class TokenBatch:
         """Return the batch without padding; the number of places is rounded up, so that few shapes occur."""
         assert isinstance(self.rows, TokenRows)  # noqa: S101
         places = self.places[self.rows.mask.bool()].nonzero()[:, 0]
-        spare = rounded(len(places)) - len(places)
+        spare = round_up(len(places)) - len(places)
         pad = torch.nn.functional.pad
         return TokenBatch(
             self.rows.packed(packing.start),
@@ -159,7 +159,7 @@ class AdaptTask:
     ) -> None:
         self.network, self.pairs, self.settings = network, pairs, settings
         self.goal, self.special_tokens, self.pieces = goal, special_tokens, pieces
-        self.known = known_tokens(pairs, special_tokens.special)
+        self.known = count_known_tokens(pairs, special_tokens.special)
         self.scales = {part: self._scale(part) for part in ("train", "dev")}
 
     def _scale(self, part: Part) -> float:
@@ -175,7 +175,7 @@ class AdaptTask:
         """Return the number of tokens to predict in each example."""
         rows = self.pairs.rows(part)
         if self.goal == "mlm":
-            return wanted(self.known[rows].sum(axis=1), self.settings.mask)
+            return count_masked(self.known[rows].sum(axis=1), self.settings.mask)
         return np.asarray(self._lengths(part) - 1)
 
     def _lengths(self, part: Part) -> Ints:
@@ -196,7 +196,7 @@ class AdaptTask:
         inside = rows.inside
         if self.goal == "mlm":
             share, seed = self.settings.mask, self.settings.seed
-            ids, places = masked(rows, examples, self.special_tokens, share=share, seed=seed)
+            ids, places = mask_rows(rows, examples, self.special_tokens, share=share, seed=seed)
             targets = rows.ids[places]
         else:
             ids, places = rows.ids, np.zeros_like(inside)

@@ -18,7 +18,7 @@ from typing import Annotated, Self
 import numpy as np
 
 from interloq.errors import InputError
-from interloq.metrics.combined.ruber import Fit, fitted_to, foundations, source_of
+from interloq.metrics.combined.ruber import Fit, fit_part, foundations, source_of
 from interloq.metrics.metric import Array, Metric, mean_parts, score_rows
 from interloq.needs import SENTENCE_ENCODER, Needs
 from interloq.records import Sample
@@ -44,7 +44,7 @@ class AmFm(Metric, name="am_fm"):
 
     def fit(self, samples: Sequence[Sample]) -> Self:
         """Return a copy whose parts are fitted to these samples, with the quantile of each part's scores."""
-        fitted = dataclasses.replace(self, am=fitted_to(self.am, samples), fm=fitted_to(self.fm, samples))
+        fitted = dataclasses.replace(self, am=fit_part(self.am, samples), fm=fit_part(self.fm, samples))
         scored = [sample for sample in samples if fitted.unscorable(sample) is None]
         object.__setattr__(fitted, "_fit", Quantiles.of(scored, *fitted._parts().values()))
         return fitted

@@ -20,7 +20,7 @@ from typing import Annotated, Any, Self
 import numpy as np
 
 from interloq.errors import SpecError
-from interloq.metrics.combined.ruber import fitted_to, foundations, source_of
+from interloq.metrics.combined.ruber import fit_part, foundations, source_of
 from interloq.metrics.metric import Array, Metric, SetMetric, mean_parts, score_rows
 from interloq.needs import Needs
 from interloq.records import Sample
@@ -56,7 +56,7 @@ class Blend(Metric, name="blend"):
 
     def fit(self, samples: Sequence[Sample]) -> Self:
         """Return a copy whose metrics are fitted to these samples, if they have constants of their own."""
-        return dataclasses.replace(self, metrics=tuple(fitted_to(metric, samples) for metric in self.metrics))
+        return dataclasses.replace(self, metrics=tuple(fit_part(metric, samples) for metric in self.metrics))
 
     def fitted(self) -> str:
         return "|".join(f"{name}[{source_of(metric)}]" for name, metric in self._named() if source_of(metric))

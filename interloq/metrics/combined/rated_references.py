@@ -24,7 +24,7 @@ from interloq.rate.rate_options import BATCH
 from interloq.rate.rater import Rater, check_best, select
 from interloq.rate.summary import summary
 from interloq.records import Sample
-from interloq.retrieve.extend import extend, extend_signature, searched_in
+from interloq.retrieve.extend import extend, extend_signature, identify_index
 from interloq.retrieve.index import Index, open_index
 from interloq.retrieve.store_address import key_variable, names_server
 from interloq.signature import LIBRARIES, VERSION, Signature, fingerprint
@@ -73,13 +73,15 @@ class RatedReferences(Metric):
         """Return the samples with references from the index."""
         index = open_index(self.index)
         signature = self._sign_search(index)
-        extended = cached(samples, lambda some: list(extend(some, index, **self._options())), signature=str(signature))
+        extended = run_cached(
+            samples, lambda some: list(extend(some, index, **self._options())), signature=str(signature)
+        )
         return StagedSamples(dict(zip(samples, extended, strict=True)), (signature,))
 
     def rate(self, extended: StagedSamples) -> StagedSamples:
         """Return extended samples with the rater's weights."""
         signature = self.rater.signature()
-        rated = cached(list(extended.by_sample.values()), self._rate, signature=str(signature))
+        rated = run_cached(list(extended.by_sample.values()), self._rate, signature=str(signature))
         return StagedSamples(dict(zip(extended.by_sample, rated, strict=True)), (*extended.signatures, signature))
 
     def with_rated(self, rated: StagedSamples) -> Self:
@@ -155,7 +157,7 @@ class RatedReferences(Metric):
         return copy
 
     def _sign_search(self, index: Index) -> Signature:
-        return extend_signature(index.retriever, searched_in(index), self._options())
+        return extend_signature(index.retriever, identify_index(index), self._options())
 
     def _options(self) -> dict[str, Any]:
         return {"k": self.k, "parrot": self.parrot, "turns": self.turns}
@@ -178,7 +180,7 @@ class StagedSamples:
 Stage = Callable[[Sequence[Sample]], list[Sample]]
 
 
-def cached(samples: Sequence[Sample], stage: Stage, *, signature: str) -> list[Sample]:
+def run_cached(samples: Sequence[Sample], stage: Stage, *, signature: str) -> list[Sample]:
     """Return the result of `stage` on the samples, which may only change their references."""
     folder = cache_folder()
     if folder is None:

@@ -56,7 +56,7 @@ class Ruber(Metric, name="ruber"):
     def fit(self, samples: Sequence[Sample]) -> Self:
         """Return a copy whose parts are fitted to these samples, with the range of each part's scores."""
         fitted = dataclasses.replace(
-            self, referenced=fitted_to(self.referenced, samples), unreferenced=fitted_to(self.unreferenced, samples)
+            self, referenced=fit_part(self.referenced, samples), unreferenced=fit_part(self.unreferenced, samples)
         )
         scored = [sample for sample in samples if fitted.unscorable(sample) is None]
         object.__setattr__(fitted, "_fit", Fit.of(scored, *fitted._parts().values()))
@@ -145,7 +145,7 @@ def _scores(metric: Metric, samples: Sequence[Sample]) -> Array:
     return np.concatenate([np.zeros(0), *(metric.value(metric.stats(chunk)) for chunk in chunks)])
 
 
-def fitted_to(part: Any, samples: Sequence[Sample]) -> Any:
+def fit_part(part: Any, samples: Sequence[Sample]) -> Any:
     """Return a part of a metric, fitted to these samples if it is a fitted metric."""
     return part.fit(samples) if isinstance(part, FittedMetric) else part
 

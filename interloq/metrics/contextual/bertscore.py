@@ -38,7 +38,7 @@ from interloq.metrics.metric import (
 )
 from interloq.metrics.network_metric import NetworkMetric
 from interloq.metrics.overlap.delta_bleu import NO_POSITIVE_WEIGHT
-from interloq.models.loaded import loaded
+from interloq.models.loaded import load_model
 from interloq.needs import ENCODER, Needs
 from interloq.records import Sample
 from interloq.signature import fingerprint
@@ -173,7 +173,7 @@ class BertScore(NetworkMetric, name="bertscore"):
         return np.asarray((values - base) / (1 - base))
 
     def network(self) -> Any:
-        return loaded(
+        return load_model(
             "metric 'bertscore'",
             "interloq.models.encoder:Encoder",
             self.model,

@@ -26,7 +26,7 @@ from interloq.metrics.metric import (
     score_rows,
 )
 from interloq.metrics.network_metric import NetworkMetric, needs_context
-from interloq.models.loaded import loaded
+from interloq.models.loaded import load_model
 from interloq.needs import ENCODER, Needs
 from interloq.records import Sample
 
@@ -59,7 +59,7 @@ class DeepAm(NetworkMetric, name="deep_am"):
         """Return the cosine of each reply with each text that it is compared with."""
         texts, counts = list[str](), []
         for sample in samples:
-            compared = compared_with(sample, self.mode)
+            compared = list_compared_texts(sample, self.mode)
             texts += compared
             counts.append(len(compared))
         vectors = self.network().sentences([*texts, *replies(samples)]).astype(np.float64)
@@ -67,10 +67,10 @@ class DeepAm(NetworkMetric, name="deep_am"):
         return np.asarray(np.clip((vectors[: len(texts)] * reply_vectors).sum(axis=1), -1, 1))
 
     def network(self) -> Any:
-        return loaded("metric 'deep_am'", "interloq.models.encoder:Encoder", self.model, layer=self.layer)
+        return load_model("metric 'deep_am'", "interloq.models.encoder:Encoder", self.model, layer=self.layer)
 
 
-def compared_with(sample: Sample, mode: Mode) -> list[str]:
+def list_compared_texts(sample: Sample, mode: Mode) -> list[str]:
     """Return the texts that a reply is compared with: the utterance before it, or its references."""
     if mode == "reference_free":
         return [sample.context[-1].text]

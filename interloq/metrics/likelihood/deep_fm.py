@@ -31,7 +31,7 @@ from interloq.metrics.metric import (
     score_rows,
 )
 from interloq.metrics.network_metric import NetworkMetric, needs_context
-from interloq.models.loaded import loaded
+from interloq.models.loaded import load_model
 from interloq.needs import LANGUAGE_MODEL, Needs
 from interloq.records import Sample
 
@@ -73,4 +73,4 @@ class DeepFm(NetworkMetric, name="deep_fm"):
         return np.where(counts > 0, sums / np.maximum(counts, 1), -np.inf)
 
     def network(self) -> Any:
-        return loaded("metric 'deep_fm'", "interloq.models.lm.causal:LanguageModel", self.model)
+        return load_model("metric 'deep_fm'", "interloq.models.lm.causal:LanguageModel", self.model)

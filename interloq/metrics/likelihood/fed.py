@@ -13,7 +13,7 @@ from interloq.data.follow_ups import FollowUps, read_follow_ups
 from interloq.errors import InputError
 from interloq.metrics.metric import Array, needs_reply, score_rows
 from interloq.metrics.network_metric import NetworkMetric
-from interloq.models.loaded import loaded
+from interloq.models.loaded import load_model
 from interloq.needs import LANGUAGE_MODEL, Needs
 from interloq.records import Sample
 from interloq.registry import name_of
@@ -39,7 +39,7 @@ class DialogueLikelihood(NetworkMetric):
 
     def network(self) -> Any:
         metric: Any = self
-        return loaded(f"metric {name_of(self)!r}", SCORER, metric.model, longest=metric.longest)
+        return load_model(f"metric {name_of(self)!r}", SCORER, metric.model, longest=metric.longest)
 
 
 @dataclass(frozen=True)

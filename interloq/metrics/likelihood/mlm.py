@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 
 from interloq.metrics.metric import Array, needs_reply, replies, score_rows
 from interloq.metrics.network_metric import NetworkMetric
-from interloq.models.loaded import loaded
+from interloq.models.loaded import load_model
 from interloq.needs import SENTENCE_ENCODER, Needs
 from interloq.records import Sample
 
@@ -56,4 +56,4 @@ class Mlm(NetworkMetric, name="mlm"):
         return score_rows(values(self.mode, sums, counts))
 
     def network(self) -> Any:
-        return loaded("metric 'mlm'", "interloq.models.mlm:MaskedLikelihood.load", self.model)
+        return load_model("metric 'mlm'", "interloq.models.mlm:MaskedLikelihood.load", self.model)

@@ -12,7 +12,7 @@ from typing import Any
 
 from interloq.errors import InputError
 from interloq.play.bots.endpoint import Endpoint
-from interloq.servers.chat_cache import answer_key, cache_answers, cached_answers
+from interloq.servers.chat_cache import answer_key, cache_answers, read_cached_answers
 from interloq.servers.chat_server import NO_TEXT, ChatAnswer, RequestFailed, read_answer
 from interloq.servers.spending import Call, Price, Spending, cost_of, current
 
@@ -37,7 +37,7 @@ class JudgeServer:
         """Return the answer to each request, or the reason why there is none."""
         spent, keys = current(), self._keys(bodies)
         missing = {key: body for key, body in zip(keys, bodies, strict=True) if key not in self._known}
-        for key, answer in cached_answers(list(missing)).items():
+        for key, answer in read_cached_answers(list(missing)).items():
             if refusal(answer):
                 continue
             del missing[key]

@@ -38,7 +38,7 @@ from interloq.metrics.llm_judge.rubrics import (
     Schema,
     Unit,
     dialogue_json,
-    judged_text,
+    join_judged_turns,
     read_choice,
     read_object,
     read_rubric,
@@ -47,7 +47,7 @@ from interloq.metrics.llm_judge.rubrics import (
     unjudgable,
 )
 from interloq.metrics.metric import Array, Metric
-from interloq.models.loaded import loaded
+from interloq.models.loaded import load_model
 from interloq.needs import LANGUAGE_MODEL, Needs
 from interloq.play.bots.endpoint import DEFAULT_KEY, Endpoint
 from interloq.play.samples import JUDGED
@@ -266,7 +266,7 @@ class LlmJudge(Metric, name="llm_judge"):
         return [next(judgments) if text else None for text in texts]
 
     def _judged_text(self, sample: Sample) -> str:
-        return judged_text(sample) if self.of == "dialogue" else sample.response
+        return join_judged_turns(sample) if self.of == "dialogue" else sample.response
 
     def _prompt(self, sample: Sample) -> str:
         rubric = self.rubric_for(sample)
@@ -326,7 +326,7 @@ class LlmJudge(Metric, name="llm_judge"):
 
     @property
     def _local(self) -> Any:
-        return loaded("metric 'llm_judge'", SCORER, self.model, longest=TOKENS)
+        return load_model("metric 'llm_judge'", SCORER, self.model, longest=TOKENS)
 
     def _probabilities(self, prompts: Sequence[str], choices: Sequence[str]) -> Array:
         if not prompts:

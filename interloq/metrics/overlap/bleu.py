@@ -128,7 +128,7 @@ def bleu_value(rows: Array, order: int, smoothing: Smoothing, k: float, *, effec
         logs = np.log((matches + 1e-15) / (totals + 1e-9))
         ratio = (length + 1e-15) / (reference + 1e-9)
         return np.asarray(np.exp(logs.mean(axis=-1) + np.where(ratio < 1, 1 - 1 / ratio, 0.0)))
-    precisions = smoothed(matches, totals, smoothing, k)
+    precisions = smooth_precisions(matches, totals, smoothing, k)
     # add-k adds n-grams to every order, so no order counts as longer than the reply, as in sacrebleu
     every = not effective_order or smoothing == "add-k"
     used = np.ones_like(totals, dtype=bool) if every else totals > 0
@@ -148,7 +148,7 @@ def bleu_parts(rows: Array, order: int, smoothing: Smoothing, k: float) -> Array
         penalty = np.exp(np.minimum(1 - (reference + 1e-9) / (length + 1e-15), 0.0))
     else:
         some = (matches > 0).any(axis=-1, keepdims=True)  # without any match nothing is smoothed, as in `bleu_value`
-        precisions = np.where(some, smoothed(matches, totals, smoothing, k), 0.0)
+        precisions = np.where(some, smooth_precisions(matches, totals, smoothing, k), 0.0)
         penalty = brevity_penalty(length, reference)
     return np.concatenate([precisions, penalty, length, reference], axis=-1)
 
@@ -158,7 +158,7 @@ def part_names(order: int) -> list[str]:
     return [*(f"precision_{n}" for n in range(1, order + 1)), "brevity_penalty", "reply_length", "reference_length"]
 
 
-def smoothed(matches: Array, totals: Array, smoothing: Smoothing, k: float) -> Array:
+def smooth_precisions(matches: Array, totals: Array, smoothing: Smoothing, k: float) -> Array:
     """Return the smoothed precision of each order; 0 if there is nothing to smooth."""
     if smoothing == "method1":
         return np.where(matches > 0, matches, k) / np.maximum(totals, 1)

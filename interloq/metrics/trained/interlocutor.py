@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar
 
 from interloq.metrics.metric import Array, TurnScore, needs_reply
 from interloq.metrics.network_metric import ContextReply
-from interloq.models.loaded import loaded
+from interloq.models.loaded import load_model
 from interloq.needs import Needs
 from interloq.records import Sample, Turn
 from interloq.registry import name_of
@@ -43,7 +43,7 @@ class Dcp(ContextReply, name="dcp"):
 
     def network(self) -> Any:
         made = "interloq.scorers.interlocutor.model:InterlocutorModel.load"
-        model = loaded(f"metric {name_of(self)!r}", made, self.model, kind=self.kind, profiles=self.profiles)
+        model = load_model(f"metric {name_of(self)!r}", made, self.model, kind=self.kind, profiles=self.profiles)
         model.check_user(self.user or "")
         return model
 

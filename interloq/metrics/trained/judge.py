@@ -16,7 +16,7 @@ from typing import Annotated, Any
 from interloq.learn.ready import language_of
 from interloq.metrics.metric import Array
 from interloq.metrics.network_metric import ContextReply
-from interloq.models.loaded import loaded
+from interloq.models.loaded import load_model
 from interloq.needs import Needs
 from interloq.records import Sample
 
@@ -45,7 +45,7 @@ class Judge(ContextReply, name="judge"):
 
     def network(self) -> Any:
         made = "interloq.scorers.judge.model:JudgeScorer.load"
-        judge = loaded("metric 'judge'", made, self.model, scorer=self.scorer)
+        judge = load_model("metric 'judge'", made, self.model, scorer=self.scorer)
         judge.row(self.aspect)  # an aspect that it lacks is refused even if no reply has text
         return judge
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from interloq.metrics.network_metric import ContextReply
-from interloq.models.loaded import loaded
+from interloq.models.loaded import load_model
 from interloq.needs import Needs
 
 
@@ -27,4 +27,4 @@ class Nsp(ContextReply, name="nsp"):
     )
 
     def network(self) -> Any:
-        return loaded("metric 'nsp'", "interloq.models.nsp:NextSentence", self.model)
+        return load_model("metric 'nsp'", "interloq.models.nsp:NextSentence", self.model)

@@ -11,7 +11,7 @@ from interloq.errors import SpecError
 from interloq.learn.ready import READY, language_of, ready_folder
 from interloq.metrics.metric import Array, replies
 from interloq.metrics.network_metric import ContextReply
-from interloq.models.loaded import loaded
+from interloq.models.loaded import load_model
 from interloq.needs import Needs
 from interloq.records import Sample
 
@@ -53,7 +53,7 @@ class Relevance(ContextReply, name="relevance"):
         if self.model == READY:
             folder, extra = str(ready_folder()), READY
         made = "interloq.scorers.relevance.model:RelevanceScorer.load"
-        return loaded("metric 'relevance'", made, folder, extra=extra)
+        return load_model("metric 'relevance'", made, folder, extra=extra)
 
     def network_scores(self, samples: Sequence[Sample]) -> Array:
         contexts = [[turn.text for turn in sample.context] for sample in samples]
@@ -73,7 +73,7 @@ class Valid(ContextReply, name="valid"):
     needs = Needs(fields={"model": "a trained scorer; make one: interloq train valid PAIRS -o FOLDER"}, extra="encoder")
 
     def network(self) -> Any:
-        return loaded("metric 'valid'", "interloq.scorers.relevance.model:ValidScorer.load", self.model)
+        return load_model("metric 'valid'", "interloq.scorers.relevance.model:ValidScorer.load", self.model)
 
     def network_scores(self, samples: Sequence[Sample]) -> Array:
         scores: Array = self.network().of(replies(samples))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from interloq.metrics.network_metric import ContextReply
-from interloq.models.loaded import loaded
+from interloq.models.loaded import load_model
 from interloq.needs import SENTENCE_ENCODER, Needs
 
 
@@ -30,7 +30,7 @@ class RuberUnreferenced(ContextReply, name="ruber_unreferenced"):
     is_probability = False  # it is trained on the margin between scores, not on their level
 
     def network(self) -> Any:
-        return loaded(
+        return load_model(
             "metric 'ruber_unreferenced'", "interloq.scorers.ruber.model:RuberScorer.load", self.model, extra="rater"
         )
 
@@ -58,4 +58,4 @@ class BertRuber(ContextReply, name="bert_ruber"):
 
     def network(self) -> Any:
         made = "interloq.scorers.bert_ruber.model:BertRuberScorer.load"
-        return loaded("metric 'bert_ruber'", made, self.model, encoder=self.encoder)
+        return load_model("metric 'bert_ruber'", made, self.model, encoder=self.encoder)

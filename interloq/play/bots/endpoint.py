@@ -97,11 +97,11 @@ class Endpoint(Component, kind="bot", name="endpoint"):
             replies: list[Reply] = _run(connection.replies(bodies))
             self._warn_of_left_out()
             return replies
-        from interloq.servers.chat_cache import answer_key, cache_answers, cached_answers
+        from interloq.servers.chat_cache import answer_key, cache_answers, read_cached_answers
         from interloq.servers.chat_server import ChatAnswer, read_answer
 
         keys = [answer_key(self.url, body) for body in bodies]
-        known: dict[bytes, Any] = dict(cached_answers(keys))
+        known: dict[bytes, Any] = dict(read_cached_answers(keys))
         new = {key: body for key, body in zip(keys, bodies, strict=True) if key not in known}
         asked = dict(zip(new, self.ask(list(new.values()), read_answer), strict=True))
         cache_answers({key: answer for key, answer in asked.items() if isinstance(answer, ChatAnswer)})

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from interloq.errors import InputError
-from interloq.play.bot import Bot, crashed
+from interloq.play.bot import Bot, make_crash_reply
 from interloq.records import Turn
 from interloq.servers.replies import Reply
 from interloq.signature import Signature, file_fingerprint, signature
@@ -63,7 +63,7 @@ class Function(Bot, name="function"):
         try:
             return _reply(self._call(list(turns), seed))
         except (Exception, SystemExit) as error:
-            return crashed(error)
+            return make_crash_reply(error)
 
     @cached_property
     def _call(self) -> Callable[..., Any]:
@@ -101,7 +101,7 @@ def _reply(text: Any) -> Reply:
 
 
 def _list(texts: Any, expected: int) -> list[Any]:
-    """Raise an error instead of returning failures, so that `guarded` halves the batch and keeps what works alone."""
+    """Raise an error instead of returning failures, so that `ask_bot` halves the batch and keeps what works alone."""
     if not isinstance(texts, list | tuple) or len(texts) != expected:
         seen = f"{len(texts)} replies" if isinstance(texts, list | tuple) else type(texts).__name__
         raise ValueError(f"the function gave {seen} to {expected} dialogues")

@@ -20,7 +20,7 @@ from typing import Annotated, Any, Literal
 from interloq.errors import InputError, MissingDependencyError
 from interloq.models.chat_template import Message, TemplateRefused, render_chat
 from interloq.models.loaded import last_written
-from interloq.play.bot import Bot, crashed, generator
+from interloq.play.bot import Bot, generator, make_crash_reply
 from interloq.records import Turn
 from interloq.servers.replies import NOTHING_TO_ANSWER, Reply, roles
 from interloq.signature import Signature, fingerprint, signature
@@ -84,7 +84,7 @@ class HuggingFace(Bot, name="hf"):
         )
         replies = [Reply("", NOTHING_TO_ANSWER)] * len(dialogues)
         for i, text in zip(some, texts, strict=True):
-            replies[i] = crashed(text) if isinstance(text, Exception) else Reply(self._prompts.first(text))
+            replies[i] = make_crash_reply(text) if isinstance(text, Exception) else Reply(self._prompts.first(text))
         return replies
 
     @property

@@ -87,7 +87,7 @@ def _comparison(comparison: Comparison) -> tuple[Tone, str, str, list[str]]:
 
 def _reason(change: Change, name: str) -> str:
     digits = text.digits(change.difference, 3)
-    gap = f"{text.signed(change.difference, digits)} {text.interval(change.ci, digits)}".rstrip()
+    gap = f"{text.format_signed(change.difference, digits)} {text.interval(change.ci, digits)}".rstrip()
     if change.verdict != NOT_SHOWN:
         reason = f"{name}: {gap}, {change.verdict}"
         if change.verdict == "changed":

@@ -48,7 +48,7 @@ class FolderManifest:
     kind: str = "index"
 
 
-def damaged(path: Path, what: str) -> InputError:
+def make_damage_error(path: Path, what: str) -> InputError:
     """Return the error for an index that is damaged."""
     return InputError(f"the index is damaged: {what}", hint=REBUILD, where=str(path))
 
@@ -58,7 +58,7 @@ def read_manifest(folder: Path) -> FolderManifest:
     path = inside(folder, MANIFEST)
     try:
         if path.stat().st_size > LARGEST:
-            raise damaged(path, f"more than {LARGEST:,} bytes")
+            raise make_damage_error(path, f"more than {LARGEST:,} bytes")
         values = orjson.loads(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(
@@ -67,9 +67,9 @@ def read_manifest(folder: Path) -> FolderManifest:
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}", hint="check the path") from error
     except orjson.JSONDecodeError as error:
-        raise damaged(path, str(error)) from error
+        raise make_damage_error(path, str(error)) from error
     if not isinstance(values, dict) or "schema" not in values:
-        raise damaged(path, "it has no schema")
+        raise make_damage_error(path, "it has no schema")
     if values["schema"] != SCHEMA:
         raise InputError(
             f"the index has schema {values['schema']}; this version reads schema {SCHEMA}",
@@ -87,13 +87,13 @@ def write_manifest(folder: Path, manifest: FolderManifest) -> None:
 def _check_manifest(values: dict[str, Any], path: Path) -> FolderManifest:
     known = {item.name for item in fields(FolderManifest)}
     for name in sorted(known ^ values.keys()):
-        raise damaged(path, f"{name} is {'missing' if name in known else 'unknown'}")
+        raise make_damage_error(path, f"{name} is {'missing' if name in known else 'unknown'}")
     for name, check in _CHECKS.items():
         if not check(values[name]):
-            raise damaged(path, f"{name} cannot be {_short(values[name])}")
+            raise make_damage_error(path, f"{name} cannot be {_short(values[name])}")
     names = [segment["name"] for segment in values["segments"]]
     if len(set(names)) < len(names):
-        raise damaged(path, "a segment is listed twice")
+        raise make_damage_error(path, "a segment is listed twice")
     return FolderManifest(**{**values, "segments": tuple(values["segments"])})
 
 
@@ -157,23 +157,23 @@ class FolderLog:
             size = self._path.stat().st_size
             self._bytes = np.memmap(self._path, dtype=np.uint8, mode="r") if size else np.zeros(0, dtype=np.uint8)
         except OSError as error:
-            raise damaged(self._path, str(error.strerror)) from error
+            raise make_damage_error(self._path, str(error.strerror)) from error
         if (self._ends[0], self._ends[-1]) != (0, size):
-            raise damaged(self._path, f"{size:,} bytes, not {self._ends[-1]:,}")
+            raise make_damage_error(self._path, f"{size:,} bytes, not {self._ends[-1]:,}")
 
     def __len__(self) -> int:
         return len(self._ends) - 1
 
     def __getitem__(self, i: int) -> Pair:
         if not 0 <= i < len(self):
-            raise damaged(self._path, f"no pair {i:,} among {len(self):,}")
+            raise make_damage_error(self._path, f"no pair {i:,} among {len(self):,}")
         start, end = self._ends[i : i + 2].tolist()
         if not 0 <= start <= end <= len(self._bytes):
-            raise damaged(self._path, f"pair {i:,} cannot be at {start:,} to {end:,}")
+            raise make_damage_error(self._path, f"pair {i:,} cannot be at {start:,} to {end:,}")
         try:
             values = orjson.loads(self._bytes[start:end].tobytes())
         except orjson.JSONDecodeError as error:
-            raise damaged(self._path, f"pair {i:,}: {error}") from error
+            raise make_damage_error(self._path, f"pair {i:,}: {error}") from error
         if not isinstance(values, list) or [type(value) for value in values] != [str] * 6:
-            raise damaged(self._path, f"pair {i:,} is not six texts")
+            raise make_damage_error(self._path, f"pair {i:,} is not six texts")
         return Pair(*values)

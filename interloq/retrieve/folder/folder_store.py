@@ -38,7 +38,7 @@ from interloq.retrieve.folder.folder_files import (
     REBUILD,
     FolderLog,
     FolderManifest,
-    damaged,
+    make_damage_error,
     read_manifest,
     write_log,
     write_manifest,
@@ -201,7 +201,7 @@ class Embedded:
         from interloq.retrieve.folder import vector_lists as lists
 
         if any((folder / lists.LISTS).exists() for folder in self._folders(key)):
-            raise damaged(self._trained(key), "missing")
+            raise make_damage_error(self._trained(key), "missing")
         n = max(len(self) + len(values), self.manifest.expected)
         n_lists = min(MOST_LISTS, 2 ** round(math.log2(math.sqrt(n))), max(1, len(values) // 8))
         step = max(1, len(values) // (n_lists * lists.POINTS_PER_LIST))
@@ -307,7 +307,7 @@ class Embedded:
             self._opened[key] = [PostingSegment(folder, ranking) for folder in self._folders(key)]
             for segment, n in zip(self._opened[key], self._folders(key).values(), strict=True):
                 if len(segment.postings.lengths) != n:
-                    raise damaged(segment.folder, f"{len(segment.postings.lengths):,} texts, not {n:,}")
+                    raise make_damage_error(segment.folder, f"{len(segment.postings.lengths):,} texts, not {n:,}")
         return self._opened[key]
 
     def _ranking(self, key: Field) -> Any:

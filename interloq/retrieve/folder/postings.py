@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from interloq.data.files.arrays import map_array
 from interloq.data.files.durable import atomic_file
 from interloq.models.numba_threads import start_threads
-from interloq.retrieve.folder.folder_files import REBUILD, damaged
+from interloq.retrieve.folder.folder_files import REBUILD, make_damage_error
 from interloq.retrieve.retriever import NOTHING, Floats, Ids, Words
 from interloq.signature import fingerprint
 
@@ -63,9 +63,9 @@ class Postings:
         opened = cls(*(map_array(folder / f"{part}.npy", dtype, hint=REBUILD) for part, dtype in PARTS.items()))
         starts, n = opened.starts, len(opened.texts)
         if len(starts) != len(opened.terms) + 1 or len(opened.counts) != n:
-            raise damaged(folder, "its arrays do not match")
+            raise make_damage_error(folder, "its arrays do not match")
         if (starts[0], starts[-1]) != (0, n) or np.any(starts[1:] < starts[:-1]):
-            raise damaged(folder / "starts.npy", "its numbers are not in order")
+            raise make_damage_error(folder / "starts.npy", "its numbers are not in order")
         return opened
 
     def find(self, terms: NDArray[np.uint64]) -> tuple[Ids, Ids]:
@@ -114,7 +114,7 @@ def rank(folders: Iterable[Path], *, k1: float, b: float) -> PostingRanking:
     lengths = [map_array(folder / "lengths.npy", np.int32, hint=REBUILD) for folder in folders]
     for folder, part in zip(folders, lengths, strict=True):
         if part.min(initial=0) < 0:
-            raise damaged(folder / "lengths.npy", "a text cannot have a negative length")
+            raise make_damage_error(folder / "lengths.npy", "a text cannot have a negative length")
     n, total = sum(map(len, lengths)), sum(int(part.sum(dtype=np.int64)) for part in lengths)
     return PostingRanking(n, total / n if total else math.inf, k1, b)
 
@@ -128,7 +128,9 @@ def impacts(postings: Postings, ranking: PostingRanking) -> NDArray[np.float32]:
 
 def _impacts_of(folder: Path, postings: Postings, ranking: PostingRanking) -> NDArray[np.float32]:
     if postings.texts.max(initial=0) >= max(1, len(postings.lengths)):
-        raise damaged(folder / "texts.npy", f"it names text {postings.texts.max():,} of {len(postings.lengths):,}")
+        raise make_damage_error(
+            folder / "texts.npy", f"it names text {postings.texts.max():,} of {len(postings.lengths):,}"
+        )
     return impacts(postings, ranking)
 
 
@@ -154,7 +156,7 @@ def search(segments: list[PostingSegment], queries: Words, ranking: PostingRanki
             segment.postings.texts, segment.impacts, n, starts, stops, weights, queries.ends, min(k, n)
         )
         if not sound.all():
-            raise damaged(segment.folder / "texts.npy", f"it names texts that do not exist: there are {n:,}")
+            raise make_damage_error(segment.folder / "texts.npy", f"it names texts that do not exist: there are {n:,}")
         ids.append(np.where(part_ids == NOTHING, NOTHING, part_ids + first))
         scores.append(part_scores)
         first += n

@@ -28,7 +28,7 @@ from threadpoolctl import threadpool_limits
 from interloq.data.files.arrays import map_array, small_arrays
 from interloq.data.files.durable import atomic_path
 from interloq.data.files.write_errors import writing
-from interloq.retrieve.folder.folder_files import REBUILD, damaged
+from interloq.retrieve.folder.folder_files import REBUILD, make_damage_error
 from interloq.retrieve.retriever import NOTHING, Floats, Ids, best
 
 EXACT, LISTS, TRUTH = "exact.npy", "lists.faiss", "truth.npz"
@@ -82,9 +82,9 @@ def _read(path: Path, flags: int = 0) -> Any:
     try:
         index = faiss.read_index(str(path), flags)
     except (RuntimeError, MemoryError) as error:
-        raise damaged(path, str(error).splitlines()[0]) from error
+        raise make_damage_error(path, str(error).splitlines()[0]) from error
     if not _consistent(index):
-        raise damaged(path, "its parts do not match")
+        raise make_damage_error(path, "its parts do not match")
     return index
 
 
@@ -115,7 +115,7 @@ class VectorSegment:
             self.lists = _read(folder / LISTS, faiss.IO_FLAG_MMAP)
             self.shape = (self.lists.d, self.lists.nlist)
             if self.lists.ntotal != n:
-                raise damaged(folder / LISTS, f"{self.lists.ntotal:,} vectors, not {n:,}")
+                raise make_damage_error(folder / LISTS, f"{self.lists.ntotal:,} vectors, not {n:,}")
 
     def vectors(self, ids: Ids) -> Floats:
         """Return stored vectors by position; codes are decoded."""
@@ -126,7 +126,7 @@ class VectorSegment:
                 self.lists.make_direct_map()
             return np.asarray(self.lists.reconstruct_batch(ids))
         except RuntimeError as error:
-            raise damaged(self.folder / LISTS, str(error).splitlines()[0]) from error
+            raise make_damage_error(self.folder / LISTS, str(error).splitlines()[0]) from error
 
 
 def open_segments(folders: Mapping[Path, int]) -> list[VectorSegment]:
@@ -135,7 +135,9 @@ def open_segments(folders: Mapping[Path, int]) -> list[VectorSegment]:
     dimensions = {segment.shape[0] for segment in segments}
     listed = {segment.shape for segment in segments if segment.lists is not None}
     if len(dimensions) > 1 or len(listed) > 1:
-        raise damaged(segments[0].folder, f"its segments have vectors of different shapes: {sorted(dimensions)}")
+        raise make_damage_error(
+            segments[0].folder, f"its segments have vectors of different shapes: {sorted(dimensions)}"
+        )
     return segments
 
 
@@ -158,7 +160,9 @@ def nearest(segments: list[VectorSegment], queries: Floats, k: int, n_probe: int
 
 def _check_dimensions(segments: list[VectorSegment], queries: Floats) -> None:
     if segments and segments[0].shape[0] != queries.shape[1]:
-        raise damaged(segments[0].folder, f"vectors of {segments[0].shape[0]} dimensions, not {queries.shape[1]}")
+        raise make_damage_error(
+            segments[0].folder, f"vectors of {segments[0].shape[0]} dimensions, not {queries.shape[1]}"
+        )
 
 
 def _search_lists(listed: list[tuple[Any, int]], queries: Floats, k: int, n_probe: int) -> list[tuple[Ids, Floats]]:
@@ -212,9 +216,9 @@ def read_truth(folders: Mapping[Path, int], probes: int) -> Ids:
         path = folder / TRUTH
         near, scores, count = small_arrays(path, "ids", "scores", "n", limit=TRUTH_BYTES, hint=REBUILD)
         if near.shape != scores.shape or near.ndim != 2 or len(near) != probes or count != n:
-            raise damaged(path, "it belongs to other vectors")
+            raise make_damage_error(path, "it belongs to other vectors")
         if near.dtype != np.int64 or scores.dtype != np.float32 or near.max(initial=-1) >= n:
-            raise damaged(path, "it names vectors that do not exist")
+            raise make_damage_error(path, "it names vectors that do not exist")
         ids.append(np.where(near < 0, NOTHING, near + first))
         values.append(scores)
         first += n

@@ -31,7 +31,7 @@ from interloq.learn.trainable import PairLog
 from interloq.models.encoder import Encoder, Pooling
 from interloq.models.pretrained import model_folder, weights_fingerprint
 from interloq.records import Pair
-from interloq.scorers.bert_ruber.model import KIND, BertRuberNetwork, pooled_vectors
+from interloq.scorers.bert_ruber.model import KIND, BertRuberNetwork, encode_pooled
 from interloq.scorers.bert_ruber.settings import BertRuberEncoder, BertRuberSettings
 from interloq.scorers.ruber.job import random_replies, wins
 
@@ -86,7 +86,7 @@ def write_pair_vectors(
             missing = new[min(done, len(new)) :]
             done -= len(new) - len(missing)
             if missing:
-                vectors = pooled_vectors(encoder, missing, pooling)
+                vectors = encode_pooled(encoder, missing, pooling)
                 file.add(np.clip(vectors, -limit, limit).astype(np.float16).tobytes())
     rows, numbered = read.numbered()
     facts = {"dev": split(numbered, dev), "blank": read.blank, "dimensions": encoder.dimensions}

@@ -22,7 +22,7 @@ from interloq.data.files.opening import reading_saved
 from interloq.errors import InputError, short_repr
 from interloq.learn.store import check_counts, load_model, restore_network
 from interloq.models.batches import number_distinct
-from interloq.models.encoder import Encoder, Pooling, pooled
+from interloq.models.encoder import Encoder, Pooling, pool_states
 from interloq.models.pretrained import model_folder, weights_fingerprint
 from interloq.scorers.ruber.model import VectorPairNetwork
 
@@ -38,11 +38,11 @@ class BertRuberNetwork(VectorPairNetwork):
         self.add_perceptron(dimensions)
 
 
-def pooled_vectors(encoder: Encoder, texts: Sequence[str], pooling: Pooling) -> NDArray[np.float32]:
+def encode_pooled(encoder: Encoder, texts: Sequence[str], pooling: Pooling) -> NDArray[np.float32]:
     """Return one row per text; unlike sentence vectors, rows are not normalised."""
     vectors = np.zeros((len(texts), encoder.dimensions), dtype=np.float32)
     for batch in encoder.encode(texts):
-        vectors[batch.places] = pooled(batch.states.float(), batch.mask, pooling).cpu().numpy()
+        vectors[batch.places] = pool_states(batch.states.float(), batch.mask, pooling).cpu().numpy()
     return vectors
 
 
@@ -83,7 +83,7 @@ class BertRuberScorer:
     def scores(self, utterances: Sequence[str], replies: Sequence[str]) -> NDArray[np.float64]:
         """Return the score from 0 to 1 of each pair; each distinct text is encoded once."""
         texts, which = number_distinct([*utterances, *replies], sort=True)
-        vectors = torch.from_numpy(pooled_vectors(self.encoder, texts, self.facts["config"]["pooling"])).double()
+        vectors = torch.from_numpy(encode_pooled(self.encoder, texts, self.facts["config"]["pooling"])).double()
         queries, answers = torch.from_numpy(which).split([len(utterances), len(replies)])
         scores = np.zeros(len(replies))
         with torch.inference_mode():

@@ -187,7 +187,7 @@ def _distinct(dialogues: Iterable[Dialogue], selection: SampleSelection, dropped
     seen = set[bytes]()
     for dialogue in dialogues:
         digest = blake2b(digest_size=16)
-        for judged in labelled(dialogue):
+        for judged in label_turns(dialogue):
             turn = dialogue.turns[judged.turn]
             digest.update("\0".join((turn.speaker, turn.time, turn.text, "\1")).encode("utf-8", "surrogatepass"))
             dropped["empty_turns"] += not turn.text.strip()
@@ -204,7 +204,7 @@ def _distinct(dialogues: Iterable[Dialogue], selection: SampleSelection, dropped
                 yield judged
 
 
-def labelled(dialogue: Dialogue) -> Iterator[JudgedTurn]:
+def label_turns(dialogue: Dialogue) -> Iterator[JudgedTurn]:
     """Yield every turn of a dialogue in which two people alternate, with the label given by the other person."""
     speakers = {turn.speaker for turn in dialogue.turns}
     for i, turn in enumerate(dialogue.turns):
@@ -223,7 +223,7 @@ def end_labels(dialogue: Dialogue) -> list[float | None]:
     return [rating.value for rating in dialogue.ratings if rating.aspect == CONTINUED]
 
 
-def rated_by(sample: Sample) -> str:
+def find_rater(sample: Sample) -> str:
     """Return the person who rated a sample as the interlocutor; empty if nobody did."""
     for rating in sample.ratings:
         if rating.role == INTERLOCUTOR:
@@ -233,7 +233,7 @@ def rated_by(sample: Sample) -> str:
 
 def judge_of(sample: Sample) -> str:
     """Return the person who judges a sample: whoever rated it as the interlocutor, or else the last other speaker."""
-    return rated_by(sample) or _last_other_speaker(sample)
+    return find_rater(sample) or _last_other_speaker(sample)
 
 
 def _last_other_speaker(sample: Sample) -> str:

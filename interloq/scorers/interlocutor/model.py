@@ -18,7 +18,7 @@ from interloq.data.records.profiles import NAME as PROFILES
 from interloq.data.records.profiles import read_profiles
 from interloq.errors import InputError, short_repr
 from interloq.learn.calibrate import probabilities
-from interloq.learn.start import files_of, trained_network, weights_of
+from interloq.learn.start import files_of, load_trained_network, weights_of
 from interloq.learn.store import check_counts, check_shapes, check_temperature, foreign, load_model
 from interloq.models.cross_encoder import TOKENS, row_outputs
 from interloq.models.pretrained import Subwords
@@ -117,7 +117,7 @@ def load_network(
 ) -> SpeakerEncoder:
     """Return the network of a trained model, with room for `added` users."""
     stored = {name: tensors[name] for name in SPEAKERS if name in tensors}
-    base = trained_network(folder, facts, {k: v for k, v in tensors.items() if k not in stored}, outputs=1)
+    base = load_trained_network(folder, facts, {k: v for k, v in tensors.items() if k not in stored}, outputs=1)
     with torch.random.fork_rng(devices=[]):
         network = SpeakerEncoder(base, len(facts["users"]), added=added)
     speakers = {}

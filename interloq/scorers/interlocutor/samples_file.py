@@ -104,14 +104,14 @@ def ratings_file(
     """
     dropped = Counter[str]()
     if kind_held(source.path) == "dialogues":
-        labelled = LabelledTurns(list(rated_dialogues(map(source.rename, source.read("dialogues")), dropped)), dropped)
+        labelled = LabelledTurns(list(find_rated_turns(map(source.rename, source.read("dialogues")), dropped)), dropped)
         return _split(source, output, selection, labelled, RATINGS, compress)
-    parts = along(rated_replies(map(source.rename, source.read("samples")), dropped), selection)
+    parts = along(select_rated_replies(map(source.rename, source.read("samples")), dropped), selection)
     counts = {part: {"samples": len(samples)} for part, samples in parts.items()}
     return _write(source, output, parts, {"holds": RATINGS, "dropped": +dropped, "parts": counts}, {}, compress)
 
 
-def rated_dialogues(dialogues: Iterable[Dialogue], dropped: Counter[str]) -> Iterator[JudgedTurn]:
+def find_rated_turns(dialogues: Iterable[Dialogue], dropped: Counter[str]) -> Iterator[JudgedTurn]:
     """Yield one judged turn per dialogue and interlocutor who rated it: the last one addressed to them, after the rest.
 
     Ratings by nobody who spoke, and dialogues with unreadable times, are counted in `dropped`.
@@ -143,7 +143,7 @@ def _last_to(dialogue: Dialogue, user: str) -> int | None:
     return None
 
 
-def rated_replies(samples: Iterable[Sample], dropped: Counter[str]) -> Iterator[Sample]:
+def select_rated_replies(samples: Iterable[Sample], dropped: Counter[str]) -> Iterator[Sample]:
     """Yield the replies that their interlocutor rated; empty and unrated ones are counted in `dropped`."""
     for sample in samples:
         rated = any(rating.role == INTERLOCUTOR and rating.value is not None for rating in sample.ratings)

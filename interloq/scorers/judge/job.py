@@ -32,7 +32,7 @@ from interloq.scorers.judge.rated import RatedSets
 from interloq.scorers.judge.settings import JudgeSettings, Network
 from interloq.scorers.relevance.model import RelevanceScorer, signature_of
 from interloq.signature import signature as signed
-from interloq.statistics.ridge import Head, RatedStates, learned
+from interloq.statistics.ridge import Head, RatedStates, learn_head
 
 STATES = "states.f32"
 BATCH = 1024  # replies encoded at a time: the most work that a kill loses
@@ -123,7 +123,7 @@ class FrozenJudgeJob(Job[Any]):
         for aspect, ratings in rated.all_ratings(self.settings.least, lambda _: None).items():
             which = ratings.which
             known = RatedStates(states[which], ratings.targets, rated.sets[which], rated.contexts[which])
-            aspects.append(LearnedAspect(aspect, known, learned(known)))
+            aspects.append(LearnedAspect(aspect, known, learn_head(known)))
         return aspects
 
     def fit(self, task: list[LearnedAspect], run: Run) -> Curve:  # noqa: ARG002

@@ -21,7 +21,7 @@ from interloq.errors import InputError
 from interloq.learn.ready import READY
 from interloq.learn.store import check_texts, load_model
 from interloq.records import Sample
-from interloq.retrieve.leaks import context_of, normalised
+from interloq.retrieve.leaks import context_of, normalise_text
 from interloq.scorers.relevance.model import RelevanceScorer
 from interloq.signature import fingerprint
 
@@ -114,5 +114,5 @@ def texts_of(samples: Sequence[Sample]) -> tuple[list[list[str]], list[str]]:
 
 def pair_hash(sample: Sample) -> int:
     """Hash of context and reply, as a signed number."""
-    digest = bytes.fromhex(fingerprint(*context_of(sample), normalised(sample.response)))
+    digest = bytes.fromhex(fingerprint(*context_of(sample), normalise_text(sample.response)))
     return int.from_bytes(digest, signed=True)

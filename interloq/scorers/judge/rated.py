@@ -136,7 +136,7 @@ class RatedSets:
         return ratings
 
 
-def held_out(samples: Sequence[Sample], sets: Ints) -> NDArray[np.bool_]:
+def choose_held_out(samples: Sequence[Sample], sets: Ints) -> NDArray[np.bool_]:
     """Replies to a tenth of each set's contexts, those with the first hashes; in other sets these are held out too."""
     hashes = np.array([fingerprint(*context_of(sample)) for sample in samples])
     chosen = []
@@ -186,7 +186,7 @@ class RatedReplies:
             ratings.targets,
             sets,
             rated.contexts[ratings.which],
-            held_out(samples, sets),
+            choose_held_out(samples, sets),
             np.array(list(map(pair_hash, samples)), dtype=np.int64),
         )
 

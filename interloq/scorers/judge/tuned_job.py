@@ -27,7 +27,7 @@ from interloq.learn.cross_encoder_job import CrossEncoderJob, PairRows
 from interloq.learn.fit import Part
 from interloq.learn.job import Curve, Run
 from interloq.learn.learning_curve import write_curve
-from interloq.learn.low_rank import stored_tensors
+from interloq.learn.low_rank import select_stored_tensors
 from interloq.learn.settings import LowRank, Training
 from interloq.learn.store import read_facts, save_model
 from interloq.models.cross_encoder import CrossEncoder
@@ -219,7 +219,7 @@ class TunedJudgeJob(CrossEncoderJob[TuneTask]):
         """Save the tuned network as a relevance scorer; return its signature."""
         kept = {name: self.scorer.facts[name] for name in ("kind", "config", "subwords")}
         own = {"job": facts["job"], "signature": facts["signature"], "temperature": 1.0}
-        save_model(folder, stored_tensors(task.network), {**kept, **own, **self.low_rank_facts()})
+        save_model(folder, select_stored_tensors(task.network), {**kept, **own, **self.low_rank_facts()})
         return signature_of(read_facts(folder, kind=RelevanceScorer.kind))
 
 

@@ -157,7 +157,7 @@ def _tokenise(
     return stored
 
 
-def stored_source(folder: Path | None) -> str:
+def read_stored_source(folder: Path | None) -> str:
     """Return the fingerprint of the logs that a folder's exchanges were made from."""
     if folder is None or not Exchanges.written(folder):
         return ""

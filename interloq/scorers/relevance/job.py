@@ -30,7 +30,7 @@ from interloq.learn.fit import dev_outputs
 from interloq.learn.job import Curve, Run
 from interloq.learn.settings import LowRank, Training
 from interloq.models.batches import make_batches
-from interloq.models.cross_encoder import CrossEncoder, joined_rows
+from interloq.models.cross_encoder import CrossEncoder, join_rows
 from interloq.models.pretrained import Subwords
 from interloq.models.token_rows import Packed, TokenRows
 from interloq.registry import full_spec
@@ -41,9 +41,9 @@ from interloq.scorers.relevance.examples import (
     Exchanges,
     Ints,
     Part,
+    read_stored_source,
     reading_facts,
     spans,
-    stored_source,
     write_exchanges,
 )
 from interloq.scorers.relevance.log import ExchangeLog
@@ -195,7 +195,7 @@ def _rows(replies: Stretches, subwords: Subwords, contexts: Stretches | None = N
     if contexts:
         owners = numbers * len(contexts.lengths) // len(numbers)
         indices = np.column_stack([owners, len(contexts.lengths) + numbers])
-    return joined_rows(Texts(tokens, np.concatenate([[0], np.cumsum(lengths)])), indices, subwords)
+    return join_rows(Texts(tokens, np.concatenate([[0], np.cumsum(lengths)])), indices, subwords)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -305,7 +305,7 @@ def from_log(
         settings=settings,
         low_rank=low_rank,
         training=training,
-        source=exchanges.fingerprint if exchanges.files else stored_source(examples),
+        source=exchanges.fingerprint if exchanges.files else read_stored_source(examples),
     )
 
 

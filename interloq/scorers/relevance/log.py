@@ -15,7 +15,7 @@ import orjson
 from interloq.data.files.opening import lines
 from interloq.errors import InputError
 from interloq.records import Dialogue, Pair, Sample
-from interloq.retrieve.leaks import Guard, guard, normalised, originals
+from interloq.retrieve.leaks import Guard, guard, normalise_text, originals
 from interloq.retrieve.training_log import TrainingLog
 from interloq.scorers.relevance.examples import Exchange
 from interloq.signature import file_fingerprint, fingerprint
@@ -50,7 +50,7 @@ class ExchangeLog:
         for origin, path in enumerate(self.files):
             dropped = self.log.dropped[path] = Counter()
             for talk, exchanges in self._talks(path, origin):
-                if self._rows and not self._rows.isdisjoint(pairwise(map(normalised, talk))):
+                if self._rows and not self._rows.isdisjoint(pairwise(map(normalise_text, talk))):
                     dropped["copied"] += len(exchanges)
                     continue
                 for exchange in exchanges:
@@ -85,7 +85,7 @@ class ExchangeLog:
         shared = self._guard.utterances
         if not shared or not exchange.wrong:
             return exchange
-        return replace(exchange, wrong=tuple(text for text in exchange.wrong if normalised(text) not in shared))
+        return replace(exchange, wrong=tuple(text for text in exchange.wrong if normalise_text(text) not in shared))
 
 
 def _of_dialogue(dialogue: Dialogue, turns: list[str], most: int, origin: int) -> Iterator[Exchange]:
@@ -138,7 +138,7 @@ def _neighbours(samples: list[Sample]) -> frozenset[tuple[str, str]]:
         turns = [turn.text for turn in sample.context]
         replies = [reference.text for reference in originals(sample)] or [""]
         for reply in replies:
-            for first, second in pairwise(map(normalised, [*turns, reply])):
+            for first, second in pairwise(map(normalise_text, [*turns, reply])):
                 if first and second:
                     neighbours.add((first, second))
     return frozenset(neighbours)

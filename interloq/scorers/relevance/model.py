@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from interloq.data.files.opening import reading_saved
 from interloq.learn.ready import scorer_folder
-from interloq.learn.start import files_of, trained_network, weights_of
+from interloq.learn.start import files_of, load_trained_network, weights_of
 from interloq.learn.store import check_counts, check_temperature, foreign, load_model
 from interloq.models.batches import number_distinct
 from interloq.models.cross_encoder import TOKENS, CrossEncoder, Network, row_outputs
@@ -48,7 +48,7 @@ class RelevanceScorer:
             if subwords.signature() != facts["subwords"]:
                 raise foreign("the tokenizer", folder, "scorer")
             check_temperature(facts)
-        network = trained_network(folder, facts, tensors, outputs=1)
+        network = load_trained_network(folder, facts, tensors, outputs=1)
         return cls(network, subwords, facts, device)
 
     def signature(self) -> str:

@@ -187,7 +187,7 @@ def _write_merged(folder: Path, runs: Sequence[Run], words: int, *, block: int) 
     """Write a run; return the number of entries and of those on the diagonal, where a key is a · words + a."""
     entries, diagonal = 0, 0
     with (folder / KEYS).open("wb") as key_file, (folder / SUMS).open("wb") as sum_file:
-        for keys, sums in merged(runs, block):
+        for keys, sums in merge_runs(runs, block):
             keys.tofile(key_file)
             sums.tofile(sum_file)
             entries += len(keys)
@@ -195,7 +195,7 @@ def _write_merged(folder: Path, runs: Sequence[Run], words: int, *, block: int) 
     return entries, diagonal
 
 
-def merged(runs: Sequence[Run], block: int) -> Iterator[Run]:
+def merge_runs(runs: Sequence[Run], block: int) -> Iterator[Run]:
     """Merge sorted runs, in pieces; at most `block` entries of each run are in memory."""
     places = [0] * len(runs)
     while any(place < len(keys) for place, (keys, _) in zip(places, runs, strict=True)):

@@ -109,7 +109,7 @@ def sessions(request: Request, database: StudyDatabase) -> list[Visitor]:
 Sessions = Annotated[list[Visitor], Depends(sessions)]
 
 
-def known(visitors: Sessions) -> Visitor:
+def require_visitor(visitors: Sessions) -> Visitor:
     """Return the annotator or, failing that, the administrator of this session."""
     return visitors[0]
 
@@ -141,7 +141,7 @@ def _check_origin(request: Request, visitor: Visitor) -> None:
         raise HTTPException(403, "not_our_page")
 
 
-Known = Annotated[Visitor, Depends(known)]
+Known = Annotated[Visitor, Depends(require_visitor)]
 Annotator = Annotated[Visitor, Depends(annotator)]
 Admin = Annotated[Visitor, Depends(admin)]
 

@@ -31,7 +31,7 @@ from interloq.web.admin.task_figures import Collected, figures
 from interloq.web.chat.chat_budget import check_costs, cost_of, set_task_limit, study_budget, task_budget
 from interloq.web.chat.chat_export import send_to_outsiders
 from interloq.web.chat.conversations import all_chats
-from interloq.web.messages import preferred_language, render
+from interloq.web.messages import choose_language, render
 from interloq.web.pages import Pages
 from interloq.web.schema import assignment, invitation, item, person, task
 from interloq.web.serve_options import MOST_PEOPLE, ExportOptions
@@ -258,7 +258,7 @@ def _page(request: Request, template: str, visitor: Visitor, **values: Any) -> R
 
 
 def _language(request: Request) -> str:
-    return preferred_language(request.headers.get("accept-language", ""))
+    return choose_language(request.headers.get("accept-language", ""))
 
 
 def _get_task(connection: Connection, number: int) -> Stored:

@@ -54,7 +54,7 @@ def annotators(pages: Sequence[FinishedPage], aspects: Sequence[str], *, least_s
     return [_annotator(person, known[person], given, agreeing, least_seconds=least_seconds) for person in sorted(known)]
 
 
-def passed(page: FinishedPage) -> bool:
+def has_passed(page: FinishedPage) -> bool:
     """Return whether all answers to an attention check are among the correct ones."""
     answers: dict[str, float | str | None] = {}
     for answer in page.answers:
@@ -72,7 +72,7 @@ def _annotator(
 ) -> Annotator:
     checks = [page for page in own if page.correct is not None]
     plain = [page for page in own if page.correct is None]
-    failed = sum(not passed(page) for page in checks)
+    failed = sum(not has_passed(page) for page in checks)
     r, n = agreeing.get(person, (math.nan, 0))
     reasons = [
         *_straight(given[person], [counts for other, counts in given.items() if other != person]),

@@ -29,7 +29,7 @@ from interloq.web.admin.collected import FinishedPage
 from interloq.web.chat.conversations import Chat
 from interloq.web.messages import NONE, Message, Shown, headline, interval, message, number, section
 from interloq.web.schema import assignment, step
-from interloq.web.studies.questions import GUESSED_HUMAN, PERSON_GUESSED_HUMAN, RECOGNISED, Guesses, exported
+from interloq.web.studies.questions import GUESSED_HUMAN, PERSON_GUESSED_HUMAN, RECOGNISED, Guesses, export_answer
 from interloq.web.studies.tasks import Stored
 
 RESAMPLES = 500
@@ -76,7 +76,7 @@ def guess_shares(pages: Iterable[FinishedPage], guesses: Guesses, aspect: str) -
             continue
         for answer in page.answers:
             unit = page.units[answer.unit]
-            for name, value, system in exported(guesses, answer.aspect, answer.value, unit):
+            for name, value, system in export_answer(guesses, answer.aspect, answer.value, unit):
                 if name == aspect and value is not None:
                     values.setdefault(system or unit["system"], []).append(value)
     return {system: Proportion(int(sum(yes_or_no)), len(yes_or_no)) for system, yes_or_no in sorted(values.items())}
@@ -100,7 +100,7 @@ def _compare_with_chance(all_bots: Proportion, chance: float) -> Message:
 # ---- how long people stayed ------------------------------------------------------------------------------------------
 
 
-def observed_curves(chats: Iterable[Chat]) -> tuple[Survival, ...]:
+def estimate_curves(chats: Iterable[Chat]) -> tuple[Survival, ...]:
     """Return one curve per bot; conversations that are not over are ignored."""
     over = [chat for chat in chats if chat.over]
     rows = [DialogueScore(str(chat.assignment), chat.bot, "", 0.0, "", turns=_labels(chat)) for chat in over]
@@ -118,7 +118,7 @@ def _labels(chat: Chat) -> tuple[float, ...]:
 
 def survival_section(chats: Iterable[Chat], limit: int) -> Iterator[dict[str, Any]]:
     """Yield the curves as a plot and a table; nothing before the first conversation is over."""
-    curves = observed_curves(chats)
+    curves = estimate_curves(chats)
     if not curves:
         return
     columns: list[Shown] = [message("reply")]

@@ -64,7 +64,7 @@ def stop_when_settled(database: Database, number: int, assignment_id: int) -> bo
             return False
         pages, clusters = collected.pages(connection, number), collected.clusters(connection, number)
     look_at = look_at_metrics if stored.settings.settled_by == "metrics" else look_at_systems
-    ranking = look_at(pages, stored.settings.questions[0].aspect, *wanted_items(stored.settings, pages, clusters))
+    ranking = look_at(pages, stored.settings.questions[0].aspect, *count_wanted_items(stored.settings, pages, clusters))
     if ranking is None or not ranking.settled:
         return False
     with database.writing() as connection:
@@ -87,7 +87,7 @@ def _is_complete(connection: Connection, stored: Stored, assignment_id: int) -> 
 # ---- the ranking of systems ---------------------------------------------------------------------------------------
 
 
-def wanted_items(
+def count_wanted_items(
     settings: StudyTask, pages: Iterable[FinishedPage], clusters: Mapping[str, int]
 ) -> tuple[Mapping[str, int], int]:
     """Return the items and the annotators of each.

@@ -19,7 +19,7 @@ from interloq.web.admin.annotator_checks import Annotator, annotators
 from interloq.web.admin.collected import FinishedPage, Person
 from interloq.web.admin.kind_figures import Outcome, guess_sections, references_figures, survival_section
 from interloq.web.admin.monitor import SystemFigure, Vote
-from interloq.web.admin.stop import Enough, look_at_metrics, look_at_systems, wanted_items
+from interloq.web.admin.stop import Enough, count_wanted_items, look_at_metrics, look_at_systems
 from interloq.web.chat.chat_budget import Budget, cost_of
 from interloq.web.chat.conversations import Chat
 from interloq.web.messages import NONE, Message, Shown, headline, interval, message, number, section
@@ -67,7 +67,7 @@ def figures(task: Collected, name: Pseudonyms) -> dict[str, Any]:
         headlines.append(reliability)
         sections.insert(0, outcomes)
     if aspects:
-        looked = (task.pages, aspects[0], *wanted_items(settings, task.pages, task.clusters))
+        looked = (task.pages, aspects[0], *count_wanted_items(settings, task.pages, task.clusters))
         enough, ordered = look_at_systems(*looked), look_at_metrics(*looked)
         first = [_enough("enough", _by_aspect("enough", aspects), enough, settings.per_item)]
         if ordered is not None:

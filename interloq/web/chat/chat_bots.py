@@ -24,7 +24,7 @@ from anyio import CapacityLimiter, to_thread
 from sqlalchemy import Connection
 
 from interloq.errors import InterloqError
-from interloq.play.bot import Bot, streamed
+from interloq.play.bot import Bot, stream_reply
 from interloq.records import Turn
 from interloq.servers.replies import Reply, one_line
 from interloq.trust import Trust, create_from_file
@@ -52,7 +52,7 @@ class ChatBots:
         try:
             bot, lock = self._get(name, spec)
             with lock:
-                return streamed(bot, turns, seed, show)
+                return stream_reply(bot, turns, seed, show)
         except InterloqError as error:
             return Reply("", one_line(str(error)))
 

@@ -23,7 +23,7 @@ from interloq.web.chat.chat_task import WHOLE
 from interloq.web.chat.conversations import BOT, Chat, all_chats
 from interloq.web.schema import answer
 from interloq.web.studies.items import rate_items
-from interloq.web.studies.questions import OPTIONS, StudyTask, exported, guesses, with_guesses
+from interloq.web.studies.questions import OPTIONS, StudyTask, export_answer, guesses, with_guesses
 from interloq.web.studies.tasks import Stored, add_task
 
 SUFFIX = "-outsiders"
@@ -80,7 +80,7 @@ def _answers(connection: Connection, stored: Stored, chat: Chat, person: str) ->
     guessed, bot = guesses(stored.settings), {"system": chat.bot}
     wanted = select(answer).where(answer.c.assignment_id == chat.assignment).order_by(answer.c.id)
     for row in connection.execute(wanted):
-        for aspect, value, _ in exported(guessed, row.aspect, row.value, bot):
+        for aspect, value, _ in export_answer(guessed, row.aspect, row.value, bot):
             ratings.setdefault(row.unit, []).append(Rating(value, person, aspect, INTERLOCUTOR))
     return ratings
 

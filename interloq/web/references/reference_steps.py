@@ -20,7 +20,7 @@ from interloq.records import Reference
 from interloq.reliability.annotate import Action, DecisionStep, QueryState, apply_step, start_query
 from interloq.reliability.augment import Request
 from interloq.web.database import storable
-from interloq.web.references.references_task import KIND, ReferencesOptions, references_options, stored_request
+from interloq.web.references.references_task import KIND, ReferencesOptions, make_stored_request, references_options
 from interloq.web.schema import assignment, draft, item, step
 from interloq.web.studies.questions import StudyTask
 from interloq.web.work.assign import note_work
@@ -98,7 +98,9 @@ def load_work(connection: Connection, options: ReferencesOptions, row: Any) -> W
     """Return the work on an assignment, from its row with `hidden` of the item."""
     bodies = connection.execute(select(step.c.body).where(step.c.assignment_id == row.id).order_by(step.c.place))
     steps = tuple(DecisionStep(**body) for body in bodies.scalars())
-    return Work(row.id, row.person_id, row.item_id, row.hidden["query"], stored_request(row.hidden), steps, options)
+    return Work(
+        row.id, row.person_id, row.item_id, row.hidden["query"], make_stored_request(row.hidden), steps, options
+    )
 
 
 def make_step(work: Work, place: int, decision: ReferenceDecision) -> DecisionStep:

@@ -81,8 +81,13 @@ def _predict_offer(request: Request, visitor: Visitor, wanted: Place) -> dict[st
     if work.state.finished:
         return {"place": len(work.steps), "before": None, "with_each": [], "best": None}
     predicted = _predict(request, stored, work)
-    each = list(map(shown, predicted.with_each))
-    return {"place": len(work.steps), "before": shown(predicted.before), "with_each": each, "best": predicted.best}
+    each = list(map(estimate_to_json, predicted.with_each))
+    return {
+        "place": len(work.steps),
+        "before": estimate_to_json(predicted.before),
+        "with_each": each,
+        "best": predicted.best,
+    }
 
 
 def _predict_attempt(request: Request, visitor: Visitor, wanted: Attempt) -> dict[str, Any]:
@@ -90,7 +95,7 @@ def _predict_attempt(request: Request, visitor: Visitor, wanted: Attempt) -> dic
     text = storable(wanted.text).strip()
     if not text or text in work.state.texts():
         return {"place": len(work.steps), "after": None}
-    return {"place": len(work.steps), "after": shown(_predict(request, stored, work, text).after)}
+    return {"place": len(work.steps), "after": estimate_to_json(_predict(request, stored, work, text).after)}
 
 
 def _take_step(request: Request, visitor: Visitor, decided: Decided) -> dict[str, Any]:
@@ -123,7 +128,7 @@ def _predict(request: Request, stored: Stored, work: Work, text: str = "") -> Of
         raise HTTPException(503, "no_prediction") from error
 
 
-def shown(estimate: ReliabilityEstimate) -> dict[str, float | None] | None:
+def estimate_to_json(estimate: ReliabilityEstimate) -> dict[str, float | None] | None:
     """Return an estimate as JSON values; None without a prediction, and bounds of None without an interval."""
     if math.isnan(estimate.mean):
         return None

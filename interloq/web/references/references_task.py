@@ -192,12 +192,14 @@ def _item(name: str, request: Request, sample: Sample, units: list[Any], unchang
     return StudyItem(fingerprint(KIND, request.text()), {"context": blind(sample.context), "units": [{}]}, hidden)
 
 
-def stored_request(hidden: Mapping[str, Any]) -> Request:
+def make_stored_request(hidden: Mapping[str, Any]) -> Request:
     """Return the query of an item."""
-    return make_request(stored_sample(hidden["units"][0]), tuple(Reference(**one) for one in hidden["candidates"]))
+    return make_request(
+        parse_stored_sample(hidden["units"][0]), tuple(Reference(**one) for one in hidden["candidates"])
+    )
 
 
-def stored_sample(unit: Mapping[str, Any]) -> Sample:
+def parse_stored_sample(unit: Mapping[str, Any]) -> Sample:
     """Return a sample of an item."""
     sample: Sample = PARSERS["samples"](unit["record"], unit["id"])
     return sample

@@ -28,12 +28,12 @@ from interloq.web.access.people import raters
 from interloq.web.chat.chat_export import chat_dialogues, chat_samples
 from interloq.web.database import open_database
 from interloq.web.references.reference_steps import Work, load_work
-from interloq.web.references.references_task import references_options, stored_sample
+from interloq.web.references.references_task import parse_stored_sample, references_options
 from interloq.web.schema import answer, assignment, item
 from interloq.web.serve_options import EXPORT_DEFAULTS, ExportOptions
 from interloq.web.studies.forget import note_export
-from interloq.web.studies.items import compared_ids
-from interloq.web.studies.questions import exported, guesses
+from interloq.web.studies.items import list_compared_ids
+from interloq.web.studies.questions import export_answer, guesses
 from interloq.web.studies.tasks import Stored, find_task, get_task
 from interloq.web.work.answers import PLACES
 
@@ -66,7 +66,7 @@ class Answer:
 
 
 def answers(connection: Connection, task: int) -> Iterator[Answer]:
-    """Yield all answers to a task in the order of its items, without attention checks; guesses as `exported`."""
+    """Yield all answers to a task in the order of its items, without attention checks; guesses: see `export_answer`."""
     rows = connection.execute(
         select(answer, assignment.c.person_id, item.c.hidden)
         .join(assignment, assignment.c.id == answer.c.assignment_id)
@@ -78,14 +78,14 @@ def answers(connection: Connection, task: int) -> Iterator[Answer]:
     for row in rows:
         units = tuple(row.hidden["units"])
         unit = units[row.unit] if row.unit < len(units) else units[0]  # replies in a chat belong to its only unit
-        for aspect, value, system in exported(guessed, row.aspect, row.value, unit):
+        for aspect, value, system in export_answer(guessed, row.aspect, row.value, unit):
             yield Answer(
                 unit, units, row.hidden.get("item", units[0]["id"]), row.person_id, known[row.person_id],
                 aspect, system, value, row.choice, row.reason, row.time,
             )  # fmt: skip
 
 
-def rated_records(connection: Connection, task: int, name: Pseudonyms) -> list[Sample | Dialogue]:
+def collect_rated_records(connection: Connection, task: int, name: Pseudonyms) -> list[Sample | Dialogue]:
     """Return the records of a task in the order of the file, with their own ratings and those that came in."""
     records: dict[tuple[str, str], Sample | Dialogue] = {}
     shown = (item.c.task_id == task) & item.c.correct.is_(None)
@@ -110,7 +110,7 @@ def preferences(connection: Connection, task: int, name: Pseudonyms) -> Iterator
     for one in answers(connection, task):
         first, second = (unit["system"] for unit in one.units)
         winner = "" if one.choice == "tie" else one.units[PLACES.index(str(one.choice))]["system"]
-        ids = compared_ids(one.item, one.units)
+        ids = list_compared_ids(one.item, one.units)
         yield Preference(one.item, (first, second), winner, name(one.rater), one.aspect, one.reason, ids)
 
 
@@ -208,7 +208,7 @@ def _records(
         return "preferences", preferences(connection, stored.id, name)
     if alone:
         return "ratings", ratings(connection, stored.id, name)
-    return str(stored.source.get("kind", "samples")), rated_records(connection, stored.id, name)
+    return str(stored.source.get("kind", "samples")), collect_rated_records(connection, stored.id, name)
 
 
 # ---- references ------------------------------------------------------------------------------------------------------
@@ -234,8 +234,8 @@ class Annotated:
 
 def export_references(connection: Connection, stored: Stored, output: str | Path, name: Pseudonyms) -> dict[str, Any]:
     """Write the samples with all references added so far; return the kind and the number of records."""
-    items = annotated_items(connection, stored)
-    samples = annotated_samples(items)
+    items = read_annotated_items(connection, stored)
+    samples = collect_annotated_samples(items)
     facts = {
         "signature": stored.source["signature"],
         "counts": _counts(items, stored, len(samples)),
@@ -246,7 +246,7 @@ def export_references(connection: Connection, stored: Stored, output: str | Path
     return {"kind": "samples", "records": written}
 
 
-def annotated_items(connection: Connection, stored: Stored) -> list[Annotated]:
+def read_annotated_items(connection: Connection, stored: Stored) -> list[Annotated]:
     """Return the items of a task with all steps so far, in the order of the file."""
     options = references_options(stored.settings)
     rows: dict[int, list[Any]] = {}
@@ -263,14 +263,14 @@ def annotated_items(connection: Connection, stored: Stored) -> list[Annotated]:
     return items
 
 
-def annotated_samples(items: Iterable[Annotated]) -> list[Sample]:
+def collect_annotated_samples(items: Iterable[Annotated]) -> list[Sample]:
     """Return all samples of the file in its order, with the references added so far."""
     samples: dict[int, Sample] = {}
     for annotated in items:
         for unit in annotated.hidden["unchanged"]:
-            samples[unit["place"]] = stored_sample(unit)
+            samples[unit["place"]] = parse_stored_sample(unit)
         for unit in annotated.hidden["units"]:
-            sample = stored_sample(unit)
+            sample = parse_stored_sample(unit)
             samples[unit["place"]] = replace(sample, references=(*sample.references, *annotated.added))
     return [samples[place] for place in sorted(samples)]
 

@@ -50,7 +50,7 @@ def forget_rater(connection: Connection, name: str, pseudonym: Callable[[str], s
     numbers = [number for number, rater in raters(connection).items() if name in (rater, pseudonym(rater))]
     items: dict[str, int] = {}
     for number in numbers:
-        for task_name, copies in copied_items(connection, number).items():
+        for task_name, copies in find_copied_items(connection, number).items():
             items[task_name] = items.get(task_name, 0) + len(copies)
     tasks = select(task.c.name).join(invitation, invitation.c.task_id == task.c.id).join(person)
     own_tasks = connection.execute(tasks.where(person.c.id.in_(numbers))).scalars()
@@ -83,7 +83,7 @@ def _delete_answers(connection: Connection, person_id: int) -> None:
 # ---- copies ----------------------------------------------------------------------------------------------------------
 
 
-def copied_items(connection: Connection, person: int) -> dict[str, list[int]]:
+def find_copied_items(connection: Connection, person: int) -> dict[str, list[int]]:
     """Return items of other tasks that contain a conversation of this person, by the name of the task."""
     conversations = _conversations(connection, person)
     copies: dict[str, list[int]] = {}
@@ -98,7 +98,7 @@ def copied_items(connection: Connection, person: int) -> dict[str, list[int]]:
 
 def delete_copies(connection: Connection, person: int) -> None:
     """Delete the items that contain a conversation of this person, with all answers to them."""
-    for numbers in copied_items(connection, person).values():
+    for numbers in find_copied_items(connection, person).values():
         connection.execute(delete(item).where(item.c.id.in_(numbers)))
 
 

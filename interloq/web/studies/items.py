@@ -87,7 +87,7 @@ def _pair(pair: tuple[Sample | Dialogue, Sample | Dialogue], place: str) -> Stud
     return replace(item, answer_key=key, hidden={**item.hidden, "item": place})
 
 
-def compared_ids(item: str, units: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+def list_compared_ids(item: str, units: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """Return the ids of the compared records for a preference; none if both are the id of the item."""
     ids = tuple(str(unit["id"]) for unit in units)
     if set(ids) == {item}:

@@ -19,7 +19,7 @@ from interloq.data.records.layouts import Layout
 from interloq.data.records.parsers import PARSERS
 from interloq.errors import InputError, ReadWarning, short_repr
 from interloq.records import OUTSIDER, Dialogue, Preference, Rating, Sample, format_key
-from interloq.web.studies.items import compared_ids
+from interloq.web.studies.items import list_compared_ids
 from interloq.web.studies.label_studio_tasks import KEY, SIDES, TIE
 
 LIMIT = 2**30  # bytes of an export, which is read at once
@@ -153,7 +153,7 @@ def _preferences(
         with reading_saved(task.where, "the key file is damaged"):
             systems = {side: str(unit["system"]) for side, unit in zip(SIDES, known["units"], strict=True)}
             item = str(known["item"])
-            ids = compared_ids(item, known["units"])
+            ids = list_compared_ids(item, known["units"])
         pair = systems[SIDES[0]], systems[SIDES[1]]
         for one in task.annotations:
             reason = " ".join(_texts(one.results))

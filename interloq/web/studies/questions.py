@@ -329,7 +329,7 @@ def check_records(task: StudyTask, records: Iterable[Sample | Dialogue]) -> None
             raise InputError(what + nearest(system_of(record), wanted.names))
 
 
-def exported(
+def export_answer(
     wanted: Guesses, aspect: str, value: float | None, unit: Mapping[str, Any]
 ) -> Iterator[tuple[str, float | None, str]]:
     """Yield aspect, value and system of each rating that an answer is exported as: two for a guess which bot it was."""

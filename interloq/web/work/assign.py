@@ -112,7 +112,7 @@ def next_item(connection: Connection, stored: Stored, person: int, *, now: float
     return _assign(connection, number, person, now)
 
 
-def finished(connection: Connection, task: int, person: int) -> int:
+def count_finished(connection: Connection, task: int, person: int) -> int:
     """Count the items that a person finished, without attention checks."""
     return int(connection.execute(_FINISHED, {"task": task, "person": person}).scalar_one())
 
@@ -152,7 +152,7 @@ def _make_assigned(row: Any) -> Assigned:
 
 def _is_done(connection: Connection, stored: Stored, person: int) -> bool:
     most = stored.settings.most_items
-    return bool(most) and finished(connection, stored.id, person) >= most
+    return bool(most) and count_finished(connection, stored.id, person) >= most
 
 
 def _check(connection: Connection, stored: Stored, person: int) -> int | None:
@@ -162,7 +162,7 @@ def _check(connection: Connection, stored: Stored, person: int) -> int | None:
     if check is None:
         return None
     checks = int(connection.execute(_CHECKS, own).scalar_one())
-    due = finished(connection, stored.id, person) >= (checks + 1) * stored.settings.check_every
+    due = count_finished(connection, stored.id, person) >= (checks + 1) * stored.settings.check_every
     return check if due else None
 
 

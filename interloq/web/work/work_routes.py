@@ -121,7 +121,7 @@ def _page(connection: Connection, state: Any, visitor: Visitor, task: int) -> Ca
         return partial(pages.message, settings, "withdrawn")
     if settings.consent and not visitor.consented:
         return partial(pages.consent, settings, visitor)
-    done = assign.finished(connection, stored.id, visitor.person)
+    done = assign.count_finished(connection, stored.id, visitor.person)
     if task not in state.totals:
         state.totals[task] = number_of_pages(connection, task)
     total = min(settings.most_items or LARGEST, state.totals[task])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from interloq import InputError, spec
-from interloq.cli.play import named_bots
+from interloq.cli.play import make_bots
 from interloq.cli.play.view import _View, watching
 from interloq.play.talk import PlayTally
 from interloq.records import Dialogue
@@ -17,7 +17,7 @@ from tests.made_dialogues import made_dialogues, write_dialogues
 
 
 def test_names_come_from_the_option_or_the_component() -> None:
-    found = named_bots(["mine=eliza", "echo", " x = echo"], None, "target")
+    found = make_bots(["mine=eliza", "echo", " x = echo"], None, "target")
     assert {name: spec(bot) for name, bot in found.items()} == {"mine": "eliza", "echo": "echo", "x": "echo"}
     assert found["echo"] is found["x"], "equal specs are one bot"
 
@@ -27,7 +27,7 @@ def test_names_come_from_the_option_or_the_component() -> None:
 )
 def test_a_file_names_bots_too(folder: Path, file: str, text: str) -> None:
     (folder / file).write_text(text)
-    assert list(named_bots(["c=echo"], file, "partner")) == ["c", "a", "b"]
+    assert list(make_bots(["c=echo"], file, "partner")) == ["c", "a", "b"]
 
 
 @pytest.mark.parametrize(
@@ -45,12 +45,12 @@ def test_a_file_names_bots_too(folder: Path, file: str, text: str) -> None:
 def test_what_names_no_bots_is_refused(folder: Path, file: str, text: str) -> None:
     (folder / file).write_text(text)
     with pytest.raises(InputError):
-        named_bots([], file, "partner")
+        make_bots([], file, "partner")
 
 
 def test_a_name_is_used_once() -> None:
     with pytest.raises(InputError, match="two targets are called 'a'"):
-        named_bots(["a=echo", "a=eliza"], None, "target")
+        make_bots(["a=echo", "a=eliza"], None, "target")
 
 
 def test_the_view_counts_what_is_done_and_what_will_not_come(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from interloq import Rating, Sample, write
 from interloq.cli.main import VERBS, main
-from interloq.cli.shared.arguments import InputPath, OutputFile, OutputPath, add_options, given_options, make_options
+from interloq.cli.shared.arguments import InputPath, OutputFile, OutputPath, add_options, apply_arguments, make_options
 from interloq.terminal.console import print_stderr
 from tests.test_options import MADE, Made
 
@@ -52,7 +52,7 @@ def test_options_can_be_chosen_and_left_without_a_default() -> None:
     parser = argparse.ArgumentParser()
     add_options(parser, MADE, only=("n", "loud"), with_defaults=False)
     assert vars(parser.parse_args([])) == {"n": None, "loud": None}
-    assert given_options(MADE, parser.parse_args(["-n", "4"])) == Made(samples="dir/s.jsonl", n=4)
+    assert apply_arguments(MADE, parser.parse_args(["-n", "4"])) == Made(samples="dir/s.jsonl", n=4)
 
 
 # ---- --map -----------------------------------------------------------------------------------------------------------

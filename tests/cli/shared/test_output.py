@@ -17,7 +17,7 @@ from interloq.cli.shared.output import (
     add_limits,
     announcer,
     exit_code,
-    limited,
+    limit_spending,
     mark_incomplete,
     phases,
     progress,
@@ -83,7 +83,7 @@ def test_what_was_spent_is_printed_unless_quiet(capsys: pytest.CaptureFixture[st
     add_limits(parser)
     for quiet in (False, True):
         args = parser.parse_args(["--max-calls", "1"], argparse.Namespace(quiet=quiet))
-        with limited(args):
+        with limit_spending(args):
             assert current().start_call() == ""
             assert current().start_call() == "the limit of 1 call is reached"
         assert ("1 call of a language model" in capsys.readouterr().err) != quiet

@@ -73,7 +73,7 @@ def test_the_rest_of_a_long_line_is_read_only_for_the_next_one(tmp_path: Path, m
     path.write_bytes(b"x" * 2**20 + b"\n" + GOOD + b"\n")
     found = files.lines(path)
     with path.open("rb") as file:
-        monkeypatch.setattr(files, "decompressed_records", lambda *_: contextlib.nullcontext(file))
+        monkeypatch.setattr(files, "decompress_records", lambda *_: contextlib.nullcontext(file))
         assert next(found) == (1, b"x" * (2**10 + 1))
         assert file.tell() < 2**12
         assert next(found) == (2, GOOD)

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interloq.errors import InputError
-from interloq.learn.adapt.task import Rows, dev_loss, known_tokens, masked, pair_rows
+from interloq.learn.adapt.task import Rows, count_known_tokens, dev_loss, mask_rows, pair_rows
 from interloq.learn.pair_tokens import PairTokens
 from interloq.models.token_predictor import SpecialTokens
 from interloq.models.token_rows import Packed, TokenRows
@@ -188,7 +188,7 @@ def test_only_real_tokens_are_masked_and_just_so_many(
 ) -> None:
     rows = rows_of(drawn)
     examples = first + np.arange(len(drawn))
-    seen, places = masked(rows, examples, SPECIAL_TOKENS, share=share, seed=seed)
+    seen, places = mask_rows(rows, examples, SPECIAL_TOKENS, share=share, seed=seed)
     for i, (utterance, response) in enumerate(drawn):
         known = sum(token != 1 for token in utterance + response)
         assert places[i].sum() == min(known, max(1, round(share * known)))
@@ -196,17 +196,17 @@ def test_only_real_tokens_are_masked_and_just_so_many(
     assert (seen[~places] == rows.ids[~places]).all()
     assert ((seen[places] == SPECIAL_TOKENS.mask) | ~np.isin(seen[places], SPECIAL_TOKENS.special)).all()
     assert (seen < SPECIAL_TOKENS.size).all()
-    alone = masked(rows_of(drawn[-1:]), examples[-1:], SPECIAL_TOKENS, share=share, seed=seed)
+    alone = mask_rows(rows_of(drawn[-1:]), examples[-1:], SPECIAL_TOKENS, share=share, seed=seed)
     width = alone[0].shape[1]
     assert (alone[0][0] == seen[-1, :width]).all(), "a mask depends on its own example alone"
-    assert (known_tokens(tokens_of(drawn), SPECIAL_TOKENS.special).reshape(-1, 2).sum(1) >= places.sum(1)).all()
+    assert (count_known_tokens(tokens_of(drawn), SPECIAL_TOKENS.special).reshape(-1, 2).sum(1) >= places.sum(1)).all()
 
 
 def test_four_in_five_are_hidden_one_in_ten_drawn_and_one_in_ten_stays() -> None:
     rng = np.random.default_rng(0)
     drawn = [(rng.integers(5, 40, 20).tolist(), rng.integers(5, 40, 20).tolist()) for _ in range(5000)]
     rows = rows_of(drawn)
-    seen, places = masked(rows, np.arange(5000), SPECIAL_TOKENS, share=0.15, seed=3)
+    seen, places = mask_rows(rows, np.arange(5000), SPECIAL_TOKENS, share=0.15, seed=3)
     assert places.sum() == 5000 * 6
     hidden, stays = seen[places] == SPECIAL_TOKENS.mask, seen[places] == rows.ids[places]
     assert hidden.mean() == pytest.approx(0.8, abs=0.01)
@@ -215,8 +215,8 @@ def test_four_in_five_are_hidden_one_in_ten_drawn_and_one_in_ten_stays() -> None
     assert everywhere.min() > 0.8 * 5000 * 0.15
     drawn_tokens = seen[places][~hidden & ~stays]
     assert set(drawn_tokens.tolist()) == set(range(5, 40))
-    others = [masked(rows, np.arange(5000) + 5000, SPECIAL_TOKENS, share=0.15, seed=3)[1]]
-    others.append(masked(rows, np.arange(5000), SPECIAL_TOKENS, share=0.15, seed=4)[1])
+    others = [mask_rows(rows, np.arange(5000) + 5000, SPECIAL_TOKENS, share=0.15, seed=3)[1]]
+    others.append(mask_rows(rows, np.arange(5000), SPECIAL_TOKENS, share=0.15, seed=4)[1])
     for other in others:
         assert (other & places).sum() / places.sum() == pytest.approx(0.15, abs=0.02), "another epoch, or another seed"
 

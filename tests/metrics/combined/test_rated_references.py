@@ -13,7 +13,7 @@ from interloq import Rating, Reference, Sample, create, evaluate, load, write
 from interloq.cli.main import main
 from interloq.errors import InputError
 from interloq.metrics.combined import rated_references as stages
-from interloq.metrics.combined.rated_references import cached
+from interloq.metrics.combined.rated_references import run_cached
 from interloq.rate.human import Human
 from interloq.records import Pair
 from tests.made_pipeline import GRU, HUMAN
@@ -105,9 +105,9 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_second_time_it_comes_from_disk(cache: Path) -> None:
     stage = Stage()
-    first = cached(SAMPLES, stage, signature="s")
+    first = run_cached(SAMPLES, stage, signature="s")
     assert first == Stage()(SAMPLES)
-    assert cached(SAMPLES, stage, signature="s") == first
+    assert run_cached(SAMPLES, stage, signature="s") == first
     assert stage.calls == 1
     assert [path.suffixes for path in cache.iterdir()] == [[".jsonl", ".zst"]]
 
@@ -125,25 +125,25 @@ def test_the_second_time_it_comes_from_disk(cache: Path) -> None:
 )
 def test_another_sample_does_not(cache: Path, change: dict[str, Any]) -> None:
     stage = Stage()
-    cached(SAMPLES, stage, signature="s")
+    run_cached(SAMPLES, stage, signature="s")
     other = [replace(SAMPLES[0], **change), SAMPLES[1]]
-    assert cached(other, stage, signature="s") == Stage()(other)
+    assert run_cached(other, stage, signature="s") == Stage()(other)
     assert stage.calls == 2
 
 
 def test_another_signature_order_or_number_does_not(cache: Path) -> None:
     stage = Stage()
     for samples, signature in ((SAMPLES, "s"), (SAMPLES, "t"), (SAMPLES[::-1], "s"), (SAMPLES[:1], "s")):
-        assert cached(samples, stage, signature=signature) == Stage()(samples)
+        assert run_cached(samples, stage, signature=signature) == Stage()(samples)
     assert stage.calls == 4
 
 
 def test_what_no_stage_looks_at_is_the_samples_own(cache: Path) -> None:
     """Ratings may change between two runs; what comes from disk has the new ones."""
     stage = Stage()
-    cached(SAMPLES, stage, signature="s")
+    run_cached(SAMPLES, stage, signature="s")
     rated = [replace(SAMPLES[0], ratings=(Rating(5, "anna"),)), SAMPLES[1]]
-    assert cached(rated, stage, signature="s") == Stage()(rated)
+    assert run_cached(rated, stage, signature="s") == Stage()(rated)
     assert stage.calls == 1
 
 
@@ -153,7 +153,7 @@ def test_off_keeps_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     stage = Stage()
     for _ in range(2):
-        assert cached(SAMPLES, stage, signature="s") == Stage()(SAMPLES)
+        assert run_cached(SAMPLES, stage, signature="s") == Stage()(SAMPLES)
     assert stage.calls == 2
     assert list(tmp_path.iterdir()) == []
 
@@ -161,7 +161,7 @@ def test_off_keeps_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize("damage", ["cut", "noise", "empty", "folder"])
 def test_a_damaged_file_is_made_anew(cache: Path, damage: str) -> None:
     stage = Stage()
-    cached(SAMPLES, stage, signature="s")
+    run_cached(SAMPLES, stage, signature="s")
     (path,) = cache.iterdir()
     whole = path.read_bytes()
     if damage == "folder":
@@ -169,23 +169,23 @@ def test_a_damaged_file_is_made_anew(cache: Path, damage: str) -> None:
         path.mkdir()
     else:
         path.write_bytes({"cut": whole[:-20], "noise": b"x" * 50, "empty": b""}[damage])
-    assert cached(SAMPLES, stage, signature="s") == Stage()(SAMPLES)
+    assert run_cached(SAMPLES, stage, signature="s") == Stage()(SAMPLES)
     assert stage.calls == 2
     if damage != "folder":
         assert path.read_bytes() == whole
-    assert cached(SAMPLES, stage, signature="s") == Stage()(SAMPLES)
+    assert run_cached(SAMPLES, stage, signature="s") == Stage()(SAMPLES)
     assert stage.calls == 2 + (damage == "folder")
     assert list(cache.iterdir()) == [path]
 
 
 def test_a_file_of_another_stage_under_this_name_is_not_taken(cache: Path) -> None:
     stage = Stage()
-    cached(SAMPLES, stage, signature="s")
-    cached(SAMPLES, stage, signature="t")
+    run_cached(SAMPLES, stage, signature="s")
+    run_cached(SAMPLES, stage, signature="t")
     first, second = sorted(cache.iterdir())
     first.write_bytes(second.read_bytes())
     for signature in "st":
-        cached(SAMPLES, stage, signature=signature)
+        run_cached(SAMPLES, stage, signature=signature)
     assert stage.calls == 3
 
 
@@ -195,13 +195,13 @@ def test_a_full_disk_costs_nothing_but_time(cache: Path, error: Exception, monke
         raise error
 
     monkeypatch.setattr(stages, "write", full)
-    assert cached(SAMPLES, Stage(), signature="s") == Stage()(SAMPLES)
+    assert run_cached(SAMPLES, Stage(), signature="s") == Stage()(SAMPLES)
 
 
 def test_a_folder_that_cannot_be_made_costs_nothing_but_time(cache: Path) -> None:
     cache.parent.parent.mkdir(exist_ok=True)
     cache.parent.write_text("a file where a folder should be")
-    assert cached(SAMPLES, Stage(), signature="s") == Stage()(SAMPLES)
+    assert run_cached(SAMPLES, Stage(), signature="s") == Stage()(SAMPLES)
 
 
 def test_a_folder_that_may_not_be_read_costs_nothing_but_time(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,12 +210,12 @@ def test_a_folder_that_may_not_be_read_costs_nothing_but_time(cache: Path, monke
 
     with monkeypatch.context() as patch:
         patch.setattr(Path, "exists", denied)
-        assert cached(SAMPLES, Stage(), signature="s") == Stage()(SAMPLES)
+        assert run_cached(SAMPLES, Stage(), signature="s") == Stage()(SAMPLES)
 
 
 def test_text_that_cannot_be_written_is_no_error(cache: Path) -> None:
     odd = [Sample("a", ["half of an emoji \ud83d"], "x", ["y"])]
-    assert cached(odd, Stage(), signature="s") == Stage()(odd)
+    assert run_cached(odd, Stage(), signature="s") == Stage()(odd)
 
 
 def test_an_error_of_the_stage_is_not_hidden(cache: Path) -> None:
@@ -223,5 +223,5 @@ def test_an_error_of_the_stage_is_not_hidden(cache: Path) -> None:
         raise InputError("no index")
 
     with pytest.raises(InputError, match="no index"):
-        cached(SAMPLES, failing, signature="s")
+        run_cached(SAMPLES, failing, signature="s")
     assert not cache.exists()

@@ -100,7 +100,7 @@ def test_memory_does_not_grow_with_samples(encoder: Encoder, monkeypatch: pytest
     """The token vectors alive at a time, for more and more samples with texts of their own."""
     monkeypatch.setattr(bertscore, "SAMPLES", 20)
     monkeypatch.setattr(matching, "HELD", {"cpu": 2**13})
-    monkeypatch.setattr(bertscore, "loaded", lambda *_, **__: encoder)
+    monkeypatch.setattr(bertscore, "load_model", lambda *_, **__: encoder)
     monkeypatch.setattr(encoder, "tokens", 128)
     live = peak = 0
     vectors = matching._Slice._vectors

@@ -19,7 +19,7 @@ from interloq.metrics.llm_judge.rubrics import (
     PROMPTS,
     SILENT,
     dialogue_json,
-    judged_text,
+    join_judged_turns,
     read_choice,
     read_object,
     read_rubric,
@@ -161,7 +161,7 @@ def test_the_judge_reads_all_turns_with_text() -> None:
         ("judged", "hello"),
         ("judged", "well"),
     ]
-    assert judged_text(DIALOGUE) == "hello well"
+    assert join_judged_turns(DIALOGUE) == "hello well"
 
 
 def test_why_a_sample_is_not_judged() -> None:

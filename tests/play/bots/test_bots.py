@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from interloq import InputError, create
 from interloq.data.records import jsonl
-from interloq.play.bot import guarded
+from interloq.play.bot import ask_bot
 from interloq.play.bots.echo import Echo
 from interloq.play.schedule import self_play
 from interloq.play.talk import failures, talk
@@ -38,10 +38,10 @@ def test_echo_repeats() -> None:
 def test_eliza_always_answers(texts: list[str], seed: int, language: str) -> None:
     eliza = create(f"eliza(language={language!r})", kind="bot")
     turns = [Turn(text) for text in texts]
-    (reply,) = guarded(eliza, [turns], [seed])
+    (reply,) = ask_bot(eliza, [turns], [seed])
     assert reply.text
     assert "{x}" not in reply.text or "{x}" in texts[-1]
-    assert guarded(eliza, [dialogue("other"), turns], [3, seed])[1] == reply
+    assert ask_bot(eliza, [dialogue("other"), turns], [3, seed])[1] == reply
 
 
 def answers(text: str, language: str = "auto") -> set[str]:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from interloq import InputError, create, spec
-from interloq.play.bot import guarded, streamed
+from interloq.play.bot import ask_bot, stream_reply
 from interloq.play.bots.endpoint import Endpoint
 from interloq.records import Turn
 from interloq.servers.replies import Reply
@@ -25,7 +25,7 @@ def endpoint(server: Server, **options: Any) -> Endpoint:
 
 
 def ask(bot: Endpoint, *words: str) -> list[Reply]:
-    return guarded(bot, [[Turn("before", "a"), Turn(word, "b")] for word in words], list(range(len(words))))
+    return ask_bot(bot, [[Turn("before", "a"), Turn(word, "b")] for word in words], list(range(len(words))))
 
 
 def test_what_is_asked(server: Server) -> None:
@@ -187,7 +187,7 @@ def test_the_signature_is_what_answers_not_how_it_is_asked() -> None:
 def shown(bot: Endpoint, word: str) -> tuple[Reply, list[str]]:
     """The reply, and the texts that were shown before it."""
     texts: list[str] = []
-    return streamed(bot, [Turn(word, "a")], 3, texts.append), texts
+    return stream_reply(bot, [Turn(word, "a")], 3, texts.append), texts
 
 
 def test_a_reply_is_shown_while_it_arrives(server: Server) -> None:
@@ -198,7 +198,7 @@ def test_a_reply_is_shown_while_it_arrives(server: Server) -> None:
     assert shown(bot, "unstreamed") == (Reply("re unstreamed 3"), [])
     assert shown(bot, "503*1")[0] == Reply("re 503*1 3")  # nothing was shown, so it is tried again
     assert shown(bot, "silent")[0] == Reply("", "empty")
-    assert streamed(bot, [], 3, print) == Reply("", "nothing to answer")
+    assert stream_reply(bot, [], 3, print) == Reply("", "nothing to answer")
 
 
 def test_reasoning_is_not_part_of_a_reply(server: Server) -> None:

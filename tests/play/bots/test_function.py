@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from interloq import InputError, create
-from interloq.play.bot import guarded
+from interloq.play.bot import ask_bot
 from interloq.servers.replies import Reply
 from tests.play.made_turns import dialogue
 
@@ -68,14 +68,14 @@ def test_a_function_speaks(module: None) -> None:
 
 
 def test_functions_fail_for_their_own_dialogue_only(module: None) -> None:
-    found = guarded(function("crash"), [dialogue("bad"), dialogue("ok"), dialogue("exit")], [0] * 3)
+    found = ask_bot(function("crash"), [dialogue("bad"), dialogue("ok"), dialogue("exit")], [0] * 3)
     assert [reply.failure for reply in found] == [
         "crashed: KeyError: 'no, such\\nthing'",
         "a note",
         "crashed: SystemExit: 1",
     ]
     assert function("wrong").replies([dialogue("x")], [0]) == [Reply("", "the function gave int, not text")]
-    (reply,) = guarded(function("short", batch=4), [dialogue("x")], [0])
+    (reply,) = ask_bot(function("short", batch=4), [dialogue("x")], [0])
     assert "gave 0 replies to 1 dialogues" in reply.failure
 
 

@@ -12,7 +12,7 @@ import torch
 import transformers
 
 from interloq import InputError, create, spec
-from interloq.play.bot import guarded
+from interloq.play.bot import ask_bot
 from interloq.play.bots.hugging_face import HuggingFace
 from interloq.records import Turn
 from interloq.servers.replies import Reply, roles
@@ -81,7 +81,7 @@ def test_an_empty_dialogue_and_no_dialogue(folders: dict[str, Path]) -> None:
 
 def test_a_dialogue_that_never_fits_fails_alone(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     bot = hf(folders["gpt2"])
-    expected = guarded(bot, DIALOGUES, SEEDS)
+    expected = ask_bot(bot, DIALOGUES, SEEDS)
     network, longest = bot._writer.network, max(map(len, bot._prompts.tokens(DIALOGUES)))
     real = network.generate
 
@@ -92,7 +92,7 @@ def test_a_dialogue_that_never_fits_fails_alone(folders: dict[str, Path], monkey
 
     monkeypatch.setattr(network, "generate", limited)
     monkeypatch.setattr(bot._writer, "size", 2**20)
-    found = guarded(bot, DIALOGUES, SEEDS)
+    found = ask_bot(bot, DIALOGUES, SEEDS)
     wrong = [i for i, reply in enumerate(found) if reply != expected[i]]
     assert [len(bot._prompts.tokens([DIALOGUES[i]])[0]) for i in wrong] == [longest]
     assert "not enough memory" in found[wrong[0]].failure
@@ -178,7 +178,7 @@ def test_long_dialogues_lose_their_first_turns(folders: dict[str, Path], kind: s
     assert len(bot._prompts._numbers([longer])[0]) > 80
     assert len(bot._prompts.tokens([turns])[0]) <= 80
     assert bot._prompts.tokens([turns[:3], turns, turns[:20]])[1] == bot._prompts.tokens([turns])[0]
-    assert guarded(bot, [turns], [1]) == guarded(bot, [turns], [1])
+    assert ask_bot(bot, [turns], [1]) == ask_bot(bot, [turns], [1])
 
 
 @pytest.mark.parametrize("kind", ["gpt2", "chat", "t5"])

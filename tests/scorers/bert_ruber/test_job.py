@@ -20,7 +20,7 @@ from interloq.models.encoder import Encoder
 from interloq.records import Pair
 from interloq.scorers.bert_ruber import job as bert_ruber_job
 from interloq.scorers.bert_ruber.job import VECTOR_FILE, BertRuberTask, start, write_pair_vectors
-from interloq.scorers.bert_ruber.model import BertRuberScorer, pooled_vectors
+from interloq.scorers.bert_ruber.model import BertRuberScorer, encode_pooled
 from interloq.scorers.bert_ruber.settings import BertRuberSettings
 from interloq.signature import fingerprint
 from tests.conftest import missing
@@ -65,7 +65,7 @@ def test_every_pair_has_the_vectors_of_its_texts(encoder: Encoder, tmp_path: Pat
     expected = sorted((number[pair.utterance], number[pair.response]) for pair in log)
     assert [tuple(pair) for pair in pairs.pairs.tolist()] == expected
     assert pairs.of(np.arange(len(ordered))) == pytest.approx(
-        pooled_vectors(encoder, ordered, "mean"), rel=2e-3, abs=1e-3
+        encode_pooled(encoder, ordered, "mean"), rel=2e-3, abs=1e-3
     )
 
 
@@ -110,9 +110,9 @@ def test_encoding_goes_on_after_the_last_whole_row(
 
     def watched(encoder: Encoder, texts: Any, pooling: Any) -> Any:
         encoded.extend(texts)
-        return pooled_vectors(encoder, texts, pooling)
+        return encode_pooled(encoder, texts, pooling)
 
-    monkeypatch.setattr(bert_ruber_job, "pooled_vectors", watched)
+    monkeypatch.setattr(bert_ruber_job, "encode_pooled", watched)
     again = stored(tmp_path / "cut", encoder)
     assert len(encoded) == len(whole.vectors) - 57
     assert np.abs(again.vectors.astype(float) - whole.vectors.astype(float)).max() < 0.01

@@ -11,7 +11,7 @@ import torch
 
 from interloq.learn.job import train
 from interloq.models.encoder import Encoder
-from interloq.scorers.bert_ruber.model import BertRuberNetwork, BertRuberScorer, pooled_vectors
+from interloq.scorers.bert_ruber.model import BertRuberNetwork, BertRuberScorer, encode_pooled
 from interloq.scorers.bert_ruber.settings import BertRuberSettings
 from tests.made_ruber import topic_pairs
 from tests.scorers.bert_ruber.made_scorer import job
@@ -20,7 +20,7 @@ from tests.scorers.bert_ruber.made_scorer import job
 @pytest.mark.parametrize("pooling", ["max", "mean"])
 def test_vectors_are_pooled_and_keep_their_size(encoder: Encoder, pooling: Any) -> None:
     texts = ["tea", "i like the music", "trains"]
-    rows = pooled_vectors(encoder, texts, pooling)
+    rows = encode_pooled(encoder, texts, pooling)
     for text, row in zip(texts, rows, strict=True):
         (batch,) = encoder.encode([text])
         states = batch.states[0].numpy()
@@ -49,9 +49,7 @@ def test_scores_are_those_of_the_trained_network(bert: Path, encoder: Encoder, t
     found = scorer.scores([p.utterance for p in pairs], [p.response for p in pairs])
     network = scorer.network.float()
     for pair, score in zip(pairs, found, strict=True):
-        query, reply = (
-            torch.from_numpy(pooled_vectors(cut, [text], "max")) for text in (pair.utterance, pair.response)
-        )
+        query, reply = (torch.from_numpy(encode_pooled(cut, [text], "max")) for text in (pair.utterance, pair.response))
         with torch.inference_mode():
             assert float(torch.sigmoid(network(query, reply))) == pytest.approx(score, abs=1e-5)
     assert scorer.scores([], []).shape == (0,)

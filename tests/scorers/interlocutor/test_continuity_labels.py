@@ -22,7 +22,7 @@ from interloq.scorers.interlocutor.continuity_labels import (
     fades,
     judge_of,
     judges_turns,
-    labelled,
+    label_turns,
     start,
     unusable,
 )
@@ -115,7 +115,7 @@ def test_ends_made_by_the_collector_are_refused_unless_the_user_insists() -> Non
 
 def test_speakers_that_are_systems_keep_their_name() -> None:
     dialogue = Dialogue("d", [Turn("hi", "user"), Turn("hello", "bot")], {"bot": "GPT-4"})
-    assert [each.sample().system for each in labelled(dialogue)] == ["", "GPT-4"]
+    assert [each.sample().system for each in label_turns(dialogue)] == ["", "GPT-4"]
 
 
 def test_who_judges_a_sample() -> None:

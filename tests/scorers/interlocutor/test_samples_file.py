@@ -19,9 +19,9 @@ from interloq.scorers.interlocutor.samples_file import (
     SampleSource,
     continuity_file,
     figures,
-    rated_dialogues,
-    rated_replies,
+    find_rated_turns,
     ratings_file,
+    select_rated_replies,
 )
 from tests.scorers.interlocutor.made_logs import log, talk
 
@@ -156,7 +156,7 @@ def test_each_rater_judges_the_last_turn_addressed_to_them() -> None:
         Rating(1, "ann", "interest", OUTSIDE),
     ]
     dropped = Counter[str]()
-    found = list(rated_dialogues([Dialogue("d", turns, ratings=ratings)], dropped))
+    found = list(find_rated_turns([Dialogue("d", turns, ratings=ratings)], dropped))
     assert [(each.user, each.turn, [rating.value for rating in each.ratings]) for each in found] == [
         ("ann", 1, [4, 2]),
         ("bob", 2, [5]),
@@ -170,7 +170,7 @@ def test_dialogues_without_a_rating_or_a_partner_are_counted() -> None:
     alone = Dialogue("a", [Turn("hi", "ann")], ratings=[Rating(4, "ann", role=OWN)])
     unrated = Dialogue("b", [Turn("hi", "ann"), Turn("hey", "bob")])
     undated = Dialogue("c", [Turn("hi", "ann", "noon"), Turn("hey", "bob")], ratings=[Rating(4, "ann", role=OWN)])
-    assert list(rated_dialogues([alone, unrated, undated], dropped)) == []
+    assert list(find_rated_turns([alone, unrated, undated], dropped)) == []
     assert +dropped == {"one_speaker": 1, "dialogues_without_ratings": 1, "bad_time": 1}
 
 
@@ -180,7 +180,7 @@ def test_replies_without_an_interlocutor_rating_are_counted() -> None:
     outside = Sample("d#3", ["hi"], "hey", ratings=[Rating(3, "F1", role=OUTSIDE)])
     empty = Sample("d#4", ["hi"], " ", ratings=[Rating(3, "ann", role=OWN)])
     dropped = Counter[str]()
-    assert list(rated_replies([good, marked, outside, empty], dropped)) == [good]
+    assert list(select_rated_replies([good, marked, outside, empty], dropped)) == [good]
     assert +dropped == {"replies_without_interlocutor_rating": 2, "empty_replies": 1}
 
 
@@ -205,6 +205,6 @@ def test_the_rows_of_table_3() -> None:
 
 def test_ratings_have_no_classes_and_nothing_has_no_mean() -> None:
     dialogue = Dialogue("a", [Turn("x", "ann"), Turn("y", "bob")], ratings=[Rating(3, "ann", role="interlocutor")])
-    assert "replied" not in figures(list(rated_dialogues([dialogue], Counter())), {}, labels=False)
+    assert "replied" not in figures(list(find_rated_turns([dialogue], Counter())), {}, labels=False)
     assert figures([], {})["turns_per_dialogue"] is None
     assert figures([], {})["replied"] == 0

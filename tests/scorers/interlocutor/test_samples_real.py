@@ -11,7 +11,7 @@ from interloq import InputError
 from interloq.data.sets.registry import read_dataset
 from interloq.scorers.interlocutor.continuity_labels import SampleSelection, continuity
 from interloq.scorers.interlocutor.parts import along, conversations_by_user, limit_conversations, split
-from interloq.scorers.interlocutor.samples_file import rated_dialogues, rated_replies
+from interloq.scorers.interlocutor.samples_file import find_rated_turns, select_rated_replies
 
 pytestmark = pytest.mark.skipif(not os.environ.get("INTERLOQ_DATA"), reason="INTERLOQ_DATA names no folder")
 
@@ -29,7 +29,7 @@ def test_byu_chitchat_has_users_with_enough_conversations() -> None:
 
 
 def test_clients_of_kokorochat() -> None:
-    judged = list(rated_dialogues(read_dataset("kokorochat"), Counter()))
+    judged = list(find_rated_turns(read_dataset("kokorochat"), Counter()))
     sessions = Counter(each.user for each in judged)
     assert [sum(n >= least for n in sessions.values()) for least in (1, 10, 30)] == [463, 249, 38]
     unwilling = [r.value for each in judged for r in each.ratings if r.aspect == "unwilling_to_continue"]
@@ -41,7 +41,7 @@ def test_hazumi_is_cut_along_its_dialogues() -> None:
     assert (len(samples), len({sample.id.partition("#")[0] for sample in samples})) == (2_514, 30)
     own = [r for sample in samples for r in sample.ratings if r.role == "interlocutor"]
     assert sum(rating.value is None for rating in own) == 26
-    parts = along(rated_replies(samples, dropped), SampleSelection())
+    parts = along(select_rated_replies(samples, dropped), SampleSelection())
     assert {part: len(found) for part, found in parts.items()} == {"train": 1_982, "dev": 250, "test": 249}
     assert dropped == {"empty_replies": 14, "replies_without_interlocutor_rating": 19}
 

@@ -9,7 +9,7 @@ import pytest
 from interloq import InputError, Rating, Sample, write
 from interloq.retrieve.training_log import TrainingLog
 from interloq.scorers.judge.model import pair_hash
-from interloq.scorers.judge.rated import REPLIES, RatedReplies, RatedSets, held_out
+from interloq.scorers.judge.rated import REPLIES, RatedReplies, RatedSets, choose_held_out
 from interloq.scorers.judge.settings import TuneSettings
 from interloq.scorers.relevance.model import RelevanceScorer
 from tests.made_judge import rated, write_sets
@@ -93,7 +93,7 @@ def test_a_tenth_of_the_contexts_of_each_set_is_held_out_in_all_sets() -> None:
     shared = samples[:20]
     every = [*samples, *more, *shared]
     sets = np.repeat([0, 1, 2], [len(samples), len(more), len(shared)])
-    dev = held_out(every, sets)
+    dev = choose_held_out(every, sets)
     contexts: dict[bool, set[tuple[str, ...]]] = {True: set(), False: set()}
     for sample, own in zip(every, dev.tolist(), strict=True):
         contexts[own].add(tuple(turn.text for turn in sample.context))
@@ -101,7 +101,7 @@ def test_a_tenth_of_the_contexts_of_each_set_is_held_out_in_all_sets() -> None:
     assert all(dev[sets == i].any() for i in range(3))
     assert 20 <= dev[sets == 0].sum() <= 24
     assert dev[sets == 1].sum() == 4
-    back = held_out(every[::-1], sets[::-1])
+    back = choose_held_out(every[::-1], sets[::-1])
     assert back[::-1].tolist() == dev.tolist()
 
 

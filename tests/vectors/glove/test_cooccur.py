@@ -90,13 +90,13 @@ def test_counts_do_not_depend_on_memory_order_or_parts(tmp_path: Path, cramped: 
 
 
 def test_tight_memory_spills_several_runs(tmp_path: Path, cramped: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen, original = list[int](), cooccur.merged
+    seen, original = list[int](), cooccur.merge_runs
 
     def watched(runs: Sequence[cooccur.Run], block: int) -> Iterator[cooccur.Run]:
         seen.append(len(runs))
         return original(runs, block)
 
-    monkeypatch.setattr(cooccur, "merged", watched)
+    monkeypatch.setattr(cooccur, "merge_runs", watched)
     rng = np.random.default_rng(1)
     texts: Texts = [rng.integers(0, 60, size=30).tolist() for _ in range(100)]
     assert counted(texts, tmp_path, window=10) == pytest.approx(literal(texts, 10))

@@ -13,8 +13,8 @@ from interloq.web.admin import collected
 from interloq.web.admin.collected import FinishedPage, Given
 from interloq.web.admin.kind_figures import (
     Outcome,
+    estimate_curves,
     guess_sections,
-    observed_curves,
     outcomes,
     references_figures,
     survival_section,
@@ -72,7 +72,7 @@ CHATS += [talked(9, "parrot", 2), talked(10, "parrot", 1, over=False)]
 
 
 def test_the_limit_censors_and_open_conversations_do_not_count() -> None:
-    owl, parrot = observed_curves(CHATS)
+    owl, parrot = estimate_curves(CHATS)
     assert [(one.value, one.n) for one in owl.turns if one.n] == [(3 / 4, 4), (1 / 2, 3)]
     assert [(one.value, one.n) for one in parrot.turns] == [(1, 1), (0, 1)]
     low, high = owl.turns[1].ci or (0, 0)

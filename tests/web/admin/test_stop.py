@@ -10,7 +10,7 @@ import pytest
 
 from interloq.records import Score
 from interloq.web.admin.collected import FinishedPage, Given
-from interloq.web.admin.stop import look_at_metrics, look_at_systems, stop_when_settled, wanted_items
+from interloq.web.admin.stop import count_wanted_items, look_at_metrics, look_at_systems, stop_when_settled
 from interloq.web.database import Database
 from interloq.web.studies import items
 from interloq.web.studies.tasks import add_task, get_task
@@ -100,7 +100,7 @@ def test_dialogues_of_one_system_each_are_compared_in_order() -> None:
 def test_conversations_are_items_of_their_own() -> None:
     """Six conversations are finished, and with two items for five people each, four are still wanted."""
     pages = [rated(1, item, (1, 2)) for item in range(6)]
-    found = wanted_items(chat_task(per_item=5), pages, {"owl": 1, "parrot": 1})[0]
+    found = count_wanted_items(chat_task(per_item=5), pages, {"owl": 1, "parrot": 1})[0]
     assert (len(found), sum(name.startswith("open") for name in found)) == (10, 4)
 
 

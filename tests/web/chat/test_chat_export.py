@@ -21,7 +21,7 @@ from interloq.scorers.interlocutor.samples_file import SampleSource, continuity_
 from interloq.servers.replies import Reply
 from interloq.web.access import people
 from interloq.web.admin import collected
-from interloq.web.admin.kind_figures import observed_curves
+from interloq.web.admin.kind_figures import estimate_curves
 from interloq.web.admin.monitor import chatter_gap
 from interloq.web.chat import conversations as chat
 from interloq.web.chat.chat_export import send_to_outsiders
@@ -132,7 +132,7 @@ def test_curves_of_the_export_are_those_of_the_page(study: Database, tmp_path: P
     )
     (ranking,) = rank_file([tmp_path / "replies.jsonl"], options).rankings
     with study.reading() as connection:
-        seen = observed_curves(chat.all_chats(connection, stored.settings, stored.id))
+        seen = estimate_curves(chat.all_chats(connection, stored.settings, stored.id))
     assert {one.system for one in seen} == set(bots)
     assert [(one.system, _values(one)) for one in ranking.survival] == [(one.system, _values(one)) for one in seen]
     found = continuity_file(

@@ -63,7 +63,7 @@ def test_a_finished_query_is_finished_for_good(
     assert decide(study, stored, person, number, KEEP).state.finished  # enough references
     with study.writing() as connection:
         assert answers.get_draft(connection, number) == (0, None)
-        assert assign.finished(connection, stored.id, person) == 1
+        assert assign.count_finished(connection, stored.id, person) == 1
         with pytest.raises(InputError, match="this item is finished"):  # without its id
             take_step(connection, stored.settings, person, number, 1, NEXT, {})
         second = assign.next_item(connection, stored, person)
@@ -88,4 +88,4 @@ def test_an_item_that_was_left_goes_to_somebody_else(
     with study.writing() as connection:
         with pytest.raises(InputError, match="not an item of yours"):
             get_work(connection, stored.settings, other, number)
-        assert assign.finished(connection, stored.id, person) == 1
+        assert assign.count_finished(connection, stored.id, person) == 1

@@ -9,7 +9,7 @@ import pytest
 
 from interloq import Sample
 from interloq.errors import InputError
-from interloq.web.references.references_task import prepare_references, references_options, stored_request
+from interloq.web.references.references_task import make_stored_request, prepare_references, references_options
 from interloq.web.studies.questions import Question, StudyTask
 from tests.reliability.made_predictor import use
 from tests.web.conftest import SECRETS
@@ -27,7 +27,7 @@ def test_each_query_with_a_decision_to_make_is_an_item(folder: Path, monkeypatch
     assert [unit["place"] for unit in tea.hidden["units"]] == [0, 2]  # of both systems
     assert [unit["place"] for unit in tea.hidden["unchanged"]] == [1]
     assert walk.hidden["unchanged"] == []
-    request = stored_request(tea.hidden)
+    request = make_stored_request(tea.hidden)
     assert request.turns == ("do you want tea ?",)
     assert [one.source for one in request.candidates][:2] == ["retrieved:secret-id-p1", "retrieved:secret-id-p2"]
     assert tea.answer_key != walk.answer_key

@@ -17,7 +17,14 @@ from interloq.web.database import Database
 from interloq.web.schema import answer, item
 from interloq.web.serve_options import ExportOptions, TaskFileOptions
 from interloq.web.studies.export import export_task
-from interloq.web.studies.forget import DOWNLOAD, copied_items, exports_of, forget_rater, note_export, withdraw_person
+from interloq.web.studies.forget import (
+    DOWNLOAD,
+    exports_of,
+    find_copied_items,
+    forget_rater,
+    note_export,
+    withdraw_person,
+)
 from interloq.web.studies.task_file import prepare_file, read_settings
 from interloq.web.studies.tasks import get_task, number_of_items
 from interloq.web.work import assign
@@ -90,8 +97,8 @@ def test_the_same_id_with_other_texts_is_not_a_copy(study: Database) -> None:
         spoken = [Turn(text, ("p", "owl")[i % 2]) for i, text in enumerate(texts)]
         stored_task(study, likert_task(name), [Dialogue(f"chat/{number}", spoken, {"owl": "owl"})])
     with study.reading() as connection:
-        assert list(copied_items(connection, person)) == ["same"]
-        assert copied_items(connection, person + 1) == {}
+        assert list(find_copied_items(connection, person)) == ["same"]
+        assert find_copied_items(connection, person + 1) == {}
 
 
 def test_exports_are_remembered_once_per_file(study: Database, tmp_path: Path) -> None:

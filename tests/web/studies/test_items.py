@@ -7,7 +7,7 @@ import pytest
 from interloq import Sample
 from interloq.errors import InputError
 from interloq.records import Dialogue, Score, Turn
-from interloq.web.studies.items import blind, compare_items, compared_ids, disagreement, rate_items, with_scores
+from interloq.web.studies.items import blind, compare_items, disagreement, list_compared_ids, rate_items, with_scores
 from tests.web.conftest import replies
 
 
@@ -36,7 +36,7 @@ def test_every_two_systems_are_compared() -> None:
 def test_without_shared_ids_replies_to_one_context_are_compared() -> None:
     items = compare_items([Sample(f"1/{name}", ["Hi"], name, system=name) for name in "abc"])
     assert {item.hidden["item"] for item in items} == {"1/a"}  # intervals count a context once
-    assert compared_ids("1/a", items[2].hidden["units"]) == ("1/b", "1/c")
+    assert list_compared_ids("1/a", items[2].hidden["units"]) == ("1/b", "1/c")
 
 
 def test_dialogues_on_one_occasion_are_compared_by_one_person_once() -> None:

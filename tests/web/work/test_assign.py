@@ -168,7 +168,7 @@ def test_attention_checks_come_in_between_and_cannot_be_avoided(study: Database)
     assert take(study, stored, first, now=LATER) == check
     finish(study, stored, first, check)
     with study.reading() as connection:
-        assert assign.finished(connection, stored.id, first) == 2
+        assert assign.count_finished(connection, stored.id, first) == 2
 
 
 def test_closed_tasks_and_limits_end_the_work(study: Database) -> None:

@@ -207,7 +207,7 @@ def _texts(value: Any, name: str, where: str) -> dict[str, str]:
     return value
 
 
-def judged_text(sample: Sample) -> str:
+def join_judged_turns(sample: Sample) -> str:
     """Return all that the judged system says in a dialogue."""
     return " ".join(turn.text for turn in sample.context if turn.speaker == JUDGED and turn.text.strip())
 
@@ -221,7 +221,7 @@ def unjudgable(sample: Sample, longest: int) -> str | None:
     """Return why a sample cannot be judged as a dialogue; None if it can. No turn is dropped to make it shorter."""
     if sample.response:
         return NOT_WHOLE
-    if not judged_text(sample):
+    if not join_judged_turns(sample):
         return SILENT
     size = len(transcript(sample).encode())
     if size > longest:
