@@ -95,7 +95,7 @@ def option_fields(options: Any) -> list[Field[Any]]:
 
 
 def flags_of(options: Any) -> Iterator[Flag]:
-    """Yield the flags of a dataclass; of an instance: with its values as defaults."""
+    """Yield the flags of a dataclass; for an instance, its values are the defaults."""
     is_class = isinstance(options, type)
     cls: Any = options if is_class else type(options)
     hints = _type_hints(cls)

@@ -35,7 +35,7 @@ class PairLog(Protocol):
         """Return pairs of all files."""
 
     def logs(self) -> Sequence[Iterable[Pair]]:
-        """Return pairs of each file."""
+        """Return the pairs of each file."""
 
 
 @dataclass(frozen=True)

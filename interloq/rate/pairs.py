@@ -88,7 +88,7 @@ class Stream:
                 step(len(batch))
 
     def _texts(self, batch: Sequence[Pair]) -> tuple[list[str], dict[str, str]]:
-        """Utterance, reply, utterance, reply, … of the usable pairs; and the normalised form of each text."""
+        """Return utterance, reply, utterance, reply, … of the usable pairs, and the normalised form of each text."""
         kept = [pair for pair in batch if not (self.excluded and self.excluded(pair))]
         # bypasses the cache of `normalise_text`, which would keep the texts in memory
         texts = set(chain.from_iterable((pair.utterance, pair.response) for pair in kept))

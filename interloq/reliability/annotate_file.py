@@ -91,7 +91,7 @@ def find_queries(
     limit: int,
     on_reject: Callable[[Rejected], None] | None = None,
 ) -> Queries:
-    """Find the queries of samples with their candidates, and the signature of an annotation of them.
+    """Return the queries of samples with their candidates, and the signature for annotating them.
 
     A query is named after its first sample, with the system if another query has this id.
     """

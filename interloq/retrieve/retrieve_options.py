@@ -13,7 +13,7 @@ from interloq.options import REQUIRED, check_limits, option
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddPairsOptions:
-    """How pairs are added to an index: how many at a time, and without which."""
+    """How pairs are added to an index: how many at a time, and which are excluded."""
 
     segment: int | None = option(None, "pairs stored at a time; an interruption loses at most these", least=1)
     without: Sequence[str | Path] = option((), "exclude pairs that overlap these samples", path=True, metavar="SAMPLES")

@@ -106,7 +106,7 @@ class Store(Protocol):
         """Return the number of stored pairs per source."""
 
     def finish(self) -> None:
-        """Called after the last batch: make searches fast, and measure their recall."""
+        """Make searches fast and measure their recall; called after the last batch."""
 
     def __len__(self) -> int: ...
 

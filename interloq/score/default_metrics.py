@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The metrics that samples allow, for users who name none, and what to do next.
 
-First relevance by the scorer that comes with this package, which agrees best with people of those that need no set-up.
-With references also BERTScore, chrF, ROUGE-L and BLEU-2, and ΔBLEU if references have weights; without, distinct-n.
-Length always. Texts written without spaces are compared by
-characters, and networks that know only English are left out for other languages.
+Relevance by the scorer that comes with this package is first: it agrees best with people among the metrics that need no
+set-up. With references, BERTScore, chrF, ROUGE-L and BLEU-2 follow, and ΔBLEU if references have weights; without
+references, distinct-n does. Length is always included. Texts written without spaces are compared by characters, and
+networks that know only English are left out for other languages.
 """
 
 from __future__ import annotations

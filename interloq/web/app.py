@@ -49,7 +49,7 @@ _LOG = logging.getLogger("uvicorn.error")
 
 
 def create_app(study: Study) -> Any:
-    """Return the app as ASGI, with its protection around it."""
+    """Return the ASGI app, wrapped in its protection."""
     app = FastAPI(
         title="Interloq", docs_url=None, redoc_url=None, openapi_url=None, lifespan=_lifespan, redirect_slashes=False
     )

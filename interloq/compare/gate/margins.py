@@ -57,7 +57,7 @@ def read_margins(texts: Sequence[str]) -> dict[str, float]:
 
 
 def metric_margins(margins: Margins, metrics: Sequence[str]) -> dict[str, float]:
-    """Return the margin for each gated metric; refuse a missing one, and one for a metric that is not gated."""
+    """Return the margin for each gated metric; refuse missing margins, and margins for metrics that are not gated."""
     if not isinstance(margins, Mapping):
         margins = {OTHERS: margins}
     by_metric: dict[str, float] = {}

@@ -220,7 +220,7 @@ class _Job:
         return counts_of_shards
 
     def _check_whole(self, shards: int) -> None:
-        """Check that the tables of an earlier run are of exactly these shards: a log may have changed in length."""
+        """Check that an earlier run's tables were made from exactly these shards: a log may have changed in length."""
         cleaned = {"shards": shards, "source": _source(self.logs)}
         path = self.work / "cleaned.json"
         if len(matching(self.work / "posts", "*.json")) != shards:

@@ -305,7 +305,7 @@ def clean_post(post: RawPost, cleaning: Cleaning) -> tuple[str, str]:
 
 
 def replied_to(post: RawPost, cleaning: Cleaning) -> str:
-    """Return the id of the post that it answers; with `quotes="reply"`, a quote answers the quoted post."""
+    """Return the id of the post that a post answers; with `quotes="reply"`, a quote answers the quoted post."""
     if not post.reply_to and post.shape == "quote" and cleaning.quotes == "reply":
         return post.quoted
     return post.reply_to

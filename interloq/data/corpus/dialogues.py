@@ -127,7 +127,7 @@ def pairs_of_dialogue(dialogue: Dialogue) -> Iterator[Pair]:
 
 
 def _below(thread: Thread, root: ThreadPost) -> Iterator[ThreadPost]:
-    """Yield the post and all below it, each before its replies."""
+    """Yield the post and all posts below it, each before its replies."""
     stack = [root]
     while stack:
         post = stack.pop()

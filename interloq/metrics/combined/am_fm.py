@@ -80,7 +80,7 @@ class AmFm(Metric, name="am_fm"):
 
 @dataclass(frozen=True, eq=False)
 class Quantiles:
-    """Lower cut-off of each part's scores, and the scores themselves, so that no sample is scored twice."""
+    """The lower cut-off of each part's scores, and the scores themselves, so that no sample is scored twice."""
 
     cuts: tuple[float, ...]
     known: dict[Sample, tuple[float, ...]]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """vBERTScore (Tsuta et al., 2023): BERTScore with references from logs, weighted by a network trained on logs.
 
-extend (`interloq extend`) → rate (`interloq rate`) → `bertscore` with weights, in one call; the score equals that of
-the three commands. By default weights only choose the eight best references, because that agreed with people better
+extend (`interloq extend`) → rate (`interloq rate`) → `bertscore` with weights, in one call, with the same score as the
+three commands. By default weights only choose the eight best references, because that agreed with people better
 (docs/rate.md); the paper's metric is `best=None,weigh=True`. Then the weight is outside the similarity (default) or, as
 printed in the paper, inside the maximum.
 """

@@ -43,7 +43,7 @@ class DeepFm(NetworkMetric, name="deep_fm"):
     papers = ("zhang-etal-2021-deep",)
     needs = Needs(context=True, fields={"model": LANGUAGE_MODEL}, extra="encoder")
     model: Annotated[str, "causal language model: a folder, an installed package, or `hub:org/name@revision`"]
-    mode: Annotated[Mode, "the reply's likelihood, or its closeness to that of the references"] = "reference_free"
+    mode: Annotated[Mode, "the reply's likelihood, or its closeness to the references' likelihood"] = "reference_free"
     separator: Annotated[str, "text between utterance and reply; its tokens count as the reply's"] = " "
 
     def unscorable(self, sample: Sample) -> str | None:

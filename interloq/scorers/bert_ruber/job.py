@@ -36,7 +36,7 @@ from interloq.scorers.bert_ruber.settings import BertRuberEncoder, BertRuberSett
 from interloq.scorers.ruber.job import random_replies, wins
 
 LEARNED = 0.99 * 2 * math.log(2)  # just below the loss of a network that cannot tell replies apart
-NOTHING = "the network learned nothing: its dev loss is that of chance; try another learning rate, more pairs or epochs"
+NOTHING = "the network learned nothing: its dev loss equals chance; try another learning rate, more pairs or epochs"
 VECTORS = "vectors"
 VECTOR_FILE, ROWS = "vectors.f16", "rows.npy"
 BATCH = 2048  # pairs encoded at a time: the most work that a kill loses

@@ -137,7 +137,7 @@ class RatedSets:
 
 
 def choose_held_out(samples: Sequence[Sample], sets: Ints) -> NDArray[np.bool_]:
-    """Replies to a tenth of each set's contexts, those with the first hashes; in other sets these are held out too."""
+    """Mark replies to a tenth of each set's contexts, chosen by hash; in other sets, these are held out too."""
     hashes = np.array([fingerprint(*context_of(sample)) for sample in samples])
     chosen = []
     for number in np.unique(sets):
