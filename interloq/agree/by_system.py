@@ -71,10 +71,10 @@ class Systems:
             context = np.unique(self.context[rows], return_inverse=True)[1]
             if isinstance(column, SetColumn):
                 return _sets_by_contexts(column, rows, names, context, n_bootstrap, seed)
-            return _by_contexts(significance.z_scores(column[rows])[None], names, context, n_bootstrap, seed)[0]
+            return _by_contexts(significance.z_scores(column[rows]), names, context, n_bootstrap, seed)
         if isinstance(column, SetColumn):
             return _sets_within_systems(column, rows, names, n_bootstrap, seed)
-        return _within_systems(significance.z_scores(column[rows])[None], names, n_bootstrap, seed)[0]
+        return _within_systems(significance.z_scores(column[rows]), names, n_bootstrap, seed)
 
     def exchanged(self, first: Column, second: Column, y: Array, n_permutations: int, seed: int) -> dict[str, Array]:
         rows, names = self._rows(first, second, y)
@@ -166,26 +166,25 @@ def _system_means(system: Index, columns: Array) -> Array:
     return np.asarray(np.round(columns @ (member / member.sum(axis=0)), DECIMALS))
 
 
-def _by_contexts(columns: Array, system: Index, context: Index, n_bootstrap: int, seed: int) -> list[Array]:
-    """Return system means of each column when contexts are drawn; NaN for a system in none of the drawn contexts."""
+def _by_contexts(scores: Array, system: Index, context: Index, n_bootstrap: int, seed: int) -> Array:
+    """Return system means when contexts are drawn; NaN for a system in none of the drawn contexts."""
     shape = int(context.max(initial=-1)) + 1, int(system.max(initial=-1)) + 1
     cell = context * shape[1] + system
-    sums = [np.bincount(cell, weights, shape[0] * shape[1]).reshape(shape) for weights in (*columns, None)]
-    parts: list[list[Array]] = [[] for _ in columns]
+    totals = np.bincount(cell, scores, shape[0] * shape[1]).reshape(shape)
+    numbers = np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape)
+    parts: list[Array] = []
     for drawn in bootstrap_counts(shape[0], n_bootstrap, seed):
-        sizes = (drawn @ sums[-1]).astype(np.float64)
+        sizes = (drawn @ numbers).astype(np.float64)
         sizes[sizes == 0] = np.nan
-        for part, total in zip(parts, sums, strict=False):
-            part.append(np.round(drawn @ total / sizes, DECIMALS))
-    return [np.concatenate(part) for part in parts]
+        parts.append(np.round(drawn @ totals / sizes, DECIMALS))
+    return np.concatenate(parts)
 
 
-def _within_systems(columns: Array, system: Index, n_bootstrap: int, seed: int) -> list[Array]:
-    """Return system means of each column when each system draws from its own samples."""
-    means = np.empty((len(columns), n_bootstrap, int(system.max(initial=-1)) + 1))
-    for i in range(means.shape[2]):
-        scores = columns[:, system == i].T
-        drawn = bootstrap_counts(len(scores), n_bootstrap, seed + i)  # one stream per system: independent draws
-        sums = np.concatenate([counts @ scores for counts in drawn])
-        means[:, :, i] = np.round(sums.T / len(scores), DECIMALS)
-    return list(means)
+def _within_systems(scores: Array, system: Index, n_bootstrap: int, seed: int) -> Array:
+    """Return system means when each system draws from its own samples."""
+    means = np.empty((n_bootstrap, int(system.max(initial=-1)) + 1))
+    for i in range(means.shape[1]):
+        own = scores[system == i]
+        drawn = bootstrap_counts(len(own), n_bootstrap, seed + i)  # one stream per system: independent draws
+        means[:, i] = np.round(np.concatenate([counts @ own for counts in drawn]) / len(own), DECIMALS)
+    return means

@@ -197,7 +197,13 @@ def _values(
                 f"{score.metric} scored {score.id!r} twice: {turns[score.id]:g} and {value:g}",
                 hint="give each metric's scores once; two runs of one system need two names",
             )
-    _check_metrics(metrics, metric)
+    if not metrics:
+        raise InputError("no scores", hint="make some: interloq score SAMPLES -m METRIC -o scores.jsonl")
+    choices = f"choose one of: {', '.join(sorted(metrics))}"
+    if metric and metric not in metrics:
+        raise InputError(f"no scores of {metric!r}", hint=choices)
+    if not metric and len(metrics) > 1:
+        raise InputError(f"scores of {len(metrics)} metrics", hint=choices)
     return values, metric or metrics.pop()
 
 
@@ -211,16 +217,6 @@ def dialogue_of(score: Score, dialogues: Collection[str]) -> str:
     if score.dialogue in dialogues:
         return score.dialogue
     return score.id.rpartition("#")[0]
-
-
-def _check_metrics(metrics: set[str], metric: str) -> None:
-    if not metrics:
-        raise InputError("no scores", hint="make some: interloq score SAMPLES -m METRIC -o scores.jsonl")
-    choices = f"choose one of: {', '.join(sorted(metrics))}"
-    if metric and metric not in metrics:
-        raise InputError(f"no scores of {metric!r}", hint=choices)
-    if not metric and len(metrics) > 1:
-        raise InputError(f"scores of {len(metrics)} metrics", hint=choices)
 
 
 def _check_dialogues(values: Mapping[tuple[str, str], object], by_id: Mapping[str, Dialogue]) -> None:

@@ -50,7 +50,12 @@ def score_columns(
             stray.setdefault(score.metric, []).append(score.key)
             continue
         i = place[key]
-        value = _value(score)
+        value = float("nan") if score.value is None else float(score.value)
+        if math.isinf(value):
+            raise InputError(
+                f"{score.metric} scored sample {format_key(score.key)} {value}",
+                hint="leave such a sample unscored (null)",
+            )
         seen = given.setdefault(score.metric, set())
         if i in seen and not equal(column[i], value):
             raise InputError(
@@ -81,15 +86,6 @@ def _rescale(column: Array) -> Array:
     if largest == 0 or LEAST <= largest <= LARGEST:
         return column
     return np.asarray(np.ldexp(column, -math.frexp(largest)[1]))
-
-
-def _value(score: Score) -> float:
-    value = float("nan") if score.value is None else float(score.value)
-    if math.isinf(value):
-        raise InputError(
-            f"{score.metric} scored sample {format_key(score.key)} {value}", hint="leave such a sample unscored (null)"
-        )
-    return value
 
 
 def equal(first: float, second: float) -> bool:

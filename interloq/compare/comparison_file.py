@@ -32,26 +32,22 @@ def read_comparison(path: str | Path) -> Comparison | Gate:
     value = read_json(path, hint=hint)
     with reading_saved(path, "not a comparison", hint=hint):
         if "comparison" in value:
-            return _read_gate(value)
+            if value["outcome"] not in EXIT_CODES:
+                raise ValueError(f"unknown outcome {value['outcome']!r}")
+            verdicts = []
+            for verdict in value["verdicts"]:
+                slope = verdict.get("slope")
+                if slope:
+                    slope = _read_record(Estimate, slope)
+                verdicts.append(_read_record(Verdict, verdict, slope=slope))
+            return _read_record(
+                Gate,
+                value,
+                verdicts=tuple(verdicts),
+                comparison=_read_comparison(value["comparison"]),
+                noise=_read_records(Noise, value["noise"]),
+            )
         return _read_comparison(value)
-
-
-def _read_gate(value: Mapping[str, Any]) -> Gate:
-    if value["outcome"] not in EXIT_CODES:
-        raise ValueError(f"unknown outcome {value['outcome']!r}")
-    verdicts = []
-    for verdict in value["verdicts"]:
-        slope = verdict.get("slope")
-        if slope:
-            slope = _read_record(Estimate, slope)
-        verdicts.append(_read_record(Verdict, verdict, slope=slope))
-    return _read_record(
-        Gate,
-        value,
-        verdicts=tuple(verdicts),
-        comparison=_read_comparison(value["comparison"]),
-        noise=_read_records(Noise, value["noise"]),
-    )
 
 
 def _read_comparison(value: Mapping[str, Any]) -> Comparison:

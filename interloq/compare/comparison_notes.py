@@ -27,7 +27,14 @@ def write_notes(old: Version, new: Version, units: Matched, by_metric: Mapping[s
     """Yield notes on a comparison of matched units; `by_metric` has them in the clusters of each metric."""
     yield _describe_pairing(old, new, units)
     if not units.dialogues_known:
-        yield _unknown_dialogues([metric for metric, clustered in by_metric.items() if clustered.assumed])
+        alike = [metric for metric, clustered in by_metric.items() if clustered.assumed]
+        counted = "they count as independent"
+        if alike:
+            counted = f"neighbours that score alike ({', '.join(alike)}) count as one, others as independent"
+        yield (
+            f"nothing tells which replies belong to one dialogue: {counted}; name the field that does with "
+            "--map dialogue=FIELD, or say that each reply stands alone with --map dialogue=id"
+        )
     if have_same_replies(units):
         yield "both versions have the same replies: a version is compared with itself"
     clusters = {*units.pair_clusters} or {*units.old_clusters, *units.new_clusters}
@@ -63,17 +70,6 @@ def _has_same_reply(old: Unit, new: Unit) -> bool:
         return old.text == new.text
     old_reply, new_reply = read_print(old.sample).reply, read_print(new.sample).reply  # score files without samples
     return bool(old_reply) and old_reply == new_reply
-
-
-def _unknown_dialogues(alike: Sequence[str]) -> str:
-    """Return a note that replies may belong together; `alike` are metrics by which neighbours score alike."""
-    counted = "they count as independent"
-    if alike:
-        counted = f"neighbours that score alike ({', '.join(alike)}) count as one, others as independent"
-    return (
-        f"nothing tells which replies belong to one dialogue: {counted}; name the field that does with "
-        "--map dialogue=FIELD, or say that each reply stands alone with --map dialogue=id"
-    )
 
 
 def _describe_pairing(old: Version, new: Version, units: Matched) -> str:

@@ -107,7 +107,19 @@ def match_units(old: Version, new: Version) -> Matched:
             shared = _fitting(first, second, shared)
         if shared and 2 * len(shared) >= min(len(old.units), len(new.units)):
             pairs = tuple((first[key], second[key]) for key in shared)
-            return _pair(pairing, pairs, old, new, old_known or new_known)
+            clusters = _pair_clusters(pairing, pairs)
+            cluster_of: dict[int, str] = {}
+            for (old_unit, new_unit), cluster in zip(pairs, clusters, strict=True):
+                cluster_of[id(old_unit)] = cluster_of[id(new_unit)] = cluster
+            return Matched(
+                pairing=pairing,
+                pairs=pairs,
+                old_clusters=_side_clusters(old, "old", cluster_of),
+                new_clusters=_side_clusters(new, "new", cluster_of),
+                pair_clusters=clusters,
+                alone=(len(old.units) - len(pairs), len(new.units) - len(pairs)),
+                dialogues_known=old_known or new_known,
+            )
     return Matched(
         pairing="none",
         pairs=(),
@@ -148,22 +160,6 @@ def _contexts_fit(old: Unit, new: Unit) -> bool:
     if not old_context or not new_context or old_context == new_context:
         return True
     return bool(old.ends) and old.ends == new.ends
-
-
-def _pair(pairing: Pairing, pairs: tuple[tuple[Unit, Unit], ...], old: Version, new: Version, known: bool) -> Matched:
-    clusters = _pair_clusters(pairing, pairs)
-    cluster_of: dict[int, str] = {}
-    for (old_unit, new_unit), cluster in zip(pairs, clusters, strict=True):
-        cluster_of[id(old_unit)] = cluster_of[id(new_unit)] = cluster
-    return Matched(
-        pairing=pairing,
-        pairs=pairs,
-        old_clusters=_side_clusters(old, "old", cluster_of),
-        new_clusters=_side_clusters(new, "new", cluster_of),
-        pair_clusters=clusters,
-        alone=(len(old.units) - len(pairs), len(new.units) - len(pairs)),
-        dialogues_known=known,
-    )
 
 
 def _pair_clusters(pairing: Pairing, pairs: Sequence[tuple[Unit, Unit]]) -> tuple[str, ...]:
@@ -222,7 +218,13 @@ def _number_keys(units: Sequence[Unit], pairing: Pairing) -> dict[str, Unit]:
 def explain_unpaired(old: Version, new: Version, units: Matched) -> tuple[str, str]:
     """Return why units have no partner, and what helps; empty if the test sets just differ."""
     if units.pairs:
-        return _explain_same_ids(old, new, units)
+        paired = {id(unit) for unit in chain.from_iterable(units.pairs)}
+        old_ids = {unit.id for unit in old.units if id(unit) not in paired}
+        new_ids = {unit.id for unit in new.units if id(unit) not in paired}
+        if units.pairing != "id" or not old_ids & new_ids:
+            return "", ""
+        what = f"{count(len(old_ids & new_ids), 'id')} in both versions, but with different contexts"
+        return what, "name the conversations of the replies with --map dialogue=FIELD"
     if new.unit == "dialogue":
         hint = 'add "occasion": "…" to dialogues that belong together (a topic, a person, a first message)'
         return "the dialogues of the two versions share too few occasions or given openings", hint
@@ -232,17 +234,6 @@ def explain_unpaired(old: Version, new: Version, units: Matched) -> tuple[str, s
         return f"{count(len(ids), 'id')} in both versions, but with different contexts", hint
     hint = "give replies to the same prompt the same id (--map id=FIELD) or the same context"
     return "the samples of the two versions share too few ids or contexts", hint
-
-
-def _explain_same_ids(old: Version, new: Version, units: Matched) -> tuple[str, str]:
-    """Return why units that have the same id are not paired."""
-    paired = {id(unit) for unit in chain.from_iterable(units.pairs)}
-    old_ids = {unit.id for unit in old.units if id(unit) not in paired}
-    new_ids = {unit.id for unit in new.units if id(unit) not in paired}
-    if units.pairing != "id" or not old_ids & new_ids:
-        return "", ""
-    what = f"{count(len(old_ids & new_ids), 'id')} in both versions, but with different contexts"
-    return what, "name the conversations of the replies with --map dialogue=FIELD"
 
 
 def list_unscored(version: Version, metric: str) -> list[Unit]:

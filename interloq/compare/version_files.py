@@ -109,7 +109,10 @@ def _from_scores(
         systems[side], scores[side] = system, [score for score in wanted if score.system == system]
         records[side] = _records(reading, i, side)
         scored_samples[side] = [sample for sample in records[side] if sample.system in ("", system)]
-        _check_joined(wanted, scored_samples[side], path)
+        ids = {sample.id for sample in scored_samples[side]}
+        if ids and not any(score.id in ids for score in wanted):
+            what = "its scores are of other samples: no id occurs in both files"
+            raise InputError(what, hint="give the samples that were scored", where=str(path))
     rated_samples, notes = common_scale(scored_samples, reading.options.ratings)
     versions = {}
     for side, path in files.items():
@@ -123,14 +126,6 @@ def _from_scores(
     for other in others:
         notes += check_references(first, other, reads)
     return versions, _common_judges(files.values()), tuple(dict.fromkeys(notes))
-
-
-def _check_joined(scores: Iterable[Score], samples: Sequence[Sample], path: str | Path) -> None:
-    """Refuse samples of which none was scored: they would add nothing, without a word."""
-    ids = {sample.id for sample in samples}
-    if ids and not any(score.id in ids for score in scores):
-        what = "its scores are of other samples: no id occurs in both files"
-        raise InputError(what, hint="give the samples that were scored", where=str(path))
 
 
 def _common_judges(paths: Iterable[str | Path]) -> dict[str, Signature]:

@@ -89,7 +89,9 @@ def sample_units(scores: Iterable[Score], samples: Sequence[Sample] = (), *, rat
             if key := sample_keys.find(unit_id):
                 sample, rating = by_key[key], rating_of.get(key, math.nan)
             unit = sample_unit(unit_id, sample, dialogues[unit_id])
-        units.append(_with(unit, unit_scores, rating=rating))
+        values = unit_scores.means()
+        reasons = {metric: why for metric, why in unit_scores.reasons.items() if math.isnan(values[metric])}
+        units.append(replace(unit, values=values, reasons=reasons, rating=rating, sample=unit_scores.sample()))
     place = {sample.id: i for i, sample in enumerate(samples)}
     return sorted(units, key=lambda unit: place.get(unit.id, len(place)))  # neighbours in the file stay neighbours
 
@@ -188,12 +190,6 @@ def sample_unit(id: str, sample: Sample | None, dialogue: str = "") -> Unit:
 def _make_played_unit(id: str, system: str) -> Unit:
     occasion = id.removeprefix(f"{system}~")
     return Unit(id=id, values={}, keys={"occasion": occasion}, fields={"partner": occasion.partition("/")[0]})
-
-
-def _with(unit: Unit, scores: _Scores, *, rating: float) -> Unit:
-    values = scores.means()
-    reasons = {metric: why for metric, why in scores.reasons.items() if math.isnan(values[metric])}
-    return replace(unit, values=values, reasons=reasons, rating=rating, sample=scores.sample())
 
 
 def common_scale(records: Mapping[str, Sequence[Any]], ratings: Ratings) -> tuple[dict[str, list[Any]], list[str]]:

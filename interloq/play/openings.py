@@ -40,8 +40,17 @@ def read_openings(source: str | Path, *, given: int = GIVEN) -> list[Opening]:
     openings = _from_text(path) if plain_suffix(path) == ".txt" else _from_dialogues(path)
     if not openings:
         raise InputError("no opening in the file", hint="write one opening per line", where=str(path))
-    for where, opening in openings:
-        _check(opening, given, f"{path}:{where}")
+    for line, opening in openings:
+        where = f"{path}:{line}"
+        if len(opening.turns) < given:
+            raise InputError(
+                f"the opening has {len(opening.turns)} of {given} utterances: {list(opening.turns)!r:.80}",
+                hint="add the missing ones (in text: after a tab), or use a smaller --given",
+                where=where,
+            )
+        if not all(turn.strip() for turn in opening.turns[:given]):
+            hint = "add the text, or remove the line"
+            raise InputError("an utterance of the opening is empty", hint=hint, where=where)
     id, number = Counter(opening.id for _, opening in openings).most_common(1)[0]
     if number > 1:
         raise InputError(f"{number} openings are called {id!r}", hint="give each an id", where=str(path))
@@ -81,14 +90,3 @@ def _from_dialogues(path: str | Path) -> list[tuple[str, Opening]]:
         id = f"opening-{dialogue.id}" if dialogue.id.isdecimal() else dialogue.id
         openings.append((dialogue.id, Opening(id, tuple(turn.text for turn in dialogue.turns))))
     return openings
-
-
-def _check(opening: Opening, given: int, where: str) -> None:
-    if len(opening.turns) < given:
-        raise InputError(
-            f"the opening has {len(opening.turns)} of {given} utterances: {list(opening.turns)!r:.80}",
-            hint="add the missing ones (in text: after a tab), or use a smaller --given",
-            where=where,
-        )
-    if not all(turn.strip() for turn in opening.turns[:given]):
-        raise InputError("an utterance of the opening is empty", hint="add the text, or remove the line", where=where)

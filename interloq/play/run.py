@@ -169,18 +169,13 @@ def _take_over(output: Path, plan: Plan, journal: Journal) -> list[str]:
         raise InputError(
             "the output exists and was not written by a run", hint="choose another output", where=str(output)
         )
-    check_run({name: stored.get(name) for name in plan.run}, _plain(plan.run), output)
+    import orjson
+
+    run: dict[str, Any] = orjson.loads(orjson.dumps(dict(plan.run)))  # as it would be read from the file
+    check_run({name: stored.get(name) for name in plan.run}, run, output)
     ids = []
     for dialogue in read(output, kind="dialogues", strict=True):
         ids.append(dialogue.id)
         if dialogue.id not in journal:
             journal.add(dialogue)
     return ids
-
-
-def _plain(run: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the value after a round trip through JSON."""
-    import orjson
-
-    value: dict[str, Any] = orjson.loads(orjson.dumps(dict(run)))
-    return value

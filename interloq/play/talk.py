@@ -197,7 +197,10 @@ class _Talk:
         if not reply.text:
             return False
         self.turns.append(Turn(reply.text, self.speaker))
-        if self._repeats(rules.repeats):
+        last, equal = self.turns[-1], 0
+        for turn in self.turns[len(self.match.opening) :]:
+            equal += turn.speaker == last.speaker and _plain_text(turn) == _plain_text(last)
+        if rules.repeats > 1 and equal == rules.repeats:  # noted once per dialogue
             self._note(REPEATING, turn=len(self.turns))
             if rules.stop_repeating:
                 return False
@@ -214,13 +217,6 @@ class _Talk:
         speaker = self.turns[turn - 1].speaker if turn else self.speaker
         what = one_line(failure).replace(";", ",")
         self.failures.append(f"{speaker}: {what} at turn {turn or len(self.turns) + 1}")
-
-    def _repeats(self, times: int) -> bool:
-        """Return whether the speaker has said the same for the n-th time, which is noted once per dialogue."""
-        last, equal = self.turns[-1], 0
-        for turn in self.turns[len(self.match.opening) :]:
-            equal += turn.speaker == last.speaker and _plain_text(turn) == _plain_text(last)
-        return times > 1 and equal == times
 
 
 def _plain_text(turn: Turn) -> str:

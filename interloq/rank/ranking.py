@@ -131,7 +131,11 @@ def notes(
         *_partner_notes([row for row in rows if row.system in systems], by),
     ]
     if len(systems) > 1:
-        texts.append(_range_note(systems, human))
+        unknown = "" if human else "; its agreement with people is unknown (--human)"
+        texts.append(
+            f"the {count(len(systems), 'rank range')} hold together with a probability of {100 * LEVEL:.0f} %: "
+            f"they are of the order by this metric, not by people{unknown}"
+        )
     if metric_names.is_rating(metric_of(rows)):
         texts.append("ratings by people: higher ones are taken as better unless --lower-is-better is given")
     unranked = sorted({row.system for row in rows} - set(systems))
@@ -175,14 +179,6 @@ def _unit_note(rows: Sequence[DialogueScore], by: str) -> str:
         "occasion": "occasions, with the dialogues of all systems on them; partners and systems are fixed",
     }
     return f"independent units, of all intervals and tests: {units[unit_word(rows, by)]}"
-
-
-def _range_note(systems: Sequence[str], human: Mapping[str, float]) -> str:
-    unknown = "" if human else "; its agreement with people is unknown (--human)"
-    return (
-        f"the {count(len(systems), 'rank range')} hold together with a probability of {100 * LEVEL:.0f} %: "
-        f"they are of the order by this metric, not by people{unknown}"
-    )
 
 
 def _pairing_note(rows: Sequence[DialogueScore], by: str) -> str:

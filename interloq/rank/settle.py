@@ -197,17 +197,13 @@ def _look(columns: Sequence[dict[str, float]], dialogues: int, level: float, mar
     gaps = []
     for better, worse in pairwise(order):
         differences = means_of[better] - means_of[worse]
-        gaps.append(_gap(better, worse, differences, level, margin, sign))
+        known = differences[~np.isnan(differences)]
+        low, high = t_interval(known, level)
+        centre = float(known.mean()) if len(known) else math.nan
+        apart = 2.0 ** (1 - len(known)) <= level and (sign * low > 0 and sign * high > 0)
+        alike = margin > 0 and -margin <= low and high <= margin
+        gaps.append(SystemGap(better, worse, centre, (low, high), len(known), apart, alike))
     return Look(len(columns), dialogues, tuple(order), tuple(gaps))
-
-
-def _gap(better: str, worse: str, differences: Array, level: float, margin: float, sign: float) -> SystemGap:
-    known = differences[~np.isnan(differences)]
-    low, high = t_interval(known, level)
-    centre = float(known.mean()) if len(known) else math.nan
-    apart = 2.0 ** (1 - len(known)) <= level and (sign * low > 0 and sign * high > 0)
-    alike = margin > 0 and -margin <= low and high <= margin
-    return SystemGap(better, worse, centre, (low, high), len(known), apart, alike)
 
 
 def t_interval(differences: Array, level: float) -> tuple[float, float]:

@@ -182,9 +182,17 @@ def dev_facts(task: ReliabilityTask) -> dict[str, Any]:
     size_means, by_size = np.full(len(labels), mean), {}
     for size in np.unique(sizes).tolist():
         own = sizes == size
-        by_size[str(size)] = _size_facts(predictions[own], labels[own])
+        means = {"predicted": float(predictions[own].mean()), "label": float(labels[own].mean())}
+        by_size[str(size)] = {"sets": int(own.sum()), "mse": _mse(predictions[own], labels[own]), **means}
         if (train_sizes == size).any():
             size_means[own] = train_labels[train_sizes == size].mean()
+    # the share of worse sets that score below their set, by kind; .5 is chance
+    above = np.sign(scores[:, :1] - scores[:, 1:]) / 2 + 0.5
+    wins = {}
+    for i, kind in enumerate(WORSE):
+        kind_above, kind_there = above[:, i :: len(WORSE)], there[:, i :: len(WORSE)]
+        if kind_there.any():
+            wins[kind] = float(kind_above[kind_there].mean())
     return {
         "mse": _mse(predictions, labels),
         "mse_of_mean": _mse(np.full(len(labels), mean), labels),
@@ -192,14 +200,8 @@ def dev_facts(task: ReliabilityTask) -> dict[str, Any]:
         "bias": float(np.mean(predictions - labels)),
         "slope": _slope(predictions, labels),
         "by_size": by_size,
-        "wins": _wins(scores, there),
+        "wins": wins,
     }
-
-
-def _size_facts(predictions: Floats, labels: Floats) -> dict[str, float]:
-    """Return the error and means of the sets of one size."""
-    means = {"predicted": float(predictions.mean()), "label": float(labels.mean())}
-    return {"sets": len(labels), "mse": _mse(predictions, labels), **means}
 
 
 def _mse(predictions: Floats, labels: Floats) -> float:
@@ -212,14 +214,3 @@ def _slope(predictions: Floats, labels: Floats) -> float | None:
     if not spread > 0:
         return None
     return float(np.mean((predictions - predictions.mean()) * labels)) / spread
-
-
-def _wins(scores: Floats, there: NDArray[np.bool_]) -> dict[str, float]:
-    """Return the share of worse sets that score below their set, by kind; .5 is chance."""
-    above = np.sign(scores[:, :1] - scores[:, 1:]) / 2 + 0.5
-    wins = {}
-    for i, kind in enumerate(WORSE):
-        kind_above, kind_there = above[:, i :: len(WORSE)], there[:, i :: len(WORSE)]
-        if kind_there.any():
-            wins[kind] = float(kind_above[kind_there].mean())
-    return wins

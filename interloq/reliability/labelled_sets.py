@@ -98,13 +98,18 @@ def make_sets(scored: Sequence[QueryScores], settings: ReliabilitySettings) -> L
     numbers = np.arange(len(queries))
     own_pairs = np.column_stack([np.repeat(numbers, np.diff(ends)), np.arange(ends[-1])])
     foreign_pairs = np.column_stack([np.repeat(numbers, settings.foreign), foreign.ravel()])
+    falls = np.zeros(members.shape, dtype=bool)  # whether the label falls without this member; False if undefined
+    for i, query_scores in enumerate(used_scores):
+        rows = query == i
+        without = compute_labels_without(query_scores, members[rows], settings.coefficient)
+        falls[rows] = without < values[rows][:, None]
     return LabelledSets(
         used=used.astype(np.int32),
         pairs=np.concatenate([own_pairs, foreign_pairs]).astype(np.int32),
         query=query.astype(np.int32),
         sets=np.where(members == NONE, NONE, members + ends[query][:, None]).astype(np.int32),
         values=values,
-        falls=_find_falls(used_scores, query, members, values, settings),
+        falls=falls,
         foreign=(ends[-1] + np.arange(foreign.size).reshape(foreign.shape)).astype(np.int32),
         dev=dev,
         facts=_facts(query, dev, labelled, len(np.unique(labelled.query[~has_text]))),
@@ -158,22 +163,6 @@ def _choose_foreign(
             )
         chosen[i] = np.resize(others, settings.foreign)
     return chosen
-
-
-def _find_falls(
-    scored: Sequence[QueryScores],
-    query: Ints,
-    members: NDArray[np.int32],
-    values: NDArray[np.float64],
-    settings: ReliabilitySettings,
-) -> NDArray[np.bool_]:
-    """Return whether a set's label falls without each of its members; False if it is then undefined."""
-    falls = np.zeros(members.shape, dtype=bool)
-    for i, query_scores in enumerate(scored):
-        rows = query == i
-        without = compute_labels_without(query_scores, members[rows], settings.coefficient)
-        falls[rows] = without < values[rows][:, None]
-    return falls
 
 
 def _facts(query: Ints, dev: NDArray[np.bool_], labelled: Labels, blank: int) -> dict[str, Any]:

@@ -116,16 +116,15 @@ def group_queries(samples: Iterable[Sample], *, aspect: str = "overall") -> list
         turns = tuple(turn.text for turn in sample.context)
         id = "" if turns else sample.id
         samples_by_query.setdefault((turns, id), []).append(sample)
-    return [_join_samples(turns, samples, aspect) for (turns, _), samples in sorted(samples_by_query.items())]
-
-
-def _join_samples(turns: tuple[str, ...], samples: Sequence[Sample], aspect: str) -> RatedQuery:
-    replies, ratings, texts = [], [], []
-    for sample in sorted(samples, key=lambda sample: (*sample.key, sample.response)):
-        replies.append(sample.response)
-        ratings.append(_mean_rating(sample, aspect))
-        texts += [reference.text for reference in sample.references]
-    return RatedQuery(turns, tuple(replies), np.array(ratings), distinct_texts(texts))
+    queries = []
+    for (turns, _), joined in sorted(samples_by_query.items()):
+        replies, ratings, texts = [], [], []
+        for sample in sorted(joined, key=lambda sample: (*sample.key, sample.response)):
+            replies.append(sample.response)
+            ratings.append(_mean_rating(sample, aspect))
+            texts += [reference.text for reference in sample.references]
+        queries.append(RatedQuery(turns, tuple(replies), np.array(ratings), distinct_texts(texts)))
+    return queries
 
 
 def has_text(turns: Iterable[str]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -65,7 +65,14 @@ def predict_file(
     loaded, minimum = Reliability.from_options(options), options.minimum
     records = list(reading.read(samples))
     with progress("predicting", len(records)) as step:
-        effects = _predict_effects(loaded, records, step)
+        effects = []
+        for batch in batched(records, BATCH):
+            keys = list(zip(*contexts_and_references(batch), strict=True))
+            distinct = list(dict.fromkeys(keys))  # predicted once per batch
+            contexts, reference_sets = zip(*distinct, strict=True)
+            by_key = dict(zip(distinct, loaded.leave_one_out(contexts, reference_sets), strict=True))
+            effects += [by_key[key] for key in keys]
+            step(len(batch))
     known_rises: Sequence[Rise] = ()
     if any(effect.whole.mean < minimum for effect in effects):
         known_rises = rises(loaded, *contexts_and_references(records), seed=options.seed)
@@ -82,19 +89,6 @@ def predict_file(
     return scores, facts | {"warning": loaded.warning()}
 
 
-def _predict_effects(model: Reliability, samples: Sequence[Sample], step: Callable[[int], None]) -> list[Effects]:
-    """Predict each sample; samples with the same context and references are predicted once per batch."""
-    effects = []
-    for batch in batched(samples, BATCH):
-        keys = list(zip(*contexts_and_references(batch), strict=True))
-        distinct = list(dict.fromkeys(keys))
-        contexts, reference_sets = zip(*distinct, strict=True)
-        by_key = dict(zip(distinct, model.leave_one_out(contexts, reference_sets), strict=True))
-        effects += [by_key[key] for key in keys]
-        step(len(batch))
-    return effects
-
-
 def _score(sample: Sample, effects: Effects, name: str, minimum: float, known_rises: Sequence[Rise]) -> Score:
     value = float(effects.whole.mean)
     if math.isnan(value):
@@ -102,7 +96,14 @@ def _score(sample: Sample, effects: Effects, name: str, minimum: float, known_ri
         return Score(sample.id, name, None, why_undefined(context, references), sample.system)
     details: dict[str, Any] = {"low": _null_if_nan(float(effects.whole.low))}
     details["high"] = _null_if_nan(float(effects.whole.high))
-    details |= {"references": len(effects.references), **_extremes(effects), "minimum": minimum}
+    pairs = zip(effects.effect.mean.tolist(), effects.references, strict=True)
+    known = sorted(pair for pair in pairs if not math.isnan(pair[0]))
+    extremes = {}  # the references whose removal lowers and raises the prediction most
+    if known and known[-1][0] > 0:
+        extremes["helps"] = {"text": known[-1][1], "effect": known[-1][0]}
+    if known and known[0][0] < 0:
+        extremes["harms"] = {"text": known[0][1], "effect": known[0][0]}
+    details |= {"references": len(effects.references), **extremes, "minimum": minimum}
     if value < minimum:
         details["needed"] = count_needed_references(value, len(effects.references), minimum, known_rises)
     return Score(sample.id, name, value, "", sample.system, details)
@@ -110,18 +111,6 @@ def _score(sample: Sample, effects: Effects, name: str, minimum: float, known_ri
 
 def _null_if_nan(value: float) -> float | None:
     return None if math.isnan(value) else value
-
-
-def _extremes(effects: Effects) -> dict[str, Any]:
-    """Return the references whose removal lowers and raises the prediction most; omitted if there is none."""
-    pairs = zip(effects.effect.mean.tolist(), effects.references, strict=True)
-    known = sorted(pair for pair in pairs if not math.isnan(pair[0]))
-    extremes = {}
-    if known and known[-1][0] > 0:
-        extremes["helps"] = {"text": known[-1][1], "effect": known[-1][0]}
-    if known and known[0][0] < 0:
-        extremes["harms"] = {"text": known[0][1], "effect": known[0][0]}
-    return extremes
 
 
 # ---- augment ---------------------------------------------------------------------------------------------------------

@@ -41,7 +41,8 @@ def near(documents: Texts, queries: Texts, count: int) -> Ints:
 
 def _search_documents(documents: Texts, queries: Texts, count: int) -> Ints:
     counted = _words(documents)
-    frequent = _frequent(counted)
+    terms, counts = np.unique(counted.terms, return_counts=True)
+    frequent = np.asarray(terms[counts > max(10, COMMON * len(counted))])
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         Postings.of(counted).save(folder)
@@ -49,11 +50,6 @@ def _search_documents(documents: Texts, queries: Texts, count: int) -> Ints:
         ids, scores = search([PostingSegment(folder, ranking)], _words(queries, without=frequent), ranking, count)
     order = np.argsort(-scores, axis=1, kind="stable")
     return np.take_along_axis(ids, order, axis=1)
-
-
-def _frequent(words: Words) -> NDArray[np.uint64]:
-    terms, counts = np.unique(words.terms, return_counts=True)
-    return np.asarray(terms[counts > max(10, COMMON * len(words))])
 
 
 def _words(texts: Texts, without: NDArray[np.uint64] | None = None) -> Words:

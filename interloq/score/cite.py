@@ -133,10 +133,6 @@ def entries() -> dict[str, str]:
     for entry in Path(__file__).with_name("papers.bib").read_text("utf-8").split("\n\n"):
         if key := re.match(r"\s*@\w+\{([^,]+),", entry):
             by_key[key[1]] = entry.strip()
-    return {**by_key, OURS: _software()}
-
-
-def _software() -> str:
     fields = {
         "title": "Interloq: evaluation of open-domain dialogue systems",
         "author": "{The Interloq authors}",
@@ -144,4 +140,4 @@ def _software() -> str:
         "note": f"Python package interloq, version {__version__}",
     }
     lines = [f"  {name} = {{{value}}}," for name, value in fields.items()]
-    return "\n".join([f"@misc{{{OURS},", *lines, "}"])
+    return {**by_key, OURS: "\n".join([f"@misc{{{OURS},", *lines, "}"])}

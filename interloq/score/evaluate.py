@@ -325,7 +325,11 @@ def _bootstrap(
     if not len(rows):
         return float("nan"), None
     if isinstance(metric, SetMetric):
-        return _jackknife(metric, samples, n_bootstrap, seed)
+        # A resample that repeats samples has fewer distinct n-grams than a new set would. So halves of the set are
+        # drawn without replacement (the delete-half jackknife): they vary around their mean as whole sets do.
+        n, once = len(samples), np.ones((1, len(samples)), dtype=np.int64)
+        values = metric.value_of_set(samples, chain([once], half_counts(n, n_bootstrap, seed)))
+        return float(values[0]), half_interval(values, n) if n_bootstrap else None
     value = float(metric.value(rows.sum(axis=0)))
     number = {name: i for i, name in enumerate(dict.fromkeys(dialogues))}
     if not n_bootstrap or len(number) < min(2, len(rows)):
@@ -334,16 +338,3 @@ def _bootstrap(
     np.add.at(sums, [number[name] for name in dialogues], rows)
     resampled = [metric.value(counts @ sums) for counts in bootstrap_counts(len(sums), n_bootstrap, seed)]
     return value, percentile_interval(np.concatenate(resampled))
-
-
-def _jackknife(
-    metric: SetMetric, samples: Sequence[Sample], n_bootstrap: int, seed: int
-) -> tuple[float, tuple[float, float] | None]:
-    """Return the value and interval of a metric whose rows cannot be summed.
-
-    A resample that repeats samples has fewer distinct n-grams than a new set would. So halves of the set are drawn
-    without replacement (the delete-half jackknife): they vary around their mean as whole sets do around theirs.
-    """
-    n, once = len(samples), np.ones((1, len(samples)), dtype=np.int64)
-    values = metric.value_of_set(samples, chain([once], half_counts(n, n_bootstrap, seed)))
-    return float(values[0]), half_interval(values, n) if n_bootstrap else None

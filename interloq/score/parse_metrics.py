@@ -92,18 +92,14 @@ def _with_sources(given: Iterable[str | MetricLike], where: str) -> Iterator[tup
         for part in split_specs(metric):
             if part.startswith("@"):
                 path = part[1:]
-                for written in _read_specs(path):
+                hint = "make one: interloq choose RATED -o FILE"
+                specs = read_json(path, hint=hint).get("metrics")
+                if not isinstance(specs, list) or not specs or not all(isinstance(text, str) for text in specs):
+                    raise InputError("the file names no metrics", hint=hint, where=path)
+                for written in specs:
                     yield written, path
             else:
                 yield part, where
-
-
-def _read_specs(path: str) -> list[str]:
-    hint = "make one: interloq choose RATED -o FILE"
-    specs = read_json(path, hint=hint).get("metrics")
-    if not isinstance(specs, list) or not specs or not all(isinstance(text, str) for text in specs):
-        raise InputError("the file names no metrics", hint=hint, where=path)
-    return specs
 
 
 def _load(text: str, trust: Trust, where: str) -> Chosen:

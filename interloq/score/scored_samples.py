@@ -29,8 +29,11 @@ class ScoredSamples:
         self._unchecked: list[str] = []
         for _ in self.watch(samples):
             pass
-        for dialogue in dialogues:
-            self._add_dialogue(dialogue)
+        for dialogue in dialogues:  # its turns, as `interloq.play.samples` makes samples of them, and the whole of it
+            for i, turn in enumerate(dialogue.turns):
+                sample = Sample(f"{dialogue.id}#{i}", dialogue.turns[:i], turn.text)
+                self._prints[sample.key] = str(sample_print(sample))
+            self._prints[dialogue.id, ""] = str(sample_print(Sample(dialogue.id, dialogue.turns)))
 
     def watch(self, samples: Iterable[Sample]) -> Iterator[Sample]:
         """Add samples and pass them on."""
@@ -82,10 +85,3 @@ class ScoredSamples:
                 return key
         self._keys = self._keys or SampleKeys(self._prints)
         return self._keys.find(score.id, score.system)
-
-    def _add_dialogue(self, dialogue: Dialogue) -> None:
-        """Add the turns of a dialogue, as `interloq.play.samples` makes samples of them, and the whole of it."""
-        for i, turn in enumerate(dialogue.turns):
-            sample = Sample(f"{dialogue.id}#{i}", dialogue.turns[:i], turn.text)
-            self._prints[sample.key] = str(sample_print(sample))
-        self._prints[dialogue.id, ""] = str(sample_print(Sample(dialogue.id, dialogue.turns)))

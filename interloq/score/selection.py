@@ -32,10 +32,17 @@ class SampleFilter:
             if (sample.system or NO_SYSTEM) in self.without:
                 self.excluded.append(sample.key)
             elif self.drop_own_replies:
-                yield self._drop_own_reply(sample)
+                changed = without_own(sample)
+                if len(changed.references) < len(sample.references):
+                    self._dropped[sample.system] += 1
+                    self._emptied[sample.system] += not changed.references
+                yield changed
             else:
                 yield sample
-        self._check_systems()
+        known = {system or NO_SYSTEM for system in self._systems}
+        for name in self.without:
+            if name not in known:
+                raise InputError(f"no sample is of system {name!r}{nearest(name, known)}")
 
     def excludes(self, score: Score) -> bool:
         """Return whether a score that matches no selected sample belongs to an excluded one."""
@@ -60,16 +67,3 @@ class SampleFilter:
             rest = f"; {self._emptied.total():,} have no other reference" if self._emptied.total() else ""
             statement = f"were among their own references and were dropped from them{rest}"
             yield note_of("own replies dropped", self._dropped, self._systems - left, statement)
-
-    def _drop_own_reply(self, sample: Sample) -> Sample:
-        changed = without_own(sample)
-        if len(changed.references) < len(sample.references):
-            self._dropped[sample.system] += 1
-            self._emptied[sample.system] += not changed.references
-        return changed
-
-    def _check_systems(self) -> None:
-        known = {system or NO_SYSTEM for system in self._systems}
-        for name in self.without:
-            if name not in known:
-                raise InputError(f"no sample is of system {name!r}{nearest(name, known)}")

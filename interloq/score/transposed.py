@@ -49,14 +49,12 @@ def _is_transposed(samples: Sequence[Sample]) -> bool:
         whole = len(samples) == len(samples[0].references)
         if whole and len({sample.context for sample in samples}) == len(samples):
             return True
-    evidence = np.array([_column_minus_row(samples, i) for i in range(len(samples))])
+    evidence = np.zeros(len(samples))
+    for i, sample in enumerate(samples):
+        column = [other.references[i].text for k, other in enumerate(samples) if k != i]
+        row = [reference.text for j, reference in enumerate(sample.references) if j != i]
+        evidence[i] = _best_overlap(sample.response, column) - _best_overlap(sample.response, row)
     return bool((evidence > CLEAR).sum() >= 2 and (evidence >= -CLEAR).all())
-
-
-def _column_minus_row(samples: Sequence[Sample], i: int) -> float:
-    column = [sample.references[i].text for k, sample in enumerate(samples) if k != i]
-    row = [reference.text for j, reference in enumerate(samples[i].references) if j != i]
-    return _best_overlap(samples[i].response, column) - _best_overlap(samples[i].response, row)
 
 
 def _best_overlap(response: str, texts: Sequence[str]) -> float:

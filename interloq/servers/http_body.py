@@ -22,7 +22,10 @@ class Body:
     def __init__(self, encoding: str, largest: int) -> None:
         """Decode answers in this `encoding`, their Content-Encoding; "" for none."""
         self.largest, self._data = largest, bytearray()
-        self._gzip = zlib.decompressobj(_GZIP) if _is_gzip(encoding) else None
+        name = encoding.strip().lower()
+        if name not in ("", "identity", "gzip", "x-gzip"):
+            raise BodyError(f"the answer is encoded as {name[:40]!r}, which was not requested")
+        self._gzip = zlib.decompressobj(_GZIP) if name.endswith("gzip") else None
 
     def add(self, part: bytes) -> None:
         room = self.largest + 1 - len(self._data)  # one byte above the limit shows that there is more
@@ -41,10 +44,3 @@ class Body:
         if self._gzip and not self._gzip.eof:
             raise BodyError("the gzip data of the answer is truncated")
         return bytes(self._data)
-
-
-def _is_gzip(encoding: str) -> bool:
-    name = encoding.strip().lower()
-    if name not in ("", "identity", "gzip", "x-gzip"):
-        raise BodyError(f"the answer is encoded as {name[:40]!r}, which was not requested")
-    return name.endswith("gzip")

@@ -197,16 +197,11 @@ def _estimate_built_in(x: Array, y: Array) -> dict[str, Estimate]:
     for name, test in zip(COEFFICIENTS, tests, strict=True):
         estimates[name] = Estimate(float(test.statistic), n, p=float(test.pvalue))
     if n <= EXACT_LIMIT:  # scipy's t approximation would give p = 0 for four points in perfect order
-        estimates["spearman"] = replace(estimates["spearman"], p=_exact_spearman_p(x, y))
+        middle = (n + 1) / 2
+        first, second = stats.rankdata(x) - middle, stats.rankdata(y) - middle
+        products = np.abs(second[_orders(n)] @ first)  # of all orders of y; the first is the one observed
+        estimates["spearman"] = replace(estimates["spearman"], p=float((products >= products[0] - 1e-9).mean()))
     return estimates
-
-
-def _exact_spearman_p(x: Array, y: Array) -> float:
-    """Return the share of all orders of y for which |ρ| is at least as large as observed."""
-    middle = (len(x) + 1) / 2
-    first, second = stats.rankdata(x) - middle, stats.rankdata(y) - middle
-    products = np.abs(second[_orders(len(x))] @ first)  # the first order is the one observed
-    return float((products >= products[0] - 1e-9).mean())
 
 
 @cache

@@ -170,7 +170,12 @@ def kendall_differences(first: Array, second: Array, y: Array, swapped: Swaps) -
     Both are quadratic in the swaps m: c + m·l + mᵀQm, with one Q for both. So are the counts of untied pairs.
     """
     if len(y) > PAIR_LIMIT:
-        return _kendall_by_loop(first, second, y, swapped)
+        differences = np.full(len(swapped), np.nan)
+        for i, swap in enumerate(swapped):
+            a, b = np.where(swap, second, first), np.where(swap, first, second)
+            if not (constant(a) or constant(b) or constant(y)):
+                differences[i] = stats.kendalltau(a, y).statistic - stats.kendalltau(b, y).statistic
+        return differences
     order = _signs(midranks(y), midranks(y))
     signs = _signs(first, first), _signs(second, second), _signs(first, second)
     concordant = _quadratic([sign * order for sign in signs], swapped)
@@ -195,12 +200,3 @@ def _quadratic(matrices: Sequence[NDArray[np.float32]], swapped: Swaps) -> tuple
 def _signs(rows: Array, columns: Array) -> NDArray[np.float32]:
     """Return signs of differences of ranks, multiples of ½ up to PAIR_LIMIT, which are exact in single precision."""
     return np.asarray(np.sign(np.subtract.outer(rows.astype(np.float32), columns.astype(np.float32))))
-
-
-def _kendall_by_loop(first: Array, second: Array, y: Array, swapped: Swaps) -> Array:
-    differences = np.full(len(swapped), np.nan)
-    for i, swap in enumerate(swapped):
-        a, b = np.where(swap, second, first), np.where(swap, first, second)
-        if not (constant(a) or constant(b) or constant(y)):
-            differences[i] = stats.kendalltau(a, y).statistic - stats.kendalltau(b, y).statistic
-    return differences

@@ -38,7 +38,12 @@ def blocks(path: str | Path) -> Iterator[Block]:
 
 
 def _blocks(path: str | Path) -> Iterator[Block]:
-    _refuse_fasttext(path)
+    with open_bytes(path) as stream:
+        if stream.read(4) == FASTTEXT:
+            raise InputError(
+                f"{path} is a fastText model, not a file of word vectors",
+                hint="give its .vec file; `fasttext print-word-vectors` writes one",
+            )
     header = _header(path)
     parts = _binary(path, header) if header and header.binary else _text(path, header)
     seen: dict[str, int] = {}
@@ -61,15 +66,6 @@ class _Header:
     words: int
     dimensions: int
     binary: bool
-
-
-def _refuse_fasttext(path: str | Path) -> None:
-    with open_bytes(path) as stream:
-        if stream.read(4) == FASTTEXT:
-            raise InputError(
-                f"{path} is a fastText model, not a file of word vectors",
-                hint="give its .vec file; `fasttext print-word-vectors` writes one",
-            )
 
 
 def _header(path: str | Path) -> _Header | None:

@@ -70,7 +70,10 @@ class WordVectors:
         if len(set(words)) != len(words) or "" in words:
             raise InputError("words must be distinct and not empty")
         table, recorded = WordTable.of(words), describe_tokenizer(as_tokenizer(tokenizer))
-        facts = {"origin": origin, "fingerprint": _fingerprint(table, matrix), "tokenizer": recorded}
+        digest = hashlib.blake2b(digest_size=8)
+        for array in (table.ends, table.letters, matrix):
+            digest.update(np.ascontiguousarray(array).data)
+        facts = {"origin": origin, "fingerprint": digest.hexdigest(), "tokenizer": recorded}
         return cls(table, matrix, facts)
 
     @classmethod
@@ -296,13 +299,6 @@ def _scale_rows(rows: Floats, *, zero: float = np.nan) -> Floats:
     """Return rows of length 1; a row of zeros becomes `zero`."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(np.divide(rows, lengths, out=np.full_like(rows, zero), where=lengths > 0))
-
-
-def _fingerprint(words: WordTable, matrix: Floats) -> str:
-    digest = hashlib.blake2b(digest_size=8)
-    for array in (words.ends, words.letters, matrix):
-        digest.update(np.ascontiguousarray(array).data)
-    return digest.hexdigest()
 
 
 def as_tokenizer(given: Tokenizer | str | None) -> Tokenizer | None:

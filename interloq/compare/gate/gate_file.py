@@ -160,18 +160,14 @@ def _read(files: Mapping[str, str | Path], baseline: str | Path | None, reading:
         raise InputError(what, hint="give the same kind of file as was blessed")
     origin = common_origin({str(baseline): _as_header(blessed), str(files[NEW]): _as_header(read)})
     if options.metrics:
-        old = _keep_metrics(old, new.metrics)
+        units = []
+        for unit in old.units:
+            values = {metric: value for metric, value in unit.values.items() if metric in new.metrics}
+            units.append(replace(unit, values=values))
+        old = replace(old, units=tuple(units))
     reads = references_read({metric: metric for metric in new.metrics})
     notes = check_references(old, new, reads, hint=BLESS, names=f"{baseline} and {files[NEW]}")
     return Versions({OLD: old, **read.versions}, read.judges, origin, (*read.notes, *notes))
-
-
-def _keep_metrics(version: Version, metrics: Sequence[str]) -> Version:
-    units = []
-    for unit in version.units:
-        values = {metric: value for metric, value in unit.values.items() if metric in metrics}
-        units.append(replace(unit, values=values))
-    return replace(version, units=tuple(units))
 
 
 def _as_header(read: Versions) -> dict[str, Any]:

@@ -71,7 +71,11 @@ class Writer:
                 f"not enough memory for the model on {self.device}", hint="use device='cpu'", where=name
             ) from error
         self.positions = int(getattr(network.config, "max_position_embeddings", None) or POSITIONS)
-        self.ends = self._ends()
+        ends = self.network.generation_config.eos_token_id
+        ends = [ends] if isinstance(ends, int) else list(ends or [])
+        if self.tokenizer.eos_token_id is not None:
+            ends.append(self.tokenizer.eos_token_id)
+        self.ends = list(dict.fromkeys(ends))
         self.size = 2**20  # rows per batch, halved when memory is short
         self._holding: dict[str, torch.Tensor] = {}
 
@@ -132,24 +136,21 @@ class Writer:
         ids, mask = _pad_rows(rows, left=not self.with_encoder)
         start = 1 if self.with_encoder else ids.shape[1]
         stops = [_Stopped(self.tokenizer, start, stop, self._with(stop[-1]))] if stop else []
-        generated = self.network.generate(
-            input_ids=ids.to(self.device),
-            attention_mask=mask.to(self.device),
-            generation_config=self._settings(sampling),
-            logits_processor=transformers.LogitsProcessorList([_Sampled(sampling, seeds, start)]),
-            stopping_criteria=transformers.StoppingCriteriaList(stops),
-            streamer=_Shown(self.tokenizer, show) if show else None,
-        )
-        return self.tokenizer.batch_decode(generated[:, start:], skip_special_tokens=True)  # type: ignore[no-any-return]
-
-    def _settings(self, sampling: Sampling) -> Any:
         settings = copy.deepcopy(self.network.generation_config)
         changed = {"do_sample": False, "num_beams": 1, "temperature": None, "top_p": None, "top_k": None}
         changed |= {"max_length": None, "max_new_tokens": sampling.max_tokens, "use_cache": True}
         # nothing reads tokens after an end token, so any token can serve as padding if the model has none
         pad = self.tokenizer.pad_token_id
         settings.update(**changed, eos_token_id=self.ends or None, pad_token_id=self.ends[0] if pad is None else pad)
-        return settings
+        generated = self.network.generate(
+            input_ids=ids.to(self.device),
+            attention_mask=mask.to(self.device),
+            generation_config=settings,
+            logits_processor=transformers.LogitsProcessorList([_Sampled(sampling, seeds, start)]),
+            stopping_criteria=transformers.StoppingCriteriaList(stops),
+            streamer=_Shown(self.tokenizer, show) if show else None,
+        )
+        return self.tokenizer.batch_decode(generated[:, start:], skip_special_tokens=True)  # type: ignore[no-any-return]
 
     def _with(self, character: str) -> torch.Tensor:
         """Return tokens that contain a character or part of it, since its bytes may be spread over several tokens."""
@@ -158,14 +159,6 @@ class Writer:
             holding = [i for i, text in enumerate(texts) if character in text or PART in text]
             self._holding[character] = torch.tensor(holding, dtype=torch.long, device=self.device)
         return self._holding[character]
-
-    def _ends(self) -> list[int]:
-        """Return the tokens that end a text, according to the model and its tokenizer."""
-        ends = self.network.generation_config.eos_token_id
-        ends = [ends] if isinstance(ends, int) else list(ends or [])
-        if self.tokenizer.eos_token_id is not None:
-            ends.append(self.tokenizer.eos_token_id)
-        return list(dict.fromkeys(ends))
 
 
 class _Sampled(transformers.LogitsProcessor):  # type: ignore[misc]

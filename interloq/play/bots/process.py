@@ -150,7 +150,23 @@ class Program:
         After a crash the request is repeated once, because an earlier dialogue may be the cause.
         """
         with self._busy:
-            return self._reply(turns, seed)
+            last = ""
+            for _ in range(2):
+                if self.ended:
+                    return Reply("", "closed")
+                if self.crashes > self.restarts:
+                    return Reply("", f"crashed {self.crashes} times in a row, not started again: {self._tail()}")
+                try:
+                    reply = self._asked(turns, seed)
+                    self.crashes = 0
+                    return reply
+                except Ended as ended:
+                    last = str(ended)
+                    self._stop()
+                    if not ended.crashed:
+                        break
+                    self.crashes += 1
+            return Reply("", last)
 
     def end(self) -> None:
         """Kill it, also while another thread waits for its reply: that thread sees the end of output and stops."""
@@ -161,25 +177,6 @@ class Program:
                 self._stop()
             finally:
                 self._busy.release()
-
-    def _reply(self, turns: Sequence[Turn], seed: int) -> Reply:
-        last = ""
-        for _ in range(2):
-            if self.ended:
-                return Reply("", "closed")
-            if self.crashes > self.restarts:
-                return Reply("", f"crashed {self.crashes} times in a row, not started again: {self._tail()}")
-            try:
-                reply = self._asked(turns, seed)
-                self.crashes = 0
-                return reply
-            except Ended as ended:
-                last = str(ended)
-                self._stop()
-                if not ended.crashed:
-                    break
-                self.crashes += 1
-        return Reply("", last)
 
     def _kill(self) -> None:
         """Kill the program and everything it started."""

@@ -83,14 +83,20 @@ class Replay(Bot, name="replay"):
         if not Path(self.dialogues).is_file():
             raise InputError(f"no file {self.dialogues!r}", hint="name a file of dialogues in JSON lines")
         recorded: list[Dialogue] = jsonl.load(self.dialogues, kind="dialogues")
-        system = self.system or _only(recorded, self.dialogues)
+        named = _systems(recorded)
+        if not self.system and len(named) != 1:
+            raise InputError(
+                f"the dialogues are by {len(named)} systems",
+                hint=f"add system=… with one of {', '.join(named)}",
+                where=self.dialogues,
+            )
+        system = self.system or named[0]
         by_opening: dict[Texts, list[Transcript]] = defaultdict(list)
         for dialogue in recorded:
             for transcript in _sides(dialogue, system):
                 by_opening[transcript.texts[: transcript.opening]].append(transcript)
         if not by_opening:
-            known = nearest(system, _systems(recorded))
-            raise InputError(f"no turn of a system {system!r}{known}", where=self.dialogues)
+            raise InputError(f"no turn of a system {system!r}{nearest(system, named)}", where=self.dialogues)
         return dict(by_opening)
 
 
@@ -117,14 +123,3 @@ def _systems(dialogues: Sequence[Dialogue]) -> list[str]:
         for turn in dialogue.turns:
             systems.add(dialogue.systems.get(turn.speaker, turn.speaker))
     return sorted(systems)
-
-
-def _only(dialogues: Sequence[Dialogue], where: str) -> str:
-    named = _systems(dialogues)
-    if len(named) != 1:
-        raise InputError(
-            f"the dialogues are by {len(named)} systems",
-            hint=f"add system=… with one of {', '.join(named)}",
-            where=where,
-        )
-    return named[0]

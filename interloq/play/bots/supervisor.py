@@ -38,7 +38,10 @@ def main(arguments: Sequence[str]) -> int:
     except OSError as error:
         sys.stderr.write(f"cannot be started: {error}\n")
         return CANNOT_START
-    _let_go_of_streams()
+    # readers of the program's output see when it ends only if the standard streams are closed here
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(nothing, stream)
     _wait(program, parent, ended)
     with contextlib.suppress(ProcessLookupError, PermissionError):  # what it started may outlive it
         os.killpg(program.pid, signal.SIGKILL)
@@ -54,13 +57,6 @@ def _wait(program: subprocess.Popen[bytes], parent: int, ended: int) -> None:
             files = {key.fileobj for key, _ in ready.select()}
             if parent in files or set(os.read(ended, 64)) - {signal.SIGCHLD}:
                 return
-
-
-def _let_go_of_streams() -> None:
-    """Close the standard streams here, so that readers of the program's output see when it ends."""
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for stream in (0, 1, 2):
-        os.dup2(nothing, stream)
 
 
 def _end_alike(status: int) -> None:

@@ -169,7 +169,13 @@ class Postgres(ServerStore):
             check_source(manifest, source, consumed - len(pairs))
             words = {key: values for key, values in encoded.items() if isinstance(values, Words)}
             vectors = {key: values for key, values in encoded.items() if not isinstance(values, Words)}
-            self._copy_pairs(connection, manifest.pairs, pairs, vectors)
+            columns = sql.SQL(", ").join(sql.Identifier(name) for name in ("id", "pair", *vectors))
+            copy_from = self._sql("COPY {table} (") + columns + sql.SQL(") FROM STDIN (FORMAT BINARY)")
+            rows = [as_binary(values) for values in vectors.values()]
+            with connection.cursor().copy(copy_from) as copy:
+                copy.set_types(["int8", "bytea", *["bytea"] * len(rows)])  # raw bytes
+                for i, pair in enumerate(pairs):
+                    copy.write_row((manifest.pairs + i, orjson.dumps(asdict(pair)), *(row[i] for row in rows)))
             for key, values in words.items():
                 self._copy_words(connection, manifest.pairs, key, values)
             manifest = replace(
@@ -180,17 +186,6 @@ class Postgres(ServerStore):
             )
             self._write(connection, manifest)
         self.manifest = manifest
-
-    def _copy_pairs(
-        self, connection: psycopg.Connection, first: int, pairs: Sequence[Pair], vectors: Mapping[Field, Floats]
-    ) -> None:
-        columns = sql.SQL(", ").join(sql.Identifier(name) for name in ("id", "pair", *vectors))
-        copy_from = self._sql("COPY {table} (") + columns + sql.SQL(") FROM STDIN (FORMAT BINARY)")
-        rows = [as_binary(values) for values in vectors.values()]
-        with connection.cursor().copy(copy_from) as copy:
-            copy.set_types(["int8", "bytea", *["bytea"] * len(rows)])  # raw bytes
-            for i, pair in enumerate(pairs):
-                copy.write_row((first + i, orjson.dumps(asdict(pair)), *(row[i] for row in rows)))
 
     def _copy_words(self, connection: psycopg.Connection, first: int, key: Field, words: Words) -> None:
         each = np.diff(words.ends)
@@ -211,36 +206,30 @@ class Postgres(ServerStore):
             if manifest.indexed == manifest.pairs:
                 return
             if not manifest.dimensions:
-                manifest = self._index_words(connection, manifest)
+                if not manifest.indexed:
+                    connection.execute(self._sql("CREATE INDEX ON {words} (field, word) INCLUDE (pair, n, length)"))
+                connection.execute(self._sql("ANALYZE {words}"))
+                manifest = replace(manifest, indexed=manifest.pairs)
             elif manifest.pairs > manifest.exact_up_to:
                 manifest = self._index_vectors(connection, manifest)
             self._write(connection, manifest)
         self.manifest = manifest
 
-    def _index_words(self, connection: psycopg.Connection, manifest: ServerManifest) -> ServerManifest:
-        if not manifest.indexed:
-            connection.execute(self._sql("CREATE INDEX ON {words} (field, word) INCLUDE (pair, n, length)"))
-        connection.execute(self._sql("ANALYZE {words}"))
-        return replace(manifest, indexed=manifest.pairs)
-
     def _index_vectors(self, connection: psycopg.Connection, manifest: ServerManifest) -> ServerManifest:
         """Rebuild the vector index if the pairs have more than doubled since it was built, and choose the effort."""
         if manifest.pairs > 2 * manifest.indexed:
             for key in _fields(manifest):
-                self._index_field(connection, key, manifest)
+                method, lists = manifest.options["index"], _lists(manifest.pairs)
+                megabytes = 256 + lists * 50 * 4 * manifest.dimensions // 10**6  # pgvector takes 50 samples per list
+                _set(connection, "maintenance_work_mem", f"{megabytes}MB")
+                name = f"{self._table[-1]}_{key}_{method}"
+                connection.execute(sql.SQL("DROP INDEX IF EXISTS {}").format(sql.Identifier(*self._table[:-1], name)))
+                how = sql.SQL("WITH (lists = {})").format(lists) if method == "ivfflat" else sql.SQL("")
+                made: LiteralString = "CREATE INDEX {name} ON {table} USING {method} ({field} vector_ip_ops) "
+                connection.execute(self._sql(made, name=name, method=method, field=key) + how)
             manifest = replace(manifest, indexed=manifest.pairs)
         effort, recall = self._measured(connection, manifest)
         return replace(manifest, effort=effort, recall=recall)
-
-    def _index_field(self, connection: psycopg.Connection, key: Field, manifest: ServerManifest) -> None:
-        method, lists = manifest.options["index"], _lists(manifest.pairs)
-        megabytes = 256 + lists * 50 * 4 * manifest.dimensions // 10**6  # pgvector takes 50 samples per list
-        _set(connection, "maintenance_work_mem", f"{megabytes}MB")
-        name = f"{self._table[-1]}_{key}_{method}"
-        connection.execute(sql.SQL("DROP INDEX IF EXISTS {}").format(sql.Identifier(*self._table[:-1], name)))
-        how = sql.SQL("WITH (lists = {})").format(lists) if method == "ivfflat" else sql.SQL("")
-        made: LiteralString = "CREATE INDEX {name} ON {table} USING {method} ({field} vector_ip_ops) "
-        connection.execute(self._sql(made, name=name, method=method, field=key) + how)
 
     def _measured(self, connection: psycopg.Connection, manifest: ServerManifest) -> tuple[int, float]:
         """Return the least effort that reaches the wanted recall, and the recall it reaches."""
