@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from interloq import InputError, Reference, Sample, Signature, load, read
+from interloq import InputError, Rating, Reference, Sample, Signature, load, read, write
+from interloq.cli.main import main
 from interloq.data.records.jsonl import header
 from interloq.rate.rate_file import Spool, open_spool, rate_file, rate_into
 from interloq.rate.rate_options import RateOptions
@@ -31,6 +33,56 @@ def test_rated_samples_are_read_back_once(files: Path, monkeypatch: pytest.Monke
     rate_file("samples.jsonl", "rated.jsonl", RateOptions(rater=RATER))
     assert reads == [Path("rated.jsonl.part")]
     assert [sample.references[0].weight for sample in load("rated.jsonl")] == [0.5] * 4
+
+
+FOUND = [Reference("they like tea .", source="retrieved:p1"), Reference("the cats !", source="retrieved:p2")]
+GOLD = Reference("i never like tea .")
+SAMPLE = Sample("0", ["we like the tea ?"], "so so", [Reference("tea ?", source="parrot"), GOLD, *FOUND], "bot")
+
+
+@pytest.fixture
+def votes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """People's ratings of all references of SAMPLE but the gold reply."""
+    monkeypatch.chdir(tmp_path)
+    ratings = [Rating(value, "ann", item=f"0/{place}") for place, value in ((0, 2), (2, 3), (3, 5))]
+    write("ratings.jsonl", ratings, kind="ratings")
+
+
+@pytest.mark.usefixtures("votes")
+def test_rate_says_how_many_references_are_kept(capsys: pytest.CaptureFixture[str]) -> None:
+    write("some.jsonl", [SAMPLE, replace(SAMPLE, id="2", references=(GOLD,))], kind="samples", extended=["before"])
+    facts = rate_file("some.jsonl", "whole.jsonl", RateOptions(rater=RATER))
+    assert "kept" not in facts
+    assert main(["rate", "some.jsonl", "-r", RATER, "--best", "1", "-o", "best.jsonl", "--quiet"]) == 0
+    assert "kept: 3 references" in capsys.readouterr().out
+    stored = header("best.jsonl")["rated"][-1]
+    assert (stored["kept"], stored["counts"]) == (3, facts["counts"])
+    assert (stored["signature"]["parts"]["best"], stored["signature"]["parts"]["weigh"]) == ("1", "True")
+    assert header("best.jsonl")["extended"] == ["before"]
+    (whole, _), (best, _) = load("whole.jsonl"), load("best.jsonl")
+    assert [r.weight for r in whole.references] == [-0.5, 1.0, 0.0, 1.0]
+    assert best.references == (whole.references[1], whole.references[3])
+
+
+@pytest.mark.usefixtures("votes")
+def test_a_run_that_stopped_may_be_finished_with_another_choice() -> None:
+    """The part holds all rated references; what is kept is chosen at the end."""
+    write("many.jsonl", [replace(SAMPLE, id=str(i)) for i in range(6)], kind="samples")
+    steps: list[int] = []
+
+    def stop(_: str, __: int | None) -> Any:
+        def step(n: int) -> None:
+            steps.append(n)
+            if len(steps) == 3:  # the first call counts what an earlier run rated
+                raise KeyboardInterrupt
+
+        return nullcontext(step)
+
+    with pytest.raises(KeyboardInterrupt):
+        rate_file("many.jsonl", "kept.jsonl", RateOptions(rater=RATER, batch=2), progress=stop)
+    facts = rate_file("many.jsonl", "kept.jsonl", RateOptions(rater=RATER, batch=2, best=1, weigh=False))
+    assert facts["resumed"] == 4
+    assert [len(sample.references) for sample in load("kept.jsonl")] == [2] * 6
 
 
 class Half:

@@ -15,12 +15,9 @@ import pytest
 
 from interloq import InputError, Reference, Sample, SpecError, create, evaluate, load, spec, write
 from interloq.cli.main import main
-from interloq.data.records.jsonl import header
 from interloq.metrics.metric import Array, Direction, Metric, score_rows
 from interloq.metrics.network_metric import ContextReply
 from interloq.metrics.trained.relevance import Relevance
-from interloq.rate.rate_file import rate_file
-from interloq.rate.rate_options import RateOptions
 from interloq.records import Pair
 from interloq.registry import full_spec
 from interloq.retrieve.index import index_files
@@ -216,44 +213,6 @@ def test_one_call_gives_what_the_three_verbs_give(here: Path, options: list[str]
     assert set(kept["no context"]) == {0.0}  # it could not be rated, so it is not scored
     assert found["no context"].expected is None
     assert found["no gold"].expected is not None or max(kept["no gold"]) <= 0
-
-
-def test_rate_says_how_many_references_are_kept(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    samples = [SAMPLE, dataclasses.replace(SAMPLE, id="2", references=(GOLD,))]
-    write("some.jsonl", samples, kind="samples", extended=["before"])
-    facts = rate_file("some.jsonl", "whole.jsonl", RateOptions(rater=BY))
-    assert "kept" not in facts
-    assert main(["rate", "some.jsonl", "-r", BY, "--best", "1", "-o", "best.jsonl", "--quiet"]) == 0
-    assert "kept: 3 references" in capsys.readouterr().out
-    found = header("best.jsonl")["rated"][-1]
-    assert (found["kept"], found["counts"]) == (3, facts["counts"])
-    assert (found["signature"]["parts"]["best"], found["signature"]["parts"]["weigh"]) == ("1", "True")
-    assert header("best.jsonl")["extended"] == ["before"]
-    (whole, _), (best, _) = load("whole.jsonl"), load("best.jsonl")
-    others = sorted((r for r in whole.references if r.text != GOLD.text), key=lambda r: -r.weight)
-    assert [r for r in best.references if r.text != GOLD.text] == others[:1]
-
-
-def test_a_cut_off_run_may_be_finished_with_another_choice(here: Path) -> None:
-    """The part holds all rated references; what is kept is chosen at the end."""
-    write("many.jsonl", [dataclasses.replace(SAMPLE, id=f"{i}") for i in range(6)], kind="samples")
-    seen: list[int] = []
-
-    def stop(_: str, __: int | None) -> Any:
-        from contextlib import nullcontext
-
-        def step(n: int) -> None:
-            seen.append(n)
-            if len(seen) == 3:  # the first call counts what an earlier run rated
-                raise KeyboardInterrupt
-
-        return nullcontext(step)
-
-    with pytest.raises(KeyboardInterrupt):
-        rate_file("many.jsonl", "kept.jsonl", RateOptions(rater=BY, batch=2), progress=stop)
-    facts = rate_file("many.jsonl", "kept.jsonl", RateOptions(rater=BY, batch=2, best=1, weigh=False))
-    assert facts["resumed"] == 4
-    assert [len(sample.references) for sample in load("kept.jsonl")] == [2] * 6
 
 
 @dataclass(frozen=True)
