@@ -1,21 +1,36 @@
-"""The modules of `interloq.agree`: label predictors, levels, score slope, table."""
+"""The modules of `interloq.agree`: continuity table, disagreements, label predictors, levels, metric similarity, score
+slope, table.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+import random
+from dataclasses import asdict, replace
+from pathlib import Path
 
 import numpy as np
+import orjson
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
+from scipy.stats import spearmanr
 
-from interloq import InputError, Rating, Sample, Score
+from interloq import InputError, Rating, Sample, Score, write
 from interloq.agree.agreement import meta_evaluate
+from interloq.agree.continuity import evaluate_continuity, evaluate_continuity_file
+from interloq.agree.continuity_table import read_continuity
+from interloq.agree.disagreements import disagreements
 from interloq.agree.judgments import collect
 from interloq.agree.label_predictors import label_samples, predictors, ratio_threshold
 from interloq.agree.levels import Samples, level
+from interloq.agree.meta_options import LabelOptions
+from interloq.agree.metric_similarity import FEWEST, spearman_matrix
 from interloq.agree.score_slope import check_slope, in_ratings, score_slope
 from interloq.agree.table import MetaTable
+from interloq.data.records.jsonl import to_json
+from interloq.records import Key
 from tests.made_continuity import informed, part
 from tests.made_grid import grid
 
@@ -175,3 +190,180 @@ def test_there_is_one_row_per_metric_and_coefficient(samples: list[Sample]) -> N
     ]
     assert rows[0]["value"] == found.rows[0].with_mean["pearson"].value
     assert "6 rated samples" in repr(found)
+
+
+def test_it_shows_one_row_per_metric_and_threshold() -> None:
+    test = part("t", 10)
+    table = evaluate_continuity(informed(test, "mine=dcp(model='a')"), test, train=part("a", 10), n_bootstrap=0)
+    lines = repr(table.labelled()).splitlines()
+    assert lines[0].startswith(f"ContinuityTable: prediction of 'continued', {len(test)} samples")
+    assert [line.split()[:2] for line in lines[2:6]] == [
+        ["global_majority", "half"],
+        ["mine", "half"],
+        ["private_majority", "half"],
+        ["turn_index", "half"],
+    ]
+    assert {row.metric for row in table.labelled().groups[0].rows} == {
+        "mine", "global_majority", "private_majority", "turn_index"
+    }  # fmt: skip
+
+
+def test_files_give_what_records_give(folder: Path) -> None:
+    parts = {name: part(name, 20, seed=seed) for seed, name in enumerate(("train", "dev", "test"))}
+    for name, samples in parts.items():
+        write(folder / f"{name}.jsonl", samples, kind="samples")
+    scores = [*informed(parts["test"]), *informed(parts["dev"])]
+    write(folder / "scores.jsonl", scores, kind="scores")
+    options = LabelOptions(samples="test.jsonl", train="train.jsonl", dev="dev.jsonl", groups=2, n_bootstrap=10, seed=3)
+    found = evaluate_continuity_file(["scores.jsonl"], options)
+    expected = evaluate_continuity(
+        scores, parts["test"], train=parts["train"], dev=parts["dev"], groups=2, n_bootstrap=10, seed=3
+    )
+    assert found == expected
+    alone = evaluate_continuity_file(["scores.jsonl"], LabelOptions(samples="test.jsonl", n_bootstrap=0))
+    assert {row.threshold for row in alone.rows} == {"half"}
+
+
+def test_a_printed_table_is_read_back(folder: Path) -> None:
+    test = part("t", 20)
+    scores = [*informed(test), *informed(test, "raw", scale=9)]
+    table = evaluate_continuity(scores, test, train=part("a", 20), n_bootstrap=10, lower_is_better=False)
+    (folder / "table.json").write_bytes(orjson.dumps(to_json(asdict(table))))
+    assert repr(read_continuity("table.json")) == repr(table)  # NaN is not equal to itself
+    assert read_continuity("table.json").groups[0].rows[0] == table.groups[0].rows[0]
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"groups": []}', '{"rows": [{}]}'])
+def test_other_files_are_refused(folder: Path, content: str) -> None:
+    (folder / "table.json").write_text(content)
+    with pytest.raises(InputError, match=r"table\.json: not a table of predicted labels"):
+        read_continuity("table.json")
+
+
+PAIRS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=30)
+
+
+def _percentile(value: float, values: list[float]) -> float:
+    """By counting: half of the ties, one's own included, and all that lie below."""
+    below, ties = sum(v < value for v in values), sum(v == value for v in values)
+    return 100 * (below + ties / 2) / len(values)
+
+
+def _mappings(pairs: list[tuple[int, int]]) -> tuple[dict[Key, float], dict[Key, float]]:
+    """Of samples that some have by their ids, some by their systems."""
+    keys = [(f"{i // 2:02}", f"{i % 2}") for i in range(len(pairs))]
+    first, second = ({key: float(pair[j]) for key, pair in zip(keys, pairs, strict=True)} for j in (0, 1))
+    return first, second
+
+
+def _keyed(values: dict[str, float]) -> dict[Key, float]:
+    return {(id, ""): value for id, value in values.items()}
+
+
+@given(PAIRS, st.integers(0, 12))
+def test_the_worst_are_those_a_full_sort_puts_first(pairs: list[tuple[int, int]], worst: int) -> None:
+    scores, judgments = _mappings(pairs)
+    found = disagreements(scores, judgments, worst=worst)
+    gaps = {
+        id: _percentile(scores[id], list(scores.values())) - _percentile(judgments[id], list(judgments.values()))
+        for id in scores
+    }
+    over = sorted((id for id in gaps if gaps[id] > 1e-9), key=lambda i: (-round(gaps[i], 6), i))
+    under = sorted((id for id in gaps if gaps[id] < -1e-9), key=lambda i: (round(gaps[i], 6), i))
+    assert [d.key for d in found.over] == over[: worst - worst // 2]
+    assert [d.key for d in found.under] == under[: worst // 2]
+    for d in (*found.over, *found.under):
+        assert d.difference == pytest.approx(gaps[d.key])
+        assert (d.score, d.judgment) == (scores[d.key], judgments[d.key])
+
+
+@given(PAIRS, st.randoms())
+def test_the_order_of_samples_does_not_matter(pairs: list[tuple[int, int]], shuffler: random.Random) -> None:
+    scores, judgments = _mappings(pairs)
+    ids = list(scores)
+    shuffler.shuffle(ids)
+    assert disagreements({id: scores[id] for id in ids}, judgments) == disagreements(scores, judgments)
+
+
+def test_only_samples_with_both_count() -> None:
+    scores = {"a": 1.0, "b": 2.0, "c": 3.0, "only scored": 9.0, "unscored": float("nan")}
+    judgments = {"a": 3.0, "b": 2.0, "c": 1.0, "only judged": 5.0, "unscored": 4.0}
+    found = disagreements(_keyed(scores), _keyed(judgments))
+    assert found.n == 3
+    assert [(d.key[0], round(d.difference)) for d in found.over] == [("c", 67)]
+    assert [(d.key[0], round(d.difference)) for d in found.under] == [("a", -67)]
+
+
+def test_a_monotone_metric_disagrees_nowhere() -> None:
+    judgments = _keyed({str(i): float(i) for i in range(10)})
+    found = disagreements({id: value**3 for id, value in judgments.items()}, judgments)
+    assert (found.over, found.under, found.n) == ((), (), 10)
+
+
+def test_a_metric_that_counts_downwards_is_turned_round() -> None:
+    judgments = _keyed({name: float(i) for i, name in enumerate("abcde")})
+    found = disagreements({name: -value for name, value in judgments.items()}, judgments, lower_is_better=True)
+    assert (found.over, found.under, found.n) == ((), (), 5)
+
+
+def test_a_negative_number_is_refused() -> None:
+    with pytest.raises(InputError, match="must not be negative, got -1"):
+        disagreements({}, {}, worst=-1)
+
+
+VALUES = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=FEWEST, max_size=40)
+
+
+def _columns(pairs: list[tuple[int, int]]) -> dict[str, dict[Key, float]]:
+    return {name: {(str(i), ""): float(pair[j]) for i, pair in enumerate(pairs)} for j, name in enumerate("ab")}
+
+
+@given(VALUES)
+def test_a_cell_is_scipys_spearman(pairs: list[tuple[int, int]]) -> None:
+    first, second = zip(*pairs, strict=True)
+    cell = spearman_matrix(_columns(pairs)).cells[0][1]
+    if len(set(first)) == 1 or len(set(second)) == 1:
+        assert math.isnan(cell.value)
+        assert cell.note
+    else:
+        assert cell.value == pytest.approx(spearmanr(first, second).statistic, abs=1e-12)
+    assert cell.n == len(pairs)
+
+
+@given(VALUES, st.randoms())
+def test_neither_the_order_of_samples_nor_the_side_matters(
+    pairs: list[tuple[int, int]], shuffler: random.Random
+) -> None:
+    columns = _columns(pairs)
+    ids = list(columns["a"])
+    shuffler.shuffle(ids)
+    shuffled = {name: {id: column[id] for id in ids} for name, column in columns.items()}
+    matrix = spearman_matrix(columns)
+    assert repr(spearman_matrix(shuffled)) == repr(matrix)
+    assert repr(matrix.cells[0][1]) == repr(matrix.cells[1][0])
+
+
+def test_cells_use_the_samples_that_both_columns_have() -> None:
+    keys = [(str(i), "") for i in range(6)]
+    columns = {
+        "full": dict(zip(keys, [1.0, 2, 3, 4, 5, 6], strict=True)),
+        "gap": dict(zip(keys, [2.0, 1, float("nan"), 3, 5, 4], strict=True)),
+        "short": {keys[0]: 4.0, keys[1]: 3.0, keys[3]: 2.0, keys[4]: 1.0},
+    }
+    pairs = spearman_matrix(columns)
+    assert [[cell.n for cell in row] for row in pairs.cells] == [[6, 5, 4], [5, 5, 4], [4, 4, 4]]
+    assert pairs.cells[0][1].value == pytest.approx(spearmanr([1, 2, 4, 5, 6], [2, 1, 3, 5, 4]).statistic)
+
+
+def test_two_samples_are_too_few_for_a_number() -> None:
+    columns = {name: {(id, ""): float(id) for id in ids} for name, ids in (("a", "12"), ("b", "123"))}
+    cell = spearman_matrix(columns).cells[0][1]
+    assert math.isnan(cell.value)
+    assert "fewer than 3" in cell.note
+    assert cell.n == 2
+
+
+def test_no_columns_give_an_empty_matrix() -> None:
+    matrix = spearman_matrix({})
+    assert matrix.names == ()
+    assert matrix.cells == ()
