@@ -94,7 +94,14 @@ def completion(program: Command, shell: Shell) -> str:
     if shell == "fish":
         return _fish_script(program)
     script = _BASH if shell == "bash" else _ZSH
-    return script.format(**_cases(program, shell))
+    every = list(_commands(program))
+    commands = "|".join(f'"{path}"' for path, _ in every if path)
+    values: list[str] = []
+    words: list[str] = []
+    for path, command in every:
+        values += _value_cases(path, command, shell)
+        words.append(_word_case(path, command, shell))
+    return script.format(commands=commands, values="\n".join(values), words="\n".join(words))
 
 
 _BASH = """\
@@ -140,18 +147,6 @@ _interloq() {{
 }}
 compdef _interloq interloq
 """
-
-
-def _cases(program: Command, shell: Shell) -> dict[str, str]:
-    """Return the variable parts of a script: all commands, values of options, and words of each command."""
-    every = list(_commands(program))
-    commands = "|".join(f'"{path}"' for path, _ in every if path)
-    values: list[str] = []
-    words: list[str] = []
-    for path, command in every:
-        values += _value_cases(path, command, shell)
-        words.append(_word_case(path, command, shell))
-    return {"commands": commands, "values": "\n".join(values), "words": "\n".join(words)}
 
 
 def _commands(command: Command, path: str = "") -> Iterator[tuple[str, Command]]:

@@ -6,13 +6,9 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from interloq.cli.shared.arguments import add_json
 from interloq.terminal.console import print_json, print_line
-
-if TYPE_CHECKING:
-    from interloq.describe import Description
 
 EXAMPLES = """\
   interloq describe
@@ -33,7 +29,15 @@ def run(args: argparse.Namespace) -> int:
         if args.json:
             print_json(asdict(description))
         else:
-            _print_description(description)
+            print_line(f"{description.name} ({description.kind}): {description.summary}\n")
+            if description.text:
+                print_line(f"{description.text.strip()}\n")
+            facts = {"better": description.better, "needs": description.needs, "spec": description.example}
+            _print_columns([[f"{name}:", value] for name, value in facts.items() if value])
+            if description.settings:
+                print_line("")
+                rows = [[s.name, s.type.replace("`", ""), s.default, s.help] for s in description.settings]
+                _print_columns([["field", "type", "default", "meaning"], *rows])
         return 0
     descriptions = describe_all()
     if args.json:
@@ -44,18 +48,6 @@ def run(args: argparse.Namespace) -> int:
         _print_columns([["  " + description.name, description.summary] for description in group])
     print_line("See `interloq describe NAME` for details.")
     return 0
-
-
-def _print_description(description: Description) -> None:
-    print_line(f"{description.name} ({description.kind}): {description.summary}\n")
-    if description.text:
-        print_line(f"{description.text.strip()}\n")
-    facts = {"better": description.better, "needs": description.needs, "spec": description.example}
-    _print_columns([[f"{name}:", value] for name, value in facts.items() if value])
-    if description.settings:
-        print_line("")
-        rows = [[s.name, s.type.replace("`", ""), s.default, s.help] for s in description.settings]
-        _print_columns([["field", "type", "default", "meaning"], *rows])
 
 
 def _print_columns(rows: list[list[str]]) -> None:

@@ -162,12 +162,7 @@ def verb_parser(verb: str, part: str = "") -> argparse.ArgumentParser:
         module.add_arguments(parser, part)
     else:
         module.add_arguments(parser)
-    _add_examples(parser, module.EXAMPLES.splitlines())
-    return parser
-
-
-def _add_examples(parser: argparse.ArgumentParser, examples: Sequence[str]) -> None:
-    """Show each action of a verb its own examples."""
+    examples = module.EXAMPLES.splitlines()
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for name, actor in action.choices.items():
@@ -175,6 +170,7 @@ def _add_examples(parser: argparse.ArgumentParser, examples: Sequence[str]) -> N
                 if of_action:
                     actor.epilog = "\n".join(("examples:", *of_action))
                 actor.formatter_class = argparse.RawDescriptionHelpFormatter
+    return parser
 
 
 def _replace_closed_streams() -> None:

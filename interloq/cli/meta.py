@@ -10,7 +10,7 @@ from dataclasses import asdict
 
 from interloq.agree.continuity_table import BY_GROUP, MEASURES, ContinuityRow, ContinuityTable
 from interloq.agree.meta_options import LabelOptions, MetaOptions
-from interloq.agree.table import HumanRow, MetaTable, MetricComparison, Spread
+from interloq.agree.table import MetaTable, MetricComparison, Spread
 from interloq.cli.shared.arguments import InputPath, add_common, add_list, add_map, add_options, make_options
 from interloq.cli.shared.output import reading, stage_progress
 from interloq.errors import InputError, count
@@ -82,7 +82,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     if args.preferences and args.scores:
-        _refuse_beside_preferences(args)
+        # options about ratings have no effect on preferences
+        for name in ("samples", "dialogues", "aspects", "role", "labels", "list_aspects", "train", "dev"):
+            if getattr(args, name):
+                option = "--aspect" if name == "aspects" else f"--{name.replace('_', '-')}"
+                raise InputError(f"{option} has no effect beside --preferences", hint=f"omit {option} or --preferences")
         return _agree_with_preferences(args)
     if not (args.samples or args.dialogues):
         raise InputError("no rated samples or dialogues given", hint="add --samples FILE or --dialogues FILE")
@@ -193,17 +197,13 @@ def _print_facts(table: MetaTable) -> None:
         f"{counted.not_applicable} not applicable; {count(counted.annotators, 'annotator')}{partial}"
     )
     if table.human:
-        print_line(_format_alphas(table.human))
+        interval_alpha = number_with_interval(table.human.alpha.value, table.human.alpha.ci)
+        ordinal_alpha = number_with_interval(table.human.alpha_ordinal.value, table.human.alpha_ordinal.ci)
+        rated = count(table.human.alpha.n, "sample")
+        print_line(f"Krippendorff's α {interval_alpha} (interval), {ordinal_alpha} (ordinal) over {rated}")
     for note in [*_reasons(table), *table.notes]:
         print_line(f"note: {note}")
     print_signatures(table.signature)
-
-
-def _format_alphas(human: HumanRow) -> str:
-    interval_alpha = number_with_interval(human.alpha.value, human.alpha.ci)
-    ordinal_alpha = number_with_interval(human.alpha_ordinal.value, human.alpha_ordinal.ci)
-    samples = count(human.alpha.n, "sample")
-    return f"Krippendorff's α {interval_alpha} (interval), {ordinal_alpha} (ordinal) over {samples}"
 
 
 def _reasons(table: MetaTable) -> Iterator[str]:
@@ -264,14 +264,6 @@ def _list_aspects(args: argparse.Namespace) -> int:
 
 
 # ---- preferences -----------------------------------------------------------------------------------------------------
-
-
-def _refuse_beside_preferences(args: argparse.Namespace) -> None:
-    """Refuse options about ratings, which would have no effect on preferences."""
-    for name in ("samples", "dialogues", "aspects", "role", "labels", "list_aspects", "train", "dev"):
-        if getattr(args, name):
-            option = "--aspect" if name == "aspects" else f"--{name.replace('_', '-')}"
-            raise InputError(f"{option} has no effect beside --preferences", hint=f"omit {option} or --preferences")
 
 
 def _agree_with_preferences(args: argparse.Namespace) -> int:

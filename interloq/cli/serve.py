@@ -154,23 +154,22 @@ def run(args: argparse.Namespace) -> int:
     if args.demo == bool(args.action):
         raise InputError("name one ACTION, or --demo alone", hint="see interloq serve --help")
     if args.demo:
-        return _demo(args)
+        from interloq.web.serve import serve_demo
+
+        serve_demo(PORT if args.demo_port is None else args.demo_port, say=print_line)
+        return 0
     if args.demo_port is not None:
         raise InputError(f"--port before {args.action} is the port of the demo", hint=f"put it after {args.action}")
     from interloq.web.studies.backup import reporting_damage
 
     if args.action == "restore":  # there is no study yet
-        return _restore(args)
+        from interloq.web.studies.backup import restore
+
+        facts = restore(args.file, args.study)
+        return _print(args, {"study": args.study, **facts}, [f"{args.study}: {count(len(facts['tasks']), 'task')}"])
     actions = {"run": _run, "add": _add, "invite": _invite, "export": _export, "forget": _forget, "backup": _backup}
     with reporting_damage(args.study):
         return actions[args.action](args)
-
-
-def _demo(args: argparse.Namespace) -> int:
-    from interloq.web.serve import serve_demo
-
-    serve_demo(PORT if args.demo_port is None else args.demo_port, say=print_line)
-    return 0
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -250,13 +249,6 @@ def _backup(args: argparse.Namespace) -> int:
 
     facts = backup(args.study, args.file)
     return _print(args, {"output": args.file, **facts}, [f"{args.file}: {count(len(facts['tasks']), 'task')}"])
-
-
-def _restore(args: argparse.Namespace) -> int:
-    from interloq.web.studies.backup import restore
-
-    facts = restore(args.file, args.study)
-    return _print(args, {"study": args.study, **facts}, [f"{args.study}: {count(len(facts['tasks']), 'task')}"])
 
 
 def _print(args: argparse.Namespace, facts: Mapping[str, Any], lines: Sequence[str]) -> int:

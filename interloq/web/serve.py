@@ -99,7 +99,9 @@ def run(
     With `options.new`, a missing study is made, to which administrators add tasks in the browser; otherwise it is
     refused.
     """
-    trust, limit = options.trust, _limit(options)
+    calls = NO_LIMIT.calls if options.max_calls is None else options.max_calls
+    cost = NO_LIMIT.cost if options.max_cost is None else options.max_cost
+    trust, limit = options.trust, Limit(calls, cost)
     _check_open(address, options.secret)
     database = open_database(place, create=options.new)
     try:
@@ -127,12 +129,6 @@ def run(
         say("stopped")
     finally:
         database.close()
-
-
-def _limit(options: ServeOptions) -> Limit:
-    calls = NO_LIMIT.calls if options.max_calls is None else options.max_calls
-    cost = NO_LIMIT.cost if options.max_cost is None else options.max_cost
-    return Limit(calls, cost)
 
 
 def first_lines(database: Database, place: str, link: str) -> Iterator[str]:

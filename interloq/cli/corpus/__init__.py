@@ -58,7 +58,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_map(pairing, of="dialogues")
     add_common(pairing)
     corpus_samples.add_arguments(actions)
-    _add_forget(actions.add_parser("forget", help="remove one user's dialogues, ratings and profile, in place"))
+    forget = actions.add_parser("forget", help="remove one user's dialogues, ratings and profile, in place")
+    forget.add_argument("user", metavar="USER", help="their id, or its pseudonym")
+    forget.add_argument(
+        "corpus", type=InputPath, metavar="CORPUS", help="a folder of a corpus or of samples, or a JSONL file"
+    )
+    add_options(forget, ForgetOptions)
+    add_json(forget)
 
 
 def _add_import(importing: argparse.ArgumentParser) -> None:
@@ -216,15 +222,6 @@ class ForgetOptions:
     )
     user_key: str | None = user_key_option()
     yes: bool = option(False, "do not ask for confirmation")
-
-
-def _add_forget(forget: argparse.ArgumentParser) -> None:
-    forget.add_argument("user", metavar="USER", help="their id, or its pseudonym")
-    forget.add_argument(
-        "corpus", type=InputPath, metavar="CORPUS", help="a folder of a corpus or of samples, or a JSONL file"
-    )
-    add_options(forget, ForgetOptions)
-    add_json(forget)
 
 
 def _forget(args: argparse.Namespace) -> int:

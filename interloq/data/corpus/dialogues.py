@@ -78,7 +78,10 @@ def dialogues_of(thread: Thread, shape: DialogueShape) -> Iterator[Dialogue]:
     for path in _paths(thread, shape):
         if len(path) < shape.min_posts or (shape.users and _users(path) != shape.users):
             continue
-        dialogue = _dialogue(path, shape.merge)
+        turns = [Turn(post.text, post.user, iso(post.time)) for post in path]
+        if shape.merge:
+            turns = merge_turns(turns)
+        dialogue = Dialogue(f"{path[0].id}/{path[-1].id}", turns)
         if len(dialogue.turns) < shape.min_posts:
             continue
         if shape.branches == "all":
@@ -158,13 +161,6 @@ def _paths(thread: Thread, shape: DialogueShape) -> Iterator[list[ThreadPost]]:
                     continues = True
         if not continues:
             yield list(path)
-
-
-def _dialogue(path: Sequence[ThreadPost], merge: bool) -> Dialogue:
-    turns = [Turn(post.text, post.user, iso(post.time)) for post in path]
-    if merge:
-        turns = merge_turns(turns)
-    return Dialogue(f"{path[0].id}/{path[-1].id}", turns)
 
 
 def merge_turns(turns: Iterable[Turn]) -> list[Turn]:

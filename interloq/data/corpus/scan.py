@@ -98,7 +98,9 @@ def _clean_batch(texts: Sequence[str], cleaning: Cleaning) -> tuple[list[str], l
             reasons[row] = "short"
     scripts = cleaning.target_scripts()
     if scripts:
-        shares = _shares(scan, scripts)
+        inside = np.add.reduceat(_of_scripts(scripts)[scan.codes], scan.starts, dtype=np.int64)
+        spaces = np.add.reduceat(scan.codes == 32, scan.starts, dtype=np.int64)
+        shares: NDArray[np.float64] = inside / np.maximum(1, scan.ends - scan.starts - spaces)
         for row in shortened:
             shares[row] = clean.script_share(cleaned[row], scripts)
         for row in np.flatnonzero(shares < cleaning.script_share).tolist():
@@ -266,14 +268,6 @@ def _same_words(codes: Codes, most: int) -> Rows:
 
 
 # ---- scripts and words -----------------------------------------------------------------------------------------------
-
-
-def _shares(scan: Scan, scripts: tuple[str, ...]) -> NDArray[np.float64]:
-    """Return `script_share` of every clean text."""
-    inside = np.add.reduceat(_of_scripts(scripts)[scan.codes], scan.starts, dtype=np.int64)
-    spaces = np.add.reduceat(scan.codes == 32, scan.starts, dtype=np.int64)
-    shares: NDArray[np.float64] = inside / np.maximum(1, scan.ends - scan.starts - spaces)
-    return shares
 
 
 @cache

@@ -73,7 +73,9 @@ class Logs:
 
     def _pieces(self, source: LogSource) -> Iterator[Piece]:
         with naming_damage(source.name):
-            head = _first_bytes(source.stream)
+            head = b""  # read repeatedly, because pipes give parts
+            while len(head) < HEAD and (more := source.stream.read(HEAD - len(head))):
+                head += more
         plan = self._plan(source, head)
         if plan is None:
             self.passed_over.append(source.name)
@@ -126,14 +128,6 @@ def read_posts(
         for piece in shard.pieces:
             for raw in read_piece(piece, reject):
                 yield Post(raw.id, raw.user, raw.text, iso(raw.time), raw.reply_to, raw.lang)
-
-
-def _first_bytes(stream: IO[bytes]) -> bytes:
-    """Return the start of a file, or all of a shorter one, read repeatedly because pipes give parts."""
-    head = b""
-    while len(head) < HEAD and (more := stream.read(HEAD - len(head))):
-        head += more
-    return head
 
 
 def _of_table(plan: Piece, head: bytes, suffix: str, fields: Mapping[str, str]) -> Piece:

@@ -46,7 +46,10 @@ def read_files(path: str | Path, patterns: Sequence[str]) -> list[DataFile]:
     elif is_archive(path):
         files = list(_read_archive(path, patterns))
     else:
-        return [_read_alone(path)]
+        name = path.name
+        if path.suffix.lower() in COMPRESSED:
+            name = name.removesuffix(path.suffix)
+        return [DataFile(name, str(path), read_small(path, limit=MAX_FILE))]
     if not files:
         what = f"found none of {', '.join(patterns)}"
         raise InputError(what, hint="name the dataset's folder, archive or file", where=str(path))
@@ -73,13 +76,6 @@ def text(file: DataFile) -> str:
         return file.data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise not_utf8(error, file.where) from error
-
-
-def _read_alone(path: Path) -> DataFile:
-    name = path.name
-    if path.suffix.lower() in COMPRESSED:
-        name = name.removesuffix(path.suffix)
-    return DataFile(name, str(path), read_small(path, limit=MAX_FILE))
 
 
 def _read_folder(folder: Path, patterns: Sequence[str]) -> list[DataFile]:

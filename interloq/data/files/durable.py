@@ -70,7 +70,9 @@ def atomic_path(path: str | Path, *also: type[Exception], mode: int = 0o666) -> 
     path = Path(path)
     with writing(path, *also), _part_of(path, lambda part: _new_folder(part, 0o700)) as (part, _):
         yield part / path.name
-        (part / path.name).chmod(mode & ~_umask())  # some libraries make it unreadable for others
+        mask = os.umask(0)
+        os.umask(mask)
+        (part / path.name).chmod(mode & ~mask)  # some libraries make it unreadable for others
         (part / path.name).replace(path)
         remove(part)
 
@@ -135,12 +137,6 @@ def is_device(path: Path) -> bool:
     folder = path.absolute().parent.resolve()
     is_stream = folder == Path("/dev") or folder.parts[1:2] == ("proc",)
     return is_stream or (path.exists() and not path.is_file() and not path.is_dir())
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 # ---- leftovers --------------------------------------------------------------------------------------------

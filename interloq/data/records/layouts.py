@@ -138,7 +138,11 @@ def chat_turns(values: list[Any], skipped: Counter[str]) -> list[Any]:
         if not _is_message(value):
             turns.append(value)
             continue
-        speaker = _speaker(value, i)
+        speaker = value.get("role", value.get("from"))
+        if not isinstance(speaker, str):
+            raise InputError(
+                f"the role of message {i + 1} must be text, got {speaker!r:.60}", hint='write "role": "user"'
+            )
         text = _text(value, i, skipped)
         if why := _LEFT_OUT.get(speaker.lower()):
             skipped[why] += 1
@@ -167,13 +171,6 @@ def _is_message(value: Any) -> bool:
         and ("role" in value or "from" in value)
         and any(name in value for name in ("content", "value", "tool_calls", "function_call"))
     )
-
-
-def _speaker(value: Mapping[str, Any], i: int) -> str:
-    speaker = value.get("role", value.get("from"))
-    if not isinstance(speaker, str):
-        raise InputError(f"the role of message {i + 1} must be text, got {speaker!r:.60}", hint='write "role": "user"')
-    return speaker
 
 
 def _text(value: Mapping[str, Any], i: int, skipped: Counter[str]) -> str:

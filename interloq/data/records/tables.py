@@ -131,16 +131,12 @@ def _is_column(stem: str, kind: str) -> bool:
 def cells(row: Mapping[str, Any], kind: str) -> dict[str, Any]:
     """Return a row with standard column names as the JSON values of its record. Cells may already be lists."""
     if kind == "ratings":
-        return _rating_cells(row)
+        texts = {}
+        for name, cell in row.items():
+            if name != "value" and cell != "":
+                texts[name] = unguard(cell) if isinstance(cell, str) else as_name(cell)
+        return {**texts, "value": _number("value", row["value"])}
     return _sample_cells(row)
-
-
-def _rating_cells(row: Mapping[str, Any]) -> dict[str, Any]:
-    texts = {}
-    for name, cell in row.items():
-        if name != "value" and cell != "":
-            texts[name] = unguard(cell) if isinstance(cell, str) else as_name(cell)
-    return {**texts, "value": _number("value", row["value"])}
 
 
 def _sample_cells(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -156,7 +152,8 @@ def _sample_cells(row: Mapping[str, Any]) -> dict[str, Any]:
         if name == "reference" or name.startswith("reference_"):
             references += [cell] if isinstance(cell, str) and cell else _texts_of(cell)
         elif name.split(":")[0] == "rating":
-            ratings.append(_rating(name, cell))
+            _, aspect, rater = [*name.split(":", 2), "", ""][:3]
+            ratings.append({"value": _number(name, cell), "aspect": aspect or "overall", "rater": rater})
     value["references"], value["ratings"] = references, ratings
     for name, cell in row.items():
         if not _is_column(name.split(":")[0], "samples") and cell not in ("", None):
@@ -203,11 +200,6 @@ def as_name(cell: Any) -> Any:
     if isinstance(cell, int | float):
         return str(cell)
     return cell
-
-
-def _rating(name: str, cell: Any) -> dict[str, Any]:
-    _, aspect, rater = [*name.split(":", 2), "", ""][:3]
-    return {"value": _number(name, cell), "aspect": aspect or "overall", "rater": rater}
 
 
 def _number(name: str, cell: Any) -> Any:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from interloq.data.files.archives import read_files
-from interloq.data.sets.items import DatasetItem, json_lines
+from interloq.data.sets.items import json_lines
 from interloq.records import INTERLOCUTOR, Dialogue, Rating, Turn
 
 FILES = ("kokorochat_ja.jsonl",)
@@ -37,15 +37,12 @@ def dialogues(path: str | Path) -> Iterator[tuple[str, Dialogue]]:
                 turns.append(Turn(turn.text("text"), names[speaker]))
             if turns:
                 turns[-1] = replace(turns[-1], time=review.text("evaluation_created_at"))
-            yield "all", Dialogue(f"kokorochat/{item.text('id')}", turns, ratings=_ratings(review, names["A"]))
-
-
-def _ratings(review: DatasetItem, client: str) -> list[Rating]:
-    ratings = []
-    for aspect, value in review.value.items():
-        if aspect in BOXES:
-            ratings.append(Rating(float(value is not None), client, aspect, INTERLOCUTOR))
-        elif aspect not in FACTS:
-            number = None if value is None else review.number(aspect)
-            ratings.append(Rating(number, client, aspect, INTERLOCUTOR))
-    return ratings
+            client = names["A"]
+            ratings = []
+            for aspect, value in review.value.items():
+                if aspect in BOXES:
+                    ratings.append(Rating(float(value is not None), client, aspect, INTERLOCUTOR))
+                elif aspect not in FACTS:
+                    number = None if value is None else review.number(aspect)
+                    ratings.append(Rating(number, client, aspect, INTERLOCUTOR))
+            yield "all", Dialogue(f"kokorochat/{item.text('id')}", turns, ratings=ratings)

@@ -70,7 +70,9 @@ def submit(
     if held is None:
         raise InputError("this is not an item of yours", hint="reload the page")
     if held.finished is not None:
-        _check_repeated(connection, assignment_id, submission)
+        known = select(answer.c.id).where(answer.c.assignment_id == assignment_id, answer.c.submission == submission)
+        if connection.execute(known.limit(1)).one_or_none() is None:
+            raise InputError("this item was finished before", hint="reload the page for the next one")
         return
     rows = check_answers(settings, given, held.order, asked)
     now = time.time()
@@ -78,12 +80,6 @@ def submit(
     connection.execute(insert(answer), [{**row, **facts} for row in rows])
     note_work(connection, assignment_id, finished=True)  # also if it is late
     connection.execute(_FORGET_DRAFT, {"number": assignment_id})
-
-
-def _check_repeated(connection: Connection, assignment_id: int, submission: str) -> None:
-    known = select(answer.c.id).where(answer.c.assignment_id == assignment_id, answer.c.submission == submission)
-    if connection.execute(known.limit(1)).one_or_none() is None:
-        raise InputError("this item was finished before", hint="reload the page for the next one")
 
 
 def check_answers(

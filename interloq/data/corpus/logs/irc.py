@@ -76,7 +76,8 @@ def _lines(piece: Piece, reject: Reject) -> Iterator[IrcMessage]:
             except InputError as error:
                 reject(number, line.encode(), error)
                 continue
-        now = _clock(message["time"])
+        hours, minutes, *seconds = map(int, message["time"].split(":"))
+        now = 3600 * hours + 60 * minutes + sum(seconds)
         time = NO_TIME
         if day != NO_TIME:
             if now < clock - 12 * 3600:  # past midnight
@@ -123,9 +124,3 @@ def _day(name: str) -> int:
         return microseconds("-".join(date.groups()))
     except InputError:
         return NO_TIME
-
-
-def _clock(time: str) -> int:
-    """Return the seconds since midnight of `hh:mm` or `hh:mm:ss`."""
-    hours, minutes, *seconds = map(int, time.split(":"))
-    return 3600 * hours + 60 * minutes + sum(seconds)

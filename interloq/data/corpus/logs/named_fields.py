@@ -194,7 +194,14 @@ def _plain_ids(ids: list[str]) -> list[str]:
 def _rows(piece: Piece, reject: Reject) -> Iterator[tuple[int, bytes, list[str]]]:
     """Yield the number, line and cells of every row. After an unclosed quote, reading resumes at the next line."""
     csv.field_size_limit(MAX_LINE)
-    lines = _texts(piece, reject)
+    lines = []
+    # an invalid line becomes empty, to keep the line numbers right
+    for number, line in enumerate(piece.data.removesuffix(b"\n").split(b"\n"), piece.first_line):
+        try:
+            lines.append(line.decode("utf-8") + "\n")
+        except UnicodeDecodeError as error:
+            reject(number, line, not_utf8(error))
+            lines.append("\n")
     start, reread = 0, 0
     while start < len(lines):
         feed = _TableLines(lines, start, longest=LONGEST_ROW if reread < REREAD * len(lines) else 1)
@@ -223,15 +230,3 @@ class _TableLines(Iterator[str]):
             raise csv.Error(f"no closing quote within {self.longest} lines")
         self.next += 1
         return self.lines[self.next - 1]
-
-
-def _texts(piece: Piece, reject: Reject) -> list[str]:
-    """Return the lines as text; an invalid line becomes empty, to keep the line numbers right."""
-    texts = []
-    for number, line in enumerate(piece.data.removesuffix(b"\n").split(b"\n"), piece.first_line):
-        try:
-            texts.append(line.decode("utf-8") + "\n")
-        except UnicodeDecodeError as error:
-            reject(number, line, not_utf8(error))
-            texts.append("\n")
-    return texts
