@@ -145,7 +145,8 @@ class BertRaterJob(CrossEncoderJob[BertRaterTask]):
         return rater_subwords(self.start.files, longest=self.longest, turns=self.turns)
 
     def reading_ids(self) -> Sequence[str]:
-        return [self._weights(), self.subwords.signature(), full_spec(self.logs.examples)]
+        tokenizer = self.subwords.signature()  # first, so that a folder without a tokenizer is refused as such
+        return [self._weights(), tokenizer, full_spec(self.logs.examples)]
 
     def _weights(self) -> str:
         return f"encoder:{self.start.fingerprint}-{file_fingerprint(self.start.files / CONFIG)}"

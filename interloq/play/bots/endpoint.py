@@ -22,8 +22,8 @@ from typing import Annotated, Any, ClassVar, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
 from interloq.errors import InputError, MissingDependencyError
+from interloq.play.bot import Bot
 from interloq.records import Turn
-from interloq.registry import Component
 from interloq.servers.chat_parameters import ChatParameters, parameters_of
 from interloq.servers.replies import NOTHING_TO_ANSWER, Reply, roles
 from interloq.signature import Signature, signature
@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Endpoint(Component, kind="bot", name="endpoint"):
+class Endpoint(Bot, name="endpoint"):
     """Sends dialogues to a chat server."""
 
     url: Annotated[str, "up to `/v1`, or up to `/chat/completions`"]
@@ -66,7 +66,7 @@ class Endpoint(Component, kind="bot", name="endpoint"):
             raise InputError("retries, rate, max_tokens and temperature must not be negative")
 
     @property
-    def batch(self) -> int:
+    def batch(self) -> int:  # type: ignore[override]
         """Enough to keep all requests busy, at most ten minutes of requests, so that dialogues are finished early."""
         if not self.rate:
             return EACH * self.concurrency
