@@ -8,7 +8,7 @@ permutation tests of all pairs of metrics (is one higher than the other).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
@@ -70,9 +70,7 @@ def meta_evaluate(
     `normalise` puts the ratings of each rater on a common scale: `z` or `rank`, see `interloq.data.records.raters`.
     Predicted reliabilities among the scores are not correlated; notes count samples whose references are too weak.
     """
-    check_counts(n_bootstrap, n_permutations)
-    if adjust not in ("holm", "bh"):
-        raise InputError(f"cannot adjust p-values by {adjust!r}", hint="adjust is holm or bh")
+    _check(n_bootstrap, n_permutations, adjust)
     selection, checks, predictions = selection or SampleFilter(), Checks(), Predictions()
     samples = checks.watch(selection.samples(samples))
     if by == "system":  # values of sets are computed from samples in the order of the judgments
@@ -94,13 +92,7 @@ def meta_evaluate(
     splits: tuple[UserSplit, ...] = ()
     if by in ("none", "user"):
         splits = user_splits(plain, judgments, points.coefficients, n_bootstrap, seed)
-    notes = [*split_notes(splits, judgments), *points.notes()]
-    for name, why in means.items():
-        if why:  # a mean is used although it was not requested
-            notes.append(
-                f"{name}: a system's score is the mean of its sample scores, which may differ from the value that "
-                f"`interloq score` prints: {why}"
-            )
+    notes = [*split_notes(splits, judgments), *points.notes(), *_mean_notes(means)]
     facts = {"aspect": aspect, "role": role, "by": by, "resamples": n_bootstrap, "seed": seed, "adjust": adjust}
     facts |= {"system-score": system_score if by == "system" else "", "permutations": ""}
     facts |= {"normalise": normalise, "lower-is-better": "" if lower_is_better is None else lower_is_better}
@@ -109,8 +101,7 @@ def meta_evaluate(
         upwards, direction_notes = _turn_upwards(columns, lower_is_better)
         permutations = permutations_per_test(math.comb(len(upwards), 2), n_permutations)
         facts["permutations"] = permutations
-        for pair in combinations(upwards, 2):
-            comparisons += _compare(pair, upwards, judgments, points, permutations, seed)
+        comparisons = _compare_all(upwards, judgments, points, permutations, seed)
         notes += direction_notes
     data_notes = [note.text for note in (*selection.notes(), *checks.of_data())]
     return MetaTable(
@@ -164,11 +155,27 @@ def _of_systems(
     return {**plain, **sets}, means
 
 
+def _mean_notes(means: Mapping[str, str]) -> Iterator[str]:
+    """Yield notes on metrics that use means although these were not requested."""
+    for name, why in means.items():
+        if why:
+            yield (
+                f"{name}: a system's score is the mean of its sample scores, which may differ from the value that "
+                f"`interloq score` prints: {why}"
+            )
+
+
 def check_counts(n_bootstrap: int, n_permutations: int | None) -> None:
     """Refuse negative numbers of resamples and permutations."""
     for name, value in (("n_bootstrap", n_bootstrap), ("n_permutations", n_permutations or 0)):
         if value < 0:
             raise InputError(f"{name} must not be negative, got {value}")
+
+
+def _check(n_bootstrap: int, n_permutations: int | None, adjust: str) -> None:
+    check_counts(n_bootstrap, n_permutations)
+    if adjust not in ("holm", "bh"):
+        raise InputError(f"cannot adjust p-values by {adjust!r}", hint="adjust is holm or bh")
 
 
 # ---- one metric, two metrics -----------------------------------------------------------------------------------------
@@ -188,6 +195,16 @@ def _row(name: str, scores: Column, judgments: Judgments, points: Level, n_boots
         unscored=int((np.isnan(scores_of(scores)) & ~np.isnan(people)).sum()),
         slope=slope_on_judgments(scores_of(scores), judgments),
     )
+
+
+def _compare_all(
+    columns: Mapping[str, Column], judgments: Judgments, points: Level, n_permutations: int, seed: int
+) -> list[MetricComparison]:
+    """Compare all pairs of metrics, whose columns are all better if higher."""
+    comparisons: list[MetricComparison] = []
+    for pair in combinations(columns, 2):
+        comparisons += _compare(pair, columns, judgments, points, n_permutations, seed)
+    return comparisons
 
 
 def _compare(
