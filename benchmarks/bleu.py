@@ -27,7 +27,7 @@ from sacrebleu.metrics.bleu import BLEU
 
 from interloq import Reference, Sample, create, evaluate
 from interloq.metrics.overlap import ngrams
-from interloq.metrics.overlap.bleu import bleu_value
+from interloq.metrics.overlap.bleu import Formula
 from interloq.metrics.overlap.delta_bleu import delta_bleu_rows
 
 N_REPLIES, N_REFERENCES, ORDER = 10_000, 17, 2
@@ -110,7 +110,7 @@ def measured(samples: list[Sample], part: list[Sample], name: str) -> tuple[dict
         return metric.stats(samples)
 
     def from_ids() -> Any:
-        return bleu_value(delta_bleu_rows(numbered, ORDER, "sentence"), ORDER, "none", 0.0)
+        return Formula(ORDER, "none").score(delta_bleu_rows(numbered, ORDER, "sentence"))
 
     def nltk_from_text() -> Any:
         clear_cache()

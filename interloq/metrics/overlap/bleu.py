@@ -23,8 +23,97 @@ Brevity = Literal["closest", "average"]
 DEFAULT_K = {"floor": 0.1, "add-k": 1.0, "method1": 0.1}
 
 
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """How BLEU is computed from rows [matches of order 1…N, n-grams of order 1…N, reply length, reference length]."""
+
+    order: int
+    smoothing: Smoothing
+    k: float = 0.0
+    effective_order: bool = False
+
+    def score(self, rows: Array) -> Array:
+        """Return BLEU of rows or sums of rows, along the last axis."""
+        matches, totals = self._counts(rows)
+        length, reference = rows[..., -2], rows[..., -1]
+        if self.smoothing == "tiny":
+            logs = np.log((matches + 1e-15) / (totals + 1e-9))
+            ratio = (length + 1e-15) / (reference + 1e-9)
+            return np.asarray(np.exp(logs.mean(axis=-1) + np.where(ratio < 1, 1 - 1 / ratio, 0.0)))
+        precisions = smooth_precisions(matches, totals, self.smoothing, self.k)
+        # add-k adds n-grams to every order, so no order counts as longer than the reply, as in sacrebleu
+        every = not self.effective_order or self.smoothing == "add-k"
+        used = np.ones_like(totals, dtype=bool) if every else totals > 0
+        with np.errstate(divide="ignore"):
+            logs = np.where(used, np.log(precisions), 0.0).sum(axis=-1) / np.maximum(used.sum(axis=-1), 1)
+        # without any match there is nothing to smooth: 0, as in sacrebleu and NLTK
+        score = np.where((matches > 0).any(axis=-1) & (length > 0), np.exp(logs), 0.0)
+        return np.asarray(score * brevity_penalty(length, reference))
+
+    def parts(self, rows: Array) -> Array:
+        """Return [precision of order 1…N, brevity penalty, reply length, reference length]."""
+        matches, totals = self._counts(rows)
+        length, reference = rows[..., -2:-1], rows[..., -1:]
+        if self.smoothing == "tiny":
+            precisions = (matches + 1e-15) / (totals + 1e-9)
+            penalty = np.exp(np.minimum(1 - (reference + 1e-9) / (length + 1e-15), 0.0))
+        else:
+            some = (matches > 0).any(axis=-1, keepdims=True)  # without any match nothing is smoothed, as in `score`
+            precisions = np.where(some, smooth_precisions(matches, totals, self.smoothing, self.k), 0.0)
+            penalty = brevity_penalty(length, reference)
+        return np.concatenate([precisions, penalty, length, reference], axis=-1)
+
+    def part_names(self) -> list[str]:
+        """Return the names of the columns of `parts`."""
+        precisions = [f"precision_{n}" for n in range(1, self.order + 1)]
+        return [*precisions, "brevity_penalty", "reply_length", "reference_length"]
+
+    def tokens_needed(self) -> int:
+        """Return the fewest tokens of a reply for a score above 0: with fewer, an order has no n-grams."""
+        if self.effective_order or self.smoothing not in ("none", "floor", "exp"):
+            return 0
+        return self.order
+
+    def _counts(self, rows: Array) -> tuple[Array, Array]:
+        """Return matches and n-grams; matches with negative weights, as ΔBLEU may have, are floored at 0."""
+        return np.maximum(rows[..., : self.order], 0), rows[..., self.order : 2 * self.order]
+
+
+class BleuMetric(Metric):
+    """Base of BLEU and ΔBLEU: the score of a set is BLEU of its summed rows, or the mean of its samples' BLEU."""
+
+    needs = Needs(references=True)
+
+    def formula(self) -> Formula:
+        """Return how scores are computed from rows."""
+        raise NotImplementedError
+
+    def rows(self, samples: Sequence[Sample]) -> Array:
+        """Return matches, n-gram totals and lengths of each sample, as `Formula` describes them."""
+        raise NotImplementedError
+
+    def tokens_needed(self) -> int:
+        """Return the fewest tokens of a reply for a score above 0."""
+        return self.formula().tokens_needed()
+
+    def stats(self, samples: Sequence[Sample]) -> Array:
+        """Return `rows(samples)`, or [score, 1, parts] if the score of a set is a mean."""
+        rows, formula = self.rows(samples), self.formula()
+        return score_rows(formula.score(rows), formula.parts(rows)) if self.is_mean else rows
+
+    def value(self, total: Array) -> Array:
+        return mean_value(total) if self.is_mean else self.formula().score(total)
+
+    def details(self, total: Array) -> dict[str, float]:
+        """Return smoothed precisions, brevity penalty and summed lengths, or their means if the score is a mean."""
+        formula = self.formula()
+        if self.is_mean:
+            return mean_parts(total, *formula.part_names())
+        return dict(zip(formula.part_names(), formula.parts(total).tolist(), strict=True))
+
+
 @dataclass(frozen=True)
-class Bleu(Metric, name="bleu"):
+class Bleu(BleuMetric, name="bleu"):
     """BLEU (Papineni, Roukos, Ward and Zhu, 2002).
 
     BLEU = BP · exp(1/N Σ_n log p_n),  p_n = Σ_i Σ_g min(#_g(h_i), max_j #_g(r_ij)) / Σ_i Σ_g #_g(h_i)
@@ -38,7 +127,6 @@ class Bleu(Metric, name="bleu"):
     """
 
     papers = ("papineni-etal-2002-bleu",)
-    needs = Needs(references=True)
     order: Annotated[int, "longest n-gram, 1 to 9"] = 4
     smoothing: Annotated[Smoothing, "smoothing for orders without a match"] = "exp"
     k: Annotated[float | None, "value for `floor` (0.1), `add-k` (1) and `method1` (0.1); `None`: these"] = None
@@ -55,47 +143,17 @@ class Bleu(Metric, name="bleu"):
         if self.k is not None and (self.smoothing not in DEFAULT_K or self.k <= 0):
             raise SpecError(f"bleu: k must be positive and is only for {', '.join(DEFAULT_K)}, got {self.k}")
 
-    def tokens_needed(self) -> int:
-        """Return the fewest tokens for a score above 0: with fewer, only smoothing gives an order n-grams."""
-        return 0 if self.effective_order else tokens_needed(self.order, self.smoothing)
-
-    def stats(self, samples: Sequence[Sample]) -> Array:
-        """Return [matches of order 1…N, n-grams of order 1…N, reply length, reference length], or [score, 1, parts]."""
-        rows = bleu_rows(ngrams.number(samples, self.tokenizer), self.order, self.brevity)
-        if self.level == "corpus":
-            return rows
-        return score_rows(self._bleu(rows), self._parts(rows))
-
     @property
     def is_mean(self) -> bool:
         """Whether the set's score is the mean of sample scores."""
         return self.level == "sentence"
 
-    def value(self, total: Array) -> Array:
-        return mean_value(total) if self.is_mean else self._bleu(total)
+    def formula(self) -> Formula:
+        k = DEFAULT_K.get(self.smoothing, 0.0) if self.k is None else self.k
+        return Formula(self.order, self.smoothing, k, self.effective_order)
 
-    def details(self, total: Array) -> dict[str, float]:
-        """Return smoothed precisions, brevity penalty and summed lengths; with `level='sentence'` their means."""
-        names = part_names(self.order)
-        if self.is_mean:
-            return mean_parts(total, *names)
-        return dict(zip(names, self._parts(total).tolist(), strict=True))
-
-    def _bleu(self, rows: Array) -> Array:
-        return bleu_value(rows, self.order, self.smoothing, self._k(), effective_order=self.effective_order)
-
-    def _parts(self, rows: Array) -> Array:
-        return bleu_parts(rows, self.order, self.smoothing, self._k())
-
-    def _k(self) -> float:
-        if self.k is not None:
-            return self.k
-        return DEFAULT_K.get(self.smoothing, 0.0)
-
-
-def tokens_needed(order: int, smoothing: Smoothing) -> int:
-    """Return the fewest tokens of a reply for a score above 0."""
-    return order if smoothing in ("none", "floor", "exp") else 0
+    def rows(self, samples: Sequence[Sample]) -> Array:
+        return bleu_rows(ngrams.number(samples, self.tokenizer), self.order, self.brevity)
 
 
 def check_order(order: int) -> None:
@@ -118,44 +176,6 @@ def bleu_rows(numbered: ngrams.Numbered, order: int, brevity: Brevity) -> Array:
     else:
         rows[:, -1] = ngrams.average_lengths(numbered)
     return rows
-
-
-def bleu_value(rows: Array, order: int, smoothing: Smoothing, k: float, *, effective_order: bool = False) -> Array:
-    """Compute BLEU from rows of [matches, totals, reply length, reference length] along the last axis."""
-    matches, totals = rows[..., :order], rows[..., order : 2 * order]
-    length, reference = rows[..., -2], rows[..., -1]
-    if smoothing == "tiny":
-        logs = np.log((matches + 1e-15) / (totals + 1e-9))
-        ratio = (length + 1e-15) / (reference + 1e-9)
-        return np.asarray(np.exp(logs.mean(axis=-1) + np.where(ratio < 1, 1 - 1 / ratio, 0.0)))
-    precisions = smooth_precisions(matches, totals, smoothing, k)
-    # add-k adds n-grams to every order, so no order counts as longer than the reply, as in sacrebleu
-    every = not effective_order or smoothing == "add-k"
-    used = np.ones_like(totals, dtype=bool) if every else totals > 0
-    with np.errstate(divide="ignore"):
-        logs = np.where(used, np.log(precisions), 0.0).sum(axis=-1) / np.maximum(used.sum(axis=-1), 1)
-    # without any match there is nothing to smooth: 0, as in sacrebleu and NLTK
-    score = np.where((matches > 0).any(axis=-1) & (length > 0), np.exp(logs), 0.0)
-    return np.asarray(score * brevity_penalty(length, reference))
-
-
-def bleu_parts(rows: Array, order: int, smoothing: Smoothing, k: float) -> Array:
-    """Return [precision of order 1…N, brevity penalty, reply length, reference length] of rows as in `bleu_value`."""
-    matches, totals = rows[..., :order], rows[..., order : 2 * order]
-    length, reference = rows[..., -2:-1], rows[..., -1:]
-    if smoothing == "tiny":
-        precisions = (matches + 1e-15) / (totals + 1e-9)
-        penalty = np.exp(np.minimum(1 - (reference + 1e-9) / (length + 1e-15), 0.0))
-    else:
-        some = (matches > 0).any(axis=-1, keepdims=True)  # without any match nothing is smoothed, as in `bleu_value`
-        precisions = np.where(some, smooth_precisions(matches, totals, smoothing, k), 0.0)
-        penalty = brevity_penalty(length, reference)
-    return np.concatenate([precisions, penalty, length, reference], axis=-1)
-
-
-def part_names(order: int) -> list[str]:
-    """Return the names of the columns of `bleu_parts`."""
-    return [*(f"precision_{n}" for n in range(1, order + 1)), "brevity_penalty", "reply_length", "reference_length"]
 
 
 def smooth_precisions(matches: Array, totals: Array, smoothing: Smoothing, k: float) -> Array:
@@ -200,9 +220,13 @@ class BleuStar(Metric, name="bleu_star"):
         super().__post_init__()
         check_order(self.order)
 
+    def formula(self) -> Formula:
+        """Return how scores are computed from rows."""
+        return Formula(self.order, self.smoothing, DEFAULT_K.get(self.smoothing, 0.0))
+
     def tokens_needed(self) -> int:
         """Return the fewest tokens of a reply for a score above 0."""
-        return tokens_needed(self.order, self.smoothing)
+        return self.formula().tokens_needed()
 
     def stats(self, samples: Sequence[Sample]) -> Array:
         return score_rows(best_reference(self.by_reference(samples), samples))
@@ -220,4 +244,4 @@ class BleuStar(Metric, name="bleu_star"):
         lengths = numbered.responses.lengths[owner]
         rows[:, self.order : 2 * self.order] = np.maximum(lengths[:, None] - np.arange(self.order), 0)
         rows[:, -2], rows[:, -1] = lengths, numbered.references.lengths
-        return bleu_value(rows, self.order, self.smoothing, DEFAULT_K.get(self.smoothing, 0.0))
+        return self.formula().score(rows)

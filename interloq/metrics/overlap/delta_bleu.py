@@ -27,10 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interloq.data.text.tokenize import TokenizerChoice
-from interloq.metrics.metric import Array, Metric, mean_parts, mean_value, needs_references, score_rows
+from interloq.metrics.metric import Array, needs_references
 from interloq.metrics.overlap import ngrams
-from interloq.metrics.overlap.bleu import Smoothing, bleu_parts, bleu_value, check_order, part_names, tokens_needed
-from interloq.needs import Needs
+from interloq.metrics.overlap.bleu import BleuMetric, Formula, Smoothing, check_order
 from interloq.records import Sample
 from interloq.registry import component
 
@@ -40,11 +39,10 @@ SMOOTHING: dict[Mode, Smoothing] = {"sentence": "none", "corpus": "exp", "paper"
 
 
 @dataclass(frozen=True)
-class DeltaBleu(Metric, name="delta_bleu"):
+class DeltaBleu(BleuMetric, name="delta_bleu"):
     """BLEU with weighted references."""
 
     papers = ("galley-etal-2015-deltableu", "tsuta-etal-2020-ubleu")
-    needs = Needs(references=True)
     reads_weights = True
     order: Annotated[int, "longest n-gram, 1 to 9"] = 2
     mode: Annotated[Mode, "the υBLEU code, the ΔBLEU code, or the paper's formula"] = "sentence"
@@ -54,45 +52,22 @@ class DeltaBleu(Metric, name="delta_bleu"):
         super().__post_init__()
         check_order(self.order)
 
-    def tokens_needed(self) -> int:
-        """Return the fewest tokens of a reply for a score above 0."""
-        return tokens_needed(self.order, SMOOTHING[self.mode])
-
     def unscorable(self, sample: Sample) -> str | None:
         if reason := needs_references(sample):
             return reason
         return None if max(r.weight for r in sample.references) > 0 else NO_POSITIVE_WEIGHT
-
-    def stats(self, samples: Sequence[Sample]) -> Array:
-        """Return [weighted matches of order 1…N, weighted n-grams of order 1…N, both lengths], or [score, 1, parts]."""
-        rows = delta_bleu_rows(ngrams.number(samples, self.tokenizer), self.order, self.mode)
-        if self.mode != "sentence":
-            return rows
-        return score_rows(self._bleu(rows), self._parts(rows))
 
     @property
     def is_mean(self) -> bool:
         """Whether the set's score is the mean of sample scores."""
         return self.mode == "sentence"
 
-    def value(self, total: Array) -> Array:
-        return mean_value(total) if self.is_mean else self._bleu(total)
+    def formula(self) -> Formula:
+        return Formula(self.order, SMOOTHING[self.mode])
 
-    def details(self, total: Array) -> dict[str, float]:
-        """Return weighted precisions, brevity penalty and summed lengths; in `sentence` mode their means."""
-        names = part_names(self.order)
-        if self.is_mean:
-            return mean_parts(total, *names)
-        return dict(zip(names, self._parts(total).tolist(), strict=True))
-
-    def _bleu(self, rows: Array) -> Array:
-        return bleu_value(self._floored(rows), self.order, SMOOTHING[self.mode], 0.0)
-
-    def _parts(self, rows: Array) -> Array:
-        return bleu_parts(self._floored(rows), self.order, SMOOTHING[self.mode], 0.0)
-
-    def _floored(self, rows: Array) -> Array:
-        return np.concatenate([np.maximum(rows[..., : self.order], 0), rows[..., self.order :]], axis=-1)
+    def rows(self, samples: Sequence[Sample]) -> Array:
+        """Return weighted matches, weighted n-grams and lengths of each sample."""
+        return delta_bleu_rows(ngrams.number(samples, self.tokenizer), self.order, self.mode)
 
 
 def delta_bleu_rows(numbered: ngrams.Numbered, order: int, mode: Mode) -> Array:
