@@ -10,7 +10,7 @@ import numpy as np
 import torch
 import transformers
 
-from interloq import Sample, evaluate
+from interloq import Sample
 from interloq.models.lm.causal import FollowUpScores
 
 
@@ -18,10 +18,6 @@ def chat() -> list[Sample]:
     before = ["hi .", "how was it ?", " "]
     replies = ["it was a very good day .", "no idea , sorry .", "日本語", "it"]
     return [Sample(f"{i}", before[: i % 4], reply) for i, reply in enumerate(replies)]
-
-
-def scores(metric: Any, samples: Sequence[Sample]) -> list[float]:
-    return list(evaluate(metric, samples).by_sample.values())
 
 
 class Words:

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interloq import Sample, create, evaluate, spec
+from interloq import create, evaluate, spec
 from interloq.errors import InputError
 from interloq.metrics.combined.am_fm import AmFm
 from interloq.metrics.contextual.deep_am import DeepAm
 from interloq.metrics.likelihood.deep_fm import DeepFm
-from interloq.metrics.metric import Array, Metric, score_rows
 from tests.conftest import by_id
-from tests.made_lm import tiny_bert, tiny_lm
-from tests.metrics.made_am_fm import chat, said, scores
+from tests.metrics.made_am_fm import chat
 from tests.metrics.made_contracts import POSITIVE, Contract
+from tests.metrics.made_given import Given, given_samples, scores
 
 CONTRACTS = {
     "am_fm": Contract(
@@ -31,29 +28,6 @@ CONTRACTS = {
         required="am=deep_am(model='bert'),fm=deep_fm(model='lm')",
     ),
 }
-
-
-@pytest.fixture(scope="module")
-def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_bert(tmp_path_factory.mktemp("bert"), head="")
-
-
-@pytest.fixture(scope="module")
-def lm(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_lm(tmp_path_factory.mktemp("lm"), positions=512)
-
-
-@dataclass(frozen=True)
-class Said(Metric):
-    """A metric whose scores stand in the reply: "0.5 -2"; `n/a` is unscored."""
-
-    place: int
-
-    def unscorable(self, sample: Sample) -> str | None:
-        return f"no score {self.place}" if sample.response.split()[self.place] == "n/a" else None
-
-    def stats(self, samples: Sequence[Sample]) -> Array:
-        return score_rows(np.array([float(sample.response.split()[self.place]) for sample in samples], dtype=float))
 
 
 def quantile(values: Sequence[float], share: float) -> float:
@@ -78,7 +52,7 @@ NUMBERS = st.integers(-800, 800).map(lambda i: i / 8)
 
 @given(pairs=st.lists(st.tuples(NUMBERS, NUMBERS), min_size=1, max_size=45))
 def test_the_blend_is_the_formula(pairs: list[tuple[float, float]]) -> None:
-    found = scores(AmFm(Said(0), Said(1)), said(*pairs))
+    found = scores(AmFm(Given(0), Given(1)), given_samples(*pairs))
     assert found == pytest.approx(literal(pairs), rel=1e-6, abs=1e-9)
     assert min(found) >= 0
 
@@ -86,43 +60,41 @@ def test_the_blend_is_the_formula(pairs: list[tuple[float, float]]) -> None:
 def test_a_worked_example() -> None:
     """Of 21 scores the 5 % quantile is the second one, exactly: 2 of 1…21, and −20 of −21…−1."""
     pairs = [(i + 1, i - 21) for i in range(21)]
-    found = scores(AmFm(Said(0), Said(1)), said(*pairs))
+    found = scores(AmFm(Given(0), Given(1)), given_samples(*pairs))
     assert found[:2] == [0, 0], "the lowest score is lifted to the quantile"
     assert found[2] == pytest.approx((1 / 2 + 1 / 20) / 2)
     assert found[20] == pytest.approx((19 / 2 + 19 / 20) / 2)
 
 
 def test_equal_scores_and_a_quantile_of_zero_are_defined() -> None:
-    assert scores(AmFm(Said(0), Said(1)), said((3, -2), (3, -2))) == [0, 0]
-    assert scores(AmFm(Said(0), Said(1)), said((0, 0))) == [0]
-    mixed = said(*[(0, -2)] * 10, (0.5, -2))
-    assert scores(AmFm(Said(0), Said(1)), mixed) == pytest.approx([0.0] * 10 + [0.25]), "the score itself"
+    assert scores(AmFm(Given(0), Given(1)), given_samples((3, -2), (3, -2))) == [0, 0]
+    assert scores(AmFm(Given(0), Given(1)), given_samples((0, 0))) == [0]
+    mixed = given_samples(*[(0, -2)] * 10, (0.5, -2))
+    assert scores(AmFm(Given(0), Given(1)), mixed) == pytest.approx([0.0] * 10 + [0.25]), "the score itself"
 
 
 def test_what_one_part_cannot_score_is_left_out_of_the_quantiles() -> None:
     pairs: list[tuple[Any, Any]] = [(1, 5), (2, 6), (3, 7)]
-    plain = evaluate(AmFm(Said(0), Said(1)), said(*pairs))
-    result = evaluate(AmFm(Said(0), Said(1)), said(*pairs, ("n/a", -99), (-99, "n/a")))
+    plain = evaluate(AmFm(Given(0), Given(1)), given_samples(*pairs))
+    result = evaluate(AmFm(Given(0), Given(1)), given_samples(*pairs, ("n/a", -99), (-99, "n/a")))
     assert by_id(result.reasons) == {"003": "no score 0", "004": "no score 1"}
     assert result.value == plain.value
     assert result.signature.parts["fitted"] == plain.signature.parts["fitted"]
 
 
 def test_new_samples_meet_the_old_quantiles() -> None:
-    fitted = AmFm(Said(0), Said(1)).fit(said((2, 4), (2, 4)))
-    assert fitted.value(fitted.stats(said((1, 8), (6, 0)))).tolist() == [(0 + 1) / 2, (2 + 0) / 2]
+    fitted = AmFm(Given(0), Given(1)).fit(given_samples((2, 4), (2, 4)))
+    assert fitted.value(fitted.stats(given_samples((1, 8), (6, 0)))).tolist() == [(0 + 1) / 2, (2 + 0) / 2]
     assert fitted.fitted() == "am[2],fm[4]"
     with pytest.raises(InputError, match=r"call fit\(samples\), or use evaluate"):
-        AmFm(Said(0), Said(1)).stats(said((1, 2)))
+        AmFm(Given(0), Given(1)).stats(given_samples((1, 2)))
     with pytest.raises(InputError, match="fitted to samples that its parts cannot both score"):
-        AmFm(Said(0), Said(1)).fit(said(("n/a", 1))).stats(said((1, 2)))
+        AmFm(Given(0), Given(1)).fit(given_samples(("n/a", 1))).stats(given_samples((1, 2)))
 
 
 def test_the_whole_of_am_fm(bert: Path, lm: Path) -> None:
     am, fm = DeepAm(str(bert)), DeepFm(str(lm))
-    metric = AmFm(am, fm)
-    assert create(spec(metric)) == metric
-    result = evaluate(spec(metric), chat(), n_bootstrap=20)
+    result = evaluate(spec(AmFm(am, fm)), chat(), n_bootstrap=20)
     pairs = list(zip(scores(am, chat()), scores(fm, chat()), strict=True))
     assert list(result.by_sample.values()) == pytest.approx(literal(pairs), rel=1e-4, abs=1e-4)
     assert result.signature.parts["built-with"].startswith("am[bert-")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,10 +15,10 @@ from hypothesis import strategies as st
 from interloq import Sample, create, evaluate
 from interloq.errors import InputError, SpecError
 from interloq.metrics.combined.ruber import Ruber
-from interloq.metrics.metric import Array, Metric, score_rows
+from interloq.metrics.metric import Array
 from tests.conftest import by_id
-from tests.made_ruber import random_scorer
 from tests.metrics.made_contracts import UNIT, Contract
+from tests.metrics.made_given import Given, given_samples
 
 CONTRACTS = {
     "ruber": Contract(
@@ -33,31 +31,6 @@ CONTRACTS = {
         referenced=True,
     ),
 }
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return random_scorer(tmp_path_factory.mktemp("scorers") / "random")
-
-
-@dataclass(frozen=True)
-class Given(Metric):
-    """A metric whose scores stand in the reply: "0.5 -2"; `n/a` is unscored."""
-
-    place: int
-    shift: float = 0.0
-    times: float = 1.0
-
-    def unscorable(self, sample: Sample) -> str | None:
-        return f"no score {self.place}" if sample.response.split()[self.place] == "n/a" else None
-
-    def stats(self, samples: Sequence[Sample]) -> Array:
-        scores = [float(sample.response.split()[self.place]) for sample in samples]
-        return score_rows(np.array(scores, dtype=float) * self.times + self.shift)
-
-
-def given_samples(*scores: tuple[Any, Any]) -> list[Sample]:
-    return [Sample(f"{i:03}", ["how ?"], f"{first} {second}") for i, (first, second) in enumerate(scores)]
 
 
 def literal(scores: Sequence[tuple[float, float]], blend: str) -> list[float]:
@@ -99,43 +72,6 @@ def test_a_worked_example() -> None:
     for blend, values in expected.items():
         found = evaluate(Ruber(Given(0), Given(1), blend), samples)  # type: ignore[arg-type]
         assert list(found.by_sample.values()) == pytest.approx(values, abs=1e-12)
-
-
-def test_the_higher_score_has_the_higher_normalised_one() -> None:
-    """With the other side equal for all, the order of the blend is that of the scores: it is not turned round."""
-    result = evaluate(Ruber(Given(0), Given(1)), given_samples((1, 7), (3, 7), (2, 7)))
-    assert list(result.by_sample.values()) == pytest.approx([0.25, 0.75, 0.5])
-
-
-@given(scores=SCORES, blend=BLENDS, shift=st.integers(-9, 9), scale=st.sampled_from([0.25, 2.0, 64.0]))
-def test_shifts_and_scales_of_a_part_cancel(
-    scores: list[tuple[float, float]], blend: Any, shift: int, scale: float
-) -> None:
-    samples = given_samples(*[(round(a), b) for a, b in scores])
-    plain = evaluate(Ruber(Given(0), Given(1), blend), samples)
-    moved = evaluate(Ruber(Given(0, shift=shift, times=scale), Given(1), blend), samples)
-    assert list(moved.by_sample.values()) == pytest.approx(list(plain.by_sample.values()), abs=1e-6)
-
-
-@given(scores=SCORES)
-def test_blends_lie_in_order(scores: list[tuple[float, float]]) -> None:
-    samples = given_samples(*scores)
-    least, geometric, mean, most = (
-        np.array(list(evaluate(Ruber(Given(0), Given(1), blend), samples).by_sample.values()))
-        for blend in ("min", "geometric", "arithmetic", "max")
-    )
-    assert (least <= geometric + 1e-12).all()
-    assert (geometric <= mean + 1e-12).all()
-    assert (mean <= most + 1e-12).all()
-    assert (least >= 0).all()
-    assert (most <= 1).all()
-
-
-@pytest.mark.parametrize("blend", ["arithmetic", "geometric", "min", "max"])
-def test_one_sample_and_equal_scores_are_in_the_middle(blend: Any) -> None:
-    metric = Ruber(Given(0), Given(1), blend)
-    assert by_id(evaluate(metric, given_samples((3, -1))).by_sample) == {"000": 0.5}
-    assert set(evaluate(metric, given_samples((3, -1), (3, -1), (3, -1))).by_sample.values()) == {0.5}
 
 
 def test_what_a_part_cannot_score_is_unscored_and_moves_no_range() -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -17,13 +16,11 @@ from interloq.metrics.combined.usl_h import UslH
 from interloq.metrics.likelihood.mlm import Mlm
 from interloq.metrics.metric import Array, Metric, score_rows
 from interloq.metrics.trained.relevance import Relevance, Valid
-from interloq.models.mlm import BOUNDS
-from interloq.scorers.relevance.settings import VALID
 from tests.conftest import by_id
 from tests.made_lm import tiny_bert
-from tests.made_relevance import small_scorer
 from tests.metrics.made_contracts import UNIT, Contract
-from tests.metrics.made_usl_h import REPLIES, USUAL, chat, scores
+from tests.metrics.made_given import scores
+from tests.metrics.made_usl_h import REPLIES, chat
 
 CONTRACTS = {
     "usl_h": Contract(
@@ -34,29 +31,12 @@ CONTRACTS = {
 }
 
 
-@pytest.fixture(scope="module")
-def bert(tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder = tiny_bert(tmp_path_factory.mktemp("bert"), head="MaskedLM")
-    (folder / BOUNDS).write_text(json.dumps(USUAL))
-    return str(folder)
-
-
-@pytest.fixture(scope="module")
-def form(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(small_scorer(tmp_path_factory.mktemp("form"), settings=replace(VALID, batch=32, reply=12)))
-
-
-@pytest.fixture(scope="module")
-def follows(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(small_scorer(tmp_path_factory.mktemp("follows")))
-
-
 @pytest.mark.parametrize("weights", [(1.0, 1.0, 1.0), (3.0, 2.0, 0.5), (0.0, 0.0, 1.0)])
 @pytest.mark.parametrize("bounds", [None, (-7.0, -6.0)])
 def test_the_formula(
-    bert: str, form: str, follows: str, weights: tuple[float, float, float], bounds: tuple[float, float] | None
+    masked: str, form: str, follows: str, weights: tuple[float, float, float], bounds: tuple[float, float] | None
 ) -> None:
-    parts = Valid(form), Relevance(follows, turns=1), Mlm(bert)
+    parts = Valid(form), Relevance(follows, turns=1), Mlm(masked)
     low, high = bounds or (-8.0, -4.0)
     wanted = []
     for u, s, raw in zip(*(scores(part, chat()) for part in parts), strict=True):
@@ -68,8 +48,8 @@ def test_the_formula(
     assert evaluate(metric, chat()).value == pytest.approx(float(np.mean(wanted)), abs=1e-6)
 
 
-def test_with_surprise_the_bounds_are_those_of_surprise(bert: str, form: str, follows: str) -> None:
-    metric = UslH(Valid(form), Relevance(follows), Mlm(bert, mode="surprise"))
+def test_with_surprise_the_bounds_are_those_of_surprise(masked: str, form: str, follows: str) -> None:
+    metric = UslH(Valid(form), Relevance(follows), Mlm(masked, mode="surprise"))
     signature = evaluate(metric, chat()).signature.parts["built-with"]
     assert "bounds[10.0..40.0]" in signature
     assert "valid[valid-" in signature
@@ -77,7 +57,7 @@ def test_with_surprise_the_bounds_are_those_of_surprise(bert: str, form: str, fo
     assert "mlm[bert-" in signature
 
 
-def test_odd_samples(bert: str, form: str, follows: str) -> None:
+def test_odd_samples(masked: str, form: str, follows: str) -> None:
     samples = [
         Sample("alone", (), "it was"),
         Sample("empty", ["how was it ?"], " "),
@@ -85,7 +65,7 @@ def test_odd_samples(bert: str, form: str, follows: str) -> None:
         Sample("unknown", ["how was it ?"], "ξψ"),
         Sample("plain", ["how was it ?"], "day"),
     ]
-    result = evaluate(UslH(Valid(form), Relevance(follows), Mlm(bert)), samples)
+    result = evaluate(UslH(Valid(form), Relevance(follows), Mlm(masked)), samples)
     reasons = {id: reason for id, reason in by_id(result.reasons).items() if reason}
     assert reasons == {"alone": "no context", "nothing": "no context", "unknown": "no known tokens"}
     assert by_id(result.by_sample)["empty"] == 0
@@ -130,13 +110,13 @@ def test_an_encoder_without_bounds_is_refused(form: str, follows: str, tmp_path:
     assert evaluate(UslH(*parts, bounds=(-9.0, -1.0)), chat()).n == len(REPLIES)
 
 
-@pytest.mark.parametrize("weights", ["(1,2)", "(0,0,0)", "(1,1,-1)", "(1,1,'a')", "3"])
-def test_weights_are_checked(weights: str) -> None:
-    with pytest.raises(SpecError, match="usl_h: weights must be three numbers"):
-        create(f"usl_h(valid=length,next=length,mlm=length,weights={weights})")
-
-
-@pytest.mark.parametrize("bounds", ["(1,)", "(2,1)", "(1,1)", "(0,1e999)", "'a'"])
-def test_bounds_are_checked(bounds: str) -> None:
-    with pytest.raises(SpecError, match="usl_h: bounds must be two numbers"):
-        create(f"usl_h(valid=length,next=length,mlm=length,bounds={bounds})")
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        *((f"weights={weights}", "three numbers") for weights in ("(1,2)", "(0,0,0)", "(1,1,-1)", "(1,1,'a')", "3")),
+        *((f"bounds={bounds}", "two numbers") for bounds in ("(1,)", "(2,1)", "(1,1)", "(0,1e999)", "'a'")),
+    ],
+)
+def test_wrong_fields_are_refused(fields: str, message: str) -> None:
+    with pytest.raises(SpecError, match=message):
+        create(f"usl_h(valid=length,next=length,mlm=length,{fields})")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import random
 from pathlib import Path
 from typing import Any
@@ -241,13 +240,6 @@ def test_a_sample_without_a_positive_weight_is_unscored(model: str) -> None:
 # ---- edges -----------------------------------------------------------------------------------------------------------
 
 
-def test_empty_texts_score_0(model: str) -> None:
-    pairs = [("", "it was good ."), ("it was good .", " \n"), ("", ""), ("\u200b", "it was good .")]
-    odd = [Sample(str(i), (), reply, [reference]) for i, (reply, reference) in enumerate(pairs)]
-    for rows in BertScore(model).parts(odd):
-        assert (rows == 0).all()
-
-
 def test_tokens_that_every_reference_holds_have_no_idf(model: str) -> None:
     some = [Sample("1", (), "yes", ["yes", "yes no"]), Sample("2", (), "no", ["yes maybe"])]
     result = evaluate(BertScore(model, idf=True, part="p"), some)
@@ -257,19 +249,3 @@ def test_tokens_that_every_reference_holds_have_no_idf(model: str) -> None:
     assert alone.reasons == {("1", ""): NO_IDF}
     with pytest.raises(InputError, match="it has no idf weights"):
         BertScore(model, idf=True).stats(some)
-
-
-def test_a_folder_that_was_written_again_is_loaded_again(samples: list[Sample], tmp_path: Path) -> None:
-    small_bert(tmp_path)
-    before = evaluate(BertScore(str(tmp_path)), samples)
-    small_bert(tmp_path, seed=1)
-    os.utime(tmp_path / "config.json", ns=(0, 1))
-    after = evaluate(BertScore(str(tmp_path)), samples)
-    assert before.value != after.value
-    assert before.signature != after.signature
-
-
-def test_what_is_not_a_model_is_refused(tmp_path: Path, samples: list[Sample]) -> None:
-    (tmp_path / "pytorch_model.bin").write_bytes(b"\x80\x04.")
-    with pytest.raises(InputError, match="pickles are not loaded"):
-        evaluate(BertScore(str(tmp_path)), samples)

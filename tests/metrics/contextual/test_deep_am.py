@@ -14,10 +14,10 @@ from interloq import Sample, create, evaluate
 from interloq.errors import InputError, SpecError
 from interloq.metrics.contextual.deep_am import DeepAm
 from tests.conftest import by_id
-from tests.made_lm import tiny_bert
 from tests.made_network import loaded
-from tests.metrics.made_am_fm import REPLIES, chat, scores
+from tests.metrics.made_am_fm import REPLIES, chat
 from tests.metrics.made_contracts import COSINE, Contract
+from tests.metrics.made_given import scores
 
 CONTRACTS = {
     "deep_am": Contract(
@@ -26,11 +26,6 @@ CONTRACTS = {
         required="model='bert'",
     ),
 }
-
-
-@pytest.fixture(scope="module")
-def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_bert(tmp_path_factory.mktemp("bert"), head="")
 
 
 def mean_vector(folder: Path, text: str, layer: int) -> np.ndarray[Any, Any]:

@@ -20,12 +20,30 @@ from interloq.metrics.contextual.bertscore import BertScore
 from interloq.metrics.contextual.token_matching import Idf, f_measure, match, match_layers, spans
 from interloq.models.encoder import Encoder
 from tests.made_encoder import small_bert
-from tests.metrics.made_matching import looped
 
 
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory: pytest.TempPathFactory) -> Encoder:
     return Encoder(str(small_bert(tmp_path_factory.mktemp("bert"))), device="cpu", longest=512)
+
+
+def looped(encoder: Encoder, reply: str, reference: str, idf: Any = None) -> list[float]:
+    """P, R and both with min for max, token by token."""
+    if not reply.strip() or not reference.strip():
+        return [0.0] * 4
+    sides = []
+    for text in (reply, reference):
+        (batch,) = encoder.encode([text])
+        states = batch.states[0].double()
+        weights = [0.0 if int(i) in encoder.special else idf(int(i)) if idf else 1.0 for i in batch.ids[0]]
+        sides.append(([row / row.norm() for row in states], weights))
+    (own, own_weights), (other, other_weights) = sides
+    found = []
+    for best in (max, min):
+        for rows, weights, others in ((own, own_weights, other), (other, other_weights, own)):
+            total = sum(w * best(float(a @ b) for b in others) for a, w in zip(rows, weights, strict=True))
+            found.append(total / sum(weights) if sum(weights) else 0.0)
+    return found
 
 
 TEXTS = ["did you sleep well ?", "yes", "", "a longer text about trains and coffee", "日本語", "yes yes yes", "🙂 ok"]

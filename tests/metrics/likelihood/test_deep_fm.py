@@ -9,27 +9,16 @@ import pytest
 import torch
 
 from interloq import Sample, evaluate
-from interloq.errors import InputError
 from interloq.metrics.likelihood.deep_fm import DeepFm
 from tests.conftest import by_id
-from tests.made_lm import tiny_bert, tiny_lm
 from tests.made_network import loaded
-from tests.metrics.made_am_fm import chat, scores
+from tests.metrics.made_am_fm import chat
 from tests.metrics.made_contracts import Contract
+from tests.metrics.made_given import scores
 
 CONTRACTS = {
     "deep_fm": Contract((-math.inf, 1.0), variants=["deep_fm(model='lm',mode='referenced')"], required="model='lm'"),
 }
-
-
-@pytest.fixture(scope="module")
-def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_bert(tmp_path_factory.mktemp("bert"), head="")
-
-
-@pytest.fixture(scope="module")
-def lm(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_lm(tmp_path_factory.mktemp("lm"), positions=512)
 
 
 def log_likelihood(folder: Path, tokens: list[int]) -> float:
@@ -81,17 +70,3 @@ def test_fluency_of_odd_replies(lm: Path) -> None:
     result = evaluate(DeepFm(str(lm), "referenced"), samples)
     assert by_id(result.reasons) == {"alone": "no references"}
     assert [by_id(result.by_sample)[id] for id in ("empty", "equal", "no text", "nothing")] == [0, 1, 0, 0]
-
-
-def test_an_encoder_is_not_a_language_model(bert: Path) -> None:
-    with pytest.raises(InputError, match="use a causal language model"):
-        evaluate(DeepFm(str(bert)), chat())
-
-
-def test_a_model_written_again_is_loaded_again(tmp_path: Path) -> None:
-    metric = DeepFm(str(tiny_lm(tmp_path)))
-    first = evaluate(metric, chat()[:3])
-    tiny_lm(tmp_path, seed=1)
-    second = evaluate(metric, chat()[:3])
-    assert first.value != second.value
-    assert first.signature != second.signature

@@ -19,7 +19,8 @@ from interloq.metrics.likelihood.perplexity import Perplexity
 from tests.conftest import by_id
 from tests.made_lm import tiny_lm, tiny_seq2seq
 from tests.metrics.made_contracts import POSITIVE, REAL, Contract
-from tests.metrics.made_fed import TWO, OneByOne, chat, scores
+from tests.metrics.made_fed import TWO, OneByOne, chat
+from tests.metrics.made_given import scores
 
 CONTRACTS = {
     "fed": Contract(
@@ -32,11 +33,6 @@ CONTRACTS = {
     ),
     "full": Contract(POSITIVE, variants=["full(model='lm',mode='perplexity',follow_ups='ja')"], required="model='lm'"),
 }
-
-
-@pytest.fixture(scope="module")
-def lm(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_lm(tmp_path_factory.mktemp("lm"), positions=256)
 
 
 MODES = ["conditional", "whole"]

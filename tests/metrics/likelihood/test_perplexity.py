@@ -10,9 +10,9 @@ import pytest
 from interloq import Sample, evaluate
 from interloq.metrics.likelihood.perplexity import Perplexity
 from tests.conftest import by_id
-from tests.made_lm import tiny_lm
 from tests.metrics.made_contracts import Contract
-from tests.metrics.made_fed import OneByOne, chat, scores
+from tests.metrics.made_fed import OneByOne, chat
+from tests.metrics.made_given import scores
 
 CONTRACTS = {
     "perplexity": Contract(
@@ -21,11 +21,6 @@ CONTRACTS = {
         required="model='lm'",
     ),
 }
-
-
-@pytest.fixture(scope="module")
-def lm(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_lm(tmp_path_factory.mktemp("lm"), positions=256)
 
 
 def test_perplexity_by_hand(words: str) -> None:

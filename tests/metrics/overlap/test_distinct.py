@@ -67,20 +67,6 @@ def test_replies_without_an_n_gram_are_unscored_and_count_for_nothing() -> None:
     assert (result.n, result.unscored, result.value) == (1, 4, 1.0)
 
 
-def test_per_token_scores_short_replies_as_the_paper_does() -> None:
-    samples = [Sample("1", (), "yes"), Sample("2", (), "no no no"), Sample("3", (), "")]
-    result = evaluate("distinct(per='token')", samples)
-    assert by_id(result.reasons) == {"3": "no tokens"}
-    assert by_id(result.by_sample) == pytest.approx({"1": 0.0, "2": 1 / 3, "3": np.nan}, nan_ok=True)
-    assert result.value == 1 / 4
-
-
-def test_the_set_is_not_the_mean_of_its_replies() -> None:
-    result = evaluate("distinct", [Sample(str(i), (), "i do not know") for i in range(10)])
-    assert set(result.by_sample.values()) == {1.0}
-    assert result.value == pytest.approx(3 / 30)
-
-
 def test_thousand_resamples_of_ten_thousand_replies_take_seconds() -> None:
     rng = np.random.default_rng(0)
     samples = [Sample(str(i), (), " ".join(map(str, rng.zipf(1.3, 12)))) for i in range(10_000)]

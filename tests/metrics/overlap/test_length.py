@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from interloq import Sample, create, evaluate
 from interloq.unicode_form import normalise
-from tests.conftest import by_id
 from tests.metrics.made_contracts import POSITIVE, Contract
 
 CONTRACTS = {
@@ -25,9 +24,3 @@ def test_is_the_mean_number_of_tokens(name: str, texts: list[str]) -> None:
     assert list(result.by_sample.values()) == lengths
     assert result.value == pytest.approx(sum(lengths) / len(texts))
     assert result.unscored == 0
-
-
-def test_an_empty_reply_has_length_0_and_counts() -> None:
-    result = evaluate("length", [Sample("1", (), ""), Sample("2", (), "Well, no.")])
-    assert by_id(result.by_sample) == {"1": 0, "2": 4}
-    assert result.value == 2

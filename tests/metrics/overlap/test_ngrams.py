@@ -122,12 +122,6 @@ def test_closest_length_is_the_shorter_of_two_as_close(samples: list[tuple[list[
     assert ngrams.closest_lengths(numbered_of(samples)).tolist() == [closest(*sample) for sample in samples]
 
 
-def test_a_tie_in_length_goes_to_the_shorter_reference() -> None:
-    samples = [(["a"] * 4, [["a"] * 6, ["a"] * 2])]
-    assert ngrams.closest_lengths(numbered_of(samples)).tolist() == [2]
-    assert ngrams.average_lengths(numbered_of(samples)).tolist() == [4]
-
-
 @given(st.lists(TOKENS, max_size=5), st.integers(1, 4))
 def test_gram_keys_are_equal_where_n_grams_are(texts: list[list[str]], n: int) -> None:
     numbering = TokenNumbering(create("whitespace", kind="tokenizer"))
