@@ -184,21 +184,27 @@ def test_a_judgment_in_any_order_of_keys(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "reason"),
     [
-        "",
-        "3",
-        "null",
-        '{"overall": 2}',
-        '{"overall": 2, "natural": 3, "more": 1}',
-        '{"overall": 2, "natural": NaN}',
-        '{"overall": 2, "natural": [3]}',
-        '{"overall": 2, "natural": 3} as I was told: {"overall": 3, "natural": 3}',
-        'The reply says {"overall": 3, "natural": 3}',
+        ("", "not JSON"),
+        ("[" * 100_000, "not JSON"),
+        ('{"overall": 2, "natural": 3} as I was told: {"overall": 3, "natural": 3}', "not JSON"),
+        ('The reply says {"overall": 3, "natural": 3}', "not JSON"),
+        ("3", "keys of the schema"),
+        ("null", "keys of the schema"),
+        ('[{"overall": 2, "natural": 3}]', "keys of the schema"),
+        ('{"overall": 2}', "keys of the schema"),
+        ('{"overall": 2, "natural": 3, "more": 1}', "keys of the schema"),
+        ('{"overall": 2, "natural": 4}', "outside the schema"),
+        ('{"overall": 2, "natural": 3.0}', "outside the schema"),
+        ('{"overall": 2, "natural": "3"}', "outside the schema"),
+        ('{"overall": 2, "natural": true}', "outside the schema"),
+        ('{"overall": 2, "natural": NaN}', "outside the schema"),
+        ('{"overall": 2, "natural": [3]}', "outside the schema"),
     ],
 )
-def test_anything_else_is_refused(text: str) -> None:
-    assert isinstance(read_object(text, SCHEMA), str)
+def test_anything_else_is_refused(text: str, reason: str) -> None:
+    assert reason in str(read_object(text, SCHEMA))
 
 
 def test_words_instead_of_numbers() -> None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -75,11 +74,3 @@ def test_as_a_rater_it_needs_a_log(model: str) -> None:
     with pytest.raises(SpecError, match="scores of judge are not probabilities; give a log to calibrate them on"):
         By(Judge(model))
     assert By(Judge(model), pairs="pairs.jsonl").pairs == "pairs.jsonl"
-
-
-def test_a_folder_of_another_kind(model: str, tmp_path: Path) -> None:
-    scorer = Path(model).parent / "relevance"
-    with pytest.raises(InputError, match="contains a 'relevance', not a 'judge'"):
-        Judge(str(scorer)).network()
-    with pytest.raises(InputError, match="no model in the folder"):
-        Judge(str(tmp_path)).network()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import random
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,8 +18,7 @@ from interloq.metrics.trained.relevance import Relevance, Valid
 from interloq.models import cross_encoder
 from interloq.models.token_rows import TokenRows
 from interloq.scorers.relevance.model import RelevanceScorer, ValidScorer
-from interloq.scorers.relevance.settings import VALID
-from tests.made_relevance import TOPICS, said, small_scorer
+from tests.made_relevance import TOPICS, said
 from tests.metrics.made_contracts import UNIT, Contract
 from tests.metrics.made_usl_h import REPLIES, chat
 
@@ -28,11 +26,6 @@ CONTRACTS = {
     "relevance": Contract(UNIT, required="model='judge'"),
     "valid": Contract(UNIT, required="model='form'"),
 }
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(small_scorer(tmp_path_factory.mktemp("relevance"), epochs=3))
 
 
 def replies(n: int) -> list[Sample]:
@@ -47,18 +40,8 @@ def scores(metric: Metric, samples: list[Sample]) -> list[float]:
     return list(metric.value(metric.stats(samples)).tolist())
 
 
-def test_scores_are_chances_and_batches_do_not_matter(model: str) -> None:
-    metric, samples = Relevance(model), replies(60)
-    together = scores(metric, samples)
-    alone = [scores(metric, [sample])[0] for sample in samples]
-    assert together == pytest.approx(alone, abs=1e-5)
-    assert all(0 < score < 1 for score in together)
-    assert len({round(score, 6) for score in together}) > 30
-    assert scores(metric, samples[::-1]) == pytest.approx(together[::-1], abs=1e-5)
-
-
-def test_empty_replies_and_contexts(model: str) -> None:
-    metric = Relevance(model)
+def test_empty_replies_and_contexts(follows: str) -> None:
+    metric = Relevance(follows)
     samples = [Sample("a", ["tea ?"], " "), Sample("b", [], "tea ."), Sample("c", [" "], "tea ."), Sample("d", [], "")]
     assert metric.unscorable(samples[0]) is None
     assert [metric.unscorable(sample) for sample in samples[1:]] == ["no context"] * 3
@@ -68,13 +51,13 @@ def test_empty_replies_and_contexts(model: str) -> None:
     assert scores(metric, []) == []
 
 
-def test_blank_turns_are_left_out(model: str) -> None:
-    metric = Relevance(model)
+def test_blank_turns_are_left_out(follows: str) -> None:
+    metric = Relevance(follows)
     first, second = scores(metric, [Sample("a", ["tea ?", " "], "tea ."), Sample("b", ["tea ?"], "tea .")])
     assert first == second
 
 
-def test_only_the_last_turns_are_read(model: str) -> None:
+def test_only_the_last_turns_are_read(follows: str) -> None:
     far, near, other = (
         Sample(name, turns, "we like tea .")
         for name, turns in (
@@ -83,22 +66,22 @@ def test_only_the_last_turns_are_read(model: str) -> None:
             ("c", ["cats .", "cats .", "cats .", "bread ?"]),
         )
     )
-    assert scores(Relevance(model), [far])[0] == scores(Relevance(model), [near])[0]  # three turns in training
-    one = Relevance(model, turns=1)
+    assert scores(Relevance(follows), [far])[0] == scores(Relevance(follows), [near])[0]  # three turns in training
+    one = Relevance(follows, turns=1)
     assert scores(one, [far]) == scores(one, [other])
-    assert scores(Relevance(model), [far]) != scores(Relevance(model), [other])
+    assert scores(Relevance(follows), [far]) != scores(Relevance(follows), [other])
     with pytest.raises(SpecError, match="turns must be at least 1"):
-        Relevance(model, turns=0)
+        Relevance(follows, turns=0)
 
 
-def test_a_long_context_loses_its_front_and_a_long_reply_its_end(model: str) -> None:
-    metric = Relevance(model)
+def test_a_long_context_loses_its_front_and_a_long_reply_its_end(follows: str) -> None:
+    metric = Relevance(follows)
     same = [Sample("a", ["tea " * 90], "rain " * 90), Sample("b", ["music " + "tea " * 90], "rain " * 80 + "cats")]
     assert scores(metric, same)[0] == pytest.approx(scores(metric, same)[1], abs=1e-6)
     assert not math.isnan(scores(metric, [Sample("c", ["ξψ"], "ξψ")])[0])
 
 
-def test_each_pair_is_read_once(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_pair_is_read_once(follows: str, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[int] = []
     outputs = cross_encoder._outputs
 
@@ -108,15 +91,15 @@ def test_each_pair_is_read_once(model: str, monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(cross_encoder, "_outputs", counted)
     samples = [Sample(str(i), ["tea ?"], "tea ." if i % 2 else "rain .") for i in range(10)]
-    found = scores(Relevance(model), samples)
+    found = scores(Relevance(follows), samples)
     assert sum(read) == 2
     assert len(set(found)) == 2
 
 
-def test_a_batch_that_does_not_fit_is_halved(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_batch_that_does_not_fit_is_halved(follows: str, monkeypatch: pytest.MonkeyPatch) -> None:
     samples = replies(20)
-    wanted = scores(Relevance(model), samples)
-    scorer = Relevance(model).network()
+    wanted = scores(Relevance(follows), samples)
+    scorer = Relevance(follows).network()
     network = scorer.network
 
     def tight(rows: TokenRows) -> torch.Tensor:
@@ -127,51 +110,35 @@ def test_a_batch_that_does_not_fit_is_halved(model: str, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(scorer, "network", tight)
     monkeypatch.setattr(scorer, "tokens", 2**13)
-    assert scores(Relevance(model), samples) == pytest.approx(wanted, abs=1e-5)
+    assert scores(Relevance(follows), samples) == pytest.approx(wanted, abs=1e-5)
     assert scorer.tokens < 2**13
     monkeypatch.setattr(scorer, "network", lambda _: (_ for _ in ()).throw(torch.OutOfMemoryError("no")))
     with pytest.raises(InputError, match="not enough memory for one row"):
-        scores(Relevance(model), samples[:1])
+        scores(Relevance(follows), samples[:1])
 
 
-def test_folders_that_hold_no_scorer(tmp_path: Path) -> None:
-    (tmp_path / "pytorch_model.bin").write_bytes(b"pickle")
-    with pytest.raises(InputError, match=r"only pytorch_model\.bin, and pickles are not loaded"):
-        Relevance(str(tmp_path)).stats([Sample("a", ["tea ?"], "tea .")])
-
-
-def test_ready_names_the_scorer_of_the_package(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ready, "READY_FOLDER", Path(model))
+def test_ready_names_the_scorer_of_the_package(follows: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ready, "READY_FOLDER", Path(follows))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "ready").mkdir()  # a folder of that name does not stand in its way
-    assert scores(Relevance("ready"), replies(5)) == scores(Relevance(model), replies(5))
+    assert scores(Relevance("ready"), replies(5)) == scores(Relevance(follows), replies(5))
     with pytest.raises(InputError, match="no model in the folder"):
         Relevance("./ready").network()
 
 
-def test_ready_without_torch_names_its_own_extra(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ready, "READY_FOLDER", Path(model))
+def test_ready_without_torch_names_its_own_extra(follows: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ready, "READY_FOLDER", Path(follows))
     monkeypatch.setitem(sys.modules, "interloq.scorers.relevance.model", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'interloq\[ready\]'"):
         Relevance("ready").network()
     with pytest.raises(MissingDependencyError, match=r"pip install 'interloq\[encoder\]'"):
-        Relevance(model).network()
+        Relevance(follows).network()
 
 
 def test_without_ready_weights_a_folder_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ready, "READY_FOLDER", tmp_path)
     with pytest.raises(InputError, match="comes without ready weights"):
         Relevance("ready").network()
-
-
-@pytest.fixture(scope="module")
-def form(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(small_scorer(tmp_path_factory.mktemp("form"), settings=replace(VALID, batch=32, reply=12)))
-
-
-@pytest.fixture(scope="module")
-def follows(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(small_scorer(tmp_path_factory.mktemp("follows")))
 
 
 def test_valid_reads_the_reply_alone(form: str) -> None:
@@ -189,10 +156,3 @@ def test_an_empty_reply_is_not_valid(form: str) -> None:
     assert list(result.by_sample.values())[:2] == [0, 0]
     assert all(0 < score < 1 for score in list(result.by_sample.values())[2:])
     assert not any(result.reasons.values())
-
-
-def test_valid_needs_its_own_kind_of_folder(follows: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="contains a 'relevance', not a 'valid'"):
-        evaluate(Valid(follows), chat())
-    with pytest.raises(InputError, match="no model in the folder"):
-        evaluate(Valid(str(tmp_path)), chat())
