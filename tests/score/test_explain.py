@@ -114,23 +114,18 @@ def test_id_and_file_in_the_wrong_order_are_named(folder: Path) -> None:
         explain_file("samples.jsonl", "1")
 
 
-def course_of(*scores: float | None) -> list[TurnScore]:
-    return [TurnScore(2 * i + 1, f"reply {i}", score) for i, score in enumerate(scores)]
-
-
-def test_the_largest_fall_is_between_neighbours() -> None:
-    found = largest_fall(course_of(0.9, 0.8, 0.2, 0.7))
-    assert found is not None
-    assert (found[0].turn, round(found[1], 9)) == (5, 0.6)
-
-
-def test_unscored_replies_are_passed_over() -> None:
-    found = largest_fall(course_of(0.9, None, 0.4))
-    assert found is not None
-    assert found[0].turn == 5
-
-
-def test_a_score_may_never_fall() -> None:
-    assert largest_fall(course_of(0.1, 0.1, 0.5)) is None
-    assert largest_fall(course_of(0.5)) is None
-    assert largest_fall([]) is None
+@pytest.mark.parametrize(
+    ("scores", "turn", "fall"),
+    [
+        ((0.9, 0.8, 0.2, 0.7), 5, 0.6),
+        ((0.9, None, 0.4), 5, 0.5),  # unscored replies are passed over
+        ((0.1, 0.1, 0.5), None, 0),
+        ((0.5,), None, 0),
+        ((), None, 0),
+    ],
+)
+def test_the_largest_fall_is_between_neighbours(
+    scores: tuple[float | None, ...], turn: int | None, fall: float
+) -> None:
+    found = largest_fall([TurnScore(2 * i + 1, f"reply {i}", score) for i, score in enumerate(scores)])
+    assert (found[0].turn if found else None, found[1] if found else 0) == (turn, pytest.approx(fall))

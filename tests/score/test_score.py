@@ -1,4 +1,4 @@
-"""The modules of `interloq.score`: check file, parse metrics, selection, stages, transposed."""
+"""The modules of `interloq.score`: check file, parse metrics, selection, signatures, stages, transposed."""
 
 from __future__ import annotations
 
@@ -8,16 +8,20 @@ from typing import Any
 import pytest
 
 from interloq import InputError, Rating, Sample, Score, SpecError, create, evaluate, from_columns, load, write
+from interloq.cli.main import main
 from interloq.data.records.read_options import ReadOptions
 from interloq.metrics.combined import rated_references
 from interloq.registry import full_spec, title
 from interloq.score.check_file import check_file
 from interloq.score.evaluate import score_samples
 from interloq.score.parse_metrics import choose, file_metrics, spec_files
+from interloq.score.score_file import score_file
 from interloq.score.score_options import CheckOptions
 from interloq.score.selection import SampleFilter
+from interloq.score.signatures import read_signatures
 from interloq.score.stages import extend_samples, find_pipelines, rate_samples, with_rated
 from tests.made_pipeline import HUMAN
+from tests.made_scored import score
 from tests.metrics.made_given import OWN, REPLIES
 
 
@@ -136,6 +140,29 @@ def test_scores_of_excluded_samples_are_told_from_unknown_ones() -> None:
     some = SampleFilter(without=["human"])
     list(some.samples(SAMPLES))
     assert [some.excludes(Score(id, "m", 1.0)) for id in ("1", "3", "9")] == [True, False, False]  # without a system
+
+
+@pytest.fixture
+def scored(folder: Path) -> None:
+    samples = [Sample(str(i), ["hi"], "hello there you", ["hello you there"]) for i in range(3)]
+    write("samples.jsonl", samples, kind="samples")
+    score("bleu,length", "first.jsonl")
+
+
+@pytest.mark.usefixtures("scored")
+def test_the_same_scores_have_the_same_signatures(capsys: pytest.CaptureFixture[str]) -> None:
+    score("bleu,length", "second.jsonl")
+    capsys.readouterr()
+    assert main(["signature", "first.jsonl", "second.jsonl"]) == 0
+    assert "first.jsonl and second.jsonl have the same signatures" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("scored")
+def test_python_and_the_command_line_sign_alike() -> None:
+    assert main(["score", "samples.jsonl", "-m", "bleu", "-o", "second.jsonl", "--quiet"]) == 0
+    found = read_signatures("second.jsonl")["bleu"]
+    assert found == evaluate("bleu", load("samples.jsonl")).signature
+    assert found == score_file("samples.jsonl", ["bleu"]).results[0][""].signature
 
 
 VBLEU = f"vbleu(index='index',rater={HUMAN})"

@@ -156,9 +156,19 @@ def _natural(ending: float, *, first: int = 2, n: int = 2_000) -> list[int]:
     return [int(length) for length in np.random.default_rng(0).geometric(ending, n) + first - 1]
 
 
-@pytest.mark.parametrize("ending", [0.03, 0.15, 0.5, 0.71])
-def test_natural_ends_are_not_cut(ending: float) -> None:
-    assert cut_ends(_natural(ending)) is None
+@pytest.mark.parametrize(
+    ("lengths", "turns"),
+    [
+        *((_natural(ending), None) for ending in (0.03, 0.15, 0.5, 0.71)),
+        ([2] * 40, 2),
+        ([min(length, 20) for length in _natural(0.04)], 20),  # a limit that half of them reach
+        ([30] * 19, None),  # few dialogues prove nothing
+        ([], None),
+    ],
+)
+def test_ends_are_cut_if_too_many_dialogues_have_one_length(lengths: list[int], turns: int | None) -> None:
+    found = cut_ends(lengths)
+    assert (found.turns if found else None) == turns
 
 
 def test_a_fixed_number_of_turns() -> None:
@@ -166,23 +176,6 @@ def test_a_fixed_number_of_turns() -> None:
     assert found
     assert (found.turns, found.dialogues, found.of) == (30, 941, 1_000)
     assert str(found) == "941 of 1,000 dialogues (94%) end after exactly 30 turns"
-
-
-def test_all_of_one_length() -> None:
-    found = cut_ends([2] * 40)
-    assert found
-    assert found.turns == 2
-
-
-def test_a_limit_that_half_of_natural_dialogues_reach() -> None:
-    found = cut_ends(min(length, 20) for length in _natural(0.04))
-    assert found
-    assert found.turns == 20
-
-
-def test_few_dialogues_prove_nothing() -> None:
-    assert cut_ends([30] * 19) is None
-    assert cut_ends([]) is None
 
 
 @pytest.mark.parametrize(
@@ -231,7 +224,3 @@ def _with_pauses(*seconds: int) -> Dialogue:
 )
 def test_the_reply_rate_falls_if_pauses_grow(pauses: tuple[int, ...], falls: bool) -> None:
     assert fades(_with_pauses(*pauses)) is falls
-
-
-def test_made_dialogues_are_usable() -> None:
-    assert unusable(talk("d", ["ann", "bob", "ann"])) == ""

@@ -89,20 +89,13 @@ def test_a_trained_folder_is_kept(scorer: Path, judge: Path, tmp_path: Path) -> 
         trained(files, tmp_path / "mine", scorer)
 
 
-def test_samples_that_teach_nothing_are_counted(scorer: Path, tmp_path: Path) -> None:
-    odd = [
-        Sample("a", [], "no context", ratings=[3.0]),
-        Sample("b", ["tea ?"], " ", ratings=[3.0]),
-        Sample("c", ["tea ?"], "not rated"),
-        Sample("d", ["tea ?"], "not applicable", ratings=[Rating(None)]),
-    ]
+def test_an_aspect_with_few_ratings_is_skipped(scorer: Path, tmp_path: Path) -> None:
     path = tmp_path / "rated.jsonl"
     few = [Sample(f"few{i}", [f"tea {i} ?"], "tea .", ratings=[Rating(i, aspect="rare")]) for i in range(5)]
-    write(path, [*rated(40), *odd, *few], kind="samples")
+    write(path, [*rated(40), *few], kind="samples")
     said = list[str]()
     facts = trained([str(path)], tmp_path / "out", scorer, report=said.append)
     assert [one["aspect"] for one in facts["aspects"]] == ["overall"]
-    assert said[0].startswith("45 rated replies, 4 samples omitted")
     assert said[1] == "rare is skipped: no set has 20 replies to different contexts with different ratings"
 
 

@@ -1,4 +1,4 @@
-"""The modules of `interloq.scorers.relevance`: examples, log, settings."""
+"""The modules of `interloq.scorers.relevance`: examples, log, pairs, settings."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ import pytest
 from interloq import Dialogue, Sample, Turn, write
 from interloq.errors import InputError
 from interloq.learn.job import train
+from interloq.learn.pair_tokens import PairTokens
 from interloq.models.pretrained import Subwords
 from interloq.records import Pair
 from interloq.registry import full_spec
@@ -22,8 +24,9 @@ from interloq.retrieve.training_log import TrainingLog
 from interloq.scorers.interlocutor.settings import InterlocutorReading
 from interloq.scorers.relevance.examples import NONE, Exchange, Exchanges, write_exchanges
 from interloq.scorers.relevance.log import ExchangeLog
+from interloq.scorers.relevance.pairs import ExchangePairs
 from interloq.scorers.relevance.settings import RelevanceReading, RelevanceSettings
-from tests.made_relevance import exchanges, scorer_job, stored, talks
+from tests.made_relevance import exchanges, scorer_job, stored, talks, tiny_encoder
 from tests.scorers.relevance.made_examples import texts
 
 
@@ -152,3 +155,23 @@ def test_stored_examples_and_jobs_keep_the_names_of_their_settings() -> None:
         (InterlocutorReading(), "Reading"),
     ):
         assert full_spec(settings).startswith(f"{name}(")
+
+
+def test_pairs_of_examples_are_those_of_the_log(made: tuple[Exchanges, Subwords], tmp_path: Path) -> None:
+    examples, whole = made
+    subwords = Subwords(whole.folder, longest=6)
+    pairs = ExchangePairs(examples).write(tmp_path, subwords, dev=12)
+    assert PairTokens.load(tmp_path).dev == pairs.dev > 0
+    rows = [[pairs.texts(row[[column]])[0].tolist() for column in (0, 1)] for row in pairs.pairs]
+    log = [*talks(60), *talks(20, seed=5)]
+    wanted = {pair for turns in log for pair in pairwise(turns)}
+    assert sorted(rows) == sorted([subwords.texts([text])[0].tolist() for text in pair] for pair in wanted)
+    assert not set(pairs.rows("dev")[:, 0].tolist()) & set(pairs.rows("train")[:, 0].tolist())
+
+
+def test_another_tokenizer_is_refused(made: tuple[Exchanges, Subwords], tmp_path: Path) -> None:
+    tiny_encoder(tmp_path / "other")
+    path = tmp_path / "other" / "tokenizer.json"
+    path.write_text(path.read_text().replace('"tea"', '"tee"'))
+    with pytest.raises(InputError, match="another tokenizer"):
+        ExchangePairs(made[0]).write(tmp_path / "pairs", Subwords(tmp_path / "other"), dev=12)

@@ -1,3 +1,5 @@
+"""The modules of `interloq.scorers.judge`: model, settings."""
+
 from __future__ import annotations
 
 import json
@@ -13,6 +15,7 @@ import torch
 from interloq import InputError, Sample
 from interloq.learn.store import load_model, save_model
 from interloq.scorers.judge.model import JudgeScorer, pair_hash, texts_of
+from interloq.scorers.judge.settings import TRAINABLE, TUNED, JudgeSettings, TuneSettings
 from tests.made_damage import check_damaged_facts
 from tests.made_judge import rated
 from tests.made_relevance import small_scorer
@@ -46,11 +49,6 @@ def test_it_knows_the_replies_it_was_trained_on(judge: Path) -> None:
 def test_where_a_context_ends_matters() -> None:
     assert pair_hash(Sample("a", ["tea", "rain"], "bread")) != pair_hash(Sample("a", ["tea"], "rain bread"))
     assert -(2**63) <= pair_hash(Sample("a", ["tea"], "rain")) < 2**63
-
-
-def test_an_aspect_that_it_lacks(judge: Path) -> None:
-    with pytest.raises(InputError, match=r"no aspect 'fluent'; it has natural, overall"):
-        JudgeScorer.load(judge).row("fluent")
 
 
 def test_the_scorer_may_move_but_not_change(judge: Path, scorer: Path, tmp_path: Path) -> None:
@@ -113,3 +111,30 @@ def test_damaged_weights(judge: Path, tmp_path: Path) -> None:
     save_model(tmp_path / "judge", {"weights": tensors["weights"]}, facts)
     with pytest.raises(InputError, match="'offsets' is missing"):
         JudgeScorer.load(tmp_path / "judge")
+
+
+def test_every_setting_is_an_option() -> None:
+    assert [name for _, name in TRAINABLE.options()] == ["scorer", "tune", "least"]
+    assert TRAINABLE.instead == ("tune", TUNED)
+    own = {name for _, name in TUNED.options()}
+    assert {"scorer", "tune", "least", "aspect", "replies", "batch", "seed", "epochs", "low_rank"} < own
+
+
+@pytest.mark.parametrize(("settings", "name"), [(JudgeSettings, "least"), (TuneSettings, "replies")])
+def test_a_count_of_nothing_is_refused(settings: Any, name: str) -> None:
+    with pytest.raises(InputError, match=f"{name} must be above 0, got 0"):
+        settings(**{name: 0})
+
+
+def test_the_result_has_one_line_per_aspect() -> None:
+    frozen = {"aspect": "overall", "replies": 1200, "sets": 1, "strength": 3.0, "spearman": 0.5, "ci": [0.25, 0.75]}
+    unknown = frozen | {"aspect": "rare", "spearman": None, "ci": [None, None]}
+    assert TRAINABLE.result({"aspects": [frozen, unknown]}, []).splitlines() == [
+        "overall: 1,200 replies of 1 set, λ 3; Spearman on held-out replies 0.500 [0.250, 0.750]",
+        "rare: 1,200 replies of 1 set, λ 3; Spearman on held-out replies n/a [n/a, n/a]",
+    ]
+    tuned = {"aspect": "overall", "replies": 90, "sets": 2, "held_out": 10, "spearman": 0.5, "ci": [0.25, 0.75]}
+    assert TUNED.result({"best": {"dev_loss": 0.625, "epoch": 2}, "aspects": [tuned]}, []).splitlines() == [
+        "best dev loss 0.6250 after epoch 2",
+        "overall: 90 replies of 2 sets; Spearman on 10 held-out replies 0.500 [0.250, 0.750]",
+    ]

@@ -1,4 +1,4 @@
-"""BERT-RUBER's network against its formula."""
+"""The modules of `interloq.scorers.bert_ruber`: model, settings."""
 
 from __future__ import annotations
 
