@@ -175,6 +175,42 @@ class Metric(Component, kind="metric"):
         return {}
 
 
+class CountMetric(Metric):
+    """Base of metrics with scores from counts: of a set, from its summed counts or, if `is_mean`, as a mean."""
+
+    def counts(self, samples: Sequence[Sample]) -> Array:
+        """Return one row of counts per sample."""
+        raise NotImplementedError
+
+    def score(self, counts: Array) -> Array:
+        """Return scores from counts or sums of counts, of which the last axis is the row."""
+        raise NotImplementedError
+
+    def part_names(self) -> Sequence[str]:
+        """Return the names of the columns of `parts`."""
+        raise NotImplementedError
+
+    def parts(self, counts: Array) -> Array:
+        """Return the numbers behind scores, from rows as in `score`: by default the counts."""
+        return counts
+
+    def stats(self, samples: Sequence[Sample]) -> Array:
+        """Return counts, or [score, 1, parts] if the score of a set is a mean."""
+        counts = self.counts(samples)
+        if not self.is_mean:
+            return counts
+        return score_rows(self.score(counts), self.parts(counts))
+
+    def value(self, total: Array) -> Array:
+        return mean_value(total) if self.is_mean else self.score(total)
+
+    def details(self, total: Array) -> dict[str, float]:
+        """Return the parts of the score, or their means if the score of a set is a mean."""
+        if self.is_mean:
+            return mean_parts(total, *self.part_names())
+        return dict(zip(self.part_names(), self.parts(total).tolist(), strict=True))
+
+
 def as_metric(metric: MetricLike | str) -> Metric:
     """Return the metric of a spec, or the given one.
 

@@ -49,9 +49,7 @@ class Texts:
         """Return the concatenated tokens of the chosen texts, and their lengths."""
         starts = self.ends[which]
         lengths = self.ends[which + 1] - starts
-        ends = np.cumsum(lengths)
-        places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + lengths, lengths)
-        return self.tokens[places].astype(np.int64), lengths
+        return self.tokens[spans(starts, lengths)].astype(np.int64), lengths
 
     def taken(self, which: NDArray[Any]) -> Texts:
         """Return the chosen texts."""
@@ -65,6 +63,12 @@ class Texts:
 
     def __getitem__(self, i: int) -> Ints:
         return self.tokens[self.ends[i] : self.ends[i + 1]]
+
+
+def spans(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return concatenated ranges of places, from each start for its length."""
+    ends = np.cumsum(lengths)
+    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + lengths, lengths)
 
 
 class TokenNumbering:

@@ -18,7 +18,7 @@ from typing import Annotated, Self
 import numpy as np
 
 from interloq.errors import InputError
-from interloq.metrics.combined.ruber import Fit, fit_part, foundations, source_of
+from interloq.metrics.combined.ruber import Fit, fit_part, foundations, score_parts, source_of
 from interloq.metrics.metric import Array, Metric, mean_parts, score_rows
 from interloq.needs import SENTENCE_ENCODER, Needs
 from interloq.records import Sample
@@ -67,7 +67,7 @@ class AmFm(Metric, name="am_fm"):
             raise InputError(
                 "am_fm is not fitted: the quantiles of its parts are unknown", hint="call fit(samples), or use evaluate"
             )
-        parts = self._fit.normalised(samples, *self._parts().values())
+        parts = self._fit.scale_scores(samples, *self._parts().values())
         return score_rows(parts.mean(axis=1), parts)
 
     def details(self, total: Array) -> dict[str, float]:
@@ -95,15 +95,13 @@ class Quantiles:
         cuts = np.quantile(columns, SHARE, axis=0, method="linear")
         return cls(tuple(cuts.tolist()), known)
 
-    def normalised(self, samples: Sequence[Sample], *parts: Metric) -> Array:
+    def scale_scores(self, samples: Sequence[Sample], *parts: Metric) -> Array:
         """Return normalised scores, one column per part."""
         if samples and np.isnan(self.cuts).any():
             raise InputError(
                 "am_fm was fitted to samples that its parts cannot both score", hint="fit it to other samples"
             )
-        new = [sample for sample in samples if sample not in self.known]
-        scores = self.known | Fit.of(new, *parts).known
-        rows = np.array([scores[sample] for sample in samples], dtype=np.float64).reshape(len(samples), len(parts))
+        rows = score_parts(samples, parts, self.known)
         return np.column_stack(list(map(normalise, rows.T, self.cuts)))
 
 

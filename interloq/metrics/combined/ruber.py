@@ -16,7 +16,7 @@ are clipped to [0, 1].
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, Self
 
@@ -82,7 +82,7 @@ class Ruber(Metric, name="ruber"):
             raise InputError(
                 "ruber is not fitted: the ranges of its parts are unknown", hint="call fit(samples), or use evaluate"
             )
-        parts = self._fit.normalised(samples, *self._parts().values())
+        parts = self._fit.scale_scores(samples, *self._parts().values())
         return score_rows(BLENDS[self.blend](*parts), *parts)
 
     def details(self, total: Array) -> dict[str, float]:
@@ -113,16 +113,21 @@ class Fit:
             ranges.append((low, high))
         return cls(tuple(ranges), dict(zip(samples, zip(*columns, strict=True), strict=True)))
 
-    def normalised(self, samples: Sequence[Sample], *parts: Metric) -> list[Array]:
+    def scale_scores(self, samples: Sequence[Sample], *parts: Metric) -> list[Array]:
         """Return each part's scores, scaled to 0 to 1."""
         if samples and np.isnan(self.ranges).any():
             raise InputError(
                 "ruber was fitted to samples that its parts cannot both score", hint="fit it to other samples"
             )
-        new = [sample for sample in dict.fromkeys(samples) if sample not in self.known]
-        scores = self.known | Fit.of(new, *parts).known
-        rows = np.array([scores[sample] for sample in samples], dtype=np.float64).reshape(len(samples), len(parts))
+        rows = score_parts(samples, parts, self.known)
         return [normalise(column, *bounds) for column, bounds in zip(rows.T, self.ranges, strict=True)]
+
+
+def score_parts(samples: Sequence[Sample], parts: Sequence[Metric], known: Mapping[Sample, tuple[float, ...]]) -> Array:
+    """Return the scores of all parts, one row per sample; samples with `known` scores are not scored again."""
+    new = [sample for sample in dict.fromkeys(samples) if sample not in known]
+    scores = {**known, **Fit.of(new, *parts).known}
+    return np.array([scores[sample] for sample in samples], dtype=np.float64).reshape(len(samples), len(parts))
 
 
 def normalise(scores: Array, low: float, high: float) -> Array:

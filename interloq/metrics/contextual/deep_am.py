@@ -20,8 +20,10 @@ import numpy as np
 from interloq.metrics.metric import (
     Array,
     Reduction,
+    best_reference,
     needs_references,
     reference_counts,
+    reference_texts,
     replies,
     score_rows,
 )
@@ -52,32 +54,20 @@ class DeepAm(NetworkMetric, name="deep_am"):
         return needs_references(sample) if self.mode == "referenced" else needs_context(sample)
 
     def stats(self, samples: Sequence[Sample]) -> Array:
-        counts = reference_counts(samples) if self.mode == "referenced" else [1] * len(samples)
-        return score_rows(best(self.by_reference(samples), counts))
+        scores = self.by_reference(samples)
+        if self.mode == "referenced":
+            scores = best_reference(scores, samples)
+        return score_rows(scores)
 
     def by_reference(self, samples: Sequence[Sample]) -> Array:
-        """Return the cosine of each reply with each text that it is compared with."""
-        texts, counts = list[str](), []
-        for sample in samples:
-            compared = list_compared_texts(sample, self.mode)
-            texts += compared
-            counts.append(len(compared))
+        """Return the cosine of each reply with each of its references, or with the utterance before it."""
+        if self.mode == "referenced":
+            texts, counts = reference_texts(samples), reference_counts(samples)
+        else:
+            texts, counts = [sample.context[-1].text for sample in samples], [1] * len(samples)
         vectors = self.network().sentences([*texts, *replies(samples)]).astype(np.float64)
         reply_vectors = np.repeat(vectors[len(texts) :], counts, axis=0)
         return np.asarray(np.clip((vectors[: len(texts)] * reply_vectors).sum(axis=1), -1, 1))
 
     def network(self) -> Any:
         return load_model("metric 'deep_am'", "interloq.models.encoder:Encoder", self.model, layer=self.layer)
-
-
-def list_compared_texts(sample: Sample, mode: Mode) -> list[str]:
-    """Return the texts that a reply is compared with: the utterance before it, or its references."""
-    if mode == "reference_free":
-        return [sample.context[-1].text]
-    return [reference.text for reference in sample.references]
-
-
-def best(values: Array, counts: Sequence[int]) -> Array:
-    """Return the largest of each sample's values, which are concatenated; every sample has at least one."""
-    starts = np.cumsum([0, *counts])[:-1]
-    return np.maximum.reduceat(values, starts) if len(starts) else np.zeros(0)

@@ -22,7 +22,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from interloq.data.text.token_texts import Texts
+from interloq.data.text.token_texts import Texts, spans
 from interloq.errors import InputError
 from interloq.models.encoder import Encoded, Encoder
 from interloq.models.memory import cut_to_fit
@@ -161,13 +161,6 @@ class _Slice:
         columns = torch.arange(int(self.numbered.lengths[texts].max()), device=self.encoder.device)
         places = starts + torch.minimum(columns, lengths - 1)
         return held.vectors[places], held.shares[places] * (columns < lengths)
-
-
-def spans(starts: Ints, lengths: Ints) -> Ints:
-    """Return concatenated ranges, from each start for its length."""
-    ends = np.cumsum(lengths)
-    total = int(ends[-1]) if len(ends) else 0
-    return np.arange(total) + np.repeat(starts - ends + lengths, lengths)
 
 
 def _in_parts(work: Callable[[Ints], None], pairs: Ints, encoder: Encoder) -> None:

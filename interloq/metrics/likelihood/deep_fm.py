@@ -20,9 +20,10 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from interloq.metrics.contextual.deep_am import Mode, best
+from interloq.metrics.contextual.deep_am import Mode
 from interloq.metrics.metric import (
     Array,
+    best_reference,
     needs_references,
     needs_reply,
     reference_counts,
@@ -65,7 +66,7 @@ class DeepFm(NetworkMetric, name="deep_fm"):
         reply_means = np.repeat(means[len(references) :], counts)
         with np.errstate(invalid="ignore"):
             ratios = np.exp(-np.abs(means[: len(references)] - reply_means))
-        return best(np.nan_to_num(ratios), counts)
+        return best_reference(np.nan_to_num(ratios), samples)
 
     def _mean_log_likelihoods(self, contexts: Sequence[str], texts: Sequence[str]) -> Array:
         """Return the mean per token; minus infinity for a text without tokens."""

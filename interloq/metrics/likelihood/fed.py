@@ -37,6 +37,11 @@ SCORER = "interloq.models.lm.dialogue_scorer:DialogueScorer"
 class DialogueLikelihood(NetworkMetric):
     """Base of metrics that run a language model on dialogues; it is named by their fields `model` and `longest`."""
 
+    needs = Needs(fields={"model": LANGUAGE_MODEL}, extra="encoder")
+
+    def unscorable(self, sample: Sample) -> str | None:
+        return needs_reply(sample)
+
     def network(self) -> Any:
         metric: Any = self
         return load_model(f"metric {name_of(self)!r}", SCORER, metric.model, longest=metric.longest)
@@ -62,7 +67,6 @@ class Fed(DialogueLikelihood, name="fed"):
     """
 
     papers = ("mehri-eskenazi-2020-unsupervised",)
-    needs = Needs(fields={"model": LANGUAGE_MODEL}, extra="encoder")
     places = ("model", "follow_ups")
     model: LanguageModel
     dimension: Annotated[str, "quality to judge, such as `fluent` or `depth`; `_` may be used for a space"] = "overall"
@@ -77,9 +81,6 @@ class Fed(DialogueLikelihood, name="fed"):
     def built_with(self) -> str:
         positive, negative = self._sides(read_follow_ups(self.follow_ups))
         return f"{super().built_with()},follow-ups-{fingerprint(*positive, '', *negative)}"
-
-    def unscorable(self, sample: Sample) -> str | None:
-        return needs_reply(sample)
 
     def stats(self, samples: Sequence[Sample]) -> Array:
         file = read_follow_ups(self.follow_ups)
@@ -142,7 +143,6 @@ class Full(DialogueLikelihood, name="full"):
     """
 
     papers = ("de-bruyn-etal-2022-open",)
-    needs = Needs(fields={"model": LANGUAGE_MODEL}, extra="encoder")
     places = ("model", "follow_ups")
     model: LanguageModel
     mode: Annotated[
@@ -155,9 +155,6 @@ class Full(DialogueLikelihood, name="full"):
 
     def built_with(self) -> str:
         return f"{super().built_with()},follow-ups-{fingerprint(*self._follow_ups())}"
-
-    def unscorable(self, sample: Sample) -> str | None:
-        return needs_reply(sample)
 
     def stats(self, samples: Sequence[Sample]) -> Array:
         dialogues = list(map(turns, samples))

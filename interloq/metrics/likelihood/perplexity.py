@@ -18,8 +18,7 @@ from typing import Annotated
 import numpy as np
 
 from interloq.metrics.likelihood.fed import DialogueLikelihood, LanguageModel, Layout, Longest, context
-from interloq.metrics.metric import Array, needs_reply, replies
-from interloq.needs import LANGUAGE_MODEL, Needs
+from interloq.metrics.metric import Array, replies
 from interloq.records import Sample
 
 
@@ -28,7 +27,6 @@ class Perplexity(DialogueLikelihood, name="perplexity"):
     """How surprising the reply is to a language model."""
 
     papers = ("jelinek-etal-1977-perplexity",)
-    needs = Needs(fields={"model": LANGUAGE_MODEL}, extra="encoder")
     direction = "lower"
     is_mean = False  # over tokens, not over replies
     model: LanguageModel
@@ -36,9 +34,6 @@ class Perplexity(DialogueLikelihood, name="perplexity"):
     layout: Layout = "eos"
     longest: Longest = 1024
     log: Annotated[bool, "return nats per token instead of the perplexity"] = False
-
-    def unscorable(self, sample: Sample) -> str | None:
-        return needs_reply(sample)
 
     def stats(self, samples: Sequence[Sample]) -> Array:
         contexts: list[tuple[str, ...]] = [()] * len(samples)

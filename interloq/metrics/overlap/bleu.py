@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from interloq.data.text.tokenize import TokenizerChoice
 from interloq.errors import SpecError
-from interloq.metrics.metric import Array, Metric, best_reference, mean_parts, mean_value, score_rows
+from interloq.metrics.metric import Array, CountMetric, Metric, best_reference, score_rows
 from interloq.metrics.overlap import ngrams
 from interloq.needs import Needs
 from interloq.records import Sample
@@ -79,37 +79,27 @@ class Formula:
         return np.maximum(rows[..., : self.order], 0), rows[..., self.order : 2 * self.order]
 
 
-class BleuMetric(Metric):
-    """Base of BLEU and ΔBLEU: the score of a set is BLEU of its summed rows, or the mean of its samples' BLEU."""
+class BleuMetric(CountMetric):
+    """Base of BLEU and ΔBLEU, which have one formula and different counts."""
 
     needs = Needs(references=True)
 
     def formula(self) -> Formula:
-        """Return how scores are computed from rows."""
-        raise NotImplementedError
-
-    def rows(self, samples: Sequence[Sample]) -> Array:
-        """Return matches, n-gram totals and lengths of each sample, as `Formula` describes them."""
+        """Return how scores are computed from counts."""
         raise NotImplementedError
 
     def tokens_needed(self) -> int:
         """Return the fewest tokens of a reply for a score above 0."""
         return self.formula().tokens_needed()
 
-    def stats(self, samples: Sequence[Sample]) -> Array:
-        """Return `rows(samples)`, or [score, 1, parts] if the score of a set is a mean."""
-        rows, formula = self.rows(samples), self.formula()
-        return score_rows(formula.score(rows), formula.parts(rows)) if self.is_mean else rows
+    def score(self, counts: Array) -> Array:
+        return self.formula().score(counts)
 
-    def value(self, total: Array) -> Array:
-        return mean_value(total) if self.is_mean else self.formula().score(total)
+    def parts(self, counts: Array) -> Array:
+        return self.formula().parts(counts)
 
-    def details(self, total: Array) -> dict[str, float]:
-        """Return smoothed precisions, brevity penalty and summed lengths, or their means if the score is a mean."""
-        formula = self.formula()
-        if self.is_mean:
-            return mean_parts(total, *formula.part_names())
-        return dict(zip(formula.part_names(), formula.parts(total).tolist(), strict=True))
+    def part_names(self) -> list[str]:
+        return self.formula().part_names()
 
 
 @dataclass(frozen=True)
@@ -152,7 +142,7 @@ class Bleu(BleuMetric, name="bleu"):
         k = DEFAULT_K.get(self.smoothing, 0.0) if self.k is None else self.k
         return Formula(self.order, self.smoothing, k, self.effective_order)
 
-    def rows(self, samples: Sequence[Sample]) -> Array:
+    def counts(self, samples: Sequence[Sample]) -> Array:
         return bleu_rows(ngrams.number(samples, self.tokenizer), self.order, self.brevity)
 
 

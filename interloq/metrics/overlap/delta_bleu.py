@@ -65,7 +65,7 @@ class DeltaBleu(BleuMetric, name="delta_bleu"):
     def formula(self) -> Formula:
         return Formula(self.order, SMOOTHING[self.mode])
 
-    def rows(self, samples: Sequence[Sample]) -> Array:
+    def counts(self, samples: Sequence[Sample]) -> Array:
         """Return weighted matches, weighted n-grams and lengths of each sample."""
         return delta_bleu_rows(ngrams.number(samples, self.tokenizer), self.order, self.mode)
 

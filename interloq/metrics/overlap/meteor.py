@@ -25,7 +25,7 @@ import numpy as np
 
 from interloq.data.text.tokenize import TokenizerChoice
 from interloq.errors import InputError, MissingDependencyError, SpecError
-from interloq.metrics.metric import Array, Metric, mean_parts, mean_value, score_rows
+from interloq.metrics.metric import Array, CountMetric
 from interloq.metrics.overlap.word_alignment import Word, align
 from interloq.needs import Needs
 from interloq.records import Sample
@@ -35,7 +35,7 @@ STAGES = (("exact",), ("exact", "stem"), ("exact", "synonym"), ("exact", "stem",
 
 
 @dataclass(frozen=True)
-class Meteor(Metric, name="meteor"):
+class Meteor(CountMetric, name="meteor"):
     """Matched words, stems and synonyms, and how scattered they are."""
 
     papers = ("banerjee-lavie-2005-meteor",)
@@ -74,36 +74,33 @@ class Meteor(Metric, name="meteor"):
             packages += f"-wordnet-{_wordnet().get_version()}"
         return packages
 
-    def stats(self, samples: Sequence[Sample]) -> Array:
-        """Return [matches, chunks, reply length, reference length] of the best reference, or [score, 1, the same]."""
-        rows = np.array(list(map(self._best, samples)), dtype=np.float64).reshape(-1, 4)
-        if self.level == "corpus":
-            return rows
-        return score_rows(self._meteor(rows), rows)
-
-    def by_reference(self, samples: Sequence[Sample]) -> Array:
-        """Score of each reply with each of its references."""
-        rows = list(chain.from_iterable(map(self._rows, samples)))
-        return self._meteor(np.array(rows, dtype=np.float64).reshape(-1, 4))
-
     @property
     def is_mean(self) -> bool:
         """Whether the set's score is the mean of sample scores."""
         return self.level == "sentence"
 
-    def value(self, total: Array) -> Array:
-        return mean_value(total) if self.is_mean else self._meteor(total)
+    def counts(self, samples: Sequence[Sample]) -> Array:
+        """Return [matches, chunks, reply length, reference length] of the best reference."""
+        return np.array(list(map(self._best, samples)), dtype=np.float64).reshape(-1, 4)
 
-    def details(self, total: Array) -> dict[str, float]:
-        """Return the counts of the best references: sums, or with `level='sentence'` means over samples."""
-        names = ("matches", "chunks", "reply_length", "reference_length")
-        if self.is_mean:
-            return mean_parts(total, *names)
-        return dict(zip(names, total.tolist(), strict=True))
+    def part_names(self) -> tuple[str, ...]:
+        return ("matches", "chunks", "reply_length", "reference_length")
+
+    def score(self, counts: Array) -> Array:
+        matches, chunks, response, reference = np.moveaxis(counts, -1, 0)
+        some = np.where(matches > 0, matches, 1)
+        # P·R / (αP + (1−α)R) with m cancelled
+        f = matches / np.where(matches > 0, self.alpha * reference + (1 - self.alpha) * response, 1)
+        return np.asarray(f * (1 - self.gamma * (chunks / some) ** self.beta))
+
+    def by_reference(self, samples: Sequence[Sample]) -> Array:
+        """Return the score of each reply with each of its references."""
+        rows = list(chain.from_iterable(map(self._rows, samples)))
+        return self.score(np.array(rows, dtype=np.float64).reshape(-1, 4))
 
     def _best(self, sample: Sample) -> list[float]:
         # equal scores may have different counts: the choice must not depend on the order of the references
-        return max(self._rows(sample), key=lambda row: (float(self._meteor(np.array(row))), row))
+        return max(self._rows(sample), key=lambda row: (float(self.score(np.array(row))), row))
 
     def _rows(self, sample: Sample) -> list[list[float]]:
         """Return [matches, chunks, reply length, reference length] of each reference."""
@@ -124,13 +121,6 @@ class Meteor(Metric, name="meteor"):
             return [Word(token, token) for token in tokens]
         stem = _stemmer()
         return [Word(token, stem(token)) for token in tokens]
-
-    def _meteor(self, rows: Array) -> Array:
-        matches, chunks, response, reference = np.moveaxis(rows, -1, 0)
-        some = np.where(matches > 0, matches, 1)
-        # P·R / (αP + (1−α)R) with m cancelled
-        f = matches / np.where(matches > 0, self.alpha * reference + (1 - self.alpha) * response, 1)
-        return np.asarray(f * (1 - self.gamma * (chunks / some) ** self.beta))
 
 
 def _check_stages(stages: Any) -> tuple[str, ...]:

@@ -68,8 +68,8 @@ class AddUsersJob(Job[InterlocutorTask]):
             names = [*self.before["users"], *users]
             reader = load_reader(self.model, self.before)
             profiles = dict(reader.profiles)
-            if self.before["profiles"]:
-                profiles |= self._new_profiles(users)
+            if self.before["profiles"] and self.profiles:
+                profiles |= select_profiles(read_profiles(self.profiles), users)
             reader = replace(reader, users=number_users(names), profiles=profiles)
             facts = {
                 "users": names,
@@ -82,11 +82,6 @@ class AddUsersJob(Job[InterlocutorTask]):
             with run.progress("tokenising samples", None) as step:
                 write_examples(chosen, run.work, reader, facts, step)
         report_examples(InterlocutorExamples.load(run.work), self.before["config"]["tokens"], run)
-
-    def _new_profiles(self, users: dict[str, int]) -> dict[str, str]:
-        if not self.profiles:
-            return {}
-        return select_profiles(read_profiles(self.profiles), users)
 
     def task(self, run: Run) -> InterlocutorTask:
         examples, (facts, tensors) = InterlocutorExamples.load(run.work), load_model(self.model, kind=self.kind)

@@ -222,10 +222,11 @@ def write_examples(
                 for text in row:
                     text.tofile(file)
                     lengths.append(len(text))
-            for each in batch:
-                values.append(each.value)
-                dev.append(each.dev)
-                hashes.append(_hash(each))
+            for sample, _, value, is_dev in batch:
+                values.append(value)
+                dev.append(is_dev)
+                turns = [turn.text for turn in sample.context]
+                hashes.append(fingerprint(sample.id, sample.system, sample.response, *turns))
             step(len(batch))
     arrays: dict[str, Any] = {
         "ends": np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]),
@@ -236,8 +237,3 @@ def write_examples(
     with atomic_path(folder / ARRAYS) as path, path.open("wb") as stored:
         np.savez(stored, **arrays)
     write_json(folder / FACTS, {**facts, "cut": dict(reader.cut)})
-
-
-def _hash(labelled: LabelledSample) -> str:
-    sample = labelled.sample
-    return fingerprint(sample.id, sample.system, sample.response, *(turn.text for turn in sample.context))

@@ -23,7 +23,7 @@ from interloq.data.files.durable import locked, make_folder
 from interloq.data.files.opening import read_json, reading_saved, replacing
 from interloq.data.files.write_errors import writing
 from interloq.data.text.texts import UnseenTexts
-from interloq.data.text.token_texts import Texts
+from interloq.data.text.token_texts import Texts, spans
 from interloq.errors import InputError, MissingDependencyError
 from interloq.models.pretrained import Subwords
 from interloq.registry import full_spec
@@ -276,12 +276,6 @@ def _boundary(talks: Hashes, dev: int) -> np.uint64:
         )
     wanted = int(np.searchsorted(np.cumsum(counts), max(1, min(dev, len(talks) // 10)))) + 1
     return np.uint64(keys[min(max(wanted, LEAST), len(keys) - LEAST)])
-
-
-def spans(starts: Ints, lengths: Ints) -> Ints:
-    """Return the concatenated indices of several ranges."""
-    ends = np.cumsum(lengths)
-    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + lengths, lengths)
 
 
 def _form(text: str) -> str:

@@ -22,7 +22,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from interloq.data.text.token_texts import Texts
+from interloq.data.text.token_texts import Texts, spans
 from interloq.errors import InputError, count
 from interloq.learn.calibrate import calibration
 from interloq.learn.cross_encoder_job import CrossEncoderJob
@@ -43,7 +43,6 @@ from interloq.scorers.relevance.examples import (
     Part,
     read_stored_source,
     reading_facts,
-    spans,
     write_exchanges,
 )
 from interloq.scorers.relevance.log import ExchangeLog

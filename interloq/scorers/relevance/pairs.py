@@ -33,19 +33,16 @@ class ExchangePairs:
 
     def write(self, folder: Path, subwords: Subwords, *, dev: int) -> PairTokens:
         """Write the pairs, with texts truncated as by `subwords`."""
-        return _write(self.stored, folder, subwords, dev=dev)
-
-
-def _write(stored: Exchanges, folder: Path, subwords: Subwords, *, dev: int) -> PairTokens:
-    if stored.facts["subwords"] != Subwords(subwords.folder, longest=stored.facts["longest"]).signature():
-        raise InputError(
-            "the examples were made with another tokenizer", hint="use the model that they were made for, or logs"
-        )
-    folder.mkdir(parents=True, exist_ok=True)
-    stored.tokens.astype(np.int32).tofile(folder / TOKENS)
-    lengths = np.minimum(stored.lengths, subwords.longest).astype(np.int32)
-    pairs = np.unique(np.column_stack([stored.contexts[:, -1], stored.replies]), axis=0)
-    return save_pairs(folder, stored.texts.ends[:-1], lengths, pairs, dev=dev, blank=stored.facts["blank"])
+        stored = self.stored
+        if stored.facts["subwords"] != Subwords(subwords.folder, longest=stored.facts["longest"]).signature():
+            raise InputError(
+                "the examples were made with another tokenizer", hint="use the model that they were made for, or logs"
+            )
+        folder.mkdir(parents=True, exist_ok=True)
+        stored.tokens.astype(np.int32).tofile(folder / TOKENS)
+        lengths = np.minimum(stored.lengths, subwords.longest).astype(np.int32)
+        pairs = np.unique(np.column_stack([stored.contexts[:, -1], stored.replies]), axis=0)
+        return save_pairs(folder, stored.texts.ends[:-1], lengths, pairs, dev=dev, blank=stored.facts["blank"])
 
 
 def adapt_job(log: PairLog, given: StartingModel, settings: Adaptation, training: Training) -> AdaptJob:

@@ -14,10 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from interloq import InputError, Sample
+from interloq.data.text.token_texts import spans
 from interloq.metrics.contextual import bertscore
 from interloq.metrics.contextual import token_matching as matching
 from interloq.metrics.contextual.bertscore import BertScore
-from interloq.metrics.contextual.token_matching import Idf, f_measure, match, match_layers, spans
+from interloq.metrics.contextual.token_matching import Idf, f_measure, match, match_layers
 from interloq.models.encoder import Encoder
 from tests.made_encoder import small_bert
 
