@@ -92,7 +92,7 @@ def compared(pairs: Sequence[Pair]) -> dict[str, Any]:
             row = np.array(
                 [[ours.matches, chunks, len(response), len(reference)] for chunks in (ours.chunks, chunks_of(theirs))]
             )
-            best, nltk = METRIC._meteor(row.astype(np.float64))
+            best, nltk = METRIC.score(row.astype(np.float64))
             lost.append(float(best - nltk))
     return {
         "pairs with a match": matched,

@@ -128,4 +128,5 @@ def test_the_largest_fall_is_between_neighbours(
     scores: tuple[float | None, ...], turn: int | None, fall: float
 ) -> None:
     found = largest_fall([TurnScore(2 * i + 1, f"reply {i}", score) for i, score in enumerate(scores)])
-    assert (found[0].turn if found else None, found[1] if found else 0) == (turn, pytest.approx(fall))
+    assert (found[0].turn if found else None) == turn
+    assert (found[1] if found else 0) == pytest.approx(fall)

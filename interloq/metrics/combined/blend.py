@@ -59,11 +59,11 @@ class Blend(Metric, name="blend"):
         return dataclasses.replace(self, metrics=tuple(fit_part(metric, samples) for metric in self.metrics))
 
     def fitted(self) -> str:
-        return "|".join(f"{name}[{source_of(metric)}]" for name, metric in self._named() if source_of(metric))
+        return "|".join(f"{name}[{source_of(metric)}]" for name, metric in self._name_metrics() if source_of(metric))
 
     def built_with(self) -> str:
         """Identify the tokenizers and models of the metrics."""
-        return foundations(self._named())
+        return foundations(self._name_metrics())
 
     def unscorable(self, sample: Sample) -> str | None:
         for metric in self.metrics:
@@ -81,9 +81,9 @@ class Blend(Metric, name="blend"):
 
     def details(self, total: Array) -> dict[str, float]:
         """Return the contribution of each metric to the score, as means over samples."""
-        return mean_parts(total, *(name for name, _ in self._named()))
+        return mean_parts(total, *(name for name, _ in self._name_metrics()))
 
-    def _named(self) -> list[tuple[str, Any]]:
+    def _name_metrics(self) -> list[tuple[str, Any]]:
         """Return the metrics with distinct names: repeated ones are numbered."""
         names = list(map(name_of, self.metrics))
         counts = Counter(names)

@@ -116,7 +116,7 @@ class BertScore(NetworkMetric, name="bertscore"):
 
     def stats(self, samples: Sequence[Sample]) -> Array:
         """Return [score, 1, best precision, best recall], perhaps from different references, as in bert_score."""
-        best_rows = [self._weighed(sample, rows)[:, :3].max(axis=0) for sample, rows in self._rows(samples)]
+        best_rows = [self._weigh(sample, rows)[:, :3].max(axis=0) for sample, rows in self._rows(samples)]
         best = np.array(best_rows, dtype=np.float64).reshape(-1, 3)
         return score_rows(best[:, COLUMNS[self.part]], best[:, 0], best[:, 1])
 
@@ -128,7 +128,7 @@ class BertScore(NetworkMetric, name="bertscore"):
         """Return P, R and F with each reference, [references, 3] per sample: rescaled, without weights."""
         return [rows[:, :3] for _, rows in self._rows(samples)]
 
-    def _weighed(self, sample: Sample, rows: Array) -> Array:
+    def _weigh(self, sample: Sample, rows: Array) -> Array:
         """Return weighted P, R and F; `rows` has them with the largest and, if needed, the smallest similarities."""
         if self.weights == "ignore":
             return rows
@@ -163,9 +163,9 @@ class BertScore(NetworkMetric, name="bertscore"):
         if self.weights == "inside":
             low = triples[1]  # if P and R differ in sign, their harmonic mean is meaningless and unbounded
             low[:, 2] = np.where(low[:, 0] * low[:, 1] > 0, low[:, 2], 0.0)
-        return np.concatenate(list(map(self._rescaled, triples)), axis=1)[which]
+        return np.concatenate(list(map(self._rescale, triples)), axis=1)[which]
 
-    def _rescaled(self, values: Array) -> Array:
+    def _rescale(self, values: Array) -> Array:
         if not self.rescale:
             return values
         unrelated = levels(load_baseline(self.rescale), self.network(), idf=self.idf, where=self.rescale)

@@ -44,12 +44,12 @@ def match(
     texts = [text.strip() for text in texts]
     numbered = encoder.numbered(texts)
     shares, empty = token_shares(texts, numbered, encoder, idf)
-    given = torch.from_numpy(shares.astype(np.float32)).to(encoder.device)
+    token_weights = torch.from_numpy(shares.astype(np.float32)).to(encoder.device)
     values = np.zeros((len(pairs), 4 if lowest else 2))
     live = np.flatnonzero(~empty[pairs].any(axis=1))
 
     def compare(places: Ints) -> None:
-        values[places] = _Slice(encoder, numbered, given, pairs[places], lowest).compared()
+        values[places] = _Slice(encoder, numbered, token_weights, pairs[places], lowest).match_pairs()
 
     for part in _slices(pairs[live, 0], numbered.lengths, _limit(HELD, encoder) // encoder.dimensions):
         _in_parts(compare, live[part], encoder)
@@ -61,13 +61,13 @@ def match_layers(encoder: Encoder, texts: Sequence[str], pairs: Ints, *, idf: Id
     texts = [text.strip() for text in texts]
     numbered = encoder.numbered(texts)
     shares, empty = token_shares(texts, numbered, encoder, idf)
-    given = torch.from_numpy(shares.astype(np.float32)).to(encoder.device)
+    token_weights = torch.from_numpy(shares.astype(np.float32)).to(encoder.device)
     live = np.flatnonzero(~empty[pairs].any(axis=1))
-    work = _Slice(encoder, numbered, given, pairs[live], lowest=False)
+    work = _Slice(encoder, numbered, token_weights, pairs[live], lowest=False)
     values = np.zeros((encoder.layer + 1, len(pairs), 2))
     batches = list(encoder.every_layer(texts))
     for layer in range(encoder.layer + 1):
-        values[layer, live] = work.compared_in([layers[layer] for layers in batches])
+        values[layer, live] = work.match_in([layers[layer] for layers in batches])
     return values
 
 
@@ -96,9 +96,9 @@ class _Slice:
         self.matched = torch.zeros((len(pairs), 4 if lowest else 2), device=encoder.device)
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
-    def compared(self) -> Floats:
+    def match_pairs(self) -> Floats:
         replies, references = np.unique(self.pairs[:, 0]), np.unique(self.pairs[:, 1])
-        held = self._held(self.encoder.cached_batches(self.numbered, replies), replies)
+        held = self._hold(self.encoder.cached_batches(self.numbered, replies), replies)
         both = np.isin(references, replies, assume_unique=True)
         self._compare(held, held, references[both])
         for batch in self.encoder.cached_batches(self.numbered, references[~both]):
@@ -106,13 +106,13 @@ class _Slice:
         return np.asarray(self.matched.double().cpu().numpy())
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
-    def compared_in(self, batches: Iterable[Encoded]) -> Floats:
+    def match_in(self, batches: Iterable[Encoded]) -> Floats:
         """Compare pairs with all texts, both replies and references, in these batches."""
-        held = self._held(batches, np.arange(len(self.numbered.ends) - 1))
+        held = self._hold(batches, np.arange(len(self.numbered.ends) - 1))
         self._compare(held, held, np.unique(self.pairs[:, 1]))
         return np.asarray(self.matched.double().cpu().numpy())
 
-    def _held(self, batches: Iterable[Encoded], texts: Ints) -> Held:
+    def _hold(self, batches: Iterable[Encoded], texts: Ints) -> Held:
         total = int(self.numbered.lengths[texts].sum())
         vectors = torch.empty((total, self.encoder.dimensions), device=self.encoder.device)
         held = Held(vectors, vectors.new_empty(total), np.zeros(len(self.numbered.ends) - 1, dtype=np.int64))

@@ -53,7 +53,7 @@ class JudgeServer:
             done += len(block)
             if counted != self.bot.parameters.counts_reasoning:  # found out from the first answer
                 counted = self._estimate(waiting[done:], spent)
-        return self.known(bodies)
+        return self.known_answers(bodies)
 
     def _estimate(self, bodies: Sequence[Body], spent: Spending) -> bool:
         """Announce what requests cost, if there are any; return whether reasoning was counted."""
@@ -68,7 +68,7 @@ class JudgeServer:
             spent.estimate(len(bodies), size, tokens, self.price)
         return reasons
 
-    def known(self, bodies: Sequence[Body]) -> list[ChatAnswer | str]:
+    def known_answers(self, bodies: Sequence[Body]) -> list[ChatAnswer | str]:
         """Return what `answers` returned for these requests, without asking again."""
         return [self._known.get(key) or self._failed[key] for key in self._keys(bodies)]
 
@@ -110,10 +110,10 @@ class JudgeServer:
         if not bodies:
             return []
 
-        def ended(answer: ChatAnswer | RequestFailed, seconds: float) -> None:
+        def record_call(answer: ChatAnswer | RequestFailed, seconds: float) -> None:
             spent.add(replace(self._call(answer), seconds=seconds))
 
-        return self.bot.ask(bodies, read_answer, spent.start_call, ended, reasoning_tokens=self.reasoning_tokens)
+        return self.bot.ask(bodies, read_answer, spent.start_call, record_call, reasoning_tokens=self.reasoning_tokens)
 
     def _failure(self, failed: RequestFailed, body: Body) -> str:
         if self.works or failed.works:

@@ -376,7 +376,7 @@ class LlmJudge(Metric, name="llm_judge"):
             return content if isinstance(content, str) else ""
 
         server = self._server
-        answers = server.answers(bodies, refusal, attempts=attempts) if again else server.known(bodies)
+        answers = server.answers(bodies, refusal, attempts=attempts) if again else server.known_answers(bodies)
         contents = [answer if isinstance(answer, str) else read(answer) for answer in answers]
         judgments: list[Any] = []
         for start in range(0, len(contents), self.n):

@@ -79,7 +79,7 @@ class Nist(Metric, name="nist"):
         owners = np.repeat(np.arange(len(samples)), reference_counts(samples))
         lengths = responses.lengths
         rows = np.zeros((len(samples), 2 * self.order + 2))
-        rows[:, : self.order] = self._information.matched(responses, references, owners, numbering.vocabulary())
+        rows[:, : self.order] = self._information.sum_matches(responses, references, owners, numbering.vocabulary())
         rows[:, self.order : -2] = np.maximum(lengths[:, None] - np.arange(self.order), 0)
         rows[:, -2] = lengths
         rows[:, -1] = _sum(owners, references.lengths, len(samples)) / np.bincount(owners, minlength=len(samples))
@@ -129,21 +129,23 @@ class Information:
         texts = numbering.texts(reference_texts(samples))
         numbers = {token: i for i, token in enumerate(sorted(numbering.vocabulary()))}
         made = cls(_source(samples), numbers, [], [])
-        texts = made._renumbered(texts, numbering.vocabulary())
+        texts = made._renumber(texts, numbering.vocabulary())
         grams, before = np.zeros(len(texts.tokens), dtype=np.int64), np.array([len(texts.tokens)])
         for n in range(1, order + 1):
             keys = ngrams.gram_keys(grams, texts, n, len(numbers) + 1)
             known, counts = np.unique(keys[keys >= 0], return_counts=True)
             made.keys.append(known)
             made.weights.append(np.log2(before[known // (len(numbers) + 1)] / counts))
-            grams, before = made._numbered(keys, n), counts
+            grams, before = made._number_grams(keys, n), counts
         return made
 
-    def matched(self, responses: Texts, references: Texts, owners: NDArray[np.int64], vocabulary: list[str]) -> Array:
+    def sum_matches(
+        self, responses: Texts, references: Texts, owners: NDArray[np.int64], vocabulary: list[str]
+    ) -> Array:
         """Return the information of the matches of each reply and order."""
         size = len(responses.lengths)
-        of_response = self._grams(self._renumbered(responses, vocabulary))
-        of_reference = self._grams(self._renumbered(references, vocabulary))
+        of_response = self._grams(self._renumber(responses, vocabulary))
+        of_reference = self._grams(self._renumber(references, vocabulary))
         columns = []
         for weights, own, other in zip(self.weights, of_response, of_reference, strict=True):
             width = max(len(weights), 1)
@@ -160,10 +162,10 @@ class Information:
         owners = np.repeat(np.arange(len(texts.lengths)), texts.lengths)
         grams = np.zeros(len(texts.tokens), dtype=np.int64)
         for n in range(1, len(self.keys) + 1):
-            grams = self._numbered(ngrams.gram_keys(grams, texts, n, len(self.numbers) + 1), n)
+            grams = self._number_grams(ngrams.gram_keys(grams, texts, n, len(self.numbers) + 1), n)
             yield owners[grams >= 0], grams[grams >= 0]
 
-    def _numbered(self, keys: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+    def _number_grams(self, keys: NDArray[np.int64], n: int) -> NDArray[np.int64]:
         """Return the indices of keys among the known ones of this order, -1 for unknown ones."""
         known = self.keys[n - 1]
         if not len(known):
@@ -171,7 +173,7 @@ class Information:
         places = np.minimum(np.searchsorted(known, keys), len(known) - 1)
         return np.where(known[places] == keys, places, -1)
 
-    def _renumbered(self, texts: Texts, vocabulary: list[str]) -> Texts:
+    def _renumber(self, texts: Texts, vocabulary: list[str]) -> Texts:
         table = np.array([self.numbers.get(token, -1) for token in vocabulary], dtype=np.int32)
         if not len(table):
             return texts

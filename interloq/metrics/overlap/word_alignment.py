@@ -137,12 +137,12 @@ class _Problem:
                     options.append(_Option(place, 1 << place, 0, (free, words.may_lend(text, seen_words[text]))))
             if groups.spare(word.group) > 0:
                 frees = (free, groups.may_miss(word.group, seen_groups[word.group]))
-                options += [_Option(NOWHERE, 0, 0, frees), *self._related(word, frees)]
+                options += [_Option(NOWHERE, 0, 0, frees), *self._list_related(word, frees)]
         seen_words[word.text] += 1
         seen_groups[word.group] += 1
         return options
 
-    def _related(self, word: Word, frees: tuple[_Limit, ...]) -> list[_Option]:
+    def _list_related(self, word: Word, frees: tuple[_Limit, ...]) -> list[_Option]:
         if self.related is None:
             return []
         options = []
@@ -181,7 +181,7 @@ class _Problem:
         for i in range(len(self.options)):
             reached: dict[tuple[int, int], int] = {}
             for (taken, last), cost in states.items():
-                options, cut = self._allowed(i, taken, last, choices)
+                options, cut = self._list_allowed(i, taken, last, choices)
                 complete, steps = complete and not cut, steps - len(options)
                 for place, bit, extra, _ in options:
                     state = (taken | bit, place)
@@ -196,7 +196,7 @@ class _Problem:
             states = reached
         return min(states.values(), default=ceiling), complete
 
-    def _allowed(self, i: int, taken: int, last: int, choices: int) -> tuple[list[_Option], bool]:
+    def _list_allowed(self, i: int, taken: int, last: int, choices: int) -> tuple[list[_Option], bool]:
         """Return the options of word i in this state, continuing the chunk first; and whether there were more."""
         first = self.at[i].get(last + 1)
         allowed: list[_Option] = []

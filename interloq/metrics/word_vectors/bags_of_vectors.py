@@ -107,11 +107,11 @@ class PooledMetric(WordVectorMetric):
     """A metric that computes one vector per text and compares vectors by their cosine."""
 
     @abstractmethod
-    def pooled(self, bags: Bags) -> Floats:
+    def pool(self, bags: Bags) -> Floats:
         """Return one row per text; zeros if it has no words."""
 
     def similarities(self, bags: Bags, replies: Ints, references: Ints) -> Array:
-        rows = self.pooled(bags)
+        rows = self.pool(bags)
         starts = range(0, len(replies), POOLED)
         parts = [_cosines(rows[replies[i : i + POOLED]], rows[references[i : i + POOLED]]) for i in starts]
         return np.concatenate([np.zeros(0), *parts])

@@ -26,7 +26,7 @@ class EmbeddingAverage(PooledMetric, name="embedding_average"):
 
     papers = ("liu-etal-2016-evaluate",)
 
-    def pooled(self, bags: Bags) -> Floats:
+    def pool(self, bags: Bags) -> Floats:
         """Return sums of word vectors, which have the same cosine as the means."""
         from scipy.sparse import csr_array
 
@@ -106,7 +106,7 @@ class RuberReferenced(PooledMetric, name="ruber_referenced"):
 
     papers = ("tao-etal-2018-ruber",)
 
-    def pooled(self, bags: Bags) -> Floats:
+    def pool(self, bags: Bags) -> Floats:
         return np.concatenate(extremes(bags), axis=1)
 
 
@@ -120,6 +120,6 @@ class VectorExtrema(PooledMetric, name="vector_extrema"):
 
     papers = ("forgues-etal-2014-bootstrapping", "liu-etal-2016-evaluate")
 
-    def pooled(self, bags: Bags) -> Floats:
+    def pool(self, bags: Bags) -> Floats:
         high, low = extremes(bags)
         return np.where(np.abs(low) > high, low, high)

@@ -112,11 +112,11 @@ class AddUsersJob(Job[InterlocutorTask]):
 
     def _errors(self, task: InterlocutorTask) -> dict[str, float]:
         """Return the error for the added users, and the error if they are read as anyone."""
-        error = error_of(self.kind, *task.predicted("dev"))
+        error = error_of(self.kind, *task.predict("dev"))
         learned = task.network.added.detach().clone()
         with torch.no_grad():
             task.network.added.zero_()
-            as_anyone = error_of(self.kind, *task.predicted("dev"))
+            as_anyone = error_of(self.kind, *task.predict("dev"))
             task.network.added.copy_(learned)
         return {"error": error, "error_as_anyone": as_anyone}
 

@@ -138,7 +138,7 @@ def continuity(
         if reason and not opening:
             dropped[reason] += 1
             continue
-        merged = alternating(rename(dialogue) if rename else dialogue)
+        merged = join_speaker_turns(rename(dialogue) if rename else dialogue)
         dropped["merged_turns"] += len(dialogue.turns) - len(merged.turns)
         if not (opening or end_labels(dialogue)):
             lengths.append(len(dialogue.turns))
@@ -297,7 +297,7 @@ def end(dialogue: Dialogue) -> int:
     return next(times(reversed(dialogue.turns)), NO_TIME)
 
 
-def alternating(dialogue: Dialogue) -> Dialogue:
+def join_speaker_turns(dialogue: Dialogue) -> Dialogue:
     """Join consecutive turns of one speaker, so that every turn of the dialogue answers the one before it."""
     return replace(dialogue, turns=tuple(merge_turns(dialogue.turns)), given=0)
 

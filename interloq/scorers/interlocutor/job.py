@@ -122,13 +122,13 @@ class InterlocutorJob(CrossEncoderJob[InterlocutorTask]):
         return InterlocutorTask(speakers, examples, self.subwords, self.settings)
 
     def facts(self, task: InterlocutorTask, run: Run, curve: Curve) -> dict[str, Any]:  # noqa: ARG002
-        examples, (predicted, values) = task.examples.facts, task.predicted("dev")
-        own = {name: examples[name] for name in ("users", "user_samples", "ids", "counts", "cut")}
+        examples, (predicted, values) = task.examples.facts, task.predict("dev")
+        about_users = {name: examples[name] for name in ("users", "user_samples", "ids", "counts", "cut")}
         parts = {"encoder": self.start.fingerprint, "reading": full_spec(self.reading), **self.low_rank.parts}
         return self.base_facts(curve, **parts) | {
-            **own,
+            **about_users,
             "profiles": len(examples["profiles"]),
-            "warning": warning(len(own["users"]), len(examples["profiles"])),
+            "warning": warning(len(about_users["users"]), len(examples["profiles"])),
             "aspect": self.settings.aspect,
             "role": self.settings.role,
             "config": {

@@ -59,7 +59,7 @@ class SampleReader:
         profile_tokens = _NOTHING
         if profile:
             profile_tokens = self._first(tokens[profile], min(self.profile_tokens, self.tokens // 2), "profiles")
-        start = self._spoken(own, profile_tokens)
+        start = self._mark_speaker(own, profile_tokens)
         room = self.tokens - SPECIAL - len(start)
         reply = self._first(tokens.get(sample.response, _NOTHING), room - 1, "replies")
         turns: list[Tokens] = []
@@ -69,13 +69,13 @@ class SampleReader:
             speaker = own if is_judge else REPLIER
             if len(turn) >= room:
                 if not turns and room > 1:
-                    turns.append(self._spoken(speaker, self._first(turn, room - 1, "turns")))
+                    turns.append(self._mark_speaker(speaker, self._first(turn, room - 1, "turns")))
                 break
-            turns.append(self._spoken(speaker, turn))
+            turns.append(self._mark_speaker(speaker, turn))
             room -= 1 + len(turn)
-        return np.concatenate([start, *reversed(turns)]), self._spoken(REPLIER, reply)
+        return np.concatenate([start, *reversed(turns)]), self._mark_speaker(REPLIER, reply)
 
-    def _spoken(self, speaker: int, tokens: Tokens) -> Tokens:
+    def _mark_speaker(self, speaker: int, tokens: Tokens) -> Tokens:
         return np.concatenate([np.array([self.vocabulary + speaker], dtype=np.int32), tokens])
 
     def _first(self, tokens: Tokens, most: int, what: str) -> Tokens:

@@ -48,7 +48,7 @@ class SampleSource:
     names: Pseudonyms | None = None
     reading: ReadOptions = READ_DEFAULTS
 
-    def decided(self) -> str:
+    def read_decision(self) -> str:
         """Return `hashed` or `kept` if the file's header says so; otherwise an empty string."""
         if str(self.path) == "-":
             return ""
@@ -58,7 +58,7 @@ class SampleSource:
     def users(self) -> str:
         """Return whether ids of users in the output are hashed or kept."""
         default = HASHED if self.names else KEPT
-        return self.decided() or default
+        return self.read_decision() or default
 
     def fingerprint(self) -> str:
         """Hash of the file; empty for a pipe."""
@@ -78,7 +78,7 @@ class SampleSource:
 
     @cached_property
     def _hash(self) -> Pseudonyms | None:
-        return None if self.decided() else self.names
+        return None if self.read_decision() else self.names
 
     def read_profiles(self) -> dict[str, str]:
         """Return user → profile; empty without a file."""

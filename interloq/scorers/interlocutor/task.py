@@ -104,9 +104,9 @@ class InterlocutorTask:
         self.network, self.examples, self.target = network, examples, target
         self.own: dict[Part, Ints] = {"train": examples.of("train"), "dev": examples.of("dev")}
         self.pairs = PairRows(examples.texts, subwords)
-        self.scale = scale or self._fitted()
+        self.scale = scale or self._fit_scale()
 
-    def _fitted(self) -> OutputScale:
+    def _fit_scale(self) -> OutputScale:
         """Return the scale of the training part."""
         values = self.examples.values[self.own["train"]]
         if self.target.kind != DCP:
@@ -152,7 +152,7 @@ class InterlocutorTask:
             return torch.nn.functional.binary_cross_entropy_with_logits(logits, targets, weights, reduction="sum")
         return torch.nn.functional.mse_loss(logits, targets, reduction="sum")
 
-    def predicted(self, part: Part) -> tuple[Floats, Floats]:
+    def predict(self, part: Part) -> tuple[Floats, Floats]:
         """Return the predictions for the examples of a part (logits of continuity), and their values."""
         own, scale = self.own[part], self.scale
         outputs = self.pairs.outputs(self.network, own)

@@ -74,7 +74,7 @@ class LearnedAspect:
     rated: RatedStates
     head: Head
 
-    def described(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         """Return the facts about it."""
         return {
             "aspect": self.aspect,
@@ -136,7 +136,7 @@ class FrozenJudgeJob(Job[Any]):
             "kind": self.kind,
             "signature": str(signed(self.settings, **parts)),
             "scorer": {"place": self.scorer.place, "signature": scorer},
-            "aspects": [aspect.described() for aspect in task],
+            "aspects": [aspect.describe() for aspect in task],
         }
 
     def save(self, folder: Path, task: list[LearnedAspect], run: Run, facts: dict[str, Any], curve: Curve) -> None:  # noqa: ARG002

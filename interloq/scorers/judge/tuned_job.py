@@ -198,7 +198,7 @@ class TunedJudgeJob(CrossEncoderJob[TuneTask]):
 
     def facts(self, task: TuneTask, run: Run, curve: Curve) -> dict[str, Any]:  # noqa: ARG002
         replies, head = task.replies, task.head
-        own = {
+        learned = {
             "aspect": self.settings.aspect,
             "replies": int((~replies.dev).sum()),
             "sets": len(task.sets["train"]),
@@ -206,7 +206,7 @@ class TunedJudgeJob(CrossEncoderJob[TuneTask]):
             "spearman": head.spearman,
             "ci": list(head.ci),
         }
-        return {**self.base_facts(curve, scorer=self.scorer.signature, **self.low_rank.parts), "aspects": [own]}
+        return {**self.base_facts(curve, scorer=self.scorer.signature, **self.low_rank.parts), "aspects": [learned]}
 
     def save(self, folder: Path, task: TuneTask, run: Run, facts: dict[str, Any], curve: Curve) -> None:
         self.save_extras(folder / SCORER, run)
@@ -218,8 +218,8 @@ class TunedJudgeJob(CrossEncoderJob[TuneTask]):
     def _save_scorer(self, folder: Path, task: TuneTask, facts: dict[str, Any]) -> str:
         """Save the tuned network as a relevance scorer; return its signature."""
         kept = {name: self.scorer.facts[name] for name in ("kind", "config", "subwords")}
-        own = {"job": facts["job"], "signature": facts["signature"], "temperature": 1.0}
-        save_model(folder, select_stored_tensors(task.network), {**kept, **own, **self.low_rank_facts()})
+        tuned = {"job": facts["job"], "signature": facts["signature"], "temperature": 1.0}
+        save_model(folder, select_stored_tensors(task.network), {**kept, **tuned, **self.low_rank_facts()})
         return signature_of(read_facts(folder, kind=RelevanceScorer.kind))
 
 

@@ -131,7 +131,7 @@ class RelevanceTask:
         spoiled_replies = {}
         for i in np.flatnonzero(how).tolist():
             spoiled_replies[i] = self._spoil(plain, i, int(how[i]), examples)
-        return plain.replaced(spoiled_replies)
+        return plain.replace_texts(spoiled_replies)
 
     def _spoil(self, replies: Stretches, i: int, how: int, examples: Ints) -> NDArray[Any]:
         rng = np.random.default_rng([self.settings.seed, int(examples[i // self.choices]), i % self.choices])
@@ -151,7 +151,7 @@ class Stretches:
     def __getitem__(self, i: int) -> NDArray[Any]:
         return self.tokens[self.starts[i] : self.starts[i] + self.lengths[i]]
 
-    def replaced(self, others: dict[int, NDArray[Any]]) -> Stretches:
+    def replace_texts(self, others: dict[int, NDArray[Any]]) -> Stretches:
         """Return a copy with some texts replaced."""
         if not others:
             return self

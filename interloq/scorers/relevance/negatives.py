@@ -149,7 +149,7 @@ class _Drawing:
 
 
 def _runs(ranges: list[slice], first: int) -> tuple[Ints, Ints]:
-    """Start and length of each exchange's range."""
+    """Return the start and length of each exchange's range."""
     bounds = np.array([(each.start, each.stop) for each in ranges], dtype=np.int64).reshape(-1, 2)
     starts, sizes = bounds[:, 0], bounds[:, 1] - bounds[:, 0]
     assert not len(starts) or starts[0] == first  # noqa: S101 - ranges cover a part

@@ -89,7 +89,7 @@ class RuberBatch:
 
 
 def random_replies(rows: NDArray[np.int32], examples: Numbers, seed: int) -> Numbers:
-    """Reply of a random pair with another utterance and another reply, for each example.
+    """Return, for each example, the reply of a random pair with another utterance and another reply.
 
     It depends only on seed and example. If DRAWS draws find none, the last one is used.
     """

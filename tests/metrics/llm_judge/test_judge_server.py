@@ -40,7 +40,7 @@ def test_equal_requests_are_sent_once_and_failures_again(double: Double) -> None
     first = server.answers(bodies, lambda _: "", attempts=1)
     assert [isinstance(answer, str) for answer in first] == [False, False, False, True]
     assert len(double.seen) == 3
-    assert server.known(bodies) == first == server.answers(bodies, lambda _: "", attempts=1)
+    assert server.known_answers(bodies) == first == server.answers(bodies, lambda _: "", attempts=1)
     assert len(double.seen) == 4
 
 

@@ -15,11 +15,11 @@ from interloq.scorers.interlocutor.continuity_labels import (
     UNUSABLE,
     JudgedTurn,
     SampleSelection,
-    alternating,
     continuity,
     cut_ends,
     end,
     fades,
+    join_speaker_turns,
     judge_of,
     judges_turns,
     label_turns,
@@ -201,7 +201,10 @@ def test_reasons(turns: list[Turn], reason: str) -> None:
 
 def test_turns_of_one_speaker_in_a_row_are_joined() -> None:
     said = [Turn("hi", "ann", EARLY), Turn("you there?", "ann", LATE), Turn("yes", "bob", LATE)]
-    assert alternating(Dialogue("d", said)).turns == (Turn("hi you there?", "ann", EARLY), Turn("yes", "bob", LATE))
+    assert join_speaker_turns(Dialogue("d", said)).turns == (
+        Turn("hi you there?", "ann", EARLY),
+        Turn("yes", "bob", LATE),
+    )
 
 
 def test_start_and_end_are_known_times() -> None:

@@ -47,23 +47,23 @@ def loss(task: InterlocutorTask) -> float:
 
 def test_continuity_is_classified(encoder: Path) -> None:
     task = made(encoder, VALUES, aspect=CONTINUED)
-    logits, values = task.predicted("train")
+    logits, values = task.predict("train")
     wanted = np.logaddexp(0, np.where(values == 1, -logits, logits))
     assert loss(task) == pytest.approx(wanted.sum(), rel=1e-5)
 
 
 def test_balanced_classes_weigh_the_same_and_logits_are_shifted_back(encoder: Path) -> None:
     plain, task = (made(encoder, VALUES, aspect=CONTINUED, balance=balance) for balance in (False, True))
-    logits, values = plain.predicted("train")
+    logits, values = plain.predict("train")
     wanted = np.logaddexp(0, np.where(values == 1, -logits, logits)) * np.where(values == 1, 4 / 6, 4 / 2)
     assert loss(task) == pytest.approx(wanted.sum(), rel=1e-5)
-    assert task.predicted("train")[0] == pytest.approx(logits + np.log(3))
+    assert task.predict("train")[0] == pytest.approx(logits + np.log(3))
 
 
 def test_ratings_are_scaled_and_scaled_back(encoder: Path) -> None:
     task = made(encoder, [1, 3, 5, 7, 2, 4])
     assert [task.scale.mean, task.scale.spread] == pytest.approx([4, 5**0.5])
-    predicted, values = task.predicted("train")
+    predicted, values = task.predict("train")
     assert loss(task) == pytest.approx(np.sum((predicted - values) ** 2) / 5, rel=1e-5)
 
 
