@@ -127,7 +127,7 @@ class Card:
         command = f'interloq probe "{self.spec}"' if self.spec != self.name else f"interloq probe {self.name}"
         command += f" --language {language}" if language != "en" else ""
         made = "; ".join(f"`{name}`: {MODELS[name]}" for name in self.models)
-        text = f"How scores of good replies change with the reply, from `{command}`"
+        text = f"How scores change when good replies are altered, from `{command}`"
         text += " on a CPU" if self.spec != self.name else ""
         text += f" ([explained here](../probe.md)){f'; {made}' if made else ''}:"
         return f"## Probe\n\n{_wrapped(text)}\n\n{self.table(language)}"
