@@ -1,4 +1,4 @@
-"""A metric as a rater: what it is asked, what its scores weigh, and the same from verbs and in one call."""
+"""A metric as a rater: what it is asked, what its scores weigh, and how they are calibrated."""
 
 from __future__ import annotations
 
@@ -8,20 +8,17 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pytest
 
 from interloq import InputError, Reference, Sample, SpecError, create, evaluate, load, spec, write
-from interloq.cli.main import main
 from interloq.metrics.metric import Array, Direction, Metric, score_rows
 from interloq.metrics.network_metric import ContextReply
 from interloq.metrics.trained.relevance import Relevance
 from interloq.records import Pair
 from interloq.registry import full_spec
-from interloq.retrieve.index import index_files
-from interloq.retrieve.retrieve_options import IndexOptions
 from interloq.score.by import PAIRS, By, calibrate, scores_of
 from tests.made_rater import said, topic_log
 from tests.made_relevance import small_scorer, talks
@@ -53,7 +50,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(small_scorer(folder / "work", epochs=3), folder / "rel")
     pairs = [Pair(f"p{i}", a, b) for i, (a, b, *_) in enumerate(talks(120, seed=5))]
     write(folder / "pairs.jsonl", pairs, kind="pairs")
-    index_files([str(folder / "pairs.jsonl")], str(folder / "index"), IndexOptions(retriever="bm25"))
     spoken = [Sample(f"s{i}", turns[:2], turns[2], turns[3:]) for i, turns in enumerate(talks(20, seed=9))]
     odd = [Sample("no context", (), "tea", ["tea ."]), Sample("no gold", ["we like tea ?"], "tea ."), Sample("bare")]
     write(folder / "samples.jsonl", [*spoken, *odd], kind="samples")
@@ -177,31 +173,7 @@ def test_a_pipeline_keeps_at_least_one_reference() -> None:
         create(f"vbleu(index='index',rater={BY},best=0)")
 
 
-# ---- the verbs and one call ------------------------------------------------------------------------------------------
-
-
-def scores(*arguments: str) -> dict[str, Any]:
-    assert main(["score", *arguments, "-o", "scores.jsonl", "--bootstrap", "0", "--quiet"]) == 0
-    return {score.id: pytest.approx(score.value, abs=1e-5) for score in load("scores.jsonl", kind="scores")}
-
-
-@pytest.mark.parametrize(
-    ("options", "fields"),
-    [([], ""), (["--best", "2"], ",best=2"), (["--best", "2", "--no-weights"], ",best=2,weigh=False")],
-)
-def test_one_call_gives_what_the_three_verbs_give(here: Path, options: list[str], fields: str) -> None:
-    extend = ["extend", "samples.jsonl", "--index", "index", "-k", "4", "--no-parrot", "-o", "extended.jsonl"]
-    assert main([*extend, "--quiet"]) == 0
-    assert main(["rate", "extended.jsonl", "-r", BY, *options, "-o", "rated.jsonl", "--quiet"]) == 0
-    expected = scores("rated.jsonl", "-m", "delta_bleu")
-    found = scores("samples.jsonl", "-m", f"vbleu(index='index',rater={BY},k=4,parrot=False{fields})")
-    assert found == {id: value.expected for id, value in expected.items()}
-    kept = {s.id: [r.weight for r in s.references] for s in load("rated.jsonl")}
-    assert len(kept["s1"]) == (3 if options else 5)
-    assert "--no-weights" not in options or set(kept["s1"]) == {1.0}
-    assert set(kept["no context"]) == {0.0}  # it could not be rated, so it is not scored
-    assert found["no context"].expected is None
-    assert found["no gold"].expected is not None or max(kept["no gold"]) <= 0
+# ---- calibration -----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

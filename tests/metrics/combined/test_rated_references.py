@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shutil
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -189,39 +190,39 @@ def test_a_file_of_another_stage_under_this_name_is_not_taken(cache: Path) -> No
     assert stage.calls == 3
 
 
-@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), InputError("cannot write")])
-def test_a_full_disk_costs_nothing_but_time(cache: Path, error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: Any, **__: Any) -> None:
+def failing(error: Exception) -> Callable[..., Any]:
+    def fail(*_: Any, **__: Any) -> Any:
         raise error
 
-    monkeypatch.setattr(stages, "write", full)
-    assert run_cached(SAMPLES, Stage(), signature="s") == Stage()(SAMPLES)
+    return fail
 
 
-def test_a_folder_that_cannot_be_made_costs_nothing_but_time(cache: Path) -> None:
+@pytest.mark.parametrize(
+    ("place", "name", "error"),
+    [
+        (stages, "write", OSError(28, "No space left on device")),
+        (stages, "write", InputError("cannot write")),
+        (Path, "exists", PermissionError(13, "Permission denied")),
+    ],
+)
+def test_a_cache_that_cannot_be_used_costs_nothing_but_time(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, place: Any, name: str, error: Exception
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(place, name, failing(error))
+        assert run_cached(SAMPLES, Stage(), signature="s") == Stage()(SAMPLES)
+
+
+def test_neither_a_file_in_place_of_the_folder_nor_odd_text_is_an_error(cache: Path) -> None:
+    odd = [Sample("a", ["half of an emoji \ud83d"], "x", ["y"])]
+    assert run_cached(odd, Stage(), signature="s") == Stage()(odd)
     cache.parent.parent.mkdir(exist_ok=True)
+    shutil.rmtree(cache.parent, ignore_errors=True)
     cache.parent.write_text("a file where a folder should be")
     assert run_cached(SAMPLES, Stage(), signature="s") == Stage()(SAMPLES)
 
 
-def test_a_folder_that_may_not_be_read_costs_nothing_but_time(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def denied(_: Path) -> bool:
-        raise PermissionError(13, "Permission denied")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "exists", denied)
-        assert run_cached(SAMPLES, Stage(), signature="s") == Stage()(SAMPLES)
-
-
-def test_text_that_cannot_be_written_is_no_error(cache: Path) -> None:
-    odd = [Sample("a", ["half of an emoji \ud83d"], "x", ["y"])]
-    assert run_cached(odd, Stage(), signature="s") == Stage()(odd)
-
-
 def test_an_error_of_the_stage_is_not_hidden(cache: Path) -> None:
-    def failing(samples: Sequence[Sample]) -> list[Sample]:
-        raise InputError("no index")
-
     with pytest.raises(InputError, match="no index"):
-        run_cached(SAMPLES, failing, signature="s")
+        run_cached(SAMPLES, failing(InputError("no index")), signature="s")
     assert not cache.exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -34,9 +35,12 @@ def scored(*arguments: str) -> dict[str, tuple[float | None, str]]:
     return {score.id: (score.value, score.reason) for score in load("scores.jsonl", kind="scores")}
 
 
-def step_by_step(rater: str, *options: str) -> dict[str, tuple[float | None, str]]:
-    assert main(["extend", "samples.jsonl", "--index", "index", "-o", "extended.jsonl", *options, "--quiet"]) == 0
-    assert main(["rate", "extended.jsonl", "--rater", rater, "-o", "rated.jsonl", "--quiet"]) < 2  # 1: unused ratings
+def step_by_step(
+    rater: str, extend: Sequence[str] = (), rate: Sequence[str] = ()
+) -> dict[str, tuple[float | None, str]]:
+    assert main(["extend", "samples.jsonl", "--index", "index", "-o", "extended.jsonl", *extend, "--quiet"]) == 0
+    options = ["--rater", rater, *rate, "-o", "rated.jsonl", "--quiet"]
+    assert main(["rate", "extended.jsonl", *options]) < 2  # 1: unused ratings
     return scored("rated.jsonl", "-m", "delta_bleu(order=2)")
 
 
@@ -55,10 +59,22 @@ def test_one_call_gives_what_the_three_verbs_give(here: Path, rater: str) -> Non
 
 
 def test_its_options_are_those_of_extend_and_delta_bleu(here: Path) -> None:
-    step_by_step(HUMAN, "-k", "4", "--no-parrot", "--turns", "2")
+    step_by_step(HUMAN, ["-k", "4", "--no-parrot", "--turns", "2"])
     expected = scored("rated.jsonl", "-m", "delta_bleu(order=1,mode='corpus',tokenizer='char')")
     options = "k=4,parrot=False,turns=2,order=1,mode='corpus',tokenizer='char'"
     assert scored("samples.jsonl", "-m", f"vbleu(index='index',rater={HUMAN},{options})") == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "fields"),
+    [(["--best", "2"], "best=2"), (["--best", "2", "--no-weights"], "best=2,weigh=False")],
+)
+def test_its_selection_is_that_of_rate(here: Path, options: list[str], fields: str) -> None:
+    expected = step_by_step(HUMAN, rate=options)
+    assert scored("samples.jsonl", "-m", f"vbleu(index='index',rater={HUMAN},{fields})") == expected
+    weights = {s.id: [r.weight for r in s.references] for s in load("rated.jsonl")}
+    assert len(weights["c1/a"]) == 3
+    assert "--no-weights" not in options or set(weights["c1/a"]) == {1.0}
 
 
 def test_it_may_be_half_of_ruber(here: Path) -> None:

@@ -122,26 +122,13 @@ def test_a_second_attempt_may_succeed(server: JudgeServer) -> None:
         ("unsure", "possible answers have less than 0.5 of the probability"),
         ("prose", "the answer has no log-probabilities"),
         ("500", "HTTP 500: <html>broken</html> (2 attempts)"),
-        ("never", "HTTP 429: quota spent"),
-        ("400", "HTTP 400: no such model, sorry"),
-        ("malformed", "the answer is not valid JSON (2 attempts)"),
         ("refusal", "refused: I will not"),
-        ("large", "the answer is larger than 1 MiB"),
-        ("bomb", "the answer is larger than 1 MiB"),
-        ("hang", "timed out after 0.3 s (2 attempts)"),
     ],
 )
 def test_a_failure_concerns_one_sample(server: JudgeServer, reply: str, reason: str) -> None:
-    result = evaluate(judge(server, timeout=0.3 if reply == "hang" else 5.0), replies("good", reply, "fine"))
+    result = evaluate(judge(server), replies("good", reply, "fine"))
     assert by_id(result.reasons) == {"01": reason}
     assert result.value == pytest.approx(4.15)
-
-
-@pytest.mark.parametrize("reply", ["429*1", "503*1"])
-def test_a_busy_server_is_asked_again(server: JudgeServer, reply: str) -> None:
-    metric = judge(server, mode="sampled", send_schema=True)
-    assert evaluate(metric, replies("good", reply)).unscored == 1  # afterwards it speaks, but gives no judgment
-    assert sum(reply in body["messages"][0]["content"] for body in server.bodies) == 4  # one refusal, three answers
 
 
 @pytest.mark.parametrize("reply", ["401", "400"])
@@ -270,13 +257,6 @@ def test_answers_are_cached_by_model_prompt_and_parameters(server: JudgeServer, 
     (cache / "answers.db").unlink()
     evaluate(judge(server), samples)
     assert len(server.seen) == 21
-
-
-def test_no_cache_at_all(server: JudgeServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("INTERLOQ_CACHE", "off")
-    for _ in range(2):
-        assert evaluate(judge(server), replies("a")).n == 1
-    assert len(server.seen) == 2
 
 
 def test_neither_order_nor_batches_matter(server: JudgeServer, monkeypatch: pytest.MonkeyPatch) -> None:

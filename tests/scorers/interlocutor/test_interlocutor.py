@@ -6,6 +6,7 @@ import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -262,15 +263,13 @@ def test_what_is_personal() -> None:
     assert [name for name, each in read.items() if each.reads_profiles] == ["profile", "both"]
 
 
-def test_bad_values_are_refused() -> None:
-    with pytest.raises(InputError, match="tokens must be at least 16, got 15"):
-        InterlocutorReading(tokens=15)
-    with pytest.raises(InputError, match="user_samples must be above 0"):
-        Added(user_samples=0)
-    with pytest.raises(InputError, match="batch must be above 0"):
-        Target(batch=0)
-    with pytest.raises(InputError, match="anyone must be a share from 0 to 1, got 2"):
-        Target(anyone=2)
+@pytest.mark.parametrize(
+    ("kind", "name", "value"),
+    [(InterlocutorReading, "tokens", 15), (Added, "user_samples", 0), (Target, "batch", 0), (Target, "anyone", 2)],
+)
+def test_bad_values_are_refused(kind: Any, name: str, value: int) -> None:
+    with pytest.raises(InputError, match=f"{name} must be"):
+        kind(**{name: value})
 
 
 def test_results_in_words() -> None:
