@@ -24,6 +24,7 @@ from typing import Any, ClassVar, Literal
 
 from interloq.errors import SpecError, count, nearest
 from interloq.needs import Needs
+from interloq.options import check_limits
 from interloq.spec_text import ParsedSpec, describe_expected, fits, read_spec, split_label
 
 Places = Literal["whole", "last", "blank"]  # how a spec writes paths: as given, the last part, empty
@@ -94,6 +95,7 @@ class Component:
                 is_right = fits(value, hint)
             if not is_right:
                 raise SpecError(f"{name_of(self)}: {field.name} must be {describe_expected(hint, kind)}, got {value!r}")
+        check_limits(self)
 
 
 def _make_components(value: Any, kind: str) -> Any:

@@ -12,7 +12,7 @@ from typing import Final, Literal
 from interloq.errors import InputError, count
 from interloq.learn.settings import LowRank, Training
 from interloq.learn.trainable import Facts, Trainable
-from interloq.options import check_limits, limited, option
+from interloq.options import limited, option
 from interloq.records import INTERLOCUTOR
 from interloq.registry import Component
 from interloq.scorers.interlocutor.continuity_labels import CONTINUED
@@ -73,7 +73,6 @@ class InterlocutorReading(Component):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_limits(self)
         if self.tokens < LEAST_TOKENS:
             raise InputError(f"tokens must be at least {LEAST_TOKENS}, got {self.tokens}")
 
@@ -105,7 +104,6 @@ class Target(Component):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_limits(self)
         if not 0 <= self.anyone <= 1:
             raise InputError(f"anyone must be a share from 0 to 1, got {self.anyone}")
 
@@ -123,10 +121,6 @@ class Added(Component):
     user_samples: int = option(5, "training samples that a user needs to be added", above=0)
     batch: int = option(16, "samples per batch", above=0)
     seed: int = limited(0, least=0)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_limits(self)
 
 
 def _result(facts: Facts, _: list[Facts]) -> str:

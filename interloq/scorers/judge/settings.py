@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from interloq.errors import count
 from interloq.learn.settings import LowRank, Training
 from interloq.learn.trainable import Facts, Trainable
-from interloq.options import check_limits, limited, option
+from interloq.options import limited, option
 from interloq.registry import Component
 
 LEAST = 50
@@ -33,10 +33,6 @@ class JudgeSettings(Component):
 
     least: int = option(LEAST, "minimum number of rated replies per set to learn an aspect from", above=0)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_limits(self)
-
 
 @dataclass(frozen=True)
 class TuneSettings(Component):
@@ -47,10 +43,6 @@ class TuneSettings(Component):
     replies: int = option(300, "replies per set and epoch, whatever the set's size", above=0)
     batch: int = option(32, "replies per batch, all of one set", above=0)
     seed: int = limited(0, least=0)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_limits(self)
 
 
 def _result(facts: Facts, _: list[Facts]) -> str:

@@ -9,7 +9,7 @@ from typing import Literal
 from interloq.errors import InputError
 from interloq.learn.settings import LowRank, Training
 from interloq.learn.trainable import Facts, Trainable
-from interloq.options import check_limits, limited, option
+from interloq.options import limited, option
 from interloq.registry import Component
 
 TRAINING = Training(
@@ -29,10 +29,6 @@ class RelevanceReading(Component):
     longest: int = limited(128, above=0)  # tokens kept of a turn
     dev: int = option(5_000, "exchanges for the dev part, at most a tenth", above=0)
     seed: int = limited(0, least=0)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_limits(self)
 
 
 @dataclass(frozen=True)
@@ -61,7 +57,6 @@ class RelevanceSettings(Component):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_limits(self)
         for name in self.slots:
             if name not in KINDS:
                 raise InputError(f"unknown kind of negatives {name!r}", hint=f"choose from {', '.join(KINDS)}")
