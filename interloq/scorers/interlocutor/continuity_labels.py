@@ -23,11 +23,10 @@ from interloq.data.corpus.clean import NO_TIME
 from interloq.data.corpus.dialogues import merge_turns
 from interloq.data.corpus.times import microseconds
 from interloq.errors import InputError
-from interloq.options import option
+from interloq.options import check_limits, option
 from interloq.records import INTERLOCUTOR, Dialogue, Rating, Sample, Turn
 
 CONTINUED = "continued"  # the aspect of continuity labels
-LEAST = {"min_conversations": 0, "max_conversations": 0, "min_turns": 1, "context": 0, "seed": 0}
 MIN_DIALOGUES = 20  # of a number of turns that the collector chose, see `cut_ends`
 MIN_SHARE = 0.05
 MIN_ENDING = 0.5
@@ -76,10 +75,10 @@ class JudgedTurn:
 class SampleSelection:
     """Which dialogues and users become samples, and how they are split into train, dev and test."""
 
-    min_conversations: int = option(30, "drop users with fewer conversations")
-    max_conversations: int = option(400, "conversations per user, drawn at random; 0: all")
-    min_turns: int = option(2, "drop shorter dialogues")
-    context: int = option(0, "last turns to keep of each context; 0: all")
+    min_conversations: int = option(30, "drop users with fewer conversations", least=0)
+    max_conversations: int = option(400, "conversations per user, drawn at random; 0: all", least=0)
+    min_turns: int = option(2, "drop shorter dialogues", least=1)
+    context: int = option(0, "last turns to keep of each context; 0: all", least=0)
     fading: bool = option(False, "keep only dialogues in which the pauses between turns tend to grow")
     openings: bool = option(False, "also label first turns, answered or not")
     cut_ends: bool = option(False, "accept dialogues that were ended after a fixed number of turns")
@@ -88,12 +87,10 @@ class SampleSelection:
     )
     dev: float = option(0.1, "share of the dev part", metavar="SHARE")
     test: float = option(0.1, "share of the test part", metavar="SHARE")
-    seed: int = option(0, "seed of random choices")
+    seed: int = option(0, "seed of random choices", least=0)
 
     def __post_init__(self) -> None:
-        for name, least in LEAST.items():
-            if getattr(self, name) < least:
-                raise InputError(f"{name} must be at least {least}, got {getattr(self, name)}")
+        check_limits(self)
         if 0 < self.max_conversations < self.min_conversations:
             what = f"at least {self.min_conversations} conversations, but at most {self.max_conversations}"
             raise InputError(f"no user has {what}", hint="raise max_conversations or lower min_conversations")

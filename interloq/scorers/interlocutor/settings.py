@@ -67,14 +67,11 @@ class InterlocutorReading(Component):
     personal: Literal["none", "token", "profile", "both"] = option(
         "token", "what the model knows about a user: a learned token, the text of their profile, both, or nothing"
     )
-    tokens: int = option(512, "maximum tokens per sample; the first turns of longer contexts are not read")
+    tokens: int = option(
+        512, "maximum tokens per sample; the first turns of longer contexts are not read", least=LEAST_TOKENS
+    )
     profile_tokens: int = option(128, "first tokens of a profile that are read", above=0)
     user_samples: int = option(20, "training samples that a user needs to get a token", above=0)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.tokens < LEAST_TOKENS:
-            raise InputError(f"tokens must be at least {LEAST_TOKENS}, got {self.tokens}")
 
     @property
     def reads_tokens(self) -> bool:

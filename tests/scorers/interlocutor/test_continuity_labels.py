@@ -128,7 +128,7 @@ def test_who_judges_a_sample() -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"min_conversations": -1}, "min_conversations must be at least 0, got -1"),
+        ({"min_conversations": -1}, "min_conversations must not be negative, got -1"),
         ({"min_turns": 0}, "min_turns must be at least 1, got 0"),
         ({"min_conversations": 30, "max_conversations": 20}, "at least 30 conversations, but at most 20"),
         ({"dev": 0.5, "test": 0.5}, "shares below 1 in total"),
