@@ -238,7 +238,7 @@ class ReferenceMetric(Protocol):
     """A metric whose `over_references` is not None."""
 
     def by_reference(self, samples: Sequence[Sample]) -> Array:
-        """Score of each reply against each of its references alone, sample after sample; NaN if unscored."""
+        """Return the score of each reply against each of its references alone, sample after sample; NaN if unscored."""
 
 
 @runtime_checkable

@@ -70,7 +70,7 @@ class ExplainedReference:
 
     @property
     def is_trusted(self) -> bool:
-        """Return whether it can give a reply credit."""
+        """Whether it can give a reply credit."""
         return self.weight > 0
 
 
@@ -91,7 +91,7 @@ class Explanation:
 
     @property
     def distrusted(self) -> tuple[ExplainedReference, ...]:
-        """Return references of weight 0 or below that share n-grams with the reply."""
+        """References of weight 0 or below that share n-grams with the reply."""
         if not self.weighted:
             return ()
         return tuple(r for r in self.references if not r.is_trusted and any(r.shared))

@@ -29,7 +29,7 @@ class Chosen:
 
     @property
     def name(self) -> str:
-        """Return the name in score files."""
+        """The name in score files."""
         name = title(self.metric)
         return f"{self.label}={name}" if self.label else name
 

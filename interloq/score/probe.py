@@ -75,7 +75,7 @@ class Probed:
 
     @property
     def is_expected(self) -> bool:
-        """Return whether the metric does what it should."""
+        """Whether the metric does what it should."""
         return self.verdict in AS_EXPECTED
 
 

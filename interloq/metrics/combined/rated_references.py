@@ -3,7 +3,7 @@
 
 `extend` and `rate` are called by the stages of a run (score/stages.py). Their results are cached: the same samples
 through the same stage are read from disk the second time. Files are in the cache folder (see
-data/files/cache_folder.py). A file's name depends on the samples and the stage's signature. Files are written
+data/files/cache.py). A file's name depends on the samples and the stage's signature. Files are written
 completely or not at all, and may be deleted at any time.
 """
 

@@ -79,7 +79,7 @@ class BertScore(NetworkMetric, name="bertscore"):
         return None if self.idf or self.reads_weights else "max"
 
     def by_reference(self, samples: Sequence[Sample]) -> Array:
-        """Score of each reply against each of its references."""
+        """Return the score of each reply against each of its references."""
         return np.concatenate([np.zeros((0, 3)), *self.parts(samples)])[:, COLUMNS[self.part]]
 
     def fit(self, samples: Sequence[Sample]) -> Self:

@@ -38,7 +38,7 @@ TOKENS, ARRAYS, FACTS = "tokens.i32", "examples.npz", "examples.json"
 
 
 class LabelledSample(NamedTuple):
-    """A sample, the user who judges it (empty if unknown), the value to predict, and whether it is of the dev part."""
+    """A sample, the user who judges it (empty if unknown), the value to predict, and whether it is in the dev part."""
 
     sample: Sample
     judge: str
@@ -174,7 +174,7 @@ def value_of(sample: Sample, target: Target) -> float | None:
 
 
 def dialogue_of(sample: Sample) -> str:
-    """Name of a sample's dialogue; of one that names none, its id."""
+    """Return the name of a sample's dialogue, or its id if it names none."""
     return sample.dialogue or sample.id
 
 

@@ -82,7 +82,7 @@ class InterlocutorModel:
             raise InputError(f"the model does not know the user {user!r}", hint=hint)
 
     def scores(self, samples: Sequence[Sample], user: str | None = None) -> Floats:
-        """Score of each sample, as judged by `user` (empty: by anyone); None: by the judge of each sample."""
+        """Return the score of each sample, judged by `user` (empty: by anyone); None: by the judge of each sample."""
         chunks = [np.zeros(0)]
         for chunk in batched(samples, CHUNK):
             judges = [user] * len(chunk) if user is not None else list(map(judge_of, chunk))

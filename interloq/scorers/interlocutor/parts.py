@@ -151,7 +151,7 @@ def _by_user(judged: Sequence[JudgedTurn], selection: SampleSelection) -> Callab
 def along(samples: Iterable[Sample], selection: SampleSelection) -> dict[str, list[Sample]]:
     """Cut each dialogue along its course: its first turns in train, the next in dev, the last in test.
 
-    Samples of which nothing tells the dialogue are cut together.
+    Samples whose dialogue is unknown are cut together.
     """
     courses = defaultdict[str, list[Sample]](list)
     for sample in name_dialogues(list(samples)):

@@ -61,7 +61,7 @@ class SampleSource:
         return self.read_decision() or default
 
     def fingerprint(self) -> str:
-        """Hash of the file; empty for a pipe."""
+        """Return a hash of the file; empty for a pipe."""
         return "" if str(self.path) == "-" else file_fingerprint(Path(self.path))
 
     def read(self, kind: str) -> Iterator[Any]:

@@ -90,7 +90,7 @@ class Target(Component):
 
     aspect: str = option("overall", "aspect whose ratings are predicted", metavar="NAME")
     role: Literal["interlocutor", "outsider"] = option(
-        INTERLOCUTOR, "whose ratings are learned: the judge's own, or the mean of those of outsiders"
+        INTERLOCUTOR, "whose ratings are learned: the judge's own, or the mean rating of outsiders"
     )
     anyone: float = option(
         0.1, "share of training samples read without the judge's own token, to judge for users without one"

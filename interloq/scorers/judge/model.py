@@ -2,7 +2,7 @@
 """Trained judges: the mean rating that people would give a reply, as a rank from −1 to 1, for each rated aspect.
 
 The folder holds the heads and names the relevance network whose states they read. That is another folder if the
-network is frozen (see ridge.py), or `scorer` in the same folder if it was tuned (see task.py).
+network is frozen (see job.py), or `scorer` in the same folder if it was tuned (see tuned_job.py).
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class JudgeScorer:
 
     @cached_property
     def relevance(self) -> RelevanceScorer:
-        """Return the relevance network; refuse any other than the one in training."""
+        """The relevance network; any other than the one in training is refused."""
         scorer, wanted = RelevanceScorer.load(self.place, device=self.device), self.facts["scorer"].get("signature")
         if scorer.signature() != wanted or scorer.dimensions != self.weights.shape[1]:
             raise InputError(
@@ -113,6 +113,6 @@ def texts_of(samples: Sequence[Sample]) -> tuple[list[list[str]], list[str]]:
 
 
 def pair_hash(sample: Sample) -> int:
-    """Hash of context and reply, as a signed number."""
+    """Return a hash of context and reply, as a signed number."""
     digest = bytes.fromhex(fingerprint(*context_of(sample), normalise_text(sample.response)))
     return int.from_bytes(digest, signed=True)

@@ -65,7 +65,7 @@ class Rubric:
         return tuple(str(score) for score in range(self.lowest, self.highest + 1))
 
     def fingerprint(self) -> str:
-        """Hash of everything that a model reads."""
+        """Return a hash of everything that a model reads."""
         parts = [*self.choices, *self.dimensions, *self.dimensions.values(), *self.prompts, *self.prompts.values()]
         return fingerprint(*parts)
 
