@@ -125,7 +125,7 @@ def complete(cls: type, kind: str = "") -> None:
 @cache
 def _complete(cls: Any, kind: str) -> None:
     base: type = import_target(BASES[kind]) if kind in BASES else Component
-    if issubclass(cls, base):
+    if issubclass(cls, base) or getattr(cls, "registered_kind", "") not in ("", kind):  # another kind is refused later
         return
     fields: list[str] = []
     if dataclasses.is_dataclass(cls):

@@ -115,6 +115,12 @@ def test_a_curly_quote_inside_a_text_stays() -> None:
     )
 
 
+def test_a_component_of_another_kind_is_refused_as_it_is() -> None:
+    with pytest.raises(SpecError, match="scorer must be a metric"):
+        create("by(bm25)")
+    assert not hasattr(create("bm25"), "direction")
+
+
 def test_the_catalogue_is_what_the_classes_say() -> None:
     assert registry.read_catalogue() == make_catalogue(), f"regenerate it: {COMMAND}"
 

@@ -37,7 +37,7 @@ import numpy as np
 from interloq.data.records.jsonl import read
 from interloq.errors import InputError, SpecError, count
 from interloq.learn.calibrate import probabilities
-from interloq.metrics.combined.ruber import foundation
+from interloq.metrics.combined.ruber import identify_part
 from interloq.metrics.metric import Array, FittedMetric, Metric, SetMetric
 from interloq.metrics.traits import traits
 from interloq.rate.network_rater import Gold
@@ -86,7 +86,7 @@ class By(Component, kind="rater", name="by"):
 
     def signature(self) -> Signature:
         pairs = self._calibration.source if self._calibration else ""
-        return signature(self, scorer=foundation(self.scorer), pairs=pairs)
+        return signature(self, scorer=identify_part(self.scorer), pairs=pairs)
 
     def warning(self) -> str:
         """Return a warning if the metric is a trained network with weak dev figures; otherwise empty."""

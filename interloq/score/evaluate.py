@@ -46,12 +46,10 @@ def evaluate_all(
     seed: int = 0,
     by_system: bool = False,
     progress: Callable[[int], None] | None = None,
-    unscorable: Callable[[Sequence[Sample]], Sequence[str]] | None = None,
 ) -> list[dict[str, Result]]:
     """Score samples with several metrics; return each metric's results by system, `""` for all samples.
 
-    Samples without a system are `(none)` if others have one. `unscorable` gives further reasons to leave samples
-    unscored, "" for the others.
+    Samples without a system are `(none)` if others have one.
     """
     if n_bootstrap < 0:
         raise InputError(f"n_bootstrap must not be negative, got {n_bootstrap}")
@@ -67,7 +65,6 @@ def evaluate_all(
         seed=seed,
         by_system=by_system,
         progress=progress,
-        unscorable=unscorable,
     )
 
 
@@ -81,7 +78,10 @@ def score_samples(
     progress: Callable[[int], None] | None = None,
     unscorable: Callable[[Sequence[Sample]], Sequence[str]] | None = None,
 ) -> list[dict[str, Result]]:
-    """Score samples in one pass, as `evaluate_all`, after the stages of pipelines (see stages.py)."""
+    """Score samples in one pass, as `evaluate_all`, after the stages of pipelines (see stages.py).
+
+    `unscorable` gives further reasons to leave samples unscored, "" for the others.
+    """
     fitted = list(metrics)
     if any(isinstance(metric, FittedMetric | SetMetric) for metric in metrics):
         samples = list(samples)

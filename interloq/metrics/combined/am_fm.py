@@ -18,8 +18,8 @@ from typing import Annotated, Self
 import numpy as np
 
 from interloq.errors import InputError
-from interloq.metrics.combined.ruber import Fit, fit_part, foundations, score_parts, source_of
-from interloq.metrics.metric import Array, Metric, mean_parts, score_rows
+from interloq.metrics.combined.ruber import CombinedMetric, Fit, fit_part, score_parts, source_of
+from interloq.metrics.metric import Array, Metric, score_rows
 from interloq.needs import SENTENCE_ENCODER, Needs
 from interloq.records import Sample
 
@@ -27,7 +27,7 @@ SHARE = 0.05
 
 
 @dataclass(frozen=True)
-class AmFm(Metric, name="am_fm"):
+class AmFm(CombinedMetric, name="am_fm"):
     """Mean of a metric of adequacy and one of fluency, each normalised over the sample set."""
 
     papers = ("zhang-etal-2021-deep",)
@@ -46,35 +46,24 @@ class AmFm(Metric, name="am_fm"):
         """Return a copy whose parts are fitted to these samples, with the quantile of each part's scores."""
         fitted = dataclasses.replace(self, am=fit_part(self.am, samples), fm=fit_part(self.fm, samples))
         scored = [sample for sample in samples if fitted.unscorable(sample) is None]
-        object.__setattr__(fitted, "_fit", Quantiles.of(scored, *fitted._parts().values()))
+        object.__setattr__(fitted, "_fit", Quantiles.of(scored, *fitted.parts().values()))
         return fitted
 
     def fitted(self) -> str:
         if self._fit is None:
             return ""
-        parts = zip(self._parts().items(), self._fit.cuts, strict=True)
+        parts = zip(self.parts().items(), self._fit.cuts, strict=True)
         return ",".join(f"{name}[{cut:.5g}{source_of(part)}]" for (name, part), cut in parts)
-
-    def built_with(self) -> str:
-        """Identify the models and tokenizers of both parts."""
-        return foundations(self._parts().items())
-
-    def unscorable(self, sample: Sample) -> str | None:
-        return self.am.unscorable(sample) or self.fm.unscorable(sample)
 
     def stats(self, samples: Sequence[Sample]) -> Array:
         if self._fit is None:
             raise InputError(
                 "am_fm is not fitted: the quantiles of its parts are unknown", hint="call fit(samples), or use evaluate"
             )
-        parts = self._fit.scale_scores(samples, *self._parts().values())
+        parts = self._fit.scale_scores(samples, *self.parts().values())
         return score_rows(parts.mean(axis=1), parts)
 
-    def details(self, total: Array) -> dict[str, float]:
-        """Return the normalised scores of both parts, as means over samples."""
-        return mean_parts(total, *self._parts())
-
-    def _parts(self) -> dict[str, Metric]:
+    def parts(self) -> dict[str, Metric]:
         return {"am": self.am, "fm": self.fm}
 
 

@@ -15,20 +15,20 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
 import numpy as np
 
 from interloq.errors import SpecError
-from interloq.metrics.combined.ruber import fit_part, foundations, source_of
-from interloq.metrics.metric import Array, Metric, SetMetric, mean_parts, score_rows
+from interloq.metrics.combined.ruber import CombinedMetric, fit_part, source_of
+from interloq.metrics.metric import Array, Metric, SetMetric, score_rows
 from interloq.needs import Needs
 from interloq.records import Sample
 from interloq.registry import name_of
 
 
 @dataclass(frozen=True)
-class Blend(Metric, name="blend"):
+class Blend(CombinedMetric, name="blend"):
     """Weighted sum of standardised metrics."""
 
     needs = Needs(
@@ -59,17 +59,7 @@ class Blend(Metric, name="blend"):
         return dataclasses.replace(self, metrics=tuple(fit_part(metric, samples) for metric in self.metrics))
 
     def fitted(self) -> str:
-        return "|".join(f"{name}[{source_of(metric)}]" for name, metric in self._name_metrics() if source_of(metric))
-
-    def built_with(self) -> str:
-        """Identify the tokenizers and models of the metrics."""
-        return foundations(self._name_metrics())
-
-    def unscorable(self, sample: Sample) -> str | None:
-        for metric in self.metrics:
-            if reason := metric.unscorable(sample):
-                return reason
-        return None
+        return "|".join(f"{name}[{source_of(metric)}]" for name, metric in self.parts().items() if source_of(metric))
 
     def stats(self, samples: Sequence[Sample]) -> Array:
         scores = np.array([metric.value(metric.stats(samples)) for metric in self.metrics])
@@ -79,15 +69,11 @@ class Blend(Metric, name="blend"):
         parts = centred * (weights / np.array(self.scales or (1.0,) * n))[:, None]
         return score_rows(parts.sum(axis=0), *parts)
 
-    def details(self, total: Array) -> dict[str, float]:
-        """Return the contribution of each metric to the score, as means over samples."""
-        return mean_parts(total, *(name for name, _ in self._name_metrics()))
-
-    def _name_metrics(self) -> list[tuple[str, Any]]:
+    def parts(self) -> dict[str, Metric]:
         """Return the metrics with distinct names: repeated ones are numbered."""
         names = list(map(name_of, self.metrics))
         counts = Counter(names)
         for i, name in enumerate(names):
             if counts[name] > 1:
                 names[i] = f"{name}_{i + 1}"
-        return list(zip(names, self.metrics, strict=True))
+        return dict(zip(names, self.metrics, strict=True))

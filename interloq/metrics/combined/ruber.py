@@ -16,7 +16,7 @@ are clipped to [0, 1].
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, Self
 
@@ -32,8 +32,30 @@ Blend = Literal["arithmetic", "geometric", "min", "max"]
 CHUNK = 4096  # samples that a part scores at a time: bounds memory, never changes a result
 
 
+class CombinedMetric(Metric):
+    """Base of metrics made of other metrics: a sample that one of them cannot score is unscored."""
+
+    def parts(self) -> dict[str, Metric]:
+        """Return the metrics that it is made of, by distinct names."""
+        raise NotImplementedError
+
+    def built_with(self) -> str:
+        """Identify the tokenizers and models of all parts."""
+        return identify_parts(self.parts())
+
+    def unscorable(self, sample: Sample) -> str | None:
+        for part in self.parts().values():
+            if reason := part.unscorable(sample):
+                return reason
+        return None
+
+    def details(self, total: Array) -> dict[str, float]:
+        """Return what each part contributes to the score, as means over samples."""
+        return mean_parts(total, *self.parts())
+
+
 @dataclass(frozen=True)
-class Ruber(Metric, name="ruber"):
+class Ruber(CombinedMetric, name="ruber"):
     """Blend of a metric with references and one without."""
 
     papers = ("tao-etal-2018-ruber",)
@@ -59,37 +81,26 @@ class Ruber(Metric, name="ruber"):
             self, referenced=fit_part(self.referenced, samples), unreferenced=fit_part(self.unreferenced, samples)
         )
         scored = [sample for sample in samples if fitted.unscorable(sample) is None]
-        object.__setattr__(fitted, "_fit", Fit.of(scored, *fitted._parts().values()))
+        object.__setattr__(fitted, "_fit", Fit.of(scored, *fitted.parts().values()))
         return fitted
 
     def fitted(self) -> str:
         if self._fit is None:
             return ""
         sources = []
-        for (name, part), (low, high) in zip(self._parts().items(), self._fit.ranges, strict=True):
+        for (name, part), (low, high) in zip(self.parts().items(), self._fit.ranges, strict=True):
             sources.append(f"{name}[{low!r}..{high!r}{source_of(part)}]")
         return ",".join(sources)
-
-    def built_with(self) -> str:
-        """Identify the tokenizers and models of both parts."""
-        return foundations(self._parts().items())
-
-    def unscorable(self, sample: Sample) -> str | None:
-        return self.referenced.unscorable(sample) or self.unreferenced.unscorable(sample)
 
     def stats(self, samples: Sequence[Sample]) -> Array:
         if self._fit is None:
             raise InputError(
                 "ruber is not fitted: the ranges of its parts are unknown", hint="call fit(samples), or use evaluate"
             )
-        parts = self._fit.scale_scores(samples, *self._parts().values())
+        parts = self._fit.scale_scores(samples, *self.parts().values())
         return score_rows(BLENDS[self.blend](*parts), *parts)
 
-    def details(self, total: Array) -> dict[str, float]:
-        """Return the normalised scores of both parts, as means over samples."""
-        return mean_parts(total, *self._parts())
-
-    def _parts(self) -> dict[str, Metric]:
+    def parts(self) -> dict[str, Metric]:
         return {"referenced": self.referenced, "unreferenced": self.unreferenced}
 
 
@@ -160,7 +171,7 @@ def source_of(part: Any) -> str:
     return f",{part.fitted()}" if isinstance(part, FittedMetric) else ""
 
 
-def foundation(part: Any) -> str:
+def identify_part(part: Any) -> str:
     """Identify a part's tokenizer and model, for a signature."""
     known = []
     tokenizer = field_value(part, "tokenizer")
@@ -171,6 +182,6 @@ def foundation(part: Any) -> str:
     return ",".join(known)
 
 
-def foundations(parts: Iterable[tuple[str, Any]]) -> str:
-    """Return the tokenizers and models of named parts, for a signature."""
-    return ",".join(f"{name}[{foundation(part)}]" for name, part in parts)
+def identify_parts(parts: Mapping[str, Any]) -> str:
+    """Identify the tokenizers and models of named parts, for a signature."""
+    return ",".join(f"{name}[{identify_part(part)}]" for name, part in parts.items())

@@ -18,7 +18,7 @@ from typing import Annotated
 import numpy as np
 
 from interloq.errors import InputError, SpecError
-from interloq.metrics.combined.ruber import foundations, normalise
+from interloq.metrics.combined.ruber import identify_parts, normalise
 from interloq.metrics.metric import Array, Metric, score_rows
 from interloq.needs import Needs
 from interloq.records import Sample
@@ -70,7 +70,7 @@ class UslH(Metric, name="usl_h"):
         """Identify the models of all parts and the bounds."""
         low, high = self._bounds()
         parts = {"valid": self.valid, "next": self.next, "mlm": self.mlm}
-        return f"{foundations(parts.items())},bounds[{low!r}..{high!r}]"
+        return f"{identify_parts(parts)},bounds[{low!r}..{high!r}]"
 
     def unscorable(self, sample: Sample) -> str | None:
         reason = self.valid.unscorable(sample) or self.next.unscorable(sample)
