@@ -149,7 +149,7 @@ def is_url(place: str | Path) -> bool:
 
 
 def head_revision() -> str:
-    """Return name of the newest tables, which every open study has."""
+    """Return the name of the newest tables, which every open study has."""
     return str(ScriptDirectory.from_config(_config()).get_current_head())
 
 
@@ -159,7 +159,7 @@ def inserted_id(result: CursorResult[Any]) -> int:
     return int(key[0])
 
 
-def storable(text: str) -> str:
+def make_storable(text: str) -> str:
     """Return text that every database can store: without NUL, which PostgreSQL refuses, and lone surrogates."""
     return text.replace("\0", "").encode("utf-8", "replace").decode()
 

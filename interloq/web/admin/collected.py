@@ -55,12 +55,14 @@ def pages(connection: Connection, task: int) -> list[FinishedPage]:
     Of a chat, only ratings of the whole are included, and each conversation is an item of its own.
     """
     given: dict[int, list[Given]] = {}
-    for row in connection.execute(_of(select(answer), task).order_by(answer.c.id)):
+    finished = (assignment.c.task_id == task) & assignment.c.finished.is_not(None)
+    answers = select(answer).join(assignment, assignment.c.id == answer.c.assignment_id).where(finished)
+    for row in connection.execute(answers.order_by(answer.c.id)):
         given.setdefault(row.assignment_id, []).append(Given(row.unit, row.aspect, row.value, row.choice))
     rows = connection.execute(
         select(assignment, item.c.hidden, item.c.correct)
         .join(item, item.c.id == assignment.c.item_id)
-        .where(assignment.c.task_id == task, assignment.c.finished.is_not(None))
+        .where(finished)
         .order_by(assignment.c.finished, assignment.c.id)
     )
     return [_page(row, given.get(row.id, ())) for row in rows]
@@ -123,8 +125,3 @@ def state(connection: Connection, task: int) -> str:
     for query in (done, joined, links, left, ended):
         numbers += connection.execute(query).one()
     return "-".join(map(str, numbers))
-
-
-def _of(query: Any, task: int) -> Any:
-    joined = query.join(assignment, assignment.c.id == answer.c.assignment_id)
-    return joined.where(assignment.c.task_id == task, assignment.c.finished.is_not(None))

@@ -50,7 +50,10 @@ def guess_sections(pages: Iterable[FinishedPage], guesses: Guesses) -> Iterator[
         rows, text = _share_rows(shares), message("no_guesses")
         if all_bots := _total(shares):
             rows.append(_share_row(message("all_bots"), all_bots))
-            text = _compare_with_chance(all_bots, 1 / len(guesses.names))
+            chance = 1 / len(guesses.names)
+            p = all_bots.p(chance)
+            compared = p_value(p) if p < 0.001 else f"= {p_value(p)}"
+            text = message("guessed_right", chance=number(chance), p=compared)
         yield _guess_section("recognised", message("recognised"), text, rows)
 
 
@@ -91,12 +94,6 @@ def _total(shares: Mapping[str, Proportion]) -> Proportion | None:
     return Proportion(yes, n) if n else None
 
 
-def _compare_with_chance(all_bots: Proportion, chance: float) -> Message:
-    p = all_bots.p(chance)
-    compared = p_value(p) if p < 0.001 else f"= {p_value(p)}"
-    return message("guessed_right", chance=number(chance), p=compared)
-
-
 # ---- how long people stayed ------------------------------------------------------------------------------------------
 
 
@@ -111,7 +108,7 @@ def _labels(chat: Chat) -> tuple[float, ...]:
     """Return 1 per answered reply, 0 for the last one before the person left, NaN if the limit ended the chat."""
     labels = []
     for place in chat.reply_places:
-        label = chat.continued(place)
+        label = chat.was_continued(place)
         labels.append(math.nan if label is None else float(label))
     return tuple(labels)
 
@@ -122,20 +119,16 @@ def survival_section(chats: Iterable[Chat], limit: int) -> Iterator[dict[str, An
     if not curves:
         return
     columns: list[Shown] = [message("reply")]
+    expected = []
     for curve in curves:
         system = curve.system
         columns += [system, message("system_interval", system=system), message("system_at_risk", system=system)]
-    text = [message("survival_text", turns=limit), _format_expected_replies(curves)]
+        value, ci = number(curve.expected.value), interval(curve.expected.ci)
+        expected.append(message("value_with_interval", system=system, value=value, interval=ci))
+    expected_answers = message("survival_expected", replies=curves[0].horizon, systems=expected)
+    text = [message("survival_text", turns=limit), expected_answers]
     shown = section("survival", message("survival"), text, columns, _rows(curves))
     yield {**shown, "plot": [{"name": curve.system, "points": _points(curve)} for curve in curves]}
-
-
-def _format_expected_replies(curves: Sequence[Survival]) -> Message:
-    expected = []
-    for curve in curves:
-        value, ci = number(curve.expected.value), interval(curve.expected.ci)
-        expected.append(message("value_with_interval", system=curve.system, value=value, interval=ci))
-    return message("survival_expected", replies=curves[0].horizon, systems=expected)
 
 
 def _rows(curves: Sequence[Survival]) -> list[list[Shown]]:

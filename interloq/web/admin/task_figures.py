@@ -13,6 +13,7 @@ from interloq.data.pseudonyms import Pseudonyms
 from interloq.errors import InputError
 from interloq.records import Score
 from interloq.statistics.clustered import Clustered
+from interloq.statistics.correlation import TWO_POINTS
 from interloq.statistics.estimate import Estimate
 from interloq.web.admin import monitor
 from interloq.web.admin.annotator_checks import Annotator, annotators
@@ -25,6 +26,16 @@ from interloq.web.chat.conversations import Chat
 from interloq.web.messages import NONE, Message, Shown, headline, interval, message, number, section
 from interloq.web.studies.questions import Question, guesses
 from interloq.web.studies.tasks import Stored, workload
+
+NOTES = {  # of the statistics below, which write them in English
+    "constant judgments": message("constant_judgments"),
+    "constant scores": message("constant_scores"),
+    "constant scores and judgments": message("constant_scores_and_judgments"),
+    "0 points: nothing to correlate": message("too_few_points", points=0),
+    "1 point: nothing to correlate": message("too_few_points", points=1),
+    TWO_POINTS: message("two_points"),
+    "some systems were never compared, not even through others": message("never_compared"),
+}
 
 
 @dataclass(frozen=True)
@@ -117,7 +128,7 @@ def _alpha(agreed: HumanRow | None) -> dict[str, Shown]:
     if agreed is None:
         return headline("alpha", message("alpha"), NONE, message("alpha_unknown"))
     alpha = agreed.alpha
-    note = message("alpha_interval", interval=interval(alpha.ci)) if alpha.ci else alpha.note
+    note = message("alpha_interval", interval=interval(alpha.ci)) if alpha.ci else NOTES.get(alpha.note, alpha.note)
     return headline("alpha", message("alpha"), number(alpha.value), note)
 
 
@@ -219,7 +230,7 @@ def _systems(question: Question, systems: Sequence[SystemFigure]) -> dict[str, A
             row += [number(strength.value), interval(strength.ci)]
         text.append(message("strengths_are_log_odds"))
         if strengths[0].note:
-            text.append(strengths[0].note)
+            text.append(NOTES.get(strengths[0].note, strengths[0].note))
     aspect = question.aspect
     return section(f"systems-{aspect}", message("systems_by", aspect=aspect), text, columns, rows)
 
@@ -246,8 +257,8 @@ def _agreement(agreed: HumanRow | None, aspect: str) -> dict[str, Any]:
 
 
 def _estimate_row(name: Shown, estimate: Estimate) -> list[Shown]:
-    """Return the row of a measure; notes are English, because the statistics below write them."""
-    return [name, number(estimate.value), interval(estimate.ci), f"{estimate.n:,}", estimate.note]
+    note = NOTES.get(estimate.note, estimate.note)
+    return [name, number(estimate.value), interval(estimate.ci), f"{estimate.n:,}", note]
 
 
 def _metrics(scores: Sequence[Score], votes: Sequence[Vote], aspect: str) -> dict[str, Any]:

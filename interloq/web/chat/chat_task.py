@@ -2,9 +2,9 @@
 """Tasks of kind chat: the bots to talk to, topics, and the questions after a conversation.
 
 `options` of the settings: {"bots": {"a": "eliza", "b": "echo"}, "topics": ["Travel"], "replies": [questions about each
-reply], "costs": {"a": 0.01}, "limits": {"person": {"calls": 60, "cost": 1}}}, and those of `guesses.py`. Each bot is an
-item, or each bot with each topic, so `per_item` is the number of conversations. The `questions` of the settings are
-asked about the whole conversation and, without `replies`, also about each reply.
+reply], "costs": {"a": 0.01}, "limits": {"person": {"calls": 60, "cost": 1}}}, and the guesses of
+`studies/questions.py`. Each bot is an item, or each bot with each topic, so `per_item` is the number of conversations.
+The `questions` of the settings are asked about the whole conversation and, without `replies`, also about each reply.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from interloq.errors import InputError
 from interloq.records import Reference
 from interloq.reliability.annotate import Action, DecisionStep, QueryState, apply_step, start_query
 from interloq.reliability.augment import Request
-from interloq.web.database import storable
+from interloq.web.database import make_storable
 from interloq.web.references.references_task import KIND, ReferencesOptions, make_stored_request, references_options
 from interloq.web.schema import assignment, draft, item, step
 from interloq.web.studies.questions import StudyTask
@@ -62,7 +62,7 @@ class Work:
             state = apply_step(state, one, **self.options.rules)
         return state
 
-    def shown(self) -> dict[str, Any]:
+    def show(self) -> dict[str, Any]:
         """Return the state as the page sees it: texts without their sources."""
         state = self.state
         given, own = len(self.request.known()), [reference.source == "human" for reference in state.added]
@@ -122,7 +122,7 @@ def make_step(work: Work, place: int, decision: ReferenceDecision) -> DecisionSt
 
 def _find_reference(waiting: Sequence[Reference], decision: ReferenceDecision) -> Reference:
     if decision.action == "edit":
-        text = storable(decision.text).strip()
+        text = make_storable(decision.text).strip()
         if len(text) > LONGEST_REFERENCE:
             raise InputError(f"a reference has at most {LONGEST_REFERENCE:,} characters, got {len(text):,}")
         return Reference(text, source="human")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -122,26 +123,18 @@ def export_study(
     if options.secret:
         inputs.append(options.secret)
     refuse_overwriting([output], inputs)
-    name, database = Pseudonyms(read_key(options.secret)), open_database(place, create=False)
-    try:
+    name, path = Pseudonyms(read_key(options.secret)), Path(output)
+    with closing(open_database(place, create=False)) as database:
         with database.reading() as connection:
             stored = find_task(connection, task)
-            _refuse_source(output, stored)
+            # an earlier export may be replaced
+            if path.is_file() and file_fingerprint(path) == stored.source.get("fingerprint"):
+                what = f"{output} is the file that task {stored.settings.name!r} was made from"
+                raise InputError(what, hint="name another file")
             wrote = export_task(connection, stored, output, name, options)
         with database.writing() as connection:
             note_export(connection, stored.id, output)
-        return wrote
-    finally:
-        database.close()
-
-
-def _refuse_source(output: str | Path, stored: Stored) -> None:
-    """Refuse to replace the file that the task was made from; earlier exports may be replaced."""
-    path = Path(output)
-    if path.is_file() and file_fingerprint(path) == stored.source.get("fingerprint"):
-        raise InputError(
-            f"{output} is the file that task {stored.settings.name!r} was made from", hint="name another file"
-        )
+    return wrote
 
 
 def export_task(

@@ -192,7 +192,7 @@ def with_scores(items: Sequence[StudyItem], scores: Iterable[Score]) -> list[Stu
             is_scored = is_scored or score.value is not None
     if not is_scored:
         raise InputError("no sample of the task has a score", hint="give scores of the samples in this file")
-    spread = disagreement({metric: rising(metric, values) for metric, values in by_metric.items()})
+    spread = disagreement({metric: turn_upwards(metric, values) for metric, values in by_metric.items()})
     return [_with_scores(item, by_metric, spread) for item in items]
 
 
@@ -229,7 +229,7 @@ def _percentiles(values: Mapping[Key, float]) -> dict[Key, float]:
     return {key: 100 * (float(rank) - 0.5) / len(values) for key, rank in zip(values, ranks, strict=True)}
 
 
-def rising(metric: str, values: Mapping[Key, float | None]) -> dict[Key, float]:
+def turn_upwards(metric: str, values: Mapping[Key, float | None]) -> dict[Key, float]:
     """Return scores for which larger is better; none of a metric without a direction, or whose direction is unknown."""
     way = direction(metric)
     if way == "neither":

@@ -170,11 +170,6 @@ class StudyTask:
                 raise InputError(f"{question.aspect!r} must be {wanted} in a task of kind {self.kind!r}")
 
 
-def to_json(task: StudyTask) -> dict[str, Any]:
-    """Return the settings as JSON values."""
-    return asdict(task)
-
-
 def from_json(value: object) -> StudyTask:
     """Read settings from JSON values; unknown fields are refused."""
     if not isinstance(value, Mapping):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
@@ -125,12 +126,8 @@ def add_to_study(
         if kind == "chat":
             raise InputError(f"a task of kind {kind!r} has no file", hint="its bots are in the settings")
         prepared = prepare_file(path, settings, options, reading=reading)
-    database = open_database(place)
-    try:
-        with database.writing() as connection:
-            return prepared.store(connection)
-    finally:
-        database.close()
+    with closing(open_database(place)) as database, database.writing() as connection:
+        return prepared.store(connection)
 
 
 @dataclass(frozen=True)
@@ -175,7 +172,7 @@ def prepare_chat(settings: TaskSettings, *, trust: Trust = None, where: str = "t
     """Return a task of kind chat; `trust` is called with what its bots do besides talking."""
     if settings.checks:
         raise InputError("a chat has no attention checks")
-    check_chat(settings.task, trust=trust, where=where)
+    check_chat(settings.task, trust, where=where)
     return PreparedTask(settings, tuple(chat_items(settings.task)), {"name": "", "kind": "dialogues"}, 0)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, and_, bindparam, delete, insert, select, update
 
 from interloq.errors import InputError, short_repr
-from interloq.web.database import storable
+from interloq.web.database import make_storable
 from interloq.web.schema import answer, assignment, draft, item
 from interloq.web.studies.questions import Question, StudyTask, is_number
 from interloq.web.work.assign import note_work
@@ -125,7 +125,7 @@ def _row(question: Question, one: Mapping[str, Any], order: Sequence[int]) -> tu
     reason = one.get("reason", "")
     if not isinstance(reason, str) or len(reason) > LONGEST_REASON:
         return None, "too_long"
-    reason = storable(reason)
+    reason = make_storable(reason)
     if question.control == "choice":
         return _choice(question, one.get("choice"), reason, order)
     if one.get("not_applicable") is True:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,9 @@ from interloq.web.admin.stop import count_wanted_items, look_at_metrics, look_at
 from interloq.web.database import Database
 from interloq.web.studies import items
 from interloq.web.studies.tasks import add_task, get_task
-from interloq.web.work.answers import submit
 from interloq.web.work.assign import next_item
 from tests.web.admin.test_monitor import SYSTEMS, chosen, rated, ratings_of_two_people, with_scores
-from tests.web.conftest import annotators, chat_task, likert_task, replies
+from tests.web.conftest import add_annotators, chat_task, likert_task, replies, submit
 
 SCORES = [
     Score(one.id, metric, float(one.system == winner), system=one.system)
@@ -27,40 +27,33 @@ SCORES = [
 CLUSTERS = {f"c{item}": 1 for item in range(60)}
 
 
-def answers_until_the_end(study: Database, ratings: tuple[int, int], **settings: Any) -> int:
-    """Pages that two people finish before the task gives out no more."""
-    asked = likert_task(per_item=2, stop_when_settled=True, **settings)
+@pytest.mark.parametrize(
+    ("ratings", "settled_by", "fewest", "most"),  # pages until the task gives out no more
+    [
+        ((2, 4), "systems", 16, 27),  # the first look is after 8 items, rated by two people each
+        ((2, 4), "metrics", 16, 27),
+        ((3, 3), "systems", 28, 28),
+        ((3, 3), "metrics", 28, 28),
+    ],
+)
+def test_a_clear_ranking_ends_the_collection(
+    study: Database, ratings: tuple[int, int], settled_by: Any, fewest: int, most: int
+) -> None:
+    settings = likert_task(per_item=2, stop_when_settled=True, settled_by=settled_by)
     with study.writing() as connection:
-        number = add_task(connection, asked, items.with_scores(items.rate_items(replies(14)), SCORES), {})
+        number = add_task(connection, settings, items.with_scores(items.rate_items(replies(14)), SCORES), {})
         stored = get_task(connection, number)
-    workers, pages = annotators(study, stored, 2), 0
-    while True:
-        for person in workers:
-            with study.writing() as connection:
-                found = next_item(connection, get_task(connection, stored.id), person)
-                if found is None:
-                    return pages
-                given = [{"unit": i, "aspect": "overall", "value": ratings[u]} for i, u in enumerate(found.order)]
-                submit(connection, stored.settings, person, found.id, f"submission-{found.id}", given, "page")
-            stop_when_settled(study, stored.id, found.id)
-            pages += 1
-
-
-def test_a_clear_ranking_ends_the_collection(study: Database) -> None:
-    pages = answers_until_the_end(study, (2, 4))
-    assert 16 <= pages < 28  # the first look is after 8 items, rated by two people each
-
-
-def test_the_order_of_metrics_can_end_it(study: Database) -> None:
-    assert answers_until_the_end(study, (2, 4), settled_by="metrics") < 28
-
-
-def test_equal_systems_are_rated_to_the_end(study: Database) -> None:
-    assert answers_until_the_end(study, (3, 3)) == 28
-
-
-def test_equal_replies_do_not_order_metrics(study: Database) -> None:
-    assert answers_until_the_end(study, (3, 3), settled_by="metrics") == 28
+    pages = 0
+    for person in cycle(add_annotators(study, stored, 2)):
+        with study.writing() as connection:
+            page = next_item(connection, get_task(connection, number), person)
+        if page is None:
+            break
+        given = [{"unit": i, "aspect": "overall", "value": ratings[u]} for i, u in enumerate(page.order)]
+        submit(study, stored, person, page.id, given)
+        stop_when_settled(study, number, page.id)
+        pages += 1
+    assert fewest <= pages <= most
 
 
 def test_a_clear_difference_settles_the_ranking_early() -> None:

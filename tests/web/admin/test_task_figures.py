@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
+
+import pytest
 
 from interloq.data.pseudonyms import Pseudonyms
 from interloq.web.access.people import Right
@@ -14,7 +17,7 @@ from interloq.web.admin.task_figures import Collected, figures
 from interloq.web.messages import interval, number, render
 from interloq.web.studies.questions import StudyTask
 from interloq.web.studies.tasks import Stored
-from tests.web.admin.test_monitor import chosen, rated, ratings_of_two_people
+from tests.web.admin.test_monitor import chosen, rated, ratings_of_two_people, with_scores
 from tests.web.conftest import chat_task, choice_task, likert_task
 
 NAME = Pseudonyms("a key for tests of figures")
@@ -137,3 +140,25 @@ def test_headings_and_sentences_are_translated_and_names_are_not() -> None:
         for part in ("needed", "warning"):
             assert shown[part] != english[part] != ""
         assert {one["name"] for one in shown["headlines"]} & {one["name"] for one in english["headlines"]} == set()
+
+
+SAME, VARIED = {"m": 1.0}, [{"m": 1.0}, {"m": 2.0}]
+
+
+@pytest.mark.parametrize(
+    ("note", "task", "pages"),
+    [
+        ("constant judgments", likert_task(), [rated(p, item, (3, 3)) for item in range(4) for p in (1, 2)]),
+        ("constant scores", likert_task(), [rated(1, item, (2, 4), scores=SAME) for item in range(4)]),
+        ("constant scores and judgments", likert_task(), [rated(1, item, (3, 3), scores=SAME) for item in range(4)]),
+        ("0 points: nothing to correlate", choice_task(), [with_scores(chosen(1, 0, "a"), [SAME, {}])]),
+        ("1 point: nothing to correlate", likert_task(), [rated(1, 0, (2, None), scores=SAME)]),
+        ("only two points", likert_task(), [with_scores(rated(1, 0, (2, 4)), VARIED)]),
+        ("never compared", choice_task(), [chosen(1, 0, "a"), chosen(1, 1, "a", ("crow", "dove"))]),
+    ],
+)
+def test_notes_of_the_statistics_are_translated(note: str, task: StudyTask, pages: list[FinishedPage]) -> None:
+    content = figures(Collected(Stored(1, task, {}, closed=False), pages, {}, []), NAME)
+    english, japanese = (json.dumps(render(content, language), ensure_ascii=False) for language in ("en", "ja"))
+    assert note in english
+    assert note not in japanese

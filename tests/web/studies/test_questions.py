@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,6 @@ from interloq.web.studies.questions import (
     from_json,
     guesses,
     is_number,
-    to_json,
     with_guesses,
 )
 from interloq.web.studies.task_file import read_settings
@@ -32,7 +31,7 @@ NAMES = {"owl": "The wise one", "parrot": "The chatty one"}
 def test_settings_survive_json() -> None:
     asked = Question("fluency", "Fluent?", low=0, high=100, step=0.5, control="slider", labels=("low", "high"))
     task = StudyTask("rate", "study-1", (asked, Question()), language="ja", per_item=5, options={"a": [1]})
-    assert from_json(json.loads(json.dumps(to_json(task)))) == task
+    assert from_json(json.loads(json.dumps(asdict(task)))) == task
 
 
 @pytest.mark.parametrize(
