@@ -107,7 +107,9 @@ def open_database(place: str | Path, *, create: bool = True) -> Database:
     try:
         with naming_study(place):
             _check_pages(engine)
-            if not _is_current(engine):
+            with engine.connect().execution_options(**{_READING: True}) as connection:  # does not wait for a writer
+                revision = MigrationContext.configure(connection).get_current_revision()
+            if revision != head_revision():
                 with engine.begin() as connection:
                     _migrate(connection, place, create=create)
             _write_ahead(engine)
@@ -256,12 +258,6 @@ def _read_json(text: str) -> Any:
         return json.loads(text)
     except (ValueError, TypeError, RecursionError) as error:
         raise sqlite3.DatabaseError(f"the file is damaged (a stored value is not JSON: {error})") from error
-
-
-def _is_current(engine: Engine) -> bool:
-    """Return whether the tables are up to date, without waiting for a writer."""
-    with engine.connect().execution_options(**{_READING: True}) as connection:
-        return MigrationContext.configure(connection).get_current_revision() == head_revision()
 
 
 def _config() -> Config:

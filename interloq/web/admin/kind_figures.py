@@ -23,7 +23,6 @@ from interloq.agree.dialogue_scores import DialogueScore
 from interloq.rank.survival import Survival, survival_curves
 from interloq.reliability.annotate import DecisionStep
 from interloq.statistics.clustered import Proportion
-from interloq.statistics.estimate import Estimate
 from interloq.terminal.console import p_value
 from interloq.web.admin.collected import FinishedPage
 from interloq.web.chat.conversations import Chat
@@ -139,15 +138,12 @@ def _rows(curves: Sequence[Survival]) -> list[list[Shown]]:
     for i in range(0, len(turns), step):
         cells: list[Shown] = [str(i + 1)]
         for share in turns[i]:
-            cells += _cells(share)
+            if share is None:
+                cells += [NONE, NONE, NONE]
+            else:
+                cells += [number(share.value), interval(share.ci), f"{share.n:,}"]
         rows.append(cells)
     return rows
-
-
-def _cells(share: Estimate | None) -> list[Shown]:
-    if share is None:
-        return [NONE, NONE, NONE]
-    return [number(share.value), interval(share.ci), f"{share.n:,}"]
 
 
 def _points(curve: Survival) -> list[list[float]]:

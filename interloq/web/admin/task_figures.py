@@ -215,11 +215,12 @@ def _systems(question: Question, systems: Sequence[SystemFigure]) -> dict[str, A
     if compared:
         low, high, mean_column = 0.0, 1.0, "wins"
     columns: list[Shown] = [message("system"), message(mean_column), message("interval_95"), "", message("answers")]
-    rows = []
+    rows: list[list[Any]] = []
     for system in systems:
         mean, ci = system.mean, system.mean.ci_within(low, high)
-        bar = _bar(mean.value, ci, low, high)
-        rows.append([system.name, number(mean.value), interval(ci), bar, f"{mean.n:,}"])
+        first, last = ci or (mean.value, mean.value)
+        places = [(place - low) / (high - low) for place in (first, mean.value, last)]  # on the scale, from 0 to 1
+        rows.append([system.name, number(mean.value), interval(ci), {"bar": places}, f"{mean.n:,}"])
     text: list[Shown] = [message("intervals_count_items")]
     if not systems:
         text = [message("no_answers")]
@@ -233,12 +234,6 @@ def _systems(question: Question, systems: Sequence[SystemFigure]) -> dict[str, A
             text.append(NOTES.get(strengths[0].note, strengths[0].note))
     aspect = question.aspect
     return section(f"systems-{aspect}", message("systems_by", aspect=aspect), text, columns, rows)
-
-
-def _bar(mean: float, ci: tuple[float, float] | None, low: float, high: float) -> dict[str, Any]:
-    """Return places of the interval and the mean on the scale, from 0 to 1."""
-    first, last = ci or (mean, mean)
-    return {"bar": [(place - low) / (high - low) for place in (first, mean, last)]}
 
 
 def _agreement(agreed: HumanRow | None, aspect: str) -> dict[str, Any]:

@@ -127,13 +127,12 @@ def _limits(given: object, *, has_costs: bool) -> Mapping[str, Limit]:
 def chat_items(task: StudyTask) -> list[StudyItem]:
     """Return one item per bot, or per bot and topic. Nobody talks twice with a bot about a topic."""
     options = chat_options(task)
-    return [_item(name, spec, topic) for topic in options.topics or ("",) for name, spec in options.bots.items()]
-
-
-def _item(name: str, spec: str, topic: str) -> StudyItem:
-    shown = {"context": [], "units": [{}], "topic": topic}
-    hidden = {"kind": "chat", "spec": spec, "units": [{"id": topic or name, "system": name, "record": {}}]}
-    return StudyItem(fingerprint("chat", name, topic), shown, hidden)
+    items = []
+    for topic, (name, spec) in product(options.topics or ("",), options.bots.items()):
+        shown = {"context": [], "units": [{}], "topic": topic}
+        hidden = {"kind": "chat", "spec": spec, "units": [{"id": topic or name, "system": name, "record": {}}]}
+        items.append(StudyItem(fingerprint("chat", name, topic), shown, hidden))
+    return items
 
 
 def questions_after(task: StudyTask, places: Iterable[int]) -> list[tuple[int, Question]]:

@@ -18,7 +18,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import JSON, Column, Connection, Table, func, insert, select, text
+from sqlalchemy import JSON, Column, Connection, func, insert, select, text
 from sqlalchemy.exc import IntegrityError
 
 from interloq.data.batched import batched
@@ -189,15 +189,10 @@ def _load(connection: Connection, rows: Iterable[tuple[str, dict[str, Any]]]) ->
         table = METADATA.tables[name]
         for batch in batched(some, BATCH):
             connection.execute(insert(table), [row for _, row in batch])
-        if connection.dialect.name == "postgresql" and "id" in table.c:
-            _continue_numbers(connection, table)
-
-
-def _continue_numbers(connection: Connection, table: Table) -> None:
-    """Let the next row get the number after the last one (PostgreSQL)."""
-    largest = connection.execute(select(func.max(table.c.id))).scalar()
-    sequence = text("SELECT setval(pg_get_serial_sequence(:name, 'id'), :largest)")
-    connection.execute(sequence, {"name": f'"{table.name}"', "largest": largest})
+        if connection.dialect.name == "postgresql" and "id" in table.c:  # the next row gets the number after the last
+            largest = connection.execute(select(func.max(table.c.id))).scalar()
+            sequence = text("SELECT setval(pg_get_serial_sequence(:name, 'id'), :largest)")
+            connection.execute(sequence, {"name": f'"{table.name}"', "largest": largest})
 
 
 # ---- damage ----------------------------------------------------------------------------------------------------------

@@ -164,17 +164,14 @@ def export_task(
     }
     counts: dict[str, int] = {}
     if stored.settings.kind == "rate" and not alone:
-        counts = _count_ratings(connection, stored, records)
+        new = sum(1 for _ in answers(connection, stored.id))
+        all_ratings = sum(len(record.ratings) for record in records)
+        # without answers, a file looks rated all the same
+        counts = {"new_ratings": new, "earlier_ratings": all_ratings - new}
         facts |= counts
     if stored.settings.kind == "chat" or stored.source.get("users") == HASHED:
         facts["users"] = HASHED  # speakers too, so that other verbs do not hash them again
     return {"kind": kind, "records": write(output, records, kind=kind, **facts), **counts}
-
-
-def _count_ratings(connection: Connection, stored: Stored, records: Sequence[Sample | Dialogue]) -> dict[str, int]:
-    """Count new ratings and those the records had before: without answers, a file looks rated all the same."""
-    new = sum(1 for _ in answers(connection, stored.id))
-    return {"new_ratings": new, "earlier_ratings": sum(len(one.ratings) for one in records) - new}
 
 
 def _export_table(connection: Connection, stored: Stored, output: str | Path, name: Pseudonyms) -> dict[str, Any]:

@@ -215,18 +215,13 @@ def _unit_key(unit: Mapping[str, Any]) -> Key:
 
 def disagreement(metrics: Mapping[str, Mapping[Key, float]]) -> dict[Key, float]:
     """Return the range of percentiles of each sample with at least two scores."""
-    percentiles: dict[Key, list[float]] = {}
-    for values in metrics.values():
-        for key, percentile in _percentiles(values).items():
-            percentiles.setdefault(key, []).append(percentile)
-    return {key: max(some) - min(some) for key, some in percentiles.items() if len(some) > 1}
-
-
-def _percentiles(values: Mapping[Key, float]) -> dict[Key, float]:
     from scipy.stats import rankdata
 
-    ranks = rankdata(list(values.values()))
-    return {key: 100 * (float(rank) - 0.5) / len(values) for key, rank in zip(values, ranks, strict=True)}
+    percentiles: dict[Key, list[float]] = {}
+    for values in metrics.values():
+        for key, rank in zip(values, rankdata(list(values.values())), strict=True):
+            percentiles.setdefault(key, []).append(100 * (float(rank) - 0.5) / len(values))
+    return {key: max(some) - min(some) for key, some in percentiles.items() if len(some) > 1}
 
 
 def turn_upwards(metric: str, values: Mapping[Key, float | None]) -> dict[Key, float]:
