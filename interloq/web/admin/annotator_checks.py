@@ -134,7 +134,7 @@ def _different(r: float, n: int, others: Sequence[float]) -> Iterator[Message]:
     """
     from scipy import stats
 
-    known = [one for one in others if not math.isnan(one)]
+    known = [correlation for correlation in others if not math.isnan(correlation)]
     mean = float(np.mean(known)) if known else math.nan
     if n < LEAST_ANSWERS or math.isnan(r) or not mean >= OTHERS_AGREE:
         return

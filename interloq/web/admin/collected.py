@@ -71,9 +71,9 @@ def pages(connection: Connection, task: int) -> list[FinishedPage]:
 def _page(row: Any, given: Sequence[Given]) -> FinishedPage:
     units, cluster = tuple(row.hidden.get("units", ())), row.answer_key
     if row.hidden.get("kind") == "chat":
-        units, cluster = tuple({**one, "id": f"{one['id']} {row.id}"} for one in units), f"{cluster} {row.id}"
+        units, cluster = tuple({**unit, "id": f"{unit['id']} {row.id}"} for unit in units), f"{cluster} {row.id}"
     return FinishedPage(
-        row.person_id, cluster, units, tuple(one for one in given if one.unit < len(units)),
+        row.person_id, cluster, units, tuple(answered for answered in given if answered.unit < len(units)),
         row.finished - row.started, row.finished, tuple(row.order), row.correct,
     )  # fmt: skip
 

@@ -123,9 +123,9 @@ def _load_chats(connection: Connection, settings: StudyTask, rows: Sequence[Any]
     """Return conversations of the rows; `which` selects their assignments."""
     said = select(turn).join(assignment, assignment.c.id == turn.c.assignment_id).where(which)
     lines: dict[int, list[ChatLine]] = {}
-    for one in connection.execute(said.order_by(turn.c.place)):
-        lines.setdefault(one.assignment_id, []).append(
-            ChatLine(one.place, one.speaker, one.text, one.failure, one.time)
+    for row in connection.execute(said.order_by(turn.c.place)):
+        lines.setdefault(row.assignment_id, []).append(
+            ChatLine(row.place, row.speaker, row.text, row.failure, row.time)
         )
     joined = select(event.c.assignment_id).join(assignment, assignment.c.id == event.c.assignment_id)
     ended = set(connection.execute(joined.where(which, event.c.kind == ENDED)).scalars())

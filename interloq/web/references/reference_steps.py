@@ -58,8 +58,8 @@ class Work:
     def state_at(self, place: int) -> QueryState:
         """Return the state after the first steps."""
         state = start_query(self.request, **self.options.rules)
-        for one in self.steps[:place]:
-            state = apply_step(state, one, **self.options.rules)
+        for step_taken in self.steps[:place]:
+            state = apply_step(state, step_taken, **self.options.rules)
         return state
 
     def show(self) -> dict[str, Any]:
@@ -72,7 +72,9 @@ class Work:
                 {"text": text, "added": i >= given, "edited": i >= given and own[i - given]}
                 for i, text in enumerate(state.texts())
             ],
-            "candidates": [{"text": one.text, "edited": one.source == "human"} for one in state.waiting],
+            "candidates": [
+                {"text": candidate.text, "edited": candidate.source == "human"} for candidate in state.waiting
+            ],
             "attempts": state.attempts,
             "room": self.options.limit - len(state.texts()),
             "finished": state.finished,

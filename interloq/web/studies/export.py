@@ -93,26 +93,26 @@ def collect_rated_records(connection: Connection, task: int, name: Pseudonyms) -
     for row in connection.execute(select(item.c.hidden).where(shown).order_by(item.c.place)):
         for unit in row.hidden["units"]:
             records[unit["id"], unit["system"]] = PARSERS[row.hidden["kind"]](unit["record"], unit["id"])
-    for one in answers(connection, task):
-        key = one.unit["id"], one.unit["system"]
-        rating = Rating(one.value, rater=name(one.rater), aspect=one.aspect, role=OUTSIDER, system=one.system)
+    for vote in answers(connection, task):
+        key = vote.unit["id"], vote.unit["system"]
+        rating = Rating(vote.value, rater=name(vote.rater), aspect=vote.aspect, role=OUTSIDER, system=vote.system)
         records[key] = replace(records[key], ratings=(*records[key].ratings, rating))
     return list(records.values())
 
 
 def ratings(connection: Connection, task: int, name: Pseudonyms) -> Iterator[Rating]:
     """Yield ratings on their own, one per answer."""
-    for one in answers(connection, task):
-        yield Rating(one.value, name(one.rater), one.aspect, OUTSIDER, one.unit["id"], one.rated_system)
+    for vote in answers(connection, task):
+        yield Rating(vote.value, name(vote.rater), vote.aspect, OUTSIDER, vote.unit["id"], vote.rated_system)
 
 
 def preferences(connection: Connection, task: int, name: Pseudonyms) -> Iterator[Preference]:
     """Yield preferences, one per answer."""
-    for one in answers(connection, task):
-        first, second = (unit["system"] for unit in one.units)
-        winner = "" if one.choice == "tie" else one.units[PLACES.index(str(one.choice))]["system"]
-        ids = list_compared_ids(one.item, one.units)
-        yield Preference(one.item, (first, second), winner, name(one.rater), one.aspect, one.reason, ids)
+    for vote in answers(connection, task):
+        first, second = (unit["system"] for unit in vote.units)
+        winner = "" if vote.choice == "tie" else vote.units[PLACES.index(str(vote.choice))]["system"]
+        ids = list_compared_ids(vote.item, vote.units)
+        yield Preference(vote.item, (first, second), winner, name(vote.rater), vote.aspect, vote.reason, ids)
 
 
 def export_study(
@@ -179,10 +179,10 @@ def _export_table(connection: Connection, stored: Stored, output: str | Path, na
         raise InputError(f"no ratings in a task of kind {stored.settings.kind!r}", hint="name a .jsonl file")
     columns = ("item", "system", "rater", "aspect", "role", "value", "time", "reason")
     rows = []
-    for one in answers(connection, stored.id):
-        time = datetime.fromtimestamp(one.time, UTC).isoformat(timespec="seconds")
-        rater = name(one.rater)
-        rows.append((one.unit["id"], one.rated_system, rater, one.aspect, OUTSIDER, one.value, time, one.reason))
+    for vote in answers(connection, stored.id):
+        time = datetime.fromtimestamp(vote.time, UTC).isoformat(timespec="seconds")
+        rater = name(vote.rater)
+        rows.append((vote.unit["id"], vote.rated_system, rater, vote.aspect, OUTSIDER, vote.value, time, vote.reason))
     write_table(output, columns, rows)
     return {"kind": "ratings", "records": len(rows)}
 

@@ -139,7 +139,7 @@ def note_export(connection: Connection, number: int, output: str | Path | None) 
         where = str(Path(output).resolve())
     known = select(task.c.source).where(task.c.id == number).with_for_update()
     source = connection.execute(known).scalar_one()
-    made = [one for one in source.get(EXPORTS, ()) if one["file"] != where]
+    made = [export for export in source.get(EXPORTS, ()) if export["file"] != where]
     made = [*made, {"file": where, "time": time.time()}][-MOST_EXPORTS:]
     connection.execute(update(task).where(task.c.id == number).values(source={**source, EXPORTS: made}))
 
@@ -148,6 +148,6 @@ def exports_of(connection: Connection, names: Collection[str]) -> Iterator[str]:
     """Yield the files that these tasks were exported to, with the time of the last export."""
     rows = connection.execute(select(task.c.name, task.c.source).where(task.c.name.in_(names)).order_by(task.c.id))
     for row in rows:
-        for one in row.source.get(EXPORTS, ()):
-            day = time.strftime("%Y-%m-%d %H:%M", time.gmtime(one["time"]))
-            yield f"{one['file']} (task {row.name}, {day} UTC)"
+        for export in row.source.get(EXPORTS, ()):
+            day = time.strftime("%Y-%m-%d %H:%M", time.gmtime(export["time"]))
+            yield f"{export['file']} (task {row.name}, {day} UTC)"

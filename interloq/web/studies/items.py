@@ -119,7 +119,7 @@ def system_of(record: Sample | Dialogue) -> str:
 def speakers(dialogue: Dialogue) -> dict[str, str]:
     """Return the system of each speaker, by the letter that annotators see; '' for people."""
     shown = zip(blind(dialogue.turns), dialogue.turns, strict=True)
-    return {one["speaker"]: dialogue.systems.get(turn.speaker, "") for one, turn in shown}
+    return {blind_turn["speaker"]: dialogue.systems.get(turn.speaker, "") for blind_turn, turn in shown}
 
 
 def _item(records: Sequence[Sample | Dialogue], *, mark_bots: bool = True) -> StudyItem:

@@ -189,7 +189,7 @@ def questions_from_json(asked: object) -> tuple[Question, ...]:
 def _read_fields(kind: Any, value: object, what: str) -> Any:
     if not isinstance(value, Mapping):
         raise InputError(f"{what} must be an object, got {short_repr(value)}")
-    known = {one.name for one in fields(kind)}
+    known = {item.name for item in fields(kind)}
     for name in value:
         if name not in known:
             raise InputError(f"{what} has no field {short_repr(name)}{nearest(str(name), known)}")
@@ -247,7 +247,7 @@ def guesses(task: StudyTask) -> Guesses:
     human, names = task.options.get("guess", False), task.options.get("which_bot")
     if not isinstance(human, bool):
         raise InputError(f"guess must be true or false, got {short_repr(human)}")
-    if names is not None and RECOGNISED in {one.aspect for one in task.questions}:
+    if names is not None and RECOGNISED in {question.aspect for question in task.questions}:
         raise InputError(f"the aspect {RECOGNISED!r} is computed from guesses", hint="choose another name")
     if names is not None:
         names = _check_descriptions(names)

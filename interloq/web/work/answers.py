@@ -107,7 +107,7 @@ def check_answers(
 
 
 def _by_question(given: object) -> dict[tuple[int, str], Mapping[str, Any]]:
-    if not isinstance(given, list) or not all(isinstance(one, Mapping) for one in given):
+    if not isinstance(given, list) or not all(isinstance(item, Mapping) for item in given):
         raise InputError(f"answers must be a list of objects, got {short_repr(given)}")
     by_question = {}
     for one_answer in given:
