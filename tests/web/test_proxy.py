@@ -81,6 +81,7 @@ def test_cookies_links_origins_and_clients_behind_a_proxy(served: Served, root: 
         assert joined.headers["location"] == f"{root}/"
         cookie = joined.headers["set-cookie"]
         assert cookie.startswith("interloq_session=" if root else "__Host-interloq_session=")
+        assert link.rsplit("/", 1)[1] not in cookie
         assert {"Secure", "HttpOnly", f"Path={root}/", "SameSite=lax"} <= set(cookie.split("; "))
         client.headers["cookie"] = cookie.split(";")[0]
         page = client.get(f"{root}/").text
@@ -123,5 +124,8 @@ def test_all_pages_work_below_a_path_in_a_browser(served: Served, person: People
 
 def test_without_a_proxy_its_headers_are_not_believed(served: Served) -> None:
     clients = restart(served, Study(served.database, KEY), ServerAddress("127.0.0.1", served.port))
-    httpx.get(served.url, headers={"x-forwarded-for": CLIENT, "x-forwarded-proto": "https"})
+    link = served.invite(served.add(likert_task(), replies(1)))
+    joined = httpx.get(link, headers={"x-forwarded-for": CLIENT, "x-forwarded-proto": "https"})
     assert clients == ["127.0.0.1"]
+    assert joined.headers["location"] == "/"
+    assert {"HttpOnly", "Path=/", "SameSite=lax"} <= set(joined.headers["set-cookie"].split("; "))

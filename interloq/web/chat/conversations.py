@@ -25,7 +25,7 @@ from interloq.web.work.assign import note_work
 PERSON, BOT = "person", "bot"  # speakers as stored and as bots see them
 ENDED = "ended"  # kind of event: the person ended the conversation
 LONGEST_TURN = 2_000  # characters
-ELSEWHERE = "the conversation went on elsewhere, perhaps in another tab"
+ELSEWHERE = "the conversation was continued elsewhere, perhaps in another tab"
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def get_chat(
     wanted = _conversations().where(assignment.c.id == assignment_id, assignment.c.person_id == person)
     row = connection.execute(wanted.with_for_update(of=assignment) if lock else wanted).one_or_none()
     if row is None or settings.kind != "chat":
-        raise InputError("this is not a conversation of yours", hint="reload the page")
+        raise InputError("this conversation belongs to somebody else", hint="reload the page")
     return _load_chats(connection, settings, [row], assignment.c.id == assignment_id)[0]
 
 

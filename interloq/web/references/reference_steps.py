@@ -92,7 +92,7 @@ def get_work(
     )
     row = connection.execute(wanted.with_for_update(of=assignment) if lock else wanted).one_or_none()
     if row is None or settings.kind != KIND:
-        raise InputError("this is not an item of yours", hint="reload the page")
+        raise InputError("this item belongs to somebody else", hint="reload the page")
     return load_work(connection, references_options(settings), row)
 
 

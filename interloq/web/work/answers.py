@@ -68,7 +68,7 @@ def submit(
     """
     held = connection.execute(_HELD, {"number": assignment_id, "person": person}).one_or_none()
     if held is None:
-        raise InputError("this is not an item of yours", hint="reload the page")
+        raise InputError("this item belongs to somebody else", hint="reload the page")
     if held.finished is not None:
         known = select(answer.c.id).where(answer.c.assignment_id == assignment_id, answer.c.submission == submission)
         if connection.execute(known.limit(1)).one_or_none() is None:
@@ -159,7 +159,7 @@ def _choice(question: Question, shown: object, reason: str, order: Sequence[int]
 def save_draft(connection: Connection, person: int, assignment_id: int, revision: int, body: object) -> int:
     """Keep what was typed, unless something newer is kept; return the revision that is kept now."""
     if connection.execute(_OPEN, {"number": assignment_id, "person": person}).one_or_none() is None:
-        raise InputError("this is not an open item of yours", hint="reload the page")
+        raise InputError("this item is finished or belongs to somebody else", hint="reload the page")
     known = connection.execute(_DRAFT, {"number": assignment_id}).one_or_none()
     row = {"revision": revision, "body": body, "updated": time.time()}
     if known is None:

@@ -171,8 +171,10 @@ def test_the_database_contains_no_secret_of_a_browser(study: Database, crowd: st
 
 def test_nobody_enters_as_another_or_deletes_their_answers(served: Served) -> None:
     link = served.invite(served.add(likert_task(), replies(2)), parameter="PID")
+    assert httpx.get(link).json()["error"] == "no_participant"
     ann = served.open(f"{link}?PID=ann")
     number = ann.assignment()
+    assert served.open(f"{link}?PID=bob").assignment() != number
     with httpx.Client(base_url=served.url, follow_redirects=True) as thief:
         answer = thief.get(f"{link}?PID=ann", headers={"accept": "text/html", "accept-language": "ja"})
         assert answer.status_code == 403

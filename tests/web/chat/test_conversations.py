@@ -31,7 +31,7 @@ def test_each_turn_is_stored_once_at_its_place(study: Database) -> None:
         assert chat.say(connection, *own, 0, "Hi!") == first  # sent again
         assert first.waits
         for place, text in ((0, "another tab"), (1, "no reply yet"), (7, "too far")):
-            with pytest.raises(InputError, match="went on elsewhere"):
+            with pytest.raises(InputError, match="continued elsewhere"):
                 chat.say(connection, *own, place, text)
         chat.store_reply(connection, *own, 1, Reply("", "timed out"))
         failed = chat.store_reply(connection, *own, 1, Reply("late"))  # asked twice, and the failure came first
@@ -72,7 +72,7 @@ def test_a_bot_that_never_replies_leaves_nothing_to_rate(study: Database) -> Non
 def test_only_the_own_conversation_can_be_read(study: Database) -> None:
     stored, _, number = start_chat(study)
     (other,) = add_annotators(study, stored)
-    with study.reading() as connection, pytest.raises(InputError, match="not a conversation of yours"):
+    with study.reading() as connection, pytest.raises(InputError, match="belongs to somebody else"):
         chat.get_chat(connection, stored.settings, other, number)
 
 

@@ -81,6 +81,6 @@ def test_an_item_that_was_left_goes_to_somebody_else(study: Database, add_refere
     other, _ = task.start()
     task.decide(person, number, NEXT)  # too late to be alone, but it counts
     with study.writing() as connection:
-        with pytest.raises(InputError, match="not an item of yours"):
+        with pytest.raises(InputError, match="belongs to somebody else"):
             get_work(connection, stored.settings, other, number)
         assert assign.count_finished(connection, stored.id, person) == 1

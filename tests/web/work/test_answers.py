@@ -73,9 +73,9 @@ def test_a_submission_sent_twice_is_stored_once(study: Database) -> None:
 
 def test_nobody_answers_for_somebody_else(study: Database) -> None:
     held = Held(study, likert_task())
-    with pytest.raises(InputError, match="not an item of yours"):
+    with pytest.raises(InputError, match="belongs to somebody else"):
         held.submit(rated(2, 5), person=held.other)
-    with pytest.raises(InputError, match="not an open item of yours"), study.writing() as connection:
+    with pytest.raises(InputError, match="belongs to somebody else"), study.writing() as connection:
         answers.save_draft(connection, held.other, held.assigned.id, 1, {})
     assert held.stored_answers() == []
 
