@@ -2,7 +2,7 @@
 """The database of a study: SQLite in a file, or PostgreSQL by URL; opened, migrated, read and written.
 
 Each request is one transaction. With SQLite, writers wait for each other; readers never wait (write-ahead log). A
-committed transaction survives a crash of the process and of the machine, drafts perhaps only that of the process.
+committed transaction survives a crash of the process or the machine; a draft may not survive a crash of the machine.
 """
 
 from __future__ import annotations

@@ -58,8 +58,8 @@ def join(
 ) -> NewSession | None:
     """Start a session for the bearer of an invitation; None if the invitation is not valid.
 
-    `parameters` are those of the URL, of which the invitation may name one. `may_come` is asked before a new person
-    enters by the link of a platform.
+    `parameters` are the parameters of the URL, one of which the invitation may name. `may_come` is called before a new
+    person enters by the link of a platform.
     """
     invited = connection.execute(
         select(invitation).where(invitation.c.token == digest(token), invitation.c.revoked.is_(None))

@@ -27,7 +27,7 @@ LEAST_FAST, FAST = 3, 0.2  # pages, and their share, that are too fast
 FAILED = 0.5  # share of failed attention checks
 OTHERS_AGREE = 0.3  # mean correlation of the other annotators, below which nobody can be called different
 _SIGNIFICANT = 0.05
-_LOWER = 0.01  # probability of so low a correlation if it is truly that of the others
+_LOWER = 0.01  # probability of so low a correlation if the person truly agrees like the others
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ class Person:
 
 
 def pages(connection: Connection, task: int) -> list[FinishedPage]:
-    """Return finished pages of a task in the order they came in, with attention checks.
+    """Return the finished pages of a task in the order in which they came in, with attention checks.
 
     Of a chat, only ratings of the whole are included, and each conversation is an item of its own.
     """
@@ -79,7 +79,7 @@ def _page(row: Any, given: Sequence[Given]) -> FinishedPage:
 
 
 def clusters(connection: Connection, task: int) -> Counter[str]:
-    """Return items of a task per answer key, without attention checks."""
+    """Count the items of a task per answer key, without attention checks."""
     wanted = (item.c.task_id == task) & item.c.correct.is_(None)
     rows = connection.execute(select(item.c.answer_key, func.count()).where(wanted).group_by(item.c.answer_key))
     return Counter({row[0]: int(row[1]) for row in rows})
@@ -98,7 +98,7 @@ def people(connection: Connection, task: int) -> list[Person]:
 
 
 def count_invited(connection: Connection, task: int) -> int | None:
-    """Return people who can take part or did; None if anybody can, by the link of a crowd platform."""
+    """Count the people who can take part or did; None if anybody can, by the link of a crowd platform."""
     finished = exists().where(
         assignment.c.task_id == task, assignment.c.person_id == person.c.id, assignment.c.finished.is_not(None)
     )

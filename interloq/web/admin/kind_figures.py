@@ -71,7 +71,7 @@ def _guess_section(id: str, title: Message, text: Message, rows: Sequence[Sequen
 
 
 def guess_shares(pages: Iterable[FinishedPage], guesses: Guesses, aspect: str) -> dict[str, Proportion]:
-    """Return the share of guesses that were yes per system, by the aspect of exports, without attention checks."""
+    """Return the share of guesses "yes" per system, by the aspect of exports, without attention checks."""
     values: dict[str, list[float]] = {}
     for page in pages:
         if page.correct is not None:

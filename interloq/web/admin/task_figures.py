@@ -50,7 +50,7 @@ class Collected:
     outcomes: Sequence[Outcome] = ()  # finished queries of a task of kind references
     chats: Sequence[Chat] = ()
     budget: Budget | None = None  # of the bots of a chat
-    study_budget: Budget | None = None  # of those of all chats
+    study_budget: Budget | None = None  # of the bots of all chats
 
     @property
     def done(self) -> int:

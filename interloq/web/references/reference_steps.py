@@ -106,11 +106,11 @@ def load_work(connection: Connection, options: ReferencesOptions, row: Any) -> W
 
 
 def make_step(work: Work, place: int, decision: ReferenceDecision) -> DecisionStep:
-    """Return the step that a decision at a place is, without predictions; an impossible one is refused."""
+    """Return the step for a decision at a place, without predictions; an impossible decision is refused."""
     if not 0 <= place <= len(work.steps):
         raise InputError(ELSEWHERE, hint="reload the page")
     state = work.state_at(place)
-    if state.finished:  # said here without the query, which is an id
+    if state.finished:  # reported here without the query, which is an id
         raise InputError("this item is finished", hint="reload the page for the next one")
     shown = _find_reference(state.waiting, decision)
     made = DecisionStep(work.query, decision.action, shown.text, shown.source)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tasks of kind references: people decide on candidates for further references, with predicted reliabilities.
 
-`options` of the settings are those of `interloq reliability annotate`: {"model": "reliability", "log": ["pairs.jsonl"],
-"limit": 10, "attempts": 3}. Candidates are searched when the task is added and stored with its items; each distinct
+`options` of the settings are the same as for `interloq reliability annotate`: {"model": "reliability", "log":
+["pairs.jsonl"], "limit": 10, "attempts": 3}. Candidates are searched when the task is added and stored with its items; each distinct
 query is an item. Only the model is needed later. Paths are stored as absolute ones.
 """
 

@@ -93,7 +93,7 @@ def _restore_file(path: str | Path, place: str | Path, *, copy: bool) -> dict[st
         else:
             facts = _restore_rows(path, part)
         with closing(sqlite3.connect(part)) as connection:
-            connection.execute("PRAGMA journal_mode=DELETE")  # one file, without those of a log
+            connection.execute("PRAGMA journal_mode=DELETE")  # one file, without the files of a log
         _refuse_existing(place, "studies")  # made by another process meanwhile
     return facts
 
@@ -130,7 +130,7 @@ def _is_sqlite(path: str | Path) -> bool:
 
 
 def _copy_pages(source: Path, target: Path) -> None:
-    """Copy one state of the source, whoever writes to it meanwhile."""
+    """Copy one state of the source, even if somebody writes to it meanwhile."""
     with (
         naming_study(source),
         closing(sqlite3.connect(source)) as old,
@@ -138,7 +138,7 @@ def _copy_pages(source: Path, target: Path) -> None:
         writing(target, sqlite3.OperationalError),  # such as a full disk
     ):
         old.backup(new)
-        new.execute("PRAGMA journal_mode=DELETE")  # one file, without those of a log
+        new.execute("PRAGMA journal_mode=DELETE")  # one file, without the files of a log
 
 
 # ---- rows ------------------------------------------------------------------------------------------------------------

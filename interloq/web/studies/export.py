@@ -87,7 +87,7 @@ def answers(connection: Connection, task: int) -> Iterator[Answer]:
 
 
 def collect_rated_records(connection: Connection, task: int, name: Pseudonyms) -> list[Sample | Dialogue]:
-    """Return the records of a task in the order of the file, with their own ratings and those that came in."""
+    """Return the records of a task in the order of the file, with their earlier ratings and the new ones."""
     records: dict[tuple[str, str], Sample | Dialogue] = {}
     shown = (item.c.task_id == task) & item.c.correct.is_(None)
     for row in connection.execute(select(item.c.hidden).where(shown).order_by(item.c.place)):
@@ -280,7 +280,7 @@ def _counts(items: Sequence[Annotated], stored: Stored, samples: int) -> dict[st
 def _texts_by_person(
     items: Iterable[Annotated], known: Mapping[int, str], name: Pseudonyms
 ) -> dict[str, dict[str, list[str]]]:
-    """Return texts that each person added, by query."""
+    """Return the texts that each person added, by query."""
     by_person: dict[str, dict[str, list[str]]] = {}
     for annotated in items:
         for work in annotated.works:

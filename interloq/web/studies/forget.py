@@ -99,7 +99,7 @@ def find_copied_items(connection: Connection, person: int) -> dict[str, list[int
 
 
 def _conversations(connection: Connection, person: int) -> dict[str, list[str]]:
-    """Return texts of each conversation of a person, by the id that exports give it."""
+    """Return the texts of each conversation of a person, by the id that exports give it."""
     turns = (
         select(turn.c.text, assignment.c.id, task.c.name)
         .join(assignment, assignment.c.id == turn.c.assignment_id)

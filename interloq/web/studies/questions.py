@@ -93,7 +93,7 @@ class Question:
             raise InputError(f"{self.aspect!r} has {self.steps()} buttons", hint="use a slider")
 
     def steps(self) -> int:
-        """Return number of values on the scale."""
+        """Return the number of values on the scale."""
         return math.floor((self.high - self.low) / self.step + 1e-9) + 1
 
     def value_on_scale(self, value: float) -> float | None:
@@ -227,7 +227,7 @@ class Guesses:
     names: Mapping[str, str] | None = None  # description of each system
 
     def aspects(self) -> list[str]:
-        """Return aspects of the questions, as stored."""
+        """Return the aspects of the questions, as stored."""
         aspects = []
         if self.human:
             aspects += [GUESSED_HUMAN, *map(about_speaker, LETTERS)]

@@ -83,7 +83,7 @@ def all_tasks(connection: Connection) -> list[Stored]:
 
 
 def close_task(connection: Connection, number: int, *, closed: bool = True) -> None:
-    """Give out no further items, or give them out again."""
+    """Close a task, so that it gives out no further items, or reopen it."""
     connection.execute(update(task).where(task.c.id == number).values(closed=time.time() if closed else None))
 
 
@@ -117,7 +117,7 @@ def _read_settings(text: str) -> StudyTask:
 
 @dataclass(frozen=True)
 class Workload:
-    """People needed at least, and what each of them then does at most, without attention checks."""
+    """The fewest people who can finish a task, and the most that each of them then does, without attention checks."""
 
     people: int
     pages: int
