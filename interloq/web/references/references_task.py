@@ -2,8 +2,8 @@
 """Tasks of kind references: people decide on candidates for further references, with predicted reliabilities.
 
 `options` of the settings are the same as for `interloq reliability annotate`: {"model": "reliability", "log":
-["pairs.jsonl"], "limit": 10, "attempts": 3}. Candidates are searched when the task is added and stored with its items; each distinct
-query is an item. Only the model is needed later. Paths are stored as absolute ones.
+["pairs.jsonl"], "limit": 10, "attempts": 3}. Candidates are searched when the task is added and stored with its items;
+each distinct query is an item. Only the model is needed later. Paths are stored as absolute paths.
 """
 
 from __future__ import annotations
