@@ -46,8 +46,7 @@ if TYPE_CHECKING:
 
     from tests.web.made_references import ReferencesStudy
 
-    AddReferences = Callable[..., ReferencesStudy]
-
+AddReferences = Callable[..., "ReferencesStudy"]  # adds a task of kind references to a study
 ASSIGNMENT = re.compile(r'"assignment": ?(\d+)')
 TOKEN = re.compile(r'data-csrf="([\w-]{20,})"')
 KEY = "a key of pseudonyms for tests"

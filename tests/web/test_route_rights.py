@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 import pytest
@@ -10,10 +10,7 @@ import pytest
 from interloq.web.access.security import CSRF_HEADER
 from interloq.web.access.visitors import Study
 from interloq.web.app import create_app
-from tests.web.conftest import KEY, TOKEN, Served, chat_task, likert_task, replies
-
-if TYPE_CHECKING:
-    from tests.web.conftest import AddReferences
+from tests.web.conftest import KEY, TOKEN, AddReferences, Served, chat_task, likert_task, replies
 
 VIEWER = {"/admin", "/admin/tasks/1", "/admin/tasks/1/figures"}
 LEAD = {

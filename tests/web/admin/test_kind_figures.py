@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from interloq.web.admin import collected
 from interloq.web.admin.collected import FinishedPage, Given
@@ -22,11 +21,8 @@ from interloq.web.database import Database
 from interloq.web.messages import render
 from interloq.web.references.reference_steps import ReferenceDecision
 from interloq.web.studies.questions import Guesses
-from tests.web.conftest import NAMES
+from tests.web.conftest import NAMES, AddReferences
 from tests.web.made_references import SAMPLES, WALK
-
-if TYPE_CHECKING:
-    from tests.web.conftest import AddReferences
 
 FOUND = Guesses(human=True, names={"owl": "The wise one", "parrot": "The chatty one"})
 LIMIT = 3

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from interloq.errors import InputError
 from interloq.web.database import Database
 from interloq.web.references.reference_steps import ELSEWHERE, ReferenceDecision, get_work, take_step
 from interloq.web.work import answers, assign
-from tests.web.conftest import SECRETS, take_item
+from tests.web.conftest import SECRETS, AddReferences, take_item
 from tests.web.made_references import SAMPLES, WALK
-
-if TYPE_CHECKING:
-    from tests.web.conftest import AddReferences
 
 KEEP, NEXT = ReferenceDecision("keep"), ReferenceDecision("next")
 BEST = ReferenceDecision("choose", candidate=1)

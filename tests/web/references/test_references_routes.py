@@ -20,13 +20,11 @@ from interloq.web.references.references_task import prepare_references
 from interloq.web.studies.tasks import add_task
 from tests.reliability.made_model import small_model
 from tests.reliability.made_predictor import MadePredictor
-from tests.web.conftest import People, Served, export
+from tests.web.conftest import AddReferences, People, Served, export
 from tests.web.made_references import SAMPLES, references_task
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
-
-    from tests.web.conftest import AddReferences
 
 HOSTILE = "<img src=x onerror=\"document.title = 'owned'\"></script>{{ 7 * 7 }}"
 QUERY = "do you want tea ?"

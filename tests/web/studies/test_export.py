@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -24,6 +24,7 @@ from interloq.web.work import answers, assign
 from tests.web.access.test_access import invite, visit
 from tests.web.conftest import (
     NAMES,
+    AddReferences,
     add_annotators,
     choice_task,
     export,
@@ -34,9 +35,6 @@ from tests.web.conftest import (
     take_item,
 )
 from tests.web.made_references import SAMPLES
-
-if TYPE_CHECKING:
-    from tests.web.conftest import AddReferences
 
 KEEP, NEXT, OWN = ReferenceDecision("keep"), ReferenceDecision("next"), ReferenceDecision("edit", text="a nice sip")
 
