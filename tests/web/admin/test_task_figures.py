@@ -106,20 +106,15 @@ def test_numbers() -> None:
 
 
 def test_actions_and_identities_need_rights() -> None:
-    person = [
-        {"text": "u1", "identity": ["friends", ""], "note": "withdrew"},
-        "3",
-        {"person": 1, "actions": ["forget"]},
-    ]
-    found = {"sections": [{"id": "people", "rows": [person]}]}
+    name = {"text": "u1", "identity": ["friends", ""], "note": "withdrew"}
+    section = {"id": "people", "rows": [[name, "3", {"person": 1, "actions": ["forget"]}]]}
 
-    def shown(*rights: Right) -> list[object]:
-        row: list[object] = with_allowed_actions(found, rights)["sections"][0]["rows"][0]
-        return row
+    def select_cells(right: Right) -> Any:
+        return with_allowed_actions({"sections": [section]}, [right])["sections"][0]["rows"][0]
 
-    assert shown("see") == [{"text": "u1", "note": "withdrew"}, "3", {"person": 1, "actions": []}]
-    assert shown("invite")[0] == {"text": "u1", "note": "friends · withdrew"}
-    assert shown("delete")[2] == {"person": 1, "actions": ["forget"]}
+    assert select_cells("see") == [{"text": "u1", "note": "withdrew"}, "3", {"person": 1, "actions": []}]
+    assert select_cells("invite")[0] == {"text": "u1", "note": "friends · withdrew"}
+    assert select_cells("delete")[2] == {"person": 1, "actions": ["forget"]}
 
 
 def test_headings_and_sentences_are_translated_and_names_are_not() -> None:

@@ -40,11 +40,8 @@ def test_a_chat_needs_no_file_but_trust_for_bots_that_do_more_than_talk(tmp_path
     prepared, preview = prepare(without_file(tmp_path, **fields, bots="old = eliza\nnew = echo", per_item="5"))
     shown = render(preview, "en")
     assert shown["questions"] == ["How good is it? (each reply)", "How good is it? (the whole)"]
-    assert (len(prepared.items), shown["summary"][0], shown["pages"]) == (
-        4,
-        "t (chat): 4 pages with old = eliza; new = echo; each page goes to 5 annotators.",
-        [],
-    )
+    assert "4 pages with old = eliza; new = echo; each page goes to 5" in shown["summary"][0]
+    assert (len(prepared.items), shown["pages"]) == (4, [])
     given, effects = without_file(tmp_path, **fields, bots=f"own = {FLAKY}"), list[str]()
     with pytest.raises(InputError, match="--trust-administrators"):
         prepare(given)
@@ -57,19 +54,9 @@ def test_a_chat_needs_no_file_but_trust_for_bots_that_do_more_than_talk(tmp_path
 def test_a_preview_shows_pages_without_systems_and_counts_bad_lines(tmp_path: Path) -> None:
     prepared, preview = prepare(received(tmp_path, SAMPLES, kind="rate", name="t", per_item="2"))
     assert (preview["items"], preview["records"], preview["per_item"]) == (1, 2, 2)
-    assert render(preview["summary"], "en") == [
-        "t (rate): 1 page from 2 records; each page goes to 2 annotators.",
-        "It needs at least 2 people, each with up to 1 page (2 answers).",
-    ]
-    assert (
-        render(preview["summary"], "ja")[0] == "t（評価）：2 件のレコードから 1 ページ。各ページを 2 人が評価します。"
-    )
-    assert preview["pages"] == [
-        {
-            "context": [{"speaker": "A", "text": "Hi"}],
-            "units": [{"text": "Hello!"}, {"text": "Squawk"}],
-        }
-    ]
+    assert render(preview["summary"], "ja")[0].startswith("t（評価）：2 件のレコードから 1 ページ")
+    (page,) = preview["pages"]
+    assert page == {"context": [{"speaker": "A", "text": "Hi"}], "units": [{"text": "Hello!"}, {"text": "Squawk"}]}
     assert preview["rejected"] == 1
     assert str(tmp_path) not in str(preview)
     assert prepared.source["name"] == "in.jsonl"
