@@ -49,7 +49,6 @@ TASKS: dict[str, dict[str, Any]] = {
     "rate": {
         "title": "Which replies make sense?",
         "instructions": "Read the conversation, then rate each reply.",
-        "consent": CONSENT,
         "questions": [
             {"aspect": "overall", "text": "How good is this reply?", "labels": ["bad", "good"]},
             {"aspect": "interesting", "text": "How interesting is it?", "control": "slider", "low": 0, "high": 100},
@@ -66,7 +65,6 @@ TASKS: dict[str, dict[str, Any]] = {
     "compare": {
         "title": "Which reply is better?",
         "instructions": "Read the conversation, then choose the reply that you would rather get.",
-        "consent": CONSENT,
         "questions": [
             {"aspect": "overall", "text": "Which reply is better?", "control": "choice", "reason": True},
         ],
@@ -74,7 +72,6 @@ TASKS: dict[str, dict[str, Any]] = {
     "chat": {
         "title": "Talk to a stranger",
         "instructions": "Talk about anything, then rate the conversation.",
-        "consent": CONSENT,
         "questions": [{"aspect": "overall", "text": "How good was the conversation?", "labels": ["bad", "good"]}],
         "turns": 5,
         "options": {
@@ -246,5 +243,5 @@ def make_study(folder: Path) -> Path:
     study = folder / "study.db"
     for kind, settings in TASKS.items():
         records = None if kind == "chat" else embedded_path("en")
-        add_to_study(study, records, read_settings(None, kind=kind, name=kind, **settings))
+        add_to_study(study, records, read_settings(None, kind=kind, name=kind, consent=CONSENT, **settings))
     return study

@@ -16,7 +16,7 @@ from interloq.web.database import Database
 from interloq.web.studies import items
 from interloq.web.studies.tasks import add_task, get_task
 from interloq.web.work.assign import next_item
-from tests.web.admin.test_monitor import SYSTEMS, chosen, rated, ratings_of_two_people, with_scores
+from tests.web.admin.test_monitor import SYSTEMS, choose, rate, ratings_of_two_people, with_scores
 from tests.web.conftest import add_annotators, chat_task, likert_task, replies, submit
 
 SCORES = [
@@ -57,7 +57,7 @@ def test_a_clear_ranking_ends_the_collection(
 
 
 def test_a_clear_difference_settles_the_ranking_early() -> None:
-    pages = [rated(person, item, (1 + (item + person) % 2, 4 + item % 2)) for item in range(30) for person in (1, 2)]
+    pages = [rate(person, item, (1 + (item + person) % 2, 4 + item % 2)) for item in range(30) for person in (1, 2)]
     found = look_at_systems(pages, "overall", {f"c{item}": 1 for item in range(100)}, 2)
     assert found.settled
     assert found.order == ("owl", "parrot")
@@ -66,7 +66,7 @@ def test_a_clear_difference_settles_the_ranking_early() -> None:
 
 def test_no_difference_does_not_settle_and_more_items_are_estimated() -> None:
     noise = np.random.default_rng(5).integers(1, 6, size=(40, 2))
-    pages = [rated(1, item, noise[item].tolist()) for item in range(40)]
+    pages = [rate(1, item, noise[item].tolist()) for item in range(40)]
     found = look_at_systems(pages, "overall", {f"c{item}": 1 for item in range(60)}, 1)
     assert not found.settled
     assert [{gap.better, gap.worse} for gap in found.open_gaps] == [set(SYSTEMS)]
@@ -92,7 +92,7 @@ def test_dialogues_of_one_system_each_are_compared_in_order() -> None:
 
 def test_conversations_are_items_of_their_own() -> None:
     """Six conversations are finished, and with two items for five people each, four are still wanted."""
-    pages = [rated(1, item, (1, 2)) for item in range(6)]
+    pages = [rate(1, item, (1, 2)) for item in range(6)]
     found = count_wanted_items(chat_task(per_item=5), pages, {"owl": 1, "parrot": 1})[0]
     assert (len(found), sum(name.startswith("open") for name in found)) == (10, 4)
 
@@ -108,7 +108,7 @@ def bad(item: int, unit: int) -> float:
 @pytest.mark.parametrize("compared", [False, True])
 def test_the_metric_that_orders_replies_as_people_do_is_found(compared: bool) -> None:
     """Owl, the second unit, is always better."""
-    pages = [chosen(1, item, "b") if compared else rated(1, item, (2, 4)) for item in range(60)]
+    pages = [choose(1, item, "b") if compared else rate(1, item, (2, 4)) for item in range(60)]
     pages = [
         with_scores(page, [{"bleu": good(i, u), "chrf": bad(i, u)} for u in range(2)]) for i, page in enumerate(pages)
     ]
@@ -121,16 +121,16 @@ def test_the_metric_that_orders_replies_as_people_do_is_found(compared: bool) ->
 
 def test_equal_metrics_and_equal_judgments_settle_nothing() -> None:
     same = [{"bleu": good(0, u), "meteor": good(0, u)} for u in range(2)]
-    pages = [with_scores(rated(1, item, (2, 4)), same) for item in range(60)]
+    pages = [with_scores(rate(1, item, (2, 4)), same) for item in range(60)]
     found = look_at_metrics(pages, "overall", CLUSTERS, 1)
     assert found is not None
     assert not found.settled
-    ties = [with_scores(rated(1, item, (3, 3)), same) for item in range(60)]
+    ties = [with_scores(rate(1, item, (3, 3)), same) for item in range(60)]
     found = look_at_metrics(ties, "overall", CLUSTERS, 1)
     assert found is not None
     assert found.complete == 0
 
 
 def test_one_metric_has_no_order() -> None:
-    pages = [with_scores(rated(1, item, (2, 4)), [{"bleu": 0.0}, {"bleu": 1.0}]) for item in range(9)]
+    pages = [with_scores(rate(1, item, (2, 4)), [{"bleu": 0.0}, {"bleu": 1.0}]) for item in range(9)]
     assert look_at_metrics(pages, "overall", CLUSTERS, 1) is None
