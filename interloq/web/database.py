@@ -2,7 +2,7 @@
 """The database of a study: SQLite in a file, or PostgreSQL by URL; opened, migrated, read and written.
 
 Each request is one transaction. With SQLite, writers wait for each other; readers never wait (write-ahead log). A
-committed transaction survives a crash of the process and of the machine, drafts perhaps only that of the process.
+committed transaction survives a crash of the process or the machine; a draft may not survive a crash of the machine.
 """
 
 from __future__ import annotations
@@ -107,7 +107,9 @@ def open_database(place: str | Path, *, create: bool = True) -> Database:
     try:
         with naming_study(place):
             _check_pages(engine)
-            if not _is_current(engine):
+            with engine.connect().execution_options(**{_READING: True}) as connection:  # does not wait for a writer
+                revision = MigrationContext.configure(connection).get_current_revision()
+            if revision != head_revision():
                 with engine.begin() as connection:
                     _migrate(connection, place, create=create)
             _write_ahead(engine)
@@ -149,7 +151,7 @@ def is_url(place: str | Path) -> bool:
 
 
 def head_revision() -> str:
-    """Return name of the newest tables, which every open study has."""
+    """Return the name of the newest tables, which every open study has."""
     return str(ScriptDirectory.from_config(_config()).get_current_head())
 
 
@@ -159,7 +161,7 @@ def inserted_id(result: CursorResult[Any]) -> int:
     return int(key[0])
 
 
-def storable(text: str) -> str:
+def make_storable(text: str) -> str:
     """Return text that every database can store: without NUL, which PostgreSQL refuses, and lone surrogates."""
     return text.replace("\0", "").encode("utf-8", "replace").decode()
 
@@ -256,12 +258,6 @@ def _read_json(text: str) -> Any:
         return json.loads(text)
     except (ValueError, TypeError, RecursionError) as error:
         raise sqlite3.DatabaseError(f"the file is damaged (a stored value is not JSON: {error})") from error
-
-
-def _is_current(engine: Engine) -> bool:
-    """Return whether the tables are up to date, without waiting for a writer."""
-    with engine.connect().execution_options(**{_READING: True}) as connection:
-        return MigrationContext.configure(connection).get_current_revision() == head_revision()
 
 
 def _config() -> Config:

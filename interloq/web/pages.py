@@ -23,7 +23,7 @@ PARTS = ("templates", "static", "texts")
 
 
 def _version() -> str:
-    """Hash of everything that makes the pages, stored with each answer."""
+    """Return a hash of everything that makes the pages; it is stored with each answer."""
     files: list[Path] = []
     for part in PARTS:
         files += filter(Path.is_file, (FOLDER / part).rglob("*"))
@@ -63,30 +63,19 @@ class Pages:
         )  # fmt: skip
 
     def references(
-        self,
-        task: StudyTask,
-        visitor: Visitor,
-        assigned: Assigned,
-        work: Work,
-        draft: tuple[int, Any],
-        done: int,
+        self, task: StudyTask, visitor: Visitor, assigned: Assigned, work: Work, draft: tuple[int, Any], done: int,
         total: int,
-    ) -> str:
-        """Render a query with its references and candidates; predictions are asked for by the page."""
-        facts = {"assignment": assigned.id, "revision": draft[0], "draft": draft[1], **work.shown()}
+    ) -> str:  # fmt: skip
+        """Render a query with its references and candidates; the page requests the predictions."""
+        facts = {"assignment": assigned.id, "revision": draft[0], "draft": draft[1], **work.show()}
         return self._page(
-            "references.html",
-            task,
-            visitor=visitor,
-            context=assigned.shown["context"],
-            facts=facts,
-            done=done,
-            total=total,
-        )
+            "references.html", task, visitor=visitor, context=assigned.shown["context"], facts=facts,
+            done=done, total=total,
+        )  # fmt: skip
 
     def chat(self, task: StudyTask, visitor: Visitor, talk: Chat, done: int, total: int) -> str:
         """Render a conversation with a bot."""
-        facts = {"assignment": talk.assignment, **talk.shown()}
+        facts = {"assignment": talk.assignment, **talk.show()}
         return self._page("chat.html", task, visitor=visitor, talk=talk, facts=facts, done=done, total=total)
 
     def chat_questions(

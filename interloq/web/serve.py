@@ -10,6 +10,7 @@ import sys
 import tempfile
 import webbrowser
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -48,7 +49,6 @@ TASKS: dict[str, dict[str, Any]] = {
     "rate": {
         "title": "Which replies make sense?",
         "instructions": "Read the conversation, then rate each reply.",
-        "consent": CONSENT,
         "questions": [
             {"aspect": "overall", "text": "How good is this reply?", "labels": ["bad", "good"]},
             {"aspect": "interesting", "text": "How interesting is it?", "control": "slider", "low": 0, "high": 100},
@@ -65,7 +65,6 @@ TASKS: dict[str, dict[str, Any]] = {
     "compare": {
         "title": "Which reply is better?",
         "instructions": "Read the conversation, then choose the reply that you would rather get.",
-        "consent": CONSENT,
         "questions": [
             {"aspect": "overall", "text": "Which reply is better?", "control": "choice", "reason": True},
         ],
@@ -73,7 +72,6 @@ TASKS: dict[str, dict[str, Any]] = {
     "chat": {
         "title": "Talk to a stranger",
         "instructions": "Talk about anything, then rate the conversation.",
-        "consent": CONSENT,
         "questions": [{"aspect": "overall", "text": "How good was the conversation?", "labels": ["bad", "good"]}],
         "turns": 5,
         "options": {
@@ -183,7 +181,7 @@ def _config(study: Study, address: ServerAddress, *, access_log: bool) -> uvicor
         forwarded_allow_ips=address.proxy or None,
     )
     log = logging.getLogger("uvicorn.access")  # configured by now
-    log.addFilter(without_tokens)
+    log.addFilter(hide_tokens)
     for handler in log.handlers:
         if isinstance(handler, logging.StreamHandler):
             handler.setStream(sys.stderr)
@@ -209,23 +207,19 @@ def invitation_links(
     if options.admin:
         role = options.role or "owner"
     most_people = MOST_PEOPLE if options.most_people is None else options.most_people
-    database = open_database(place, create=False)
     tokens = []
-    try:
-        with database.writing() as connection:
-            number_of_task = find_task(connection, task).id if task else None
-            for _ in range(options.number):
-                token = invite(
-                    connection, number_of_task, role=role, label=options.label, parameter=options.parameter,
-                    most_people=most_people,
-                )  # fmt: skip
-                tokens.append(token)
-    finally:
-        database.close()
+    with closing(open_database(place, create=False)) as database, database.writing() as connection:
+        number_of_task = find_task(connection, task).id if task else None
+        for _ in range(options.number):
+            token = invite(
+                connection, number_of_task, role=role, label=options.label, parameter=options.parameter,
+                most_people=most_people,
+            )  # fmt: skip
+            tokens.append(token)
     return [address.url(invitation_path(token, options.parameter)) for token in tokens]
 
 
-def without_tokens(record: logging.LogRecord) -> bool:
+def hide_tokens(record: logging.LogRecord) -> bool:
     """Filter a log: remove secrets of invitations and parameters, such as ids of participants."""
     if isinstance(record.args, tuple):
         record.args = tuple(_TOKEN.sub(r"\1…", one) if isinstance(one, str) else one for one in record.args)
@@ -249,5 +243,5 @@ def make_study(folder: Path) -> Path:
     study = folder / "study.db"
     for kind, settings in TASKS.items():
         records = None if kind == "chat" else embedded_path("en")
-        add_to_study(study, records, read_settings(None, kind=kind, name=kind, **settings))
+        add_to_study(study, records, read_settings(None, kind=kind, name=kind, consent=CONSENT, **settings))
     return study

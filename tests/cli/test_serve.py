@@ -17,7 +17,7 @@ from interloq.cli.main import main
 from interloq.data.records.jsonl import write
 from interloq.web.access import joining, people
 from interloq.web.database import open_database
-from tests.web.conftest import likert_task, replies, stored_task
+from tests.web.conftest import likert_task, replies, store_task
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def test_the_help_of_an_action_has_its_examples_only(capsys: pytest.CaptureFixtu
 def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     database = open_database(tmp_path / "study.db")
-    stored = stored_task(database, likert_task(), replies(2))
+    stored = store_task(database, likert_task(), replies(2))
     with database.writing() as connection:
         joining.join(connection, people.invite(connection, stored.id, parameter="PID"), {"PID": "ann"})
     database.close()

@@ -6,7 +6,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -18,29 +18,39 @@ import uvicorn
 from psycopg import sql
 from sqlalchemy import make_url
 
-from interloq import Rating, Sample
+from interloq import Rating, Sample, load
+from interloq.data.pseudonyms import Pseudonyms
 from interloq.records import Dialogue
+from interloq.trust import Trust
 from interloq.web.access import joining, people
 from interloq.web.access.security import CSRF_HEADER
 from interloq.web.access.visitors import Study
 from interloq.web.app import create_app
-from interloq.web.chat import chat_bots
 from interloq.web.chat.chat_task import NO_LIMIT
 from interloq.web.database import Database, open_database
 from interloq.web.schema import METADATA
+from interloq.web.serve_options import ExportOptions
 from interloq.web.studies import tasks
+from interloq.web.studies.export import export_task
 from interloq.web.studies.items import compare_items, rate_items
 from interloq.web.studies.questions import Question, StudyTask
+from interloq.web.studies.task_file import TaskSettings, prepare_chat
 from interloq.web.studies.tasks import Stored
+from interloq.web.work import answers, assign
+from interloq.web.work.assign import Assigned
 from tests.conftest import missing
 from tests.server_fixtures import free_port
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Response
 
+    from tests.web.made_references import ReferencesStudy
+
+AddReferences = Callable[..., "ReferencesStudy"]  # adds a task of kind references to a study
 ASSIGNMENT = re.compile(r'"assignment": ?(\d+)')
 TOKEN = re.compile(r'data-csrf="([\w-]{20,})"')
 KEY = "a key of pseudonyms for tests"
+NAMES = Pseudonyms(KEY)
 READY_WITHIN = 20.0  # seconds
 SECRETS = ("secret-id", "secret-parrot", "secret-owl")
 EXPECTED_COMPLAINTS = (
@@ -60,6 +70,7 @@ class Served:
         self.public = ""
         self.effects: list[str] = []  # what bots do besides talking
         self.limit = NO_LIMIT  # of calls of bots
+        self.clients: list[httpx.Client] = []  # closed at the end
         self._server: uvicorn.Server | None = None
         self._thread: threading.Thread | None = None
 
@@ -70,7 +81,7 @@ class Served:
     def start(self, config: uvicorn.Config | None = None) -> None:
         """Serve; returns when requests are answered."""
         study = Study(self.database, KEY, public=self.public, trust=self.effects.append, limit=self.limit)
-        app = recording(create_app(study), self.sent)
+        app = record_bodies(create_app(study), self.sent)
         config = config or uvicorn.Config(
             app, "127.0.0.1", self.port, log_level="error", lifespan="on", ws="none", timeout_graceful_shutdown=2
         )
@@ -92,23 +103,31 @@ class Served:
         self._server = self._thread = None
 
     def add(self, settings: StudyTask, records: Iterable[Sample | Dialogue]) -> int:
-        """The number of a new task of kind rate or compare with these records."""
-        return stored_task(self.database, settings, records).id
+        """Add a task of kind rate or compare with these records; return its number."""
+        return store_task(self.database, settings, records).id
 
     def add_chat(self, settings: StudyTask) -> int:
-        """The number of a new task of kind chat."""
-        with self.database.writing() as connection:
-            return chat_bots.add_chat(connection, settings, trust=self.effects.append)
+        """Add a task of kind chat; return its number."""
+        return store_chat(self.database, settings, trust=self.effects.append).id
 
     def invite(self, task: int | None, **options: Any) -> str:
-        """The link of a new invitation; without a task, of an administrator."""
+        """Return the link of a new invitation; without a task, of an administrator."""
         options.setdefault("role", "owner" if task is None else "annotator")
         with self.database.writing() as connection:
             return f"{self.url}/join/{people.invite(connection, task, **options)}"
 
+    def visit(self, task: int | None, **options: Any) -> Annotator:
+        """Open a new invitation in a browser of its own."""
+        return self.open(self.invite(task, **options))
 
-def recording(app: Any, sent: list[bytes]) -> Any:
-    """The app; the bodies of its responses are added to `sent`."""
+    def open(self, link: str) -> Annotator:
+        """Open a link in a browser of its own."""
+        self.clients.append(httpx.Client(base_url=self.url, follow_redirects=True))
+        return Annotator(self.clients[-1], link)
+
+
+def record_bodies(app: Any, sent: list[bytes]) -> Any:
+    """Return the app; the bodies of its responses are added to `sent`."""
 
     async def recorded(scope: Any, receive: Any, send: Any) -> None:
         async def record(message: Any) -> None:
@@ -127,20 +146,20 @@ def served(tmp_path: Path) -> Iterator[Served]:
     yield app
     app.stop()
     app.database.close()
+    for client in app.clients:
+        client.close()
 
 
 @pytest.fixture(scope="session")
 def postgres_study(postgres_server: str) -> Iterator[Database]:
     """A study in PostgreSQL that all tests share, one after another."""
-    with made_server_database(postgres_server) as url:
-        database = open_database(url)
+    with make_server_database(postgres_server) as url, closing(open_database(url)) as database:
         yield database
-        database.close()
 
 
 @contextmanager
-def made_server_database(server: str) -> Iterator[str]:
-    """The URL of a new database on the server; it is dropped at the end."""
+def make_server_database(server: str) -> Iterator[str]:
+    """Yield the URL of a new database on the server; it is dropped at the end."""
     name = f"study_{uuid4().hex[:12]}"
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
@@ -152,9 +171,8 @@ def made_server_database(server: str) -> Iterator[str]:
 def study(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
     """An empty study, in each database."""
     if request.param == "sqlite":
-        database = open_database(tmp_path / "study.db")
-        yield database
-        database.close()
+        with closing(open_database(tmp_path / "study.db")) as database:
+            yield database
         return
     database = request.getfixturevalue("postgres_study")
     yield database
@@ -163,45 +181,104 @@ def study(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
         connection.exec_driver_sql(f"TRUNCATE {tables} RESTART IDENTITY CASCADE")
 
 
-def stored_task(study: Database, settings: StudyTask, records: Iterable[Sample | Dialogue]) -> Stored:
-    """A new task of kind rate or compare with these records."""
+@pytest.fixture
+def sqlite_study(tmp_path: Path) -> Iterator[Database]:
+    """An empty study in a file."""
+    with closing(open_database(tmp_path / "study.db")) as database:
+        yield database
+
+
+@pytest.fixture
+def add_references(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AddReferences:
+    """Add a task of kind references for samples, with a made-up predictor, to a study."""
+    from tests.web.made_references import SAMPLES, ReferencesStudy
+
+    def add(study: Database, samples: list[Sample] = SAMPLES, **settings: Any) -> ReferencesStudy:
+        return ReferencesStudy(study, tmp_path, monkeypatch, samples, **settings)
+
+    return add
+
+
+def store_task(study: Database, settings: StudyTask, records: Iterable[Sample | Dialogue]) -> Stored:
+    """Add a task of kind rate or compare with these records."""
     items = (compare_items if settings.kind == "compare" else rate_items)(records)
     with study.writing() as connection:
         number = tasks.add_task(connection, settings, items, {"name": "test", "kind": items[0].hidden["kind"]})
         return tasks.get_task(connection, number)
 
 
-def annotators(study: Database, stored: Stored, number: int = 1) -> list[int]:
-    """Numbers of people who opened their invitations to a task."""
-    found = []
+def store_chat(study: Database, settings: StudyTask, *, trust: Trust = None) -> Stored:
+    """Add a task of kind chat."""
+    with study.writing() as connection:
+        facts = prepare_chat(TaskSettings(settings), trust=trust).store(connection)
+        return tasks.get_task(connection, facts["number"])
+
+
+def add_annotators(study: Database, stored: Stored, number: int = 1) -> list[int]:
+    """Let people open their invitations to a task; return their numbers."""
+    numbers = []
     for _ in range(number):
         with study.writing() as connection:
             entry = joining.join(connection, people.invite(connection, stored.id), {})
             visitor = people.visitor(connection, entry.secret if entry else "")
             assert visitor is not None
-            found.append(visitor.person)
-    return found
+            numbers.append(visitor.person)
+    return numbers
+
+
+def take_item(study: Database, stored: Stored, person: int, now: float | None = None) -> Assigned:
+    """Give a person their next item."""
+    with study.writing() as connection:
+        assigned = assign.next_item(connection, stored, person, now=now)
+    assert assigned is not None
+    return assigned
+
+
+def finish_item(study: Database, stored: Stored, person: int, assigned: Assigned, value: float = 3) -> None:
+    """Answer the question about each unit of an item with the value, or a comparison with a tie."""
+    given: list[dict[str, Any]] = [
+        {"unit": unit, "aspect": "overall", "value": value} for unit in range(len(assigned.order))
+    ]
+    if stored.settings.kind == "compare":
+        given = [{"aspect": "overall", "choice": "tie"}]
+    submit(study, stored, person, assigned.id, given)
+
+
+def submit(study: Database, stored: Stored, person: int, assignment: int, given: list[dict[str, Any]]) -> None:
+    """Store the answers to an item."""
+    with study.writing() as connection:
+        answers.submit(connection, stored.settings, person, assignment, f"submission-{assignment}", given, "page")
+
+
+def export(study: Database, task: int, output: Path, **options: Any) -> list[Any]:
+    """Export a task and read the file."""
+    with study.reading() as connection:
+        stored = tasks.get_task(connection, task)
+        facts = export_task(connection, stored, output, NAMES, ExportOptions(**options))
+    records = load(output, kind=facts["kind"])
+    assert len(records) == facts["records"]
+    return records
 
 
 def likert_task(name: str = "likert", **settings: Any) -> StudyTask:
-    """A task of kind rate with one Likert question."""
+    """Return a task of kind rate with one Likert question."""
     return StudyTask("rate", name, (Question("overall", "How good is this reply?"),), **settings)
 
 
 def choice_task(name: str = "choice", **settings: Any) -> StudyTask:
-    """A task of kind compare with one question and a field for a reason."""
-    asked = Question("overall", "Which reply is better?", control="choice", reason=True)
-    return StudyTask("compare", name, (asked,), **settings)
+    """Return a task of kind compare with one question and a field for a reason."""
+    question = Question("overall", "Which reply is better?", control="choice", reason=True)
+    return StudyTask("compare", name, (question,), **settings)
 
 
 def chat_task(name: str = "chat", *, bots: Mapping[str, str] | None = None, **settings: Any) -> StudyTask:
-    """A task of kind chat with one question about each reply and the whole."""
+    """Return a task of kind chat with one question about each reply and the whole."""
     options = {"bots": bots or {"secret-parrot": "echo"}, **settings.pop("options", {})}
     return StudyTask("chat", name, (Question("overall", "How good is it?"),), options=options, **settings)
 
 
 def replies(contexts: int = 3, systems: Iterable[str] = ("secret-parrot", "secret-owl")) -> list[Sample]:
-    """Replies of systems to several contexts, with ids and names that no annotator may see."""
+    """Return replies of systems to several contexts, with ids and names that no annotator may see."""
     return [
         Sample(f"secret-id-{i}", [f"Question {i}?"], f"Reply {n} to question {i}.", (), system, [Rating(4, "earlier")])
         for i in range(contexts)
@@ -212,19 +289,22 @@ def replies(contexts: int = 3, systems: Iterable[str] = ("secret-parrot", "secre
 class Annotator:
     """A browser's cookies, and the token of its page."""
 
-    def __init__(self, link: str, url: str) -> None:
-        self.client = httpx.Client(base_url=url, follow_redirects=True)
+    def __init__(self, client: httpx.Client, link: str) -> None:
+        self.client = client
         page = self.client.get(link)
         assert page.status_code == 200
         self.page = page.text
-        found = TOKEN.search(self.page)
-        assert found, "the page has no token"
-        self.headers = {CSRF_HEADER: found[1]}
+        token = TOKEN.search(self.page)
+        assert token, "the page has no token"
+        self.headers = {CSRF_HEADER: token[1]}
 
     def assignment(self) -> int:
-        found = ASSIGNMENT.search(self.client.get("/").text)
-        assert found
-        return int(found[1])
+        number = ASSIGNMENT.search(self.client.get("/").text)
+        assert number
+        return int(number[1])
+
+    def get(self, path: str) -> httpx.Response:
+        return self.client.get(path)
 
     def post(self, path: str, body: Any = None, **headers: str) -> httpx.Response:
         return self.client.post(path, json=body, headers={**self.headers, **headers})
@@ -265,34 +345,39 @@ class Person:
         with self.page.expect_navigation():
             self.page.keyboard.press("Control+Enter")
 
+    def check_page(self) -> None:
+        """Check that axe finds no violation on the page, and that it does not scroll sideways."""
+        try:
+            from axe_playwright_python.sync_playwright import Axe
+        except ImportError:
+            missing("axe-playwright-python")
+        results = Axe().run(self.page).response
+        assert len(results["passes"]) > 10
+        assert [f"{rule['id']}: {node['html']}" for rule in results["violations"] for node in rule["nodes"]] == []
+        assert self.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+People = Callable[..., Person]  # makes a person with options of their browser
+
 
 @pytest.fixture
-def person(browser: Browser, served: Served) -> Iterator[Callable[..., Person]]:
+def administrator(browser: Browser) -> Iterator[People]:
+    """People whose pages may show names of systems."""
     people: list[Person] = []
 
-    def made(**options: Any) -> Person:
+    def make(**options: Any) -> Person:
         people.append(Person(browser, **options))
         return people[-1]
 
-    yield made
-    for one in people:
-        one.context.close()
-        assert [text for text in one.complaints if text not in EXPECTED_COMPLAINTS] == []
-        assert not [text for text in one.sent for secret in SECRETS if secret in text]
+    yield make
+    for someone in people:
+        someone.context.close()
+        assert [text for text in someone.complaints if text not in EXPECTED_COMPLAINTS] == []
+        assert not [text for text in someone.sent for secret in SECRETS if secret in text]
+
+
+@pytest.fixture
+def person(administrator: People, served: Served) -> Iterator[People]:
+    """People to whom no name of a system is sent."""
+    yield administrator
     assert not [secret for secret in SECRETS if secret.encode() in b"".join(served.sent)]
-
-
-@pytest.fixture(scope="module")
-def axe() -> Any:
-    try:
-        from axe_playwright_python.sync_playwright import Axe
-    except ImportError:
-        missing("axe-playwright-python")
-    return Axe()
-
-
-def problems(axe: Any, page: Page) -> list[str]:
-    """Violations that axe finds on a page."""
-    found = axe.run(page).response
-    assert len(found["passes"]) > 10
-    return [f"{one['id']}: {node['html']}" for one in found["violations"] for node in one["nodes"]]

@@ -13,12 +13,12 @@ from hypothesis import HealthCheck, given, settings
 
 from interloq.web.access.visitors import Study
 from interloq.web.app import create_app
-from tests.web.conftest import KEY, Annotator, Served, likert_task, replies, submission
+from tests.web.conftest import KEY, Served, likert_task, replies, submission
 
 
 def test_no_input_to_the_interface_causes_a_server_error(served: Served) -> None:
     """Schemathesis: requests that fit the interface's schema, and requests that do not."""
-    person = Annotator(served.invite(served.add(likert_task(), replies(30))), served.url)
+    person = served.visit(served.add(likert_task(), replies(30)))
     inner: Any = create_app(Study(served.database, KEY)).app
     schema = schemathesis.openapi.from_dict({**inner.openapi(), "servers": [{"url": served.url}]})
     changing = ("/api/draft", "/api/answers", "/join/{token}", "/consent")
@@ -34,7 +34,6 @@ def test_no_input_to_the_interface_causes_a_server_error(served: Served) -> None
             assert answer.status_code < 500, (case.path, answer.status_code)
 
         check()
-    person.client.close()
 
 
 def test_failures_are_pages_for_people_and_json_for_scripts(served: Served) -> None:
@@ -60,11 +59,14 @@ def test_a_bug_is_a_page_in_the_language_of_the_browser(served: Served, monkeypa
     assert (answer.status_code, answer.json()) == (500, {"error": "internal", "detail": ""})
 
 
-def test_a_locked_study_is_busy_and_takes_the_answer_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("interloq.web.database.WAIT", 0.05)
-    served = Served(tmp_path / "study.db")
-    served.start()
-    annotator = Annotator(served.invite(served.add(likert_task(), replies(1))), served.url)
+
+
+@pytest.mark.usefixtures("impatient", "served")
+def test_a_locked_study_is_busy_and_takes_the_answer_later(served: Served, tmp_path: Path) -> None:
+    annotator = served.visit(served.add(likert_task(), replies(1)))
     body = submission(annotator.assignment())
     other = sqlite3.connect(tmp_path / "study.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
@@ -75,9 +77,6 @@ def test_a_locked_study_is_busy_and_takes_the_answer_later(tmp_path: Path, monke
     assert (page.status_code, "サーバーが混み合っています" in page.text) == (503, True)
     other.close()
     assert annotator.post("/api/answers", body).status_code == 200
-    annotator.client.close()
-    served.stop()
-    served.database.close()
 
 
 def test_only_static_files_are_served_and_always_checked_for_newer_ones(served: Served) -> None:

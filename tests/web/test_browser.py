@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from interloq import Sample, read
-from interloq.data.pseudonyms import Pseudonyms
+from interloq import Sample
 from interloq.records import Dialogue, Turn
-from interloq.web.studies.export import export_task
 from interloq.web.studies.questions import Question, StudyTask
-from interloq.web.studies.tasks import get_task
 from interloq.web.work import answers
-from tests.web.conftest import SECRETS, Person, Served, choice_task, likert_task, problems, replies
+from tests.web.conftest import SECRETS, People, Served, choice_task, export, likert_task, replies
 
 SLIDER = Question("overall", "How good is it?", control="slider", low=0, high=100, not_applicable=True, reason=True)
 HOSTILE = [
@@ -27,24 +22,16 @@ HOSTILE = [
 ]
 
 
-def exported(served: Served, task: int, folder: Path) -> list[Any]:
+def get_draft(served: Served) -> Any:
+    """Return what the server keeps of the first item."""
     with served.database.reading() as connection:
-        wrote = export_task(connection, get_task(connection, task), folder / "out.jsonl", Pseudonyms("key"))
-    return list(read(folder / "out.jsonl", kind=wrote["kind"]))
+        return answers.get_draft(connection, 1)[1]
 
 
-def _draft(served: Served, assignment: int = 1) -> Any:
-    with served.database.reading() as connection:
-        return answers.get_draft(connection, assignment)[1]
-
-
-def test_rate_with_the_mouse_from_invitation_to_export(
-    served: Served, person: Callable[..., Person], tmp_path: Path
-) -> None:
+def test_rate_with_the_mouse_from_invitation_to_export(served: Served, person: People, tmp_path: Path) -> None:
     settings = StudyTask("rate", "t", (Question("fit", "Does it fit?"), SLIDER), consent="May we?", completion="CODE-7")
     task = served.add(settings, replies(1))
-    one = person()
-    page = one.page
+    page = person().page
     page.goto(served.invite(task))
     assert page.url == f"{served.url}/"
     page.get_by_role("button", name="I agree").click()
@@ -60,17 +47,15 @@ def test_rate_with_the_mouse_from_invitation_to_export(
     page.get_by_role("button", name="Submit").click()
     page.get_by_text("CODE-7").wait_for()
     assert page.get_by_text("You finished 1 item.").is_visible()
-    records = exported(served, task, tmp_path)
-    given = {(one.system, rating.aspect): rating.value for one in records for rating in one.ratings if rating.aspect}
+    samples = export(served.database, task, tmp_path / "out.jsonl")
+    given = {(sample.system, rating.aspect): rating.value for sample in samples for rating in sample.ratings}
     assert given["secret-parrot", "fit"] == 2
     assert given["secret-owl", "fit"] == 5
     assert sorted(given[system, "overall"] is None for system in SECRETS[1:]) == [False, True]
     assert 50 in given.values()
 
 
-def test_compare_with_the_keyboard_alone_from_invitation_to_export(
-    served: Served, person: Callable[..., Person], tmp_path: Path
-) -> None:
+def test_compare_with_the_keyboard_from_invitation_to_export(served: Served, person: People, tmp_path: Path) -> None:
     task = served.add(choice_task(completion="javascript:alert(1)"), replies(3))
     one = person()
     page = one.open(served.invite(task))
@@ -89,12 +74,12 @@ def test_compare_with_the_keyboard_alone_from_invitation_to_export(
         one.submit()
     assert page.locator("code").inner_text() == "javascript:alert(1)"  # a code, not a link
     assert page.locator("main a").count() == 0
-    records = exported(served, task, tmp_path)
+    records = export(served.database, task, tmp_path / "out.jsonl")
     assert sorted(record.winner for record in records) == ["", "secret-owl", "secret-parrot"]
     assert {record.reason for record in records if record.winner == "secret-parrot"} == {"it is 2 lines"}
 
 
-def test_number_and_arrow_keys_answer_and_can_be_turned_off(served: Served, person: Callable[..., Person]) -> None:
+def test_number_and_arrow_keys_answer_and_can_be_turned_off(served: Served, person: People) -> None:
     settings = StudyTask("rate", "t", (Question("fit"), SLIDER, Question("wit", optional=True)))
     one = person()
     page = one.open(served.invite(served.add(settings, replies(1, ["secret-owl"]))))
@@ -115,7 +100,7 @@ def test_number_and_arrow_keys_answer_and_can_be_turned_off(served: Served, pers
     assert not page.locator("#single-keys").is_checked()
 
 
-def test_no_key_but_enter_or_space_alone_confirms_a_slider(served: Served, person: Callable[..., Person]) -> None:
+def test_no_key_but_enter_or_space_alone_confirms_a_slider(served: Served, person: People) -> None:
     one = person()
     page = one.open(served.invite(served.add(StudyTask("rate", "t", (SLIDER,)), replies(1, ["secret-owl"]))))
     slider, state = page.locator("input[type=range]"), page.locator("output")
@@ -134,7 +119,7 @@ def test_no_key_but_enter_or_space_alone_confirms_a_slider(served: Served, perso
     assert state.inner_text() == "50"
 
 
-def test_a_key_that_is_held_answers_one_question(served: Served, person: Callable[..., Person]) -> None:
+def test_a_key_that_is_held_answers_one_question(served: Served, person: People) -> None:
     one = person()
     page = one.open(served.invite(served.add(likert_task(), replies(1))))
     for _ in range(3):
@@ -143,9 +128,7 @@ def test_a_key_that_is_held_answers_one_question(served: Served, person: Callabl
     page.keyboard.up("4")
 
 
-def test_a_slider_that_is_not_touched_cannot_be_submitted_with_a_finger(
-    served: Served, person: Callable[..., Person]
-) -> None:
+def test_a_slider_that_is_not_touched_cannot_be_submitted_with_a_finger(served: Served, person: People) -> None:
     one = person(has_touch=True, viewport={"width": 390, "height": 844})
     page = one.open(served.invite(served.add(StudyTask("rate", "t", (SLIDER,)), replies(1, ["secret-owl"]))))
     page.get_by_role("button", name="Submit").tap()
@@ -156,10 +139,8 @@ def test_a_slider_that_is_not_touched_cannot_be_submitted_with_a_finger(
     page.locator("output", has_text="100").wait_for()
 
 
-def test_nothing_typed_is_lost_by_a_reload_a_closed_tab_or_a_restart(
-    served: Served, person: Callable[..., Person]
-) -> None:
-    settings = StudyTask("rate", "t", (SLIDER,))
+def test_nothing_typed_is_lost_by_a_reload_a_closed_tab_or_a_restart(served: Served, person: People) -> None:
+    settings = StudyTask("rate", "t", (SLIDER,), completion="https://example.org/back?a=1&b=2")
     link = served.invite(served.add(settings, replies(1, ["secret-owl"])))
     one = person()
     page = one.open(link)
@@ -168,7 +149,7 @@ def test_nothing_typed_is_lost_by_a_reload_a_closed_tab_or_a_restart(
     assert page.locator("textarea").input_value() == "at once"
     page.locator("input[type=range]").press("End")
     page.get_by_text("Draft saved").wait_for()
-    assert _draft(served)["answers"] == [{"unit": 0, "aspect": "overall", "value": 100, "reason": "at once"}]
+    assert get_draft(served)["answers"] == [{"unit": 0, "aspect": "overall", "value": 100, "reason": "at once"}]
     other = person()  # another device: only the server knows the draft
     assert other.open(link).locator("output").inner_text() == "100"
     other.page.locator("textarea").fill("newer")
@@ -180,13 +161,12 @@ def test_nothing_typed_is_lost_by_a_reload_a_closed_tab_or_a_restart(
     page = one.open(served.url)
     assert page.locator("textarea").input_value() == "newer"
     one.submit()
-    assert page.get_by_text("You finished 1 item.").is_visible()
+    back = page.get_by_role("link", name="Finish and return")
+    assert back.get_attribute("href") == "https://example.org/back?a=1&b=2"
     assert page.evaluate("localStorage.length") == 0
 
 
-def test_answers_wait_for_the_connection_and_are_stored_once(
-    served: Served, person: Callable[..., Person], tmp_path: Path
-) -> None:
+def test_answers_wait_for_the_connection_and_are_stored_once(served: Served, person: People, tmp_path: Path) -> None:
     task = served.add(choice_task(), replies(2))
     one = person()
     page = one.open(served.invite(task))
@@ -203,11 +183,11 @@ def test_answers_wait_for_the_connection_and_are_stored_once(
     with page.expect_navigation():
         one.context.set_offline(False)
     assert page.locator("#progress-text").inner_text() == "1 of 2 done"
-    assert [record.reason for record in exported(served, task, tmp_path)] == ["changed"]
+    assert [record.reason for record in export(served.database, task, tmp_path / "out.jsonl")] == ["changed"]
 
 
-def test_a_failure_of_the_server_is_not_shown_as_a_lost_connection(
-    served: Served, person: Callable[..., Person], tmp_path: Path
+def test_a_failure_of_the_server_does_not_look_like_a_lost_connection(
+    served: Served, person: People, tmp_path: Path
 ) -> None:
     task = served.add(choice_task(), replies(1))
     one = person(service_workers="block")  # what passes through a worker is not routed
@@ -222,12 +202,14 @@ def test_a_failure_of_the_server_is_not_shown_as_a_lost_connection(
     page.unroute("**/api/**")
     page.get_by_role("button", name="Try again now").click()
     page.get_by_text("You finished 1 item.").wait_for()
-    assert [record.reason for record in exported(served, task, tmp_path)] == ["typed while it failed"]
+    assert [record.reason for record in export(served.database, task, tmp_path / "out.jsonl")] == [
+        "typed while it failed"
+    ]
     one.complaints.clear()  # the console reports the status
 
 
-def test_an_answer_whose_receipt_was_lost_is_sent_again_after_a_reload(
-    served: Served, person: Callable[..., Person], tmp_path: Path
+def test_an_answer_without_a_receipt_is_sent_again_after_a_reload(
+    served: Served, person: People, tmp_path: Path
 ) -> None:
     task = served.add(choice_task(), replies(1))
     one = person(service_workers="block")
@@ -250,29 +232,10 @@ def test_an_answer_whose_receipt_was_lost_is_sent_again_after_a_reload(
     page.wait_for_function("() => localStorage.length === 0")
     assert len(sent) > 1
     assert len(set(sent)) == 1
-    assert len(exported(served, task, tmp_path)) == 1
+    assert len(export(served.database, task, tmp_path / "out.jsonl")) == 1
 
 
-def test_two_people_at_once_get_their_own_items_and_answers(
-    served: Served, person: Callable[..., Person], tmp_path: Path
-) -> None:
-    settings = likert_task(per_item=1, completion="https://example.org/back?a=1&b=2")
-    task = served.add(settings, replies(2, ["secret-owl"]))
-    people = [person(), person()]
-    pages = [one.open(served.invite(task)) for one in people]
-    shown = [page.locator(".reply").inner_text() for page in pages]
-    assert len(set(shown)) == 2
-    for one, key in zip(people, "25", strict=True):
-        one.press(key)
-    for one in people:
-        one.submit()
-        link = one.page.get_by_role("link", name="Finish and return")
-        assert link.get_attribute("href") == "https://example.org/back?a=1&b=2"
-    found = {one.response: [rating.value for rating in one.ratings[1:]] for one in exported(served, task, tmp_path)}
-    assert found == {shown[0]: [2], shown[1]: [5]}
-
-
-def test_markup_in_data_and_settings_is_shown_as_text(served: Served, person: Callable[..., Person]) -> None:
+def test_markup_in_data_and_settings_is_shown_as_text(served: Served, person: People) -> None:
     asked = Question(HOSTILE[3], HOSTILE[1], labels=(HOSTILE[0], HOSTILE[2]), reason=True)
     settings = StudyTask("rate", "t", (asked,), title=HOSTILE[2], instructions=HOSTILE[0], completion=HOSTILE[1])
     samples = [Sample("1", HOSTILE, text, (), f"secret-owl-{i}") for i, text in enumerate(HOSTILE)]
@@ -294,18 +257,18 @@ def test_markup_in_data_and_settings_is_shown_as_text(served: Served, person: Ca
     assert page.locator("[data-evil], img, svg").count() == 0
 
 
-def test_withdrawing_deletes_everything_after_a_question(served: Served, person: Callable[..., Person]) -> None:
+def test_withdrawing_deletes_everything_after_a_question(served: Served, person: People) -> None:
     one = person()
     page = one.open(served.invite(served.add(likert_task(), replies(2))))
     one.press("3")
     page.get_by_text("Draft saved").wait_for()
     page.get_by_role("button", name="Withdraw and delete my answers").click()
     one.press("Enter")  # cancels: deleting needs more than that
-    assert _draft(served) is not None
+    assert get_draft(served) is not None
     page.get_by_role("button", name="Withdraw and delete my answers").click()
     page.get_by_role("button", name="Delete my answers", exact=True).click()
     page.get_by_role("heading", name="You withdrew from this study").wait_for()
-    assert _draft(served) is None
+    assert get_draft(served) is None
     assert page.evaluate("localStorage.length") == 0
 
 
@@ -316,15 +279,10 @@ def _dialogues() -> list[Dialogue]:
 
 @pytest.mark.parametrize(("scheme", "width", "language"), [("light", 1280, "en"), ("dark", 390, "ja")])
 def test_axe_finds_nothing_and_nothing_scrolls_sideways(
-    served: Served, person: Callable[..., Person], axe: Any, scheme: str, width: int, language: str
+    served: Served, person: People, scheme: str, width: int, language: str
 ) -> None:
     one = person(color_scheme=scheme, viewport={"width": width, "height": 844}, reduced_motion="reduce")
-    page, seen = one.page, []
-
-    def check() -> None:
-        seen.append(problems(axe, page))
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-
+    page, check = one.page, one.check_page
     common: dict[str, Any] = {"language": language, "instructions": "Read.", "title": "A study"}
     asked = (Question("fit", labels=("bad", "good")), Question("wit", labels=tuple("abcde"), optional=True), SLIDER)
     page.goto(served.invite(served.add(StudyTask("rate", "r", asked, consent="May we?", **common), replies(1))))
@@ -346,23 +304,12 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways(
     page.goto(f"{served.url}/nothing/here")
     check()
     one.complaints.clear()  # the console reports the 404
-    assert seen == [[]] * 8
 
 
-def test_without_script_the_page_says_what_is_missing(served: Served, person: Callable[..., Person]) -> None:
+def test_without_script_the_page_says_what_is_missing(served: Served, person: People) -> None:
     one = person(java_script_enabled=False)
     one.page.goto(served.invite(served.add(likert_task(), replies(1))))
     notice = one.page.locator("noscript p")
     assert notice.is_visible()
     assert notice.inner_text().startswith("This page needs JavaScript.")
     assert one.page.locator("button:visible, input:visible").count() == 0
-
-
-def test_an_invitation_that_is_not_valid_gets_a_page_in_the_readers_language(
-    served: Served, person: Callable[..., Person]
-) -> None:
-    one = person(locale="ja-JP")
-    one.page.goto(f"{served.url}/join/nobody")
-    assert one.page.locator("h1").inner_text() == "この招待は無効です"
-    assert re.search(r"lang=\"ja\"", one.page.content())
-    one.complaints.clear()  # the console reports the 404

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import stat
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -15,9 +16,9 @@ from sqlalchemy import insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from interloq.errors import InputError
-from interloq.web.database import Database, _config, _engine, open_database, storable
+from interloq.web.database import Database, _config, _engine, make_storable, open_database
 from interloq.web.schema import METADATA, invitation, task
-from tests.web.conftest import made_server_database
+from tests.web.conftest import make_server_database
 
 ROW = {"name": "x", "kind": "rate", "settings": {}, "source": {}, "created": 0.0}
 
@@ -30,16 +31,15 @@ def test_the_migrations_make_the_tables_of_the_schema(study: Database) -> None:
 
 
 def test_a_failed_transaction_leaves_nothing(study: Database) -> None:
+    def add_twice() -> None:
+        with study.writing() as connection:
+            for _ in range(2):  # two tasks with one name
+                connection.execute(insert(task).values(**ROW))
+
     with pytest.raises(IntegrityError):
-        _add_twice(study)
+        add_twice()
     with study.reading() as connection:
         assert connection.execute(select(task)).all() == []
-
-
-def _add_twice(study: Database) -> None:
-    with study.writing() as connection:
-        for _ in range(2):  # two tasks with one name
-            connection.execute(insert(task).values(**ROW))
 
 
 def test_a_reader_sees_one_state(study: Database) -> None:
@@ -57,12 +57,10 @@ def test_a_study_is_for_its_owner_and_survives_reopening(tmp_path: Path) -> None
     with pytest.raises(InputError, match="no study"):
         open_database(place, create=False)
     for expected in ([], ["x"]):
-        study = open_database(place)
-        with study.writing() as connection:
+        with closing(open_database(place)) as study, study.writing() as connection:
             assert list(connection.execute(select(task.c.name)).scalars()) == expected
             if not expected:
                 connection.execute(insert(task).values(**ROW))
-        study.close()
     assert stat.S_IMODE(place.stat().st_mode) == 0o600
     assert [path.name for path in place.parent.iterdir()] == [place.name]
 
@@ -72,7 +70,7 @@ def test_only_a_study_is_opened_unless_it_may_be_made(tmp_path: Path, postgres_s
     with pytest.raises(InputError, match="empty file, not a study"):
         open_database(tmp_path / "empty.db", create=False)
     assert (tmp_path / "empty.db").read_bytes() == b""
-    with made_server_database(postgres_server) as url:
+    with make_server_database(postgres_server) as url:
         with pytest.raises(InputError, match="is not a study"):
             open_database(url, create=False)
         open_database(url).close()
@@ -80,7 +78,7 @@ def test_only_a_study_is_opened_unless_it_may_be_made(tmp_path: Path, postgres_s
 
 
 def test_many_may_open_a_new_study_at_once(tmp_path: Path, postgres_server: str) -> None:
-    with made_server_database(postgres_server) as url:
+    with make_server_database(postgres_server) as url:
         for place in (str(tmp_path / "study.db"), url):
             with ThreadPoolExecutor(4) as pool:
                 for study in pool.map(open_database, [place] * 4):
@@ -88,12 +86,10 @@ def test_many_may_open_a_new_study_at_once(tmp_path: Path, postgres_server: str)
 
 
 def test_a_newer_study_is_refused(tmp_path: Path, postgres_server: str) -> None:
-    with made_server_database(postgres_server) as url:
+    with make_server_database(postgres_server) as url:
         for place in (str(tmp_path / "study.db"), url):
-            study = open_database(place)
-            with study.writing() as connection:
+            with closing(open_database(place)) as study, study.writing() as connection:
                 connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
-            study.close()
             with pytest.raises(InputError, match="written by a newer version"):
                 open_database(place)
 
@@ -130,7 +126,7 @@ def test_a_bad_url_is_refused_without_its_password(url: str, message: str) -> No
 
 
 def test_text_that_a_database_cannot_store_is_changed() -> None:
-    assert storable("a\0b\ud800c 評価 🙂") == "ab?c 評価 🙂"
+    assert make_storable("a\0b\ud800c 評価 🙂") == "ab?c 評価 🙂"
 
 
 def test_only_drafts_do_not_wait_for_the_disk(study: Database) -> None:
@@ -144,7 +140,7 @@ def test_only_drafts_do_not_wait_for_the_disk(study: Database) -> None:
 
 def test_a_study_with_the_first_tables_is_migrated_and_kept(tmp_path: Path, postgres_server: str) -> None:
     _check_migration(str(tmp_path / "study.db"))
-    with made_server_database(postgres_server) as url:
+    with make_server_database(postgres_server) as url:
         _check_migration(url)
 
 
@@ -159,10 +155,8 @@ def _check_migration(place: str) -> None:
             row = {"task_id": None if number else 1, "token": str(number), "role": role, "created": 0.0}
             connection.execute(insert(invitation).values(**row))
     engine.dispose()
-    database = open_database(place)
-    with database.reading() as connection:
+    with closing(open_database(place)) as database, database.reading() as connection:
         assert compare_metadata(MigrationContext.configure(connection), METADATA) == []
         assert connection.execute(select(task.c.name)).scalar_one() == "x"
         roles = connection.execute(select(invitation.c.role).order_by(invitation.c.id)).scalars()
         assert list(roles) == ["annotator", "owner"]
-    database.close()

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from interloq.web.database import UnusableStudyError
-from tests.web.conftest import READY_WITHIN, Person, Served, chat_task, choice_task, likert_task, replies
-from tests.web.test_browser import exported
+from tests.web.conftest import (
+    READY_WITHIN,
+    People,
+    Person,
+    Served,
+    chat_task,
+    choice_task,
+    export,
+    likert_task,
+    replies,
+)
 
 KEPT = "async () => await caches.has('interloq-page') && Boolean(await (await caches.open('interloq-page')).match('/'))"
 GONE = "async () => !(await navigator.serviceWorker.getRegistrations()).length && !(await caches.keys()).length"
@@ -25,7 +33,7 @@ def _wait_for(one: Person, condition: str) -> None:
 
 
 def test_a_reload_without_a_connection_shows_the_item_and_loses_nothing(
-    served: Served, person: Callable[..., Person], tmp_path: Path
+    served: Served, person: People, tmp_path: Path
 ) -> None:
     task = served.add(choice_task(), replies(2))
     one = person()
@@ -47,7 +55,7 @@ def test_a_reload_without_a_connection_shows_the_item_and_loses_nothing(
     with page.expect_navigation():
         one.context.set_offline(False)
     page.get_by_text("1 of 2 done").wait_for()
-    assert [record.reason for record in exported(served, task, tmp_path)] == ["typed after"]
+    assert [record.reason for record in export(served.database, task, tmp_path / "out.jsonl")] == ["typed after"]
     _wait_for(one, KEPT)
     page.evaluate("caches.delete('interloq-page')")  # as after answers that were stored
     served.stop()
@@ -59,7 +67,7 @@ def test_a_reload_without_a_connection_shows_the_item_and_loses_nothing(
 
 
 def test_a_busy_server_says_so_and_a_kept_item_can_be_continued(
-    served: Served, person: Callable[..., Person], monkeypatch: pytest.MonkeyPatch
+    served: Served, person: People, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = person()
     page = one.open(served.invite(served.add(choice_task(), replies(2))))
@@ -83,7 +91,7 @@ def test_a_busy_server_says_so_and_a_kept_item_can_be_continued(
     one.complaints.clear()  # the console reports the status
 
 
-def test_a_page_is_never_shown_to_the_next_person(served: Served, person: Callable[..., Person]) -> None:
+def test_a_page_is_never_shown_to_the_next_person(served: Served, person: People) -> None:
     first, second = (served.add(likert_task(name), replies(1, [f"secret-owl-{name}"])) for name in ("a", "b"))
     one = person()
     page = one.open(served.invite(first))
@@ -112,7 +120,7 @@ def test_a_page_is_never_shown_to_the_next_person(served: Served, person: Callab
     one.complaints.clear()  # the console reports the 404 and refused connections
 
 
-def test_the_worker_is_removed_at_withdrawal_and_at_the_end(served: Served, person: Callable[..., Person]) -> None:
+def test_the_worker_is_removed_at_withdrawal_and_at_the_end(served: Served, person: People) -> None:
     one = person()
     page = one.open(served.invite(served.add(likert_task(), replies(1))))
     _wait_for(one, KEPT)
@@ -130,9 +138,7 @@ def test_the_worker_is_removed_at_withdrawal_and_at_the_end(served: Served, pers
     assert page.evaluate(GONE)
 
 
-def test_a_conversation_continues_after_a_reload_without_a_connection(
-    served: Served, person: Callable[..., Person]
-) -> None:
+def test_a_conversation_continues_after_a_reload_without_a_connection(served: Served, person: People) -> None:
     one = person()
     page = one.open(served.invite(served.add_chat(chat_task())))
     _wait_for(one, KEPT)

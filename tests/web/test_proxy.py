@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -15,14 +15,14 @@ import pytest
 from interloq.web.access.visitors import Study
 from interloq.web.serve import _config
 from interloq.web.serve_options import PROXIES, ServerAddress
-from tests.web.conftest import KEY, Person, Served, likert_task, replies
+from tests.web.conftest import KEY, People, Served, likert_task, replies
 
 HOST, CLIENT = "rate.example.org", "203.0.113.7"
 
 
 @contextmanager
-def proxied(upstream: str, *, strip: str, host: str) -> Iterator[str]:
-    """The address of a proxy that adds headers as nginx does; it may remove a path and change the host name."""
+def run_proxy(upstream: str, *, strip: str, host: str) -> Iterator[str]:
+    """Yield the address of a proxy that adds headers as nginx does; it may remove a path and change the host name."""
 
     class Proxy(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -48,35 +48,40 @@ def proxied(upstream: str, *, strip: str, host: str) -> Iterator[str]:
         server.shutdown()
 
 
-def watched(app: Any, clients: list[str]) -> Any:
-    """The app; addresses of clients are added to `clients`."""
+def restart(served: Served, study: Study, address: ServerAddress) -> list[str]:
+    """Serve a study as `interloq serve run` does; return a list to which the addresses of clients are added."""
+    clients: list[str] = []
+    config = _config(study, address, access_log=False)
+    app: Any = config.app
 
     async def watch(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "http":
             clients.append(scope["client"][0])
         await app(scope, receive, send)
 
-    return watch
+    config.app, config.port = watch, served.port
+    served.stop()
+    served.start(config)
+    return clients
 
 
 @pytest.mark.parametrize(
     ("root", "strip", "host"), [("", "", HOST), ("/study", "", "127.0.0.1"), ("/study", "/study", HOST)]
 )
 def test_cookies_links_origins_and_clients_behind_a_proxy(served: Served, root: str, strip: str, host: str) -> None:
-    public, clients = f"https://{HOST}{root}", list[str]()
+    public = f"https://{HOST}{root}"
     link = served.invite(served.add(likert_task(), replies(1))).replace(served.url, root)
     admin = served.invite(None).replace(served.url, root)
-    served.stop()
     address = ServerAddress("127.0.0.1", served.port, public, PROXIES)
-    config = _config(Study(served.database, KEY, address.hosts, secure=True, public=public), address, access_log=False)
-    config.app, config.port = watched(config.app, clients), served.port
-    served.start(config)
+    study = Study(served.database, KEY, address.hosts, secure=True, public=public)
+    clients = restart(served, study, address)
     forged = {"x-forwarded-for": "198.51.100.1"}  # the client's own, which nginx appends to
-    with proxied(served.url, strip=strip, host=host) as url, httpx.Client(base_url=url, headers=forged) as client:
+    with run_proxy(served.url, strip=strip, host=host) as url, httpx.Client(base_url=url, headers=forged) as client:
         joined = client.get(link)
         assert joined.headers["location"] == f"{root}/"
         cookie = joined.headers["set-cookie"]
         assert cookie.startswith("interloq_session=" if root else "__Host-interloq_session=")
+        assert link.rsplit("/", 1)[1] not in cookie
         assert {"Secure", "HttpOnly", f"Path={root}/", "SameSite=lax"} <= set(cookie.split("; "))
         client.headers["cookie"] = cookie.split(";")[0]
         page = client.get(f"{root}/").text
@@ -97,15 +102,10 @@ def test_cookies_links_origins_and_clients_behind_a_proxy(served: Served, root: 
     assert set(clients) == {CLIENT}
 
 
-def test_all_pages_work_below_a_path_in_a_browser(served: Served, person: Callable[..., Person]) -> None:
+def test_all_pages_work_below_a_path_in_a_browser(served: Served, person: People) -> None:
     public = f"{served.url}/study"
     link, admin = (served.invite(task) for task in (served.add(likert_task(), replies(2, ["secret-owl"])), None))
-    served.stop()
-    config = _config(
-        Study(served.database, KEY, public=public), ServerAddress("127.0.0.1", served.port), access_log=False
-    )
-    config.port = served.port
-    served.start(config)
+    restart(served, Study(served.database, KEY, public=public), ServerAddress("127.0.0.1", served.port))
     one = person()
     page = one.open(link.replace(served.url, public))
     one.press("3")
@@ -123,11 +123,9 @@ def test_all_pages_work_below_a_path_in_a_browser(served: Served, person: Callab
 
 
 def test_without_a_proxy_its_headers_are_not_believed(served: Served) -> None:
-    clients: list[str] = []
-    served.stop()
-    address = ServerAddress("127.0.0.1", served.port)
-    config = _config(Study(served.database, KEY), address, access_log=False)
-    config.app, config.port = watched(config.app, clients), served.port
-    served.start(config)
-    httpx.get(served.url, headers={"x-forwarded-for": CLIENT, "x-forwarded-proto": "https"})
+    clients = restart(served, Study(served.database, KEY), ServerAddress("127.0.0.1", served.port))
+    link = served.invite(served.add(likert_task(), replies(1)))
+    joined = httpx.get(link, headers={"x-forwarded-for": CLIENT, "x-forwarded-proto": "https"})
     assert clients == ["127.0.0.1"]
+    assert joined.headers["location"] == "/"
+    assert {"HttpOnly", "Path=/", "SameSite=lax"} <= set(joined.headers["set-cookie"].split("; "))

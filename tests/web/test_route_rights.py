@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -11,8 +10,7 @@ import pytest
 from interloq.web.access.security import CSRF_HEADER
 from interloq.web.access.visitors import Study
 from interloq.web.app import create_app
-from tests.web.conftest import KEY, TOKEN, Annotator, Served, chat_task, likert_task, replies
-from tests.web.made_references import add_references
+from tests.web.conftest import KEY, TOKEN, AddReferences, Served, chat_task, likert_task, replies
 
 VIEWER = {"/admin", "/admin/tasks/1", "/admin/tasks/1/figures"}
 LEAD = {
@@ -27,22 +25,24 @@ VALUES: dict[str, Any] = {  # fields of bodies
 }  # fmt: skip
 
 
-def interface(served: Served) -> dict[str, Any]:
-    """The app's description of its routes."""
+def describe_interface(served: Served) -> dict[str, Any]:
+    """Return the app's description of its routes."""
     inner: Any = create_app(Study(served.database, KEY)).app
-    found: dict[str, Any] = inner.openapi()
-    return found
+    described: dict[str, Any] = inner.openapi()
+    return described
 
 
-def routes(served: Served) -> list[tuple[str, str]]:
-    """Method and path of each route that is not for everybody."""
-    paths = interface(served)["paths"]
-    named = [(method.upper(), path) for path, methods in paths.items() if path not in OPEN for method in methods]
-    return [(method, path.replace("{number}", "1")) for method, path in named]
+def list_routes(served: Served) -> list[tuple[str, str]]:
+    """Return method and path of each route that is not for everybody."""
+    routes = []
+    for path, methods in describe_interface(served)["paths"].items():
+        if path not in OPEN:
+            routes += [(method.upper(), path.replace("{number}", "1")) for method in methods]
+    return routes
 
 
-def may(role: str, path: str) -> bool:
-    """Whether a role may use a route."""
+def may_use(role: str, path: str) -> bool:
+    """Return whether a role may use a route."""
     if not path.startswith("/admin"):
         return role == "annotator" or path == "/"
     return role == "owner" or path in (LEAD | VIEWER if role == "lead" else VIEWER if role == "viewer" else ())
@@ -51,64 +51,54 @@ def may(role: str, path: str) -> bool:
 @pytest.mark.parametrize("role", ["annotator", "viewer", "lead", "owner"])
 def test_every_route_is_for_the_roles_that_need_it(served: Served, role: str) -> None:
     task = served.add(likert_task(), replies(1))
-    one = Annotator(served.invite(task if role == "annotator" else None, role=role), served.url)
-    for method, path in routes(served):
+    one = served.visit(task if role == "annotator" else None, role=role)
+    for method, path in list_routes(served):
         path = path.replace("1", "99") if method == "POST" else path  # nothing is changed
         answer = one.client.request(method, path, json={}, headers=one.headers)
-        if may(role, path.replace("99", "1")):
+        if may_use(role, path.replace("99", "1")):
             assert answer.status_code not in (401, 403), path
         else:
             assert (answer.status_code, answer.json()["error"]) == (403, "not_allowed"), path
-    one.client.close()
 
 
 def test_only_owners_revoke_invitations_of_administrators(served: Served) -> None:
     task = served.add(likert_task(), replies(1))
-    owner = Annotator(served.invite(None), served.url)
-    lead = Annotator(served.invite(None, role="lead"), served.url)
+    owner, lead = served.visit(None), served.visit(None, role="lead")
     served.invite(task)
     assert lead.post("/admin/invitations/1/revoke", {}).json()["error"] == "not_allowed"
     assert lead.post("/admin/invitations/3/revoke", {}).json() == {"revoked": True}
     assert owner.post("/admin/invitations/2/revoke", {}).json() == {"revoked": True}
-    assert lead.client.get("/admin").status_code == 401
-    for one in (owner, lead):
-        one.client.close()
+    assert lead.get("/admin").status_code == 401
 
 
 def test_viewers_see_figures_without_identities_and_actions(served: Served) -> None:
     task = served.add(likert_task(), replies(1))
-    Annotator(f"{served.invite(task, parameter='PID', label='team B')}?PID=ann-7", served.url).client.close()
-    seen = {}
-    for role in ("viewer", "lead", "owner"):
-        one = Annotator(served.invite(None, role=role), served.url)
-        seen[role] = one.client.get(f"/admin/tasks/{task}").text
-        one.client.close()
-    assert ["ann-7" in text and "team B" in text for text in seen.values()] == [False, True, True]
-    assert ['"forget"]' in text for text in seen.values()] == [False, False, True]
-    assert ["/export" in text for text in seen.values()] == [False, True, True]
+    served.open(f"{served.invite(task, parameter='PID', label='team B')}?PID=ann-7")
+    pages = [served.visit(None, role=role).get(f"/admin/tasks/{task}").text for role in ("viewer", "lead", "owner")]
+    assert ["ann-7" in page and "team B" in page for page in pages] == [False, True, True]
+    assert ['"forget"]' in page for page in pages] == [False, False, True]
+    assert ["/export" in page for page in pages] == [False, True, True]
 
 
 def test_a_browser_can_be_an_administrators_and_an_annotators(served: Served) -> None:
     task = served.add(likert_task(), replies(1))
-    admin = Annotator(served.invite(None), served.url)
-    page = admin.client.get(served.invite(task))
+    admin = served.visit(None)
+    page = admin.get(served.invite(task))
     assert "Reply 0" in page.text
-    found = TOKEN.search(page.text)
-    assert found is not None
+    token = TOKEN.search(page.text)
+    assert token is not None
     assert admin.post(f"/admin/tasks/{task}/close", {"closed": True}).json() == {"closed": True}
     assert admin.post("/consent").json()["error"] == "not_our_page"  # the administrator's token is not the annotator's
-    admin.headers[CSRF_HEADER] = found[1]
+    admin.headers[CSRF_HEADER] = token[1]
     assert admin.post("/consent").json() == {"stored": True}
-    assert admin.client.get(served.invite(None)).url.path == "/admin"
-    admin.client.close()
+    assert admin.get(served.invite(None)).url.path == "/admin"
 
 
 def test_every_route_needs_a_session_and_a_token(served: Served) -> None:
     task = served.add(likert_task(), replies(1))
-    annotator, admin = Annotator(served.invite(task), served.url), Annotator(served.invite(None), served.url)
-    found = routes(served)
-    assert len(found) > 20
-    for method, path in found:
+    annotator, admin, routes = served.visit(task), served.visit(None), list_routes(served)
+    assert len(routes) > 20
+    for method, path in routes:
         assert httpx.request(method, served.url + path, json={}).status_code == 401, path
         own, other = (admin, annotator) if path.startswith("/admin") else (annotator, admin)
         if method == "GET":
@@ -120,20 +110,16 @@ def test_every_route_needs_a_session_and_a_token(served: Served) -> None:
         ):
             answer = own.client.request(method, path, json={}, headers=headers)
             assert (answer.status_code, answer.json()["error"]) == (403, "not_our_page"), path
-    for one in (annotator, admin):
-        one.client.close()
 
 
 @pytest.mark.parametrize("kind", ["rate", "chat", "references"])
-def test_no_route_takes_an_item_of_somebody_else(
-    served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
-) -> None:
+def test_no_route_takes_an_item_of_somebody_else(served: Served, add_references: AddReferences, kind: str) -> None:
     if kind == "references":
-        task = add_references(served.database, tmp_path, monkeypatch, per_item=2)[0].id
+        task = add_references(served.database, per_item=2).stored.id
     else:
         task = served.add_chat(chat_task(per_item=2)) if kind == "chat" else served.add(likert_task(), replies(1))
-    first, second = (Annotator(served.invite(task), served.url) for _ in range(2))
-    number, described, tried = first.assignment(), interface(served), []
+    first, second = served.visit(task), served.visit(task)
+    number, described, tried = first.assignment(), describe_interface(served), []
     assert number != second.assignment()
     for name, model in described["components"]["schemas"].items():
         if "assignment" not in model.get("properties", {}):
@@ -146,5 +132,3 @@ def test_no_route_takes_an_item_of_somebody_else(
             assert answer.status_code == 409, (path, answer.text)
             tried.append(path)
     assert len(tried) >= 8
-    for one in (first, second):
-        one.client.close()

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -22,21 +22,21 @@ from sqlalchemy import func, select
 
 from interloq.errors import InputError
 from interloq.web.access.visitors import Study
-from interloq.web.database import open_database
+from interloq.web.database import Database, open_database
 from interloq.web.schema import item
 from interloq.web.serve import (
     CONSENT,
     _config,
     first_admin_link,
     first_lines,
+    hide_tokens,
     invitation_links,
     make_study,
     run,
-    without_tokens,
 )
 from interloq.web.serve_options import InvitationOptions, ServeOptions, ServerAddress
 from interloq.web.studies.tasks import all_tasks, number_of_items
-from tests.web.conftest import KEY, likert_task, replies, stored_task
+from tests.web.conftest import KEY, likert_task, replies, store_task
 
 
 @pytest.mark.parametrize(
@@ -78,9 +78,8 @@ class ClosingBot:
         self.closings.append("closed")
 
 
-def test_bots_are_closed_when_the_server_ends(tmp_path: Path) -> None:
-    database, bot = open_database(tmp_path / "study.db"), ClosingBot()
-    config = _config(Study(database, KEY), ServerAddress(port=0), access_log=False)
+def test_bots_are_closed_when_the_server_ends(sqlite_study: Database) -> None:
+    bot, config = ClosingBot(), _config(Study(sqlite_study, KEY), ServerAddress(port=0), access_log=False)
     bots: Any = config.app.app.state.bots  # type: ignore[union-attr]
     bots._known["closing"] = bot, nullcontext()
     server = uvicorn.Server(config)
@@ -92,16 +91,13 @@ def test_bots_are_closed_when_the_server_ends(tmp_path: Path) -> None:
     server.should_exit = True
     thread.join(30)
     assert bot.closings == ["closed"]
-    database.close()
 
 
-def test_a_study_without_tasks_is_reported(tmp_path: Path) -> None:
-    database = open_database(tmp_path / "typo.db")
-    link, line = first_lines(database, "typo.db", "http://x/join/y")
+def test_a_study_without_tasks_is_reported(sqlite_study: Database) -> None:
+    link, line = first_lines(sqlite_study, "typo.db", "http://x/join/y")
     assert (link, line[:24]) == ("administrators: http://x/join/y", "typo.db has no tasks yet")
-    stored_task(database, likert_task(), replies(1))
-    assert list(first_lines(database, "typo.db", "")) == []
-    database.close()
+    store_task(sqlite_study, likert_task(), replies(1))
+    assert list(first_lines(sqlite_study, "typo.db", "")) == []
 
 
 def test_addresses() -> None:
@@ -118,23 +114,19 @@ def test_addresses() -> None:
         ServerAddress(port=70_000)
 
 
-def test_the_first_start_makes_one_link_for_administrators(tmp_path: Path) -> None:
-    database = open_database(tmp_path / "study.db")
-    assert first_admin_link(database, ServerAddress()).startswith("http://127.0.0.1:8765/join/")
-    assert first_admin_link(database, ServerAddress()) == ""
-    database.close()
+def test_the_first_start_makes_one_link_for_administrators(sqlite_study: Database) -> None:
+    assert first_admin_link(sqlite_study, ServerAddress()).startswith("http://127.0.0.1:8765/join/")
+    assert first_admin_link(sqlite_study, ServerAddress()) == ""
 
 
-def test_invitations(tmp_path: Path) -> None:
-    database = open_database(tmp_path / "study.db")
-    stored_task(database, likert_task(), replies(1))
-    database.close()
-    place, address = tmp_path / "study.db", ServerAddress()
+def test_invitations(sqlite_study: Database) -> None:
+    store_task(sqlite_study, likert_task(), replies(1))
+    place, address = sqlite_study.place, ServerAddress()
     assert len(set(invitation_links(place, "likert", address, InvitationOptions(number=3)))) == 3
     (link,) = invitation_links(place, "likert", address, InvitationOptions(parameter="PROLIFIC_PID"))
     assert link.endswith("?PROLIFIC_PID={{%PROLIFIC_PID%}}")
     with pytest.raises(InputError, match="from 1 to"):
-        invitation_links(tmp_path / "study.db", "likert", ServerAddress(), InvitationOptions(number=0))
+        InvitationOptions(number=0)
 
 
 def test_the_access_log_contains_no_secrets() -> None:
@@ -143,7 +135,7 @@ def test_the_access_log_contains_no_secrets() -> None:
     for path, logged in (("/join/s3cret?PID=ann", "/join/…"), ("/?PID=ann", "/?…")):
         args = ("127.0.0.1:5", "GET", path, "1.1", 303)
         record = logging.LogRecord("uvicorn.access", logging.INFO, "", 0, '%s - "%s %s HTTP/%s" %d', args, None)
-        assert without_tokens(record)
+        assert hide_tokens(record)
         assert AccessFormatter("%(request_line)s", use_colors=False).format(record) == f"GET {logged} HTTP/1.1"
 
 
@@ -167,12 +159,10 @@ def test_the_links_open_and_nothing_is_left(tmp_path: Path) -> None:
 
 
 def test_the_study_has_a_task_of_each_kind_with_a_check_and_consent(tmp_path: Path) -> None:
-    database = open_database(make_study(tmp_path))
-    with database.reading() as connection:
-        found = {stored.settings.kind: number_of_items(connection, stored.id) for stored in all_tasks(connection)}
+    with closing(open_database(make_study(tmp_path))) as database, database.reading() as connection:
+        tasks = all_tasks(connection)
+        items = {task.settings.kind: number_of_items(connection, task.id) for task in tasks}
         checks = connection.execute(select(func.count()).where(item.c.correct.is_not(None))).scalar_one()
-        consents = {stored.settings.consent for stored in all_tasks(connection)}
-    database.close()
-    assert found == {"rate": 30, "compare": 180, "chat": 2}
+    assert items == {"rate": 30, "compare": 180, "chat": 2}
     assert checks == 1
-    assert consents == {CONSENT}
+    assert {task.settings.consent for task in tasks} == {CONSENT}

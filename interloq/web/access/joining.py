@@ -20,7 +20,7 @@ from sqlalchemy.exc import IntegrityError
 from starlette.exceptions import HTTPException
 
 from interloq.web.access.people import Role, digest, visitor
-from interloq.web.database import inserted_id, storable
+from interloq.web.database import inserted_id, make_storable
 from interloq.web.schema import invitation, person, session, task
 
 LONGEST_ID = 200  # characters of a participant's id
@@ -58,8 +58,8 @@ def join(
 ) -> NewSession | None:
     """Start a session for the bearer of an invitation; None if the invitation is not valid.
 
-    `parameters` are those of the URL, of which the invitation may name one. `may_come` is asked before a new person
-    enters by the link of a platform.
+    `parameters` are the parameters of the URL, one of which the invitation may name. `may_come` is called before a new
+    person enters by the link of a platform.
     """
     invited = connection.execute(
         select(invitation).where(invitation.c.token == digest(token), invitation.c.revoked.is_(None))
@@ -91,7 +91,7 @@ def readmit(connection: Connection, person_id: int) -> bool:
 
 def _read_participant(parameter: str, parameters: Mapping[str, str]) -> str:
     """Return the id of a participant; 400 if there is none, or what a platform should have replaced by one."""
-    participant = storable(parameters.get(parameter, "")).strip()
+    participant = make_storable(parameters.get(parameter, "")).strip()
     is_name = participant.casefold() in (*_NO_IDS, parameter.casefold())
     if is_name or len(participant) > LONGEST_ID or _TEMPLATE.search(participant):
         raise HTTPException(400, "no_participant")

@@ -35,7 +35,7 @@ class Study:
     secure: bool = False  # cookies only over https
     public: str = ""  # address that people open; empty: the one an administrator uses
     trust_administrators: bool = False  # they may add chats with bots that need trust
-    trust: Trust = None  # told what bots do besides talking; None: such bots are not used
+    trust: Trust = None  # called with what bots do besides talking; None: such bots are not used
     limit: Limit = NO_LIMIT  # of calls of bots and their cost, over all tasks
 
     @property

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Administrators' pages: tasks and their figures, invitations, export, and making a task from a file.
 
-Every route depends on `Admin`: only administrators with the right that `roles.py` names for it reach it, and changes
-need the CSRF token of the session.
+Every route depends on `Admin`: only administrators with the right that `access/people.py` names for it reach it, and
+changes need the CSRF token of the session.
 """
 
 from __future__ import annotations
@@ -68,7 +68,6 @@ class Invitations(BaseModel):
     number: int = Field(1, ge=1, le=MOST_LINKS)
     label: str = Field("", max_length=people.LONGEST_LABEL)
     parameter: str = Field("", max_length=people.LONGEST_PARAMETER, pattern=r"^\w*$")
-
     most_people: int = Field(MOST_PEOPLE, ge=1, le=LARGEST)
 
 

@@ -27,7 +27,7 @@ LEAST_FAST, FAST = 3, 0.2  # pages, and their share, that are too fast
 FAILED = 0.5  # share of failed attention checks
 OTHERS_AGREE = 0.3  # mean correlation of the other annotators, below which nobody can be called different
 _SIGNIFICANT = 0.05
-_LOWER = 0.01  # probability of so low a correlation if it is truly that of the others
+_LOWER = 0.01  # probability of so low a correlation if the person truly agrees like the others
 
 
 @dataclass(frozen=True)
@@ -74,10 +74,10 @@ def _annotator(
     plain = [page for page in own if page.correct is None]
     failed = sum(not has_passed(page) for page in checks)
     r, n = agreeing.get(person, (math.nan, 0))
-    reasons = [
-        *_straight(given[person], [counts for other, counts in given.items() if other != person]),
-        *_fast(plain, least_seconds),
-    ]
+    reasons = list(_straight(given[person], [counts for other, counts in given.items() if other != person]))
+    fast = sum(page.seconds < least_seconds for page in plain)
+    if fast >= LEAST_FAST and fast >= FAST * len(plain):
+        reasons.append(message("too_fast", n=fast, pages=len(plain), seconds=f"{least_seconds:g}"))
     if failed > 0 and failed >= FAILED * len(checks):
         reasons.append(message("failed_checks", n=failed, checks=len(checks)))
     reasons += _different(r, n, [other_r for other, (other_r, _) in agreeing.items() if other != person])
@@ -127,12 +127,6 @@ def _answers_about(counts: Counter[tuple[str, str]], aspect: str) -> Counter[str
     return Counter({value: n for (name, value), n in counts.items() if name == aspect})
 
 
-def _fast(pages: Sequence[FinishedPage], least: float) -> Iterator[Message]:
-    fast = sum(page.seconds < least for page in pages)
-    if fast >= LEAST_FAST and fast >= FAST * len(pages):
-        yield message("too_fast", n=fast, pages=len(pages), seconds=f"{least:g}")
-
-
 def _different(r: float, n: int, others: Sequence[float]) -> Iterator[Message]:
     """Name an agreement that chance could explain and that is clearly lower than the others' agreement.
 
@@ -140,7 +134,7 @@ def _different(r: float, n: int, others: Sequence[float]) -> Iterator[Message]:
     """
     from scipy import stats
 
-    known = [one for one in others if not math.isnan(one)]
+    known = [correlation for correlation in others if not math.isnan(correlation)]
     mean = float(np.mean(known)) if known else math.nan
     if n < LEAST_ANSWERS or math.isnan(r) or not mean >= OTHERS_AGREE:
         return

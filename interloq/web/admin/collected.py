@@ -50,17 +50,19 @@ class Person:
 
 
 def pages(connection: Connection, task: int) -> list[FinishedPage]:
-    """Return finished pages of a task in the order they came in, with attention checks.
+    """Return the finished pages of a task in the order in which they came in, with attention checks.
 
     Of a chat, only ratings of the whole are included, and each conversation is an item of its own.
     """
     given: dict[int, list[Given]] = {}
-    for row in connection.execute(_of(select(answer), task).order_by(answer.c.id)):
+    finished = (assignment.c.task_id == task) & assignment.c.finished.is_not(None)
+    answers = select(answer).join(assignment, assignment.c.id == answer.c.assignment_id).where(finished)
+    for row in connection.execute(answers.order_by(answer.c.id)):
         given.setdefault(row.assignment_id, []).append(Given(row.unit, row.aspect, row.value, row.choice))
     rows = connection.execute(
         select(assignment, item.c.hidden, item.c.correct)
         .join(item, item.c.id == assignment.c.item_id)
-        .where(assignment.c.task_id == task, assignment.c.finished.is_not(None))
+        .where(finished)
         .order_by(assignment.c.finished, assignment.c.id)
     )
     return [_page(row, given.get(row.id, ())) for row in rows]
@@ -69,15 +71,15 @@ def pages(connection: Connection, task: int) -> list[FinishedPage]:
 def _page(row: Any, given: Sequence[Given]) -> FinishedPage:
     units, cluster = tuple(row.hidden.get("units", ())), row.answer_key
     if row.hidden.get("kind") == "chat":
-        units, cluster = tuple({**one, "id": f"{one['id']} {row.id}"} for one in units), f"{cluster} {row.id}"
+        units, cluster = tuple({**unit, "id": f"{unit['id']} {row.id}"} for unit in units), f"{cluster} {row.id}"
     return FinishedPage(
-        row.person_id, cluster, units, tuple(one for one in given if one.unit < len(units)),
+        row.person_id, cluster, units, tuple(answered for answered in given if answered.unit < len(units)),
         row.finished - row.started, row.finished, tuple(row.order), row.correct,
     )  # fmt: skip
 
 
 def clusters(connection: Connection, task: int) -> Counter[str]:
-    """Return items of a task per answer key, without attention checks."""
+    """Count the items of a task per answer key, without attention checks."""
     wanted = (item.c.task_id == task) & item.c.correct.is_(None)
     rows = connection.execute(select(item.c.answer_key, func.count()).where(wanted).group_by(item.c.answer_key))
     return Counter({row[0]: int(row[1]) for row in rows})
@@ -96,7 +98,7 @@ def people(connection: Connection, task: int) -> list[Person]:
 
 
 def count_invited(connection: Connection, task: int) -> int | None:
-    """Return people who can take part or did; None if anybody can, by the link of a crowd platform."""
+    """Count the people who can take part or did; None if anybody can, by the link of a crowd platform."""
     finished = exists().where(
         assignment.c.task_id == task, assignment.c.person_id == person.c.id, assignment.c.finished.is_not(None)
     )
@@ -123,8 +125,3 @@ def state(connection: Connection, task: int) -> str:
     for query in (done, joined, links, left, ended):
         numbers += connection.execute(query).one()
     return "-".join(map(str, numbers))
-
-
-def _of(query: Any, task: int) -> Any:
-    joined = query.join(assignment, assignment.c.id == answer.c.assignment_id)
-    return joined.where(assignment.c.task_id == task, assignment.c.finished.is_not(None))

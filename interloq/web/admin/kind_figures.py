@@ -23,7 +23,6 @@ from interloq.agree.dialogue_scores import DialogueScore
 from interloq.rank.survival import Survival, survival_curves
 from interloq.reliability.annotate import DecisionStep
 from interloq.statistics.clustered import Proportion
-from interloq.statistics.estimate import Estimate
 from interloq.terminal.console import p_value
 from interloq.web.admin.collected import FinishedPage
 from interloq.web.chat.conversations import Chat
@@ -50,7 +49,10 @@ def guess_sections(pages: Iterable[FinishedPage], guesses: Guesses) -> Iterator[
         rows, text = _share_rows(shares), message("no_guesses")
         if all_bots := _total(shares):
             rows.append(_share_row(message("all_bots"), all_bots))
-            text = _compare_with_chance(all_bots, 1 / len(guesses.names))
+            chance = 1 / len(guesses.names)
+            p = all_bots.p(chance)
+            compared = p_value(p) if p < 0.001 else f"= {p_value(p)}"
+            text = message("guessed_right", chance=number(chance), p=compared)
         yield _guess_section("recognised", message("recognised"), text, rows)
 
 
@@ -69,7 +71,7 @@ def _guess_section(id: str, title: Message, text: Message, rows: Sequence[Sequen
 
 
 def guess_shares(pages: Iterable[FinishedPage], guesses: Guesses, aspect: str) -> dict[str, Proportion]:
-    """Return the share of guesses that were yes per system, by the aspect of exports, without attention checks."""
+    """Return the share of guesses "yes" per system, by the aspect of exports, without attention checks."""
     values: dict[str, list[float]] = {}
     for page in pages:
         if page.correct is not None:
@@ -91,12 +93,6 @@ def _total(shares: Mapping[str, Proportion]) -> Proportion | None:
     return Proportion(yes, n) if n else None
 
 
-def _compare_with_chance(all_bots: Proportion, chance: float) -> Message:
-    p = all_bots.p(chance)
-    compared = p_value(p) if p < 0.001 else f"= {p_value(p)}"
-    return message("guessed_right", chance=number(chance), p=compared)
-
-
 # ---- how long people stayed ------------------------------------------------------------------------------------------
 
 
@@ -111,7 +107,7 @@ def _labels(chat: Chat) -> tuple[float, ...]:
     """Return 1 per answered reply, 0 for the last one before the person left, NaN if the limit ended the chat."""
     labels = []
     for place in chat.reply_places:
-        label = chat.continued(place)
+        label = chat.was_continued(place)
         labels.append(math.nan if label is None else float(label))
     return tuple(labels)
 
@@ -122,20 +118,16 @@ def survival_section(chats: Iterable[Chat], limit: int) -> Iterator[dict[str, An
     if not curves:
         return
     columns: list[Shown] = [message("reply")]
+    expected = []
     for curve in curves:
         system = curve.system
         columns += [system, message("system_interval", system=system), message("system_at_risk", system=system)]
-    text = [message("survival_text", turns=limit), _format_expected_replies(curves)]
+        value, ci = number(curve.expected.value), interval(curve.expected.ci)
+        expected.append(message("value_with_interval", system=system, value=value, interval=ci))
+    expected_answers = message("survival_expected", replies=curves[0].horizon, systems=expected)
+    text = [message("survival_text", turns=limit), expected_answers]
     shown = section("survival", message("survival"), text, columns, _rows(curves))
     yield {**shown, "plot": [{"name": curve.system, "points": _points(curve)} for curve in curves]}
-
-
-def _format_expected_replies(curves: Sequence[Survival]) -> Message:
-    expected = []
-    for curve in curves:
-        value, ci = number(curve.expected.value), interval(curve.expected.ci)
-        expected.append(message("value_with_interval", system=curve.system, value=value, interval=ci))
-    return message("survival_expected", replies=curves[0].horizon, systems=expected)
 
 
 def _rows(curves: Sequence[Survival]) -> list[list[Shown]]:
@@ -146,15 +138,12 @@ def _rows(curves: Sequence[Survival]) -> list[list[Shown]]:
     for i in range(0, len(turns), step):
         cells: list[Shown] = [str(i + 1)]
         for share in turns[i]:
-            cells += _cells(share)
+            if share is None:
+                cells += [NONE, NONE, NONE]
+            else:
+                cells += [number(share.value), interval(share.ci), f"{share.n:,}"]
         rows.append(cells)
     return rows
-
-
-def _cells(share: Estimate | None) -> list[Shown]:
-    if share is None:
-        return [NONE, NONE, NONE]
-    return [number(share.value), interval(share.ci), f"{share.n:,}"]
 
 
 def _points(curve: Survival) -> list[list[float]]:

@@ -183,17 +183,13 @@ def _strengths(votes: Iterable[Vote]) -> dict[str, Estimate]:
     preferences = []
     for vote in votes:
         first, second = vote.systems
-        preferences.append(Preference(vote.cluster, (first, second), _winner(vote), f"p{vote.person}"))
+        winner = ""
+        if vote.value:
+            winner = first if vote.value > 0 else second
+        preferences.append(Preference(vote.cluster, (first, second), winner, f"p{vote.person}"))
     (ranking,) = rank_preferences(preferences, n_bootstrap=RESAMPLES, n_permutations=0)
     note = "; ".join(ranking.notes)
     return {row.system: Estimate(row.strength, ranking.items, ci=row.ci, note=note) for row in ranking.systems}
-
-
-def _winner(vote: Vote) -> str:
-    """Return the preferred system of a pair; empty for a tie."""
-    if not vote.value:
-        return ""
-    return vote.systems[0] if vote.value > 0 else vote.systems[1]
 
 
 def chatter_gap(pages: Iterable[FinishedPage], aspect: str) -> dict[str, Clustered]:

@@ -29,7 +29,7 @@ from interloq.web.admin.collected import FinishedPage
 from interloq.web.admin.monitor import Vote, by_system, compares_pairs, pair_scores, scores, votes
 from interloq.web.database import Database
 from interloq.web.schema import assignment, item
-from interloq.web.studies.items import rising
+from interloq.web.studies.items import turn_upwards
 from interloq.web.studies.questions import StudyTask
 from interloq.web.studies.tasks import Stored, close_task, get_task
 
@@ -57,7 +57,7 @@ class Enough:
 
 
 def stop_when_settled(database: Database, number: int, assignment_id: int) -> bool:
-    """Look at the ranking after a page that completed an item; whether the task was closed now."""
+    """Look at the ranking after a page that completed an item; return whether the task was closed now."""
     with database.reading() as connection:
         stored = get_task(connection, number)
         if stored.closed or not (stored.settings.questions and _is_complete(connection, stored, assignment_id)):
@@ -103,9 +103,7 @@ def count_wanted_items(
 def look_at_systems(pages: Sequence[FinishedPage], aspect: str, clusters: Mapping[str, int], per_item: int) -> Enough:
     """Look at the ranking over the items that everybody finished; `clusters` are the pages of each answer key."""
     done = complete(pages, clusters, per_item)
-    by_cluster: dict[str, list[Vote]] = {}
-    for vote in votes(pages, aspect):
-        by_cluster.setdefault(vote.cluster, []).append(vote)
+    by_cluster = _group_by_cluster(votes(pages, aspect))
     names: set[str] = set()
     shared = False  # whether an item is about several systems
     for cluster_votes in by_cluster.values():
@@ -119,6 +117,13 @@ def look_at_systems(pages: Sequence[FinishedPage], aspect: str, clusters: Mappin
         rounds = _alongside(rounds)
         alongside = max(1, len(names))
     return look(rounds, len(names), len(clusters) // alongside, pages_of_key(clusters, per_item) * alongside)
+
+
+def _group_by_cluster(judged: Iterable[Vote]) -> dict[str, list[Vote]]:
+    by_cluster: dict[str, list[Vote]] = {}
+    for vote in judged:
+        by_cluster.setdefault(vote.cluster, []).append(vote)
+    return by_cluster
 
 
 def pages_of_key(clusters: Mapping[str, int], per_item: int) -> float:
@@ -142,7 +147,7 @@ def look(rounds: Sequence[Sequence[DialogueScore]], systems: int, budget: int, p
 
 
 def complete(pages: Iterable[FinishedPage], clusters: Mapping[str, int], per_item: int) -> list[str]:
-    """Answer keys with all the pages they should get, in the order of the last one."""
+    """Return the answer keys with all the pages they should get, in the order of their last pages."""
     count: Counter[str] = Counter()
     done = []
     for page in sorted(pages, key=lambda page: page.time):
@@ -193,9 +198,7 @@ def look_at_metrics(
     values = _metric_values(pages, judged)
     if len(values) < 2:
         return None
-    by_cluster: dict[str, list[Vote]] = {}
-    for vote in judged:
-        by_cluster.setdefault(vote.cluster, []).append(vote)
+    by_cluster = _group_by_cluster(judged)
     rounds = []
     for name in complete(pages, clusters, per_item):
         accuracies = _accuracies(name, by_cluster.get(name, []), values)
@@ -212,8 +215,8 @@ def _metric_values(pages: Sequence[FinishedPage], judged: Sequence[Vote]) -> dic
     by_metric: dict[str, dict[Key, float | None]] = {}
     for score in known:
         by_metric.setdefault(score.metric, {})[score.key] = score.value
-    rising_values = {metric: rising(metric, values) for metric, values in by_metric.items()}
-    return {metric: values for metric, values in rising_values.items() if values}
+    upward_values = {metric: turn_upwards(metric, values) for metric, values in by_metric.items()}
+    return {metric: values for metric, values in upward_values.items() if values}
 
 
 def _accuracies(cluster: str, judged: Sequence[Vote], values: Values) -> list[DialogueScore]:

@@ -13,6 +13,7 @@ from interloq.data.pseudonyms import Pseudonyms
 from interloq.errors import InputError
 from interloq.records import Score
 from interloq.statistics.clustered import Clustered
+from interloq.statistics.correlation import TWO_POINTS
 from interloq.statistics.estimate import Estimate
 from interloq.web.admin import monitor
 from interloq.web.admin.annotator_checks import Annotator, annotators
@@ -25,6 +26,16 @@ from interloq.web.chat.conversations import Chat
 from interloq.web.messages import NONE, Message, Shown, headline, interval, message, number, section
 from interloq.web.studies.questions import Question, guesses
 from interloq.web.studies.tasks import Stored, workload
+
+NOTES = {  # of the statistics below, which write them in English
+    "constant judgments": message("constant_judgments"),
+    "constant scores": message("constant_scores"),
+    "constant scores and judgments": message("constant_scores_and_judgments"),
+    "0 points: nothing to correlate": message("too_few_points", points=0),
+    "1 point: nothing to correlate": message("too_few_points", points=1),
+    TWO_POINTS: message("two_points"),
+    "some systems were never compared, not even through others": message("never_compared"),
+}
 
 
 @dataclass(frozen=True)
@@ -39,7 +50,7 @@ class Collected:
     outcomes: Sequence[Outcome] = ()  # finished queries of a task of kind references
     chats: Sequence[Chat] = ()
     budget: Budget | None = None  # of the bots of a chat
-    study_budget: Budget | None = None  # of those of all chats
+    study_budget: Budget | None = None  # of the bots of all chats
 
     @property
     def done(self) -> int:
@@ -117,7 +128,7 @@ def _alpha(agreed: HumanRow | None) -> dict[str, Shown]:
     if agreed is None:
         return headline("alpha", message("alpha"), NONE, message("alpha_unknown"))
     alpha = agreed.alpha
-    note = message("alpha_interval", interval=interval(alpha.ci)) if alpha.ci else alpha.note
+    note = message("alpha_interval", interval=interval(alpha.ci)) if alpha.ci else NOTES.get(alpha.note, alpha.note)
     return headline("alpha", message("alpha"), number(alpha.value), note)
 
 
@@ -204,11 +215,12 @@ def _systems(question: Question, systems: Sequence[SystemFigure]) -> dict[str, A
     if compared:
         low, high, mean_column = 0.0, 1.0, "wins"
     columns: list[Shown] = [message("system"), message(mean_column), message("interval_95"), "", message("answers")]
-    rows = []
+    rows: list[list[Any]] = []
     for system in systems:
         mean, ci = system.mean, system.mean.ci_within(low, high)
-        bar = _bar(mean.value, ci, low, high)
-        rows.append([system.name, number(mean.value), interval(ci), bar, f"{mean.n:,}"])
+        first, last = ci or (mean.value, mean.value)
+        places = [(place - low) / (high - low) for place in (first, mean.value, last)]  # on the scale, from 0 to 1
+        rows.append([system.name, number(mean.value), interval(ci), {"bar": places}, f"{mean.n:,}"])
     text: list[Shown] = [message("intervals_count_items")]
     if not systems:
         text = [message("no_answers")]
@@ -219,15 +231,9 @@ def _systems(question: Question, systems: Sequence[SystemFigure]) -> dict[str, A
             row += [number(strength.value), interval(strength.ci)]
         text.append(message("strengths_are_log_odds"))
         if strengths[0].note:
-            text.append(strengths[0].note)
+            text.append(NOTES.get(strengths[0].note, strengths[0].note))
     aspect = question.aspect
     return section(f"systems-{aspect}", message("systems_by", aspect=aspect), text, columns, rows)
-
-
-def _bar(mean: float, ci: tuple[float, float] | None, low: float, high: float) -> dict[str, Any]:
-    """Return places of the interval and the mean on the scale, from 0 to 1."""
-    first, last = ci or (mean, mean)
-    return {"bar": [(place - low) / (high - low) for place in (first, mean, last)]}
 
 
 def _agreement(agreed: HumanRow | None, aspect: str) -> dict[str, Any]:
@@ -246,8 +252,8 @@ def _agreement(agreed: HumanRow | None, aspect: str) -> dict[str, Any]:
 
 
 def _estimate_row(name: Shown, estimate: Estimate) -> list[Shown]:
-    """Return the row of a measure; notes are English, because the statistics below write them."""
-    return [name, number(estimate.value), interval(estimate.ci), f"{estimate.n:,}", estimate.note]
+    note = NOTES.get(estimate.note, estimate.note)
+    return [name, number(estimate.value), interval(estimate.ci), f"{estimate.n:,}", note]
 
 
 def _metrics(scores: Sequence[Score], votes: Sequence[Vote], aspect: str) -> dict[str, Any]:

@@ -15,25 +15,23 @@ import asyncio
 import contextlib
 import json
 import threading
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from anyio import CapacityLimiter, to_thread
-from sqlalchemy import Connection
 
 from interloq.errors import InterloqError
 from interloq.play.bot import Bot, stream_reply
 from interloq.records import Turn
 from interloq.servers.replies import Reply, one_line
 from interloq.trust import Trust, create_from_file
-from interloq.web.chat.chat_task import chat_items, chat_options
+from interloq.web.chat.chat_task import chat_options
 from interloq.web.database import Database
 from interloq.web.studies.questions import StudyTask
-from interloq.web.studies.tasks import add_task, all_tasks
+from interloq.web.studies.tasks import all_tasks
 
-THE_STUDY = "the study"
 Show = Callable[[str], None]  # called with the text so far
 AT_ONCE = 64  # bots that are waited for; they have threads of their own, so that they never hold up other pages
 PAUSE = 0.05  # seconds between two parts sent to a page
@@ -47,7 +45,7 @@ class ChatBots:
         self._lock = threading.Lock()
         self._known: dict[str, tuple[Bot, Any]] = {}
 
-    def reply(self, name: str, spec: str, turns: Sequence[Turn], seed: int, show: Callable[[str], None]) -> Reply:
+    def reply(self, name: str, spec: str, turns: Sequence[Turn], seed: int, show: Show) -> Reply:
         """Return the bot's next reply; whatever goes wrong is its failure. Bots that stream show the text so far."""
         try:
             bot, lock = self._get(name, spec)
@@ -59,7 +57,7 @@ class ChatBots:
     def _get(self, name: str, spec: str) -> tuple[Bot, Any]:
         with self._lock:
             if spec not in self._known:
-                bot = _create_bots({name: spec}, THE_STUDY, self.trust)[name]
+                bot = create_from_file({name: spec}, kind="bot", where="the study", trust=self.trust)[name]
                 lock = contextlib.nullcontext() if bot.waits else threading.Lock()
                 self._known[spec] = bot, lock
             return self._known[spec]
@@ -71,27 +69,17 @@ class ChatBots:
         self._known.clear()
 
 
-def check_chat(task: StudyTask, *, trust: Trust = None, where: str = THE_STUDY) -> None:
+def check_chat(task: StudyTask, trust: Trust, *, where: str) -> None:
     """Refuse a chat with unsuitable options, or with bots that cannot be created or need trust."""
-    _create_bots(chat_options(task).bots, where, trust)
-
-
-def add_chat(connection: Connection, task: StudyTask, *, trust: Trust = None) -> int:
-    """Store a task of kind chat and return its number; its bots are created first, so that mistakes are seen now."""
-    check_chat(task, trust=trust)
-    return add_task(connection, task, chat_items(task), {"name": "", "kind": "dialogues"})
+    create_from_file(chat_options(task).bots, kind="bot", where=where, trust=trust)
 
 
 def check_bots(database: Database, trust: Trust, *, where: str) -> None:
-    """Refuse a study with bots that cannot be created, or that do more than talk without trust."""
+    """Check all chats of a study; see `check_chat`."""
     with database.reading() as connection:
         chats = [stored.settings for stored in all_tasks(connection) if stored.settings.kind == "chat"]
     for settings in chats:
-        _create_bots(chat_options(settings).bots, where, trust)
-
-
-def _create_bots(specs: Mapping[str, str], where: str, trust: Trust) -> dict[str, Bot]:
-    return create_from_file(specs, kind="bot", where=where, trust=trust)
+        check_chat(settings, trust, where=where)
 
 
 # ---- replies in progress ---------------------------------------------------------------------------------------------

@@ -89,7 +89,7 @@ def _label_turn(chat: Chat, person: str, place: int) -> list[Rating]:
     """Return the label of the bot's turn at this place, without a value if the person could not answer."""
     if place not in chat.reply_places:
         return []
-    label = chat.continued(place)
+    label = chat.was_continued(place)
     return [Rating(None if label is None else float(label), person, CONTINUED, INTERLOCUTOR)]
 
 

@@ -32,7 +32,7 @@ def say(database: StudyDatabase, visitor: Annotator, said: NewTurn) -> dict[str,
     """Store a turn of the person."""
     with database.writing() as connection:
         settings = at_work(connection, visitor).settings
-        return chat.say(connection, settings, visitor.person, said.assignment, said.place, said.text).shown()
+        return chat.say(connection, settings, visitor.person, said.assignment, said.place, said.text).show()
 
 
 @router.post("/reply")
@@ -60,13 +60,13 @@ def _ask_bot(state: Any, stored: Stored, person: int, wanted: Place, show: Show)
     with state.study.database.writing() as connection:
         talk = chat.get_chat(connection, *own)
         if wanted.place != len(talk.lines) or not talk.waits or talk.ended:
-            return talk.shown()
+            return talk.show()
         if not spend(connection, stored, person, talk.bot, state.study.limit):
-            return {**talk.shown(), "stopped": True}
+            return {**talk.show(), "stopped": True}
     seed = seed_of(wanted.place, f"chat {talk.assignment}")
     bot_reply = bots.reply(talk.bot, talk.spec, talk.turns(), seed, show)
     with state.study.database.writing() as connection:
-        return chat.store_reply(connection, *own, wanted.place, bot_reply).shown()
+        return chat.store_reply(connection, *own, wanted.place, bot_reply).show()
 
 
 @router.post("/end")
@@ -74,4 +74,4 @@ def end(database: StudyDatabase, visitor: Annotator, which: OwnAssignment) -> di
     """End a conversation early."""
     with database.writing() as connection:
         settings = at_work(connection, visitor).settings
-        return chat.end(connection, settings, visitor.person, which.assignment).shown()
+        return chat.end(connection, settings, visitor.person, which.assignment).show()

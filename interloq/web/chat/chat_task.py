@@ -2,9 +2,9 @@
 """Tasks of kind chat: the bots to talk to, topics, and the questions after a conversation.
 
 `options` of the settings: {"bots": {"a": "eliza", "b": "echo"}, "topics": ["Travel"], "replies": [questions about each
-reply], "costs": {"a": 0.01}, "limits": {"person": {"calls": 60, "cost": 1}}}, and those of `guesses.py`. Each bot is an
-item, or each bot with each topic, so `per_item` is the number of conversations. The `questions` of the settings are
-asked about the whole conversation and, without `replies`, also about each reply.
+reply], "costs": {"a": 0.01}, "limits": {"person": {"calls": 60, "cost": 1}}}, and the guesses of
+`studies/questions.py`. Each bot is an item, or each bot with each topic, so `per_item` is the number of conversations.
+The `questions` of the settings are asked about the whole conversation and, without `replies`, also about each reply.
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ class ChatOptions:
 
 def chat_options(task: StudyTask) -> ChatOptions:
     """Return the options of a task of kind chat; unknown or unsuitable ones are refused."""
-    known = [*(one.name for one in fields(ChatOptions)), *OPTIONS]
+    known = [*(option.name for option in fields(ChatOptions)), *OPTIONS]
     for name in task.options:
         if name not in known:
             raise InputError(f"a chat has no option {short_repr(name)}{nearest(str(name), known)}")
-    replies, bots = task.options.get("replies"), _bots(task.options.get("bots"))
+    replies, bots = task.options.get("replies"), _read_bots(task.options.get("bots"))
     asked = task.questions
     if replies is not None:
         asked = questions_from_json(replies)
@@ -75,45 +75,45 @@ def chat_options(task: StudyTask) -> ChatOptions:
     if names is not None and names.keys() != bots.keys():
         what = f"which_bot must describe each bot, {', '.join(bots)}; it describes {', '.join(names)}"
         raise InputError(what)
-    costs = _costs(task.options.get("costs", {}), bots)
-    limits = _limits(task.options.get("limits", {}), has_costs=costs.keys() == bots.keys())
-    return ChatOptions(bots, _topics(task.options.get("topics", [])), asked, costs, limits)
+    costs = _read_costs(task.options.get("costs", {}), bots)
+    limits = _read_limits(task.options.get("limits", {}), has_costs=costs.keys() == bots.keys())
+    return ChatOptions(bots, _read_topics(task.options.get("topics", [])), asked, costs, limits)
 
 
-def _bots(given: object) -> Mapping[str, str]:
-    if not isinstance(given, Mapping) or not given or not all(isinstance(one, str) for one in given.values()):
+def _read_bots(bots: object) -> Mapping[str, str]:
+    if not isinstance(bots, Mapping) or not bots or not all(isinstance(spec, str) for spec in bots.values()):
         hint = 'add "options": {"bots": {"a": "eliza", "b": "echo"}}'
-        raise InputError(f"a chat needs bots, got {short_repr(given)}", hint=hint)
-    for name in given:
+        raise InputError(f"a chat needs bots, got {short_repr(bots)}", hint=hint)
+    for name in bots:
         check_name(str(name))
-    return {str(name): spec for name, spec in given.items()}
+    return {str(name): spec for name, spec in bots.items()}
 
 
-def _topics(given: object) -> tuple[str, ...]:
-    if not isinstance(given, list | tuple) or not all(isinstance(one, str) and one.strip() for one in given):
-        raise InputError(f"topics must be a list of texts, got {short_repr(given)}")
-    if any(len(one) > LONGEST for one in given):
+def _read_topics(topics: object) -> tuple[str, ...]:
+    if not isinstance(topics, list | tuple) or not all(isinstance(topic, str) and topic.strip() for topic in topics):
+        raise InputError(f"topics must be a list of texts, got {short_repr(topics)}")
+    if any(len(topic) > LONGEST for topic in topics):
         raise InputError(f"a topic has more than {LONGEST:,} characters")
-    if len(set(given)) < len(given):
+    if len(set(topics)) < len(topics):
         raise InputError("two topics are the same")
-    return tuple(given)
+    return tuple(topics)
 
 
-def _costs(given: object, bots: Mapping[str, str]) -> Mapping[str, float]:
-    if not isinstance(given, Mapping) or not all(is_number(cost) and cost >= 0 for cost in given.values()):
-        raise InputError(f"costs must give each bot a number of at least 0, got {short_repr(given)}")
-    for name in given:
+def _read_costs(costs: object, bots: Mapping[str, str]) -> Mapping[str, float]:
+    if not isinstance(costs, Mapping) or not all(is_number(cost) and cost >= 0 for cost in costs.values()):
+        raise InputError(f"costs must give each bot a number of at least 0, got {short_repr(costs)}")
+    for name in costs:
         if name not in bots:
             raise InputError(f"costs name a bot that the chat does not have: {short_repr(name)}{nearest(name, bots)}")
-    return {str(name): float(cost) for name, cost in given.items()}
+    return {str(name): float(cost) for name, cost in costs.items()}
 
 
-def _limits(given: object, *, has_costs: bool) -> Mapping[str, Limit]:
+def _read_limits(settings: object, *, has_costs: bool) -> Mapping[str, Limit]:
     """Read the limits of each person and of the task."""
-    if not isinstance(given, Mapping) or not given.keys() <= set(LIMITED):
-        raise InputError(f"limits must be an object with person or task, got {short_repr(given)}")
+    if not isinstance(settings, Mapping) or not settings.keys() <= set(LIMITED):
+        raise InputError(f"limits must be an object with person or task, got {short_repr(settings)}")
     limits = {}
-    for name, limit in given.items():
+    for name, limit in settings.items():
         numbers = limit.values() if isinstance(limit, Mapping) else ()
         if not numbers or not limit.keys() <= {"calls", "cost"} or not all(is_number(n) and n > 0 for n in numbers):
             what = f"the limit of {name} must have calls or cost, as numbers above 0, got {short_repr(limit)}"
@@ -127,13 +127,12 @@ def _limits(given: object, *, has_costs: bool) -> Mapping[str, Limit]:
 def chat_items(task: StudyTask) -> list[StudyItem]:
     """Return one item per bot, or per bot and topic. Nobody talks twice with a bot about a topic."""
     options = chat_options(task)
-    return [_item(name, spec, topic) for topic in options.topics or ("",) for name, spec in options.bots.items()]
-
-
-def _item(name: str, spec: str, topic: str) -> StudyItem:
-    shown = {"context": [], "units": [{}], "topic": topic}
-    hidden = {"kind": "chat", "spec": spec, "units": [{"id": topic or name, "system": name, "record": {}}]}
-    return StudyItem(fingerprint("chat", name, topic), shown, hidden)
+    items = []
+    for topic, (name, spec) in product(options.topics or ("",), options.bots.items()):
+        shown = {"context": [], "units": [{}], "topic": topic}
+        hidden = {"kind": "chat", "spec": spec, "units": [{"id": topic or name, "system": name, "record": {}}]}
+        items.append(StudyItem(fingerprint("chat", name, topic), shown, hidden))
+    return items
 
 
 def questions_after(task: StudyTask, places: Iterable[int]) -> list[tuple[int, Question]]:

@@ -17,7 +17,7 @@ from sqlalchemy import Connection, insert, select
 from interloq.errors import InputError
 from interloq.records import Turn
 from interloq.servers.replies import Reply
-from interloq.web.database import storable
+from interloq.web.database import make_storable
 from interloq.web.schema import assignment, event, item, turn
 from interloq.web.studies.questions import StudyTask
 from interloq.web.work.assign import note_work
@@ -25,7 +25,7 @@ from interloq.web.work.assign import note_work
 PERSON, BOT = "person", "bot"  # speakers as stored and as bots see them
 ENDED = "ended"  # kind of event: the person ended the conversation
 LONGEST_TURN = 2_000  # characters
-ELSEWHERE = "the conversation went on elsewhere, perhaps in another tab"
+ELSEWHERE = "the conversation was continued elsewhere, perhaps in another tab"
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Chat:
         """Whether the bot replied and the conversation was ended or left."""
         return bool(self.reply_places) and (self.ended or self.returned)
 
-    def continued(self, place: int) -> bool | None:
+    def was_continued(self, place: int) -> bool | None:
         """Return whether the person answered the reply at this place; None if the limit of turns did not let them."""
         if place < self.lines[-1].place:
             return True
@@ -89,7 +89,7 @@ class Chat:
         """Return the conversation as the bot sees it."""
         return [Turn(line.text, line.speaker) for line in self.lines if line.text]
 
-    def shown(self) -> dict[str, Any]:
+    def show(self) -> dict[str, Any]:
         """Return the conversation as the page sees it: nothing says that the partner is a bot, or why it failed."""
         lines = [
             {"place": line.place, "own": line.speaker == PERSON, "text": line.text, "failed": not line.text}
@@ -105,7 +105,7 @@ def get_chat(
     wanted = _conversations().where(assignment.c.id == assignment_id, assignment.c.person_id == person)
     row = connection.execute(wanted.with_for_update(of=assignment) if lock else wanted).one_or_none()
     if row is None or settings.kind != "chat":
-        raise InputError("this is not a conversation of yours", hint="reload the page")
+        raise InputError("this conversation belongs to somebody else", hint="reload the page")
     return _load_chats(connection, settings, [row], assignment.c.id == assignment_id)[0]
 
 
@@ -123,9 +123,9 @@ def _load_chats(connection: Connection, settings: StudyTask, rows: Sequence[Any]
     """Return conversations of the rows; `which` selects their assignments."""
     said = select(turn).join(assignment, assignment.c.id == turn.c.assignment_id).where(which)
     lines: dict[int, list[ChatLine]] = {}
-    for one in connection.execute(said.order_by(turn.c.place)):
-        lines.setdefault(one.assignment_id, []).append(
-            ChatLine(one.place, one.speaker, one.text, one.failure, one.time)
+    for row in connection.execute(said.order_by(turn.c.place)):
+        lines.setdefault(row.assignment_id, []).append(
+            ChatLine(row.place, row.speaker, row.text, row.failure, row.time)
         )
     joined = select(event.c.assignment_id).join(assignment, assignment.c.id == event.c.assignment_id)
     ended = set(connection.execute(joined.where(which, event.c.kind == ENDED)).scalars())
@@ -149,7 +149,7 @@ def reply_places(connection: Connection, settings: StudyTask, person: int, assig
 
 def say(connection: Connection, settings: StudyTask, person: int, assignment_id: int, place: int, text: str) -> Chat:
     """Store what the person said as the turn at `place`; the same turn may be sent again."""
-    talk, text = get_chat(connection, settings, person, assignment_id, lock=True), storable(text).strip()
+    talk, text = get_chat(connection, settings, person, assignment_id, lock=True), make_storable(text).strip()
     if not 0 < len(text) <= LONGEST_TURN:
         raise InputError(f"a turn has 1 to {LONGEST_TURN:,} characters, got {len(text):,}")
     if any((line.place, line.speaker, line.text) == (place, PERSON, text) for line in talk.lines):
@@ -166,7 +166,7 @@ def store_reply(
     talk = get_chat(connection, settings, person, assignment_id, lock=True)
     if place != len(talk.lines) or not talk.waits or talk.ended or talk.finished:
         return talk
-    return _add_turn(connection, settings, talk, BOT, storable(reply.text), storable(reply.failure))
+    return _add_turn(connection, settings, talk, BOT, make_storable(reply.text), make_storable(reply.failure))
 
 
 def _add_turn(connection: Connection, settings: StudyTask, talk: Chat, speaker: str, text: str, failure: str) -> Chat:

@@ -19,7 +19,7 @@ from interloq.errors import InputError
 from interloq.records import Reference
 from interloq.reliability.annotate import Action, DecisionStep, QueryState, apply_step, start_query
 from interloq.reliability.augment import Request
-from interloq.web.database import storable
+from interloq.web.database import make_storable
 from interloq.web.references.references_task import KIND, ReferencesOptions, make_stored_request, references_options
 from interloq.web.schema import assignment, draft, item, step
 from interloq.web.studies.questions import StudyTask
@@ -58,11 +58,11 @@ class Work:
     def state_at(self, place: int) -> QueryState:
         """Return the state after the first steps."""
         state = start_query(self.request, **self.options.rules)
-        for one in self.steps[:place]:
-            state = apply_step(state, one, **self.options.rules)
+        for step_taken in self.steps[:place]:
+            state = apply_step(state, step_taken, **self.options.rules)
         return state
 
-    def shown(self) -> dict[str, Any]:
+    def show(self) -> dict[str, Any]:
         """Return the state as the page sees it: texts without their sources."""
         state = self.state
         given, own = len(self.request.known()), [reference.source == "human" for reference in state.added]
@@ -72,7 +72,9 @@ class Work:
                 {"text": text, "added": i >= given, "edited": i >= given and own[i - given]}
                 for i, text in enumerate(state.texts())
             ],
-            "candidates": [{"text": one.text, "edited": one.source == "human"} for one in state.waiting],
+            "candidates": [
+                {"text": candidate.text, "edited": candidate.source == "human"} for candidate in state.waiting
+            ],
             "attempts": state.attempts,
             "room": self.options.limit - len(state.texts()),
             "finished": state.finished,
@@ -90,7 +92,7 @@ def get_work(
     )
     row = connection.execute(wanted.with_for_update(of=assignment) if lock else wanted).one_or_none()
     if row is None or settings.kind != KIND:
-        raise InputError("this is not an item of yours", hint="reload the page")
+        raise InputError("this item belongs to somebody else", hint="reload the page")
     return load_work(connection, references_options(settings), row)
 
 
@@ -104,11 +106,11 @@ def load_work(connection: Connection, options: ReferencesOptions, row: Any) -> W
 
 
 def make_step(work: Work, place: int, decision: ReferenceDecision) -> DecisionStep:
-    """Return the step that a decision at a place is, without predictions; an impossible one is refused."""
+    """Return the step for a decision at a place, without predictions; an impossible decision is refused."""
     if not 0 <= place <= len(work.steps):
         raise InputError(ELSEWHERE, hint="reload the page")
     state = work.state_at(place)
-    if state.finished:  # said here without the query, which is an id
+    if state.finished:  # reported here without the query, which is an id
         raise InputError("this item is finished", hint="reload the page for the next one")
     shown = _find_reference(state.waiting, decision)
     made = DecisionStep(work.query, decision.action, shown.text, shown.source)
@@ -122,7 +124,7 @@ def make_step(work: Work, place: int, decision: ReferenceDecision) -> DecisionSt
 
 def _find_reference(waiting: Sequence[Reference], decision: ReferenceDecision) -> Reference:
     if decision.action == "edit":
-        text = storable(decision.text).strip()
+        text = make_storable(decision.text).strip()
         if len(text) > LONGEST_REFERENCE:
             raise InputError(f"a reference has at most {LONGEST_REFERENCE:,} characters, got {len(text):,}")
         return Reference(text, source="human")

@@ -26,7 +26,7 @@ from interloq.reliability.annotate import Action, Offer, ReliabilityEstimate, pr
 from interloq.trust import Trust, check_effects, names_download
 from interloq.web.access.people import Visitor
 from interloq.web.access.visitors import MOST_PLACES, Annotator, Place, Study, at_work
-from interloq.web.database import Database, storable
+from interloq.web.database import Database, make_storable
 from interloq.web.references import reference_steps as references
 from interloq.web.references.reference_steps import ReferenceDecision, Work
 from interloq.web.references.references_task import KIND, ReferencesOptions, references_options
@@ -92,7 +92,7 @@ def _predict_offer(request: Request, visitor: Visitor, wanted: Place) -> dict[st
 
 def _predict_attempt(request: Request, visitor: Visitor, wanted: Attempt) -> dict[str, Any]:
     stored, work = _get_work(request.app.state.study, visitor, wanted)
-    text = storable(wanted.text).strip()
+    text = make_storable(wanted.text).strip()
     if not text or text in work.state.texts():
         return {"place": len(work.steps), "after": None}
     return {"place": len(work.steps), "after": estimate_to_json(_predict(request, stored, work, text).after)}
@@ -111,7 +111,7 @@ def _take_step(request: Request, visitor: Visitor, decided: Decided) -> dict[str
     with study.database.writing() as connection:
         settings = at_work(connection, visitor).settings
         own = (connection, settings, visitor.person, decided.assignment)
-        return references.take_step(*own, decided.place, decision, predicted).shown()
+        return references.take_step(*own, decided.place, decision, predicted).show()
 
 
 def _get_work(study: Study, visitor: Visitor, wanted: Place) -> tuple[Stored, Work]:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tasks of kind references: people decide on candidates for further references, with predicted reliabilities.
 
-`options` of the settings are those of `interloq reliability annotate`: {"model": "reliability", "log": ["pairs.jsonl"],
-"limit": 10, "attempts": 3}. Candidates are searched when the task is added and stored with its items; each distinct
-query is an item. Only the model is needed later. Paths are stored as absolute ones.
+`options` of the settings are the same as for `interloq reliability annotate`: {"model": "reliability", "log":
+["pairs.jsonl"], "limit": 10, "attempts": 3}. Candidates are searched when the task is added and stored with its items;
+each distinct query is an item. Only the model is needed later. Paths are stored as absolute paths.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _absolute(path: str) -> str:
 
 def references_options(task: StudyTask) -> ReferencesOptions:
     """Return the options of a task of kind references; unknown or unsuitable ones are refused."""
-    known, given = [one.name for one in fields(ReferencesOptions)], dict(task.options)
+    known, given = [option.name for option in fields(ReferencesOptions)], dict(task.options)
     for name in given:
         if name not in known:
             raise InputError(f"a task of kind {KIND!r} has no option {short_repr(name)}{nearest(str(name), known)}")
@@ -185,7 +185,7 @@ def _item(name: str, request: Request, sample: Sample, units: list[Any], unchang
     hidden = {
         "kind": KIND,
         "query": name,
-        "candidates": [asdict(one) for one in request.candidates],
+        "candidates": [asdict(candidate) for candidate in request.candidates],
         "units": units,
         "unchanged": unchanged,
     }
@@ -195,7 +195,7 @@ def _item(name: str, request: Request, sample: Sample, units: list[Any], unchang
 def make_stored_request(hidden: Mapping[str, Any]) -> Request:
     """Return the query of an item."""
     return make_request(
-        parse_stored_sample(hidden["units"][0]), tuple(Reference(**one) for one in hidden["candidates"])
+        parse_stored_sample(hidden["units"][0]), tuple(Reference(**candidate) for candidate in hidden["candidates"])
     )
 
 

@@ -18,7 +18,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import JSON, Column, Connection, Table, func, insert, select, text
+from sqlalchemy import JSON, Column, Connection, func, insert, select, text
 from sqlalchemy.exc import IntegrityError
 
 from interloq.data.batched import batched
@@ -54,15 +54,12 @@ def backup(place: str | Path, path: str | Path) -> dict[str, Any]:
     rows = plain_suffix(path) == ".jsonl"
     if is_url(place) and not rows:
         raise InputError("a study on a server is written as rows", hint="name a .jsonl file, such as study.jsonl.zst")
-    database = open_database(place, create=False)
-    try:
+    with closing(open_database(place, create=False)) as database:
         if rows:
             return {"rows": _dump(database, path), "tasks": _tasks(database)}
         with atomic_path(path, sqlite3.Error, mode=PRIVATE) as part:
             _copy_pages(Path(place), part)
         return {"tasks": _tasks(database)}
-    finally:
-        database.close()
 
 
 def _refuse_existing(path: str | Path, kind: str) -> None:
@@ -91,11 +88,12 @@ def _restore_file(path: str | Path, place: str | Path, *, copy: bool) -> dict[st
     with atomic_path(place, sqlite3.Error, mode=PRIVATE) as part:
         if copy:
             _copy_pages(Path(path), part)
-            facts = _check_copy(part)
+            with closing(open_database(part, create=False)) as database:  # migrates an old study
+                facts: dict[str, Any] = {"tasks": _tasks(database)}
         else:
             facts = _restore_rows(path, part)
         with closing(sqlite3.connect(part)) as connection:
-            connection.execute("PRAGMA journal_mode=DELETE")  # one file, without those of a log
+            connection.execute("PRAGMA journal_mode=DELETE")  # one file, without the files of a log
         _refuse_existing(place, "studies")  # made by another process meanwhile
     return facts
 
@@ -103,27 +101,16 @@ def _restore_file(path: str | Path, place: str | Path, *, copy: bool) -> dict[st
 def _restore_rows(path: str | Path, place: str | Path) -> dict[str, Any]:
     """Create the tables of an empty database and load the rows of a file, in one transaction."""
     rows = sum(1 for _ in _rows(path))  # a file that is not a whole backup is refused before writing
-    database = open_database(place)
-    try:
-        with database.writing() as connection:
-            for table in METADATA.sorted_tables:
-                if connection.execute(select(table).limit(1)).first() is not None:
-                    raise InputError("the database contains a study already", hint="name an empty database")
-            _load(connection, _rows(path))
-        return {"tasks": _tasks(database), "rows": rows}
-    except (IntegrityError, ArithmeticError, TypeError, ValueError) as error:  # values that no column can store
-        raise UnusableStudyError(place, reason_of(error)) from error
-    finally:
-        database.close()
-
-
-def _check_copy(path: Path) -> dict[str, Any]:
-    """Migrate a copy of a study if it is old; another file is refused."""
-    database = open_database(path, create=False)
-    try:
-        return {"tasks": _tasks(database)}
-    finally:
-        database.close()
+    with closing(open_database(place)) as database:
+        try:
+            with database.writing() as connection:
+                for table in METADATA.sorted_tables:
+                    if connection.execute(select(table).limit(1)).first() is not None:
+                        raise InputError("the database contains a study already", hint="name an empty database")
+                _load(connection, _rows(path))
+            return {"tasks": _tasks(database), "rows": rows}
+        except (IntegrityError, ArithmeticError, TypeError, ValueError) as error:  # values that no column can store
+            raise UnusableStudyError(place, reason_of(error)) from error
 
 
 def _tasks(database: Database) -> list[str]:
@@ -143,7 +130,7 @@ def _is_sqlite(path: str | Path) -> bool:
 
 
 def _copy_pages(source: Path, target: Path) -> None:
-    """Copy one state of the source, whoever writes to it meanwhile."""
+    """Copy one state of the source, even if somebody writes to it meanwhile."""
     with (
         naming_study(source),
         closing(sqlite3.connect(source)) as old,
@@ -151,7 +138,7 @@ def _copy_pages(source: Path, target: Path) -> None:
         writing(target, sqlite3.OperationalError),  # such as a full disk
     ):
         old.backup(new)
-        new.execute("PRAGMA journal_mode=DELETE")  # one file, without those of a log
+        new.execute("PRAGMA journal_mode=DELETE")  # one file, without the files of a log
 
 
 # ---- rows ------------------------------------------------------------------------------------------------------------
@@ -202,15 +189,10 @@ def _load(connection: Connection, rows: Iterable[tuple[str, dict[str, Any]]]) ->
         table = METADATA.tables[name]
         for batch in batched(some, BATCH):
             connection.execute(insert(table), [row for _, row in batch])
-        if connection.dialect.name == "postgresql" and "id" in table.c:
-            _continue_numbers(connection, table)
-
-
-def _continue_numbers(connection: Connection, table: Table) -> None:
-    """Let the next row get the number after the last one (PostgreSQL)."""
-    largest = connection.execute(select(func.max(table.c.id))).scalar()
-    sequence = text("SELECT setval(pg_get_serial_sequence(:name, 'id'), :largest)")
-    connection.execute(sequence, {"name": f'"{table.name}"', "largest": largest})
+        if connection.dialect.name == "postgresql" and "id" in table.c:  # the next row gets the number after the last
+            largest = connection.execute(select(func.max(table.c.id))).scalar()
+            sequence = text("SELECT setval(pg_get_serial_sequence(:name, 'id'), :largest)")
+            connection.execute(sequence, {"name": f'"{table.name}"', "largest": largest})
 
 
 # ---- damage ----------------------------------------------------------------------------------------------------------
@@ -239,14 +221,12 @@ def find_damage(place: str | Path) -> str:
     except InputError:  # there is no study
         return ""
     try:
-        with database.reading() as connection:
+        with closing(database), database.reading() as connection:
             return next(_find_damaged_rows(connection), "")
     except UnusableStudyError as error:
         return error.reason
     except InputError as error:
         return error.what
-    finally:
-        database.close()
 
 
 def _find_damaged_rows(connection: Connection) -> Iterator[str]:

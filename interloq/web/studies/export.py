@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -86,32 +87,32 @@ def answers(connection: Connection, task: int) -> Iterator[Answer]:
 
 
 def collect_rated_records(connection: Connection, task: int, name: Pseudonyms) -> list[Sample | Dialogue]:
-    """Return the records of a task in the order of the file, with their own ratings and those that came in."""
+    """Return the records of a task in the order of the file, with their earlier ratings and the new ones."""
     records: dict[tuple[str, str], Sample | Dialogue] = {}
     shown = (item.c.task_id == task) & item.c.correct.is_(None)
     for row in connection.execute(select(item.c.hidden).where(shown).order_by(item.c.place)):
         for unit in row.hidden["units"]:
             records[unit["id"], unit["system"]] = PARSERS[row.hidden["kind"]](unit["record"], unit["id"])
-    for one in answers(connection, task):
-        key = one.unit["id"], one.unit["system"]
-        rating = Rating(one.value, rater=name(one.rater), aspect=one.aspect, role=OUTSIDER, system=one.system)
+    for vote in answers(connection, task):
+        key = vote.unit["id"], vote.unit["system"]
+        rating = Rating(vote.value, rater=name(vote.rater), aspect=vote.aspect, role=OUTSIDER, system=vote.system)
         records[key] = replace(records[key], ratings=(*records[key].ratings, rating))
     return list(records.values())
 
 
 def ratings(connection: Connection, task: int, name: Pseudonyms) -> Iterator[Rating]:
     """Yield ratings on their own, one per answer."""
-    for one in answers(connection, task):
-        yield Rating(one.value, name(one.rater), one.aspect, OUTSIDER, one.unit["id"], one.rated_system)
+    for vote in answers(connection, task):
+        yield Rating(vote.value, name(vote.rater), vote.aspect, OUTSIDER, vote.unit["id"], vote.rated_system)
 
 
 def preferences(connection: Connection, task: int, name: Pseudonyms) -> Iterator[Preference]:
     """Yield preferences, one per answer."""
-    for one in answers(connection, task):
-        first, second = (unit["system"] for unit in one.units)
-        winner = "" if one.choice == "tie" else one.units[PLACES.index(str(one.choice))]["system"]
-        ids = list_compared_ids(one.item, one.units)
-        yield Preference(one.item, (first, second), winner, name(one.rater), one.aspect, one.reason, ids)
+    for vote in answers(connection, task):
+        first, second = (unit["system"] for unit in vote.units)
+        winner = "" if vote.choice == "tie" else vote.units[PLACES.index(str(vote.choice))]["system"]
+        ids = list_compared_ids(vote.item, vote.units)
+        yield Preference(vote.item, (first, second), winner, name(vote.rater), vote.aspect, vote.reason, ids)
 
 
 def export_study(
@@ -122,26 +123,18 @@ def export_study(
     if options.secret:
         inputs.append(options.secret)
     refuse_overwriting([output], inputs)
-    name, database = Pseudonyms(read_key(options.secret)), open_database(place, create=False)
-    try:
+    name, path = Pseudonyms(read_key(options.secret)), Path(output)
+    with closing(open_database(place, create=False)) as database:
         with database.reading() as connection:
             stored = find_task(connection, task)
-            _refuse_source(output, stored)
+            # an earlier export may be replaced
+            if path.is_file() and file_fingerprint(path) == stored.source.get("fingerprint"):
+                what = f"{output} is the file that task {stored.settings.name!r} was made from"
+                raise InputError(what, hint="name another file")
             wrote = export_task(connection, stored, output, name, options)
         with database.writing() as connection:
             note_export(connection, stored.id, output)
-        return wrote
-    finally:
-        database.close()
-
-
-def _refuse_source(output: str | Path, stored: Stored) -> None:
-    """Refuse to replace the file that the task was made from; earlier exports may be replaced."""
-    path = Path(output)
-    if path.is_file() and file_fingerprint(path) == stored.source.get("fingerprint"):
-        raise InputError(
-            f"{output} is the file that task {stored.settings.name!r} was made from", hint="name another file"
-        )
+    return wrote
 
 
 def export_task(
@@ -171,17 +164,14 @@ def export_task(
     }
     counts: dict[str, int] = {}
     if stored.settings.kind == "rate" and not alone:
-        counts = _count_ratings(connection, stored, records)
+        new = sum(1 for _ in answers(connection, stored.id))
+        all_ratings = sum(len(record.ratings) for record in records)
+        # without answers, a file looks rated all the same
+        counts = {"new_ratings": new, "earlier_ratings": all_ratings - new}
         facts |= counts
     if stored.settings.kind == "chat" or stored.source.get("users") == HASHED:
         facts["users"] = HASHED  # speakers too, so that other verbs do not hash them again
     return {"kind": kind, "records": write(output, records, kind=kind, **facts), **counts}
-
-
-def _count_ratings(connection: Connection, stored: Stored, records: Sequence[Sample | Dialogue]) -> dict[str, int]:
-    """Count new ratings and those the records had before: without answers, a file looks rated all the same."""
-    new = sum(1 for _ in answers(connection, stored.id))
-    return {"new_ratings": new, "earlier_ratings": sum(len(one.ratings) for one in records) - new}
 
 
 def _export_table(connection: Connection, stored: Stored, output: str | Path, name: Pseudonyms) -> dict[str, Any]:
@@ -189,10 +179,10 @@ def _export_table(connection: Connection, stored: Stored, output: str | Path, na
         raise InputError(f"no ratings in a task of kind {stored.settings.kind!r}", hint="name a .jsonl file")
     columns = ("item", "system", "rater", "aspect", "role", "value", "time", "reason")
     rows = []
-    for one in answers(connection, stored.id):
-        time = datetime.fromtimestamp(one.time, UTC).isoformat(timespec="seconds")
-        rater = name(one.rater)
-        rows.append((one.unit["id"], one.rated_system, rater, one.aspect, OUTSIDER, one.value, time, one.reason))
+    for vote in answers(connection, stored.id):
+        time = datetime.fromtimestamp(vote.time, UTC).isoformat(timespec="seconds")
+        rater = name(vote.rater)
+        rows.append((vote.unit["id"], vote.rated_system, rater, vote.aspect, OUTSIDER, vote.value, time, vote.reason))
     write_table(output, columns, rows)
     return {"kind": "ratings", "records": len(rows)}
 
@@ -290,7 +280,7 @@ def _counts(items: Sequence[Annotated], stored: Stored, samples: int) -> dict[st
 def _texts_by_person(
     items: Iterable[Annotated], known: Mapping[int, str], name: Pseudonyms
 ) -> dict[str, dict[str, list[str]]]:
-    """Return texts that each person added, by query."""
+    """Return the texts that each person added, by query."""
     by_person: dict[str, dict[str, list[str]]] = {}
     for annotated in items:
         for work in annotated.works:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,12 +38,9 @@ class Forgotten:
 
 def forget_in_study(place: str | Path, name: str, *, secret: str | None = None) -> Forgotten:
     """Delete people from a study, see `forget_rater`; `secret` is the key of pseudonyms, a file or `env:NAME`."""
-    pseudonym, database = Pseudonyms(read_key(secret)), open_database(place, create=False)
-    try:
-        with database.writing() as connection:
-            return forget_rater(connection, name, pseudonym)
-    finally:
-        database.close()
+    pseudonym = Pseudonyms(read_key(secret))
+    with closing(open_database(place, create=False)) as database, database.writing() as connection:
+        return forget_rater(connection, name, pseudonym)
 
 
 def forget_rater(connection: Connection, name: str, pseudonym: Callable[[str], str]) -> Forgotten:
@@ -72,8 +70,12 @@ def withdraw_person(connection: Connection, person_id: int) -> None:
 
 
 def _delete_answers(connection: Connection, person_id: int) -> None:
-    """Delete a person's assignments with all answers and copies; somebody else may get these items."""
-    delete_copies(connection, person_id)
+    """Delete a person's assignments with all answers, and the items that show a conversation of theirs.
+
+    Somebody else may get the items that were assigned to them.
+    """
+    for copies in find_copied_items(connection, person_id).values():
+        connection.execute(delete(item).where(item.c.id.in_(copies)))
     own = delete(assignment).where(assignment.c.person_id == person_id)
     rows = connection.execute(own.returning(assignment.c.item_id, assignment.c.returned)).all()
     for number in sorted(row.item_id for row in rows if row.returned is None):
@@ -96,14 +98,8 @@ def find_copied_items(connection: Connection, person: int) -> dict[str, list[int
     return copies
 
 
-def delete_copies(connection: Connection, person: int) -> None:
-    """Delete the items that contain a conversation of this person, with all answers to them."""
-    for numbers in find_copied_items(connection, person).values():
-        connection.execute(delete(item).where(item.c.id.in_(numbers)))
-
-
 def _conversations(connection: Connection, person: int) -> dict[str, list[str]]:
-    """Return texts of each conversation of a person, by the id that exports give it."""
+    """Return the texts of each conversation of a person, by the id that exports give it."""
     turns = (
         select(turn.c.text, assignment.c.id, task.c.name)
         .join(assignment, assignment.c.id == turn.c.assignment_id)
@@ -143,7 +139,7 @@ def note_export(connection: Connection, number: int, output: str | Path | None) 
         where = str(Path(output).resolve())
     known = select(task.c.source).where(task.c.id == number).with_for_update()
     source = connection.execute(known).scalar_one()
-    made = [one for one in source.get(EXPORTS, ()) if one["file"] != where]
+    made = [export for export in source.get(EXPORTS, ()) if export["file"] != where]
     made = [*made, {"file": where, "time": time.time()}][-MOST_EXPORTS:]
     connection.execute(update(task).where(task.c.id == number).values(source={**source, EXPORTS: made}))
 
@@ -152,6 +148,6 @@ def exports_of(connection: Connection, names: Collection[str]) -> Iterator[str]:
     """Yield the files that these tasks were exported to, with the time of the last export."""
     rows = connection.execute(select(task.c.name, task.c.source).where(task.c.name.in_(names)).order_by(task.c.id))
     for row in rows:
-        for one in row.source.get(EXPORTS, ()):
-            day = time.strftime("%Y-%m-%d %H:%M", time.gmtime(one["time"]))
-            yield f"{one['file']} (task {row.name}, {day} UTC)"
+        for export in row.source.get(EXPORTS, ()):
+            day = time.strftime("%Y-%m-%d %H:%M", time.gmtime(export["time"]))
+            yield f"{export['file']} (task {row.name}, {day} UTC)"

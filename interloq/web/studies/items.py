@@ -119,7 +119,7 @@ def system_of(record: Sample | Dialogue) -> str:
 def speakers(dialogue: Dialogue) -> dict[str, str]:
     """Return the system of each speaker, by the letter that annotators see; '' for people."""
     shown = zip(blind(dialogue.turns), dialogue.turns, strict=True)
-    return {one["speaker"]: dialogue.systems.get(turn.speaker, "") for one, turn in shown}
+    return {blind_turn["speaker"]: dialogue.systems.get(turn.speaker, "") for blind_turn, turn in shown}
 
 
 def _item(records: Sequence[Sample | Dialogue], *, mark_bots: bool = True) -> StudyItem:
@@ -192,7 +192,7 @@ def with_scores(items: Sequence[StudyItem], scores: Iterable[Score]) -> list[Stu
             is_scored = is_scored or score.value is not None
     if not is_scored:
         raise InputError("no sample of the task has a score", hint="give scores of the samples in this file")
-    spread = disagreement({metric: rising(metric, values) for metric, values in by_metric.items()})
+    spread = disagreement({metric: turn_upwards(metric, values) for metric, values in by_metric.items()})
     return [_with_scores(item, by_metric, spread) for item in items]
 
 
@@ -215,21 +215,16 @@ def _unit_key(unit: Mapping[str, Any]) -> Key:
 
 def disagreement(metrics: Mapping[str, Mapping[Key, float]]) -> dict[Key, float]:
     """Return the range of percentiles of each sample with at least two scores."""
+    from scipy.stats import rankdata
+
     percentiles: dict[Key, list[float]] = {}
     for values in metrics.values():
-        for key, percentile in _percentiles(values).items():
-            percentiles.setdefault(key, []).append(percentile)
+        for key, rank in zip(values, rankdata(list(values.values())), strict=True):
+            percentiles.setdefault(key, []).append(100 * (float(rank) - 0.5) / len(values))
     return {key: max(some) - min(some) for key, some in percentiles.items() if len(some) > 1}
 
 
-def _percentiles(values: Mapping[Key, float]) -> dict[Key, float]:
-    from scipy.stats import rankdata
-
-    ranks = rankdata(list(values.values()))
-    return {key: 100 * (float(rank) - 0.5) / len(values) for key, rank in zip(values, ranks, strict=True)}
-
-
-def rising(metric: str, values: Mapping[Key, float | None]) -> dict[Key, float]:
+def turn_upwards(metric: str, values: Mapping[Key, float | None]) -> dict[Key, float]:
     """Return scores for which larger is better; none of a metric without a direction, or whose direction is unknown."""
     way = direction(metric)
     if way == "neither":

@@ -155,11 +155,11 @@ def _preferences(
             item = str(known["item"])
             ids = list_compared_ids(item, known["units"])
         pair = systems[SIDES[0]], systems[SIDES[1]]
-        for one in task.annotations:
-            reason = " ".join(_texts(one.results))
-            for result in _select_results([r for r in one.results if r.type != "textarea"], COMPARED, skipped):
+        for annotation in task.annotations:
+            reason = " ".join(_texts(annotation.results))
+            for result in _select_results([r for r in annotation.results if r.type != "textarea"], COMPARED, skipped):
                 side = _side(result)
-                yield Preference(item, pair, systems.get(side, ""), name(one.rater), result.aspect, reason, ids)
+                yield Preference(item, pair, systems.get(side, ""), name(annotation.rater), result.aspect, reason, ids)
 
 
 def _side(result: _Result) -> str:
@@ -261,7 +261,7 @@ def _read_key_file(path: str | Path) -> tuple[str, dict[str, Any]]:
 def _read_records(hidden: Mapping[str, Any], where: str) -> dict[str, Sample | Dialogue]:
     """Return the records of a key file by task key."""
     with reading_saved(where):
-        records = {key: PARSERS[one["kind"]](one["units"][0]["record"], "") for key, one in hidden.items()}
+        records = {key: PARSERS[task["kind"]](task["units"][0]["record"], "") for key, task in hidden.items()}
     first: dict[Any, str] = {}
     for key, record in records.items():
         name = record.key if isinstance(record, Sample) else record.id

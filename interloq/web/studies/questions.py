@@ -93,7 +93,7 @@ class Question:
             raise InputError(f"{self.aspect!r} has {self.steps()} buttons", hint="use a slider")
 
     def steps(self) -> int:
-        """Return number of values on the scale."""
+        """Return the number of values on the scale."""
         return math.floor((self.high - self.low) / self.step + 1e-9) + 1
 
     def value_on_scale(self, value: float) -> float | None:
@@ -170,11 +170,6 @@ class StudyTask:
                 raise InputError(f"{question.aspect!r} must be {wanted} in a task of kind {self.kind!r}")
 
 
-def to_json(task: StudyTask) -> dict[str, Any]:
-    """Return the settings as JSON values."""
-    return asdict(task)
-
-
 def from_json(value: object) -> StudyTask:
     """Read settings from JSON values; unknown fields are refused."""
     if not isinstance(value, Mapping):
@@ -194,7 +189,7 @@ def questions_from_json(asked: object) -> tuple[Question, ...]:
 def _read_fields(kind: Any, value: object, what: str) -> Any:
     if not isinstance(value, Mapping):
         raise InputError(f"{what} must be an object, got {short_repr(value)}")
-    known = {one.name for one in fields(kind)}
+    known = {item.name for item in fields(kind)}
     for name in value:
         if name not in known:
             raise InputError(f"{what} has no field {short_repr(name)}{nearest(str(name), known)}")
@@ -232,7 +227,7 @@ class Guesses:
     names: Mapping[str, str] | None = None  # description of each system
 
     def aspects(self) -> list[str]:
-        """Return aspects of the questions, as stored."""
+        """Return the aspects of the questions, as stored."""
         aspects = []
         if self.human:
             aspects += [GUESSED_HUMAN, *map(about_speaker, LETTERS)]
@@ -252,7 +247,7 @@ def guesses(task: StudyTask) -> Guesses:
     human, names = task.options.get("guess", False), task.options.get("which_bot")
     if not isinstance(human, bool):
         raise InputError(f"guess must be true or false, got {short_repr(human)}")
-    if names is not None and RECOGNISED in {one.aspect for one in task.questions}:
+    if names is not None and RECOGNISED in {question.aspect for question in task.questions}:
         raise InputError(f"the aspect {RECOGNISED!r} is computed from guesses", hint="choose another name")
     if names is not None:
         names = _check_descriptions(names)

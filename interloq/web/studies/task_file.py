@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
@@ -125,12 +126,8 @@ def add_to_study(
         if kind == "chat":
             raise InputError(f"a task of kind {kind!r} has no file", hint="its bots are in the settings")
         prepared = prepare_file(path, settings, options, reading=reading)
-    database = open_database(place)
-    try:
-        with database.writing() as connection:
-            return prepared.store(connection)
-    finally:
-        database.close()
+    with closing(open_database(place)) as database, database.writing() as connection:
+        return prepared.store(connection)
 
 
 @dataclass(frozen=True)
@@ -175,7 +172,7 @@ def prepare_chat(settings: TaskSettings, *, trust: Trust = None, where: str = "t
     """Return a task of kind chat; `trust` is called with what its bots do besides talking."""
     if settings.checks:
         raise InputError("a chat has no attention checks")
-    check_chat(settings.task, trust=trust, where=where)
+    check_chat(settings.task, trust, where=where)
     return PreparedTask(settings, tuple(chat_items(settings.task)), {"name": "", "kind": "dialogues"}, 0)
 
 
@@ -256,11 +253,11 @@ def _items(records: Iterable[Sample | Dialogue], task: StudyTask, *, together: b
 
 
 def _checks(given: object, task: StudyTask) -> Iterable[StudyItem]:
-    if not isinstance(given, list) or not all(isinstance(one, Mapping) for one in given):
+    if not isinstance(given, list) or not all(isinstance(check, Mapping) for check in given):
         raise InputError(f"checks must be a list of objects, got {short_repr(given)}")
-    for number, one in enumerate(given, start=1):
+    for number, check in enumerate(given, start=1):
         try:
-            yield _check(one, task, number)
+            yield _check(check, task, number)
         except InputError as error:
             raise InputError(f"check {number}: {error.what}", hint=error.hint) from error
 
@@ -289,7 +286,7 @@ def _check_records(value: Mapping[str, Any], task: StudyTask) -> list[Sample] | 
     replies = value.get("responses")
     if not isinstance(replies, list) or len(replies) != 2:
         raise InputError(f"responses must be two texts, got {short_repr(replies)}")
-    return [PARSERS["samples"]({**shared, "response": one, "system": str(i)}, "") for i, one in enumerate(replies)]
+    return [PARSERS["samples"]({**shared, "response": reply, "system": str(i)}, "") for i, reply in enumerate(replies)]
 
 
 def _passing(question: Question | None, given: object, aspect: str) -> Sequence[float | str]:
@@ -300,7 +297,7 @@ def _passing(question: Question | None, given: object, aspect: str) -> Sequence[
     if not values:
         raise InputError(f"no correct answer for {aspect!r}")
     if question.control == "choice":
-        if bad := [one for one in values if one not in CHOICES]:
+        if bad := [choice for choice in values if choice not in CHOICES]:
             raise InputError(f"not a choice: {short_repr(bad[0])}", hint=f"use {', '.join(CHOICES)}")
         stored = dict(zip(CHOICES, (*PLACES, "tie"), strict=True))
         return [stored[choice] for choice in values]

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -24,9 +24,8 @@ from interloq.data.batched import batched
 from interloq.errors import InputError, count, nearest
 from interloq.web.database import inserted_id
 from interloq.web.schema import item, task
-from interloq.web.studies import questions
 from interloq.web.studies.items import StudyItem
-from interloq.web.studies.questions import StudyTask
+from interloq.web.studies.questions import StudyTask, from_json
 
 BATCH = 500  # items per statement
 _TASK = select(task.c.id, task.c.source, task.c.closed, cast(task.c.settings, Text).label("settings"))
@@ -45,7 +44,7 @@ class Stored:
 
 def add_task(connection: Connection, settings: StudyTask, items: Iterable[StudyItem], source: Mapping[str, Any]) -> int:
     """Store a task and its items, and return its number; a name that exists is refused."""
-    row = {"name": settings.name, "kind": settings.kind, "settings": questions.to_json(settings), "source": source}
+    row = {"name": settings.name, "kind": settings.kind, "settings": asdict(settings), "source": source}
     try:
         with connection.begin_nested():
             made = connection.execute(insert(task).values(**row, created=time.time()))
@@ -84,7 +83,7 @@ def all_tasks(connection: Connection) -> list[Stored]:
 
 
 def close_task(connection: Connection, number: int, *, closed: bool = True) -> None:
-    """Give out no further items, or give them out again."""
+    """Close a task, so that it gives out no further items, or reopen it."""
     connection.execute(update(task).where(task.c.id == number).values(closed=time.time() if closed else None))
 
 
@@ -108,7 +107,7 @@ def _read_task(row: Any) -> Stored:
 def _read_settings(text: str) -> StudyTask:
     """Return settings from their stored text, which every request of an annotator reads."""
     try:
-        return questions.from_json(orjson.loads(text))
+        return from_json(orjson.loads(text))
     except orjson.JSONDecodeError as error:
         raise InputError(f"the stored settings of a task are not JSON: {error.msg}") from error
 
@@ -118,7 +117,7 @@ def _read_settings(text: str) -> StudyTask:
 
 @dataclass(frozen=True)
 class Workload:
-    """People needed at least, and what each of them then does at most, without attention checks."""
+    """The fewest people who can finish a task, and the most that each of them then does, without attention checks."""
 
     people: int
     pages: int

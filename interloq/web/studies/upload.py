@@ -153,7 +153,7 @@ def _preview(prepared: PreparedTask, rejected: RejectedLines, bots: Sequence[str
         **counts,
         "pages": [dict(item.shown) for item in prepared.items[:PREVIEWED]],
         "rejected": rejected.count,
-        "reasons": [f"{Path(one.where).name}: {one.what}" for one in rejected.first],
+        "reasons": [f"{Path(line.where).name}: {line.what}" for line in rejected.first],
     }
 
 

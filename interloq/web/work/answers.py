@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, and_, bindparam, delete, insert, select, update
 
 from interloq.errors import InputError, short_repr
-from interloq.web.database import storable
+from interloq.web.database import make_storable
 from interloq.web.schema import answer, assignment, draft, item
 from interloq.web.studies.questions import Question, StudyTask, is_number
 from interloq.web.work.assign import note_work
@@ -68,7 +68,7 @@ def submit(
     """
     held = connection.execute(_HELD, {"number": assignment_id, "person": person}).one_or_none()
     if held is None:
-        raise InputError("this is not an item of yours", hint="reload the page")
+        raise InputError("this item belongs to somebody else", hint="reload the page")
     if held.finished is not None:
         known = select(answer.c.id).where(answer.c.assignment_id == assignment_id, answer.c.submission == submission)
         if connection.execute(known.limit(1)).one_or_none() is None:
@@ -107,7 +107,7 @@ def check_answers(
 
 
 def _by_question(given: object) -> dict[tuple[int, str], Mapping[str, Any]]:
-    if not isinstance(given, list) or not all(isinstance(one, Mapping) for one in given):
+    if not isinstance(given, list) or not all(isinstance(item, Mapping) for item in given):
         raise InputError(f"answers must be a list of objects, got {short_repr(given)}")
     by_question = {}
     for one_answer in given:
@@ -125,7 +125,7 @@ def _row(question: Question, one: Mapping[str, Any], order: Sequence[int]) -> tu
     reason = one.get("reason", "")
     if not isinstance(reason, str) or len(reason) > LONGEST_REASON:
         return None, "too_long"
-    reason = storable(reason)
+    reason = make_storable(reason)
     if question.control == "choice":
         return _choice(question, one.get("choice"), reason, order)
     if one.get("not_applicable") is True:
@@ -159,7 +159,7 @@ def _choice(question: Question, shown: object, reason: str, order: Sequence[int]
 def save_draft(connection: Connection, person: int, assignment_id: int, revision: int, body: object) -> int:
     """Keep what was typed, unless something newer is kept; return the revision that is kept now."""
     if connection.execute(_OPEN, {"number": assignment_id, "person": person}).one_or_none() is None:
-        raise InputError("this is not an open item of yours", hint="reload the page")
+        raise InputError("this item is finished or belongs to somebody else", hint="reload the page")
     known = connection.execute(_DRAFT, {"number": assignment_id}).one_or_none()
     row = {"revision": revision, "body": body, "updated": time.time()}
     if known is None:

@@ -101,7 +101,8 @@ def next_item(connection: Connection, stored: Stored, person: int, *, now: float
     begun = connection.execute(_UNFINISHED, {"task": stored.id, "person": person}).all()
     if held := [row for row in begun if row.returned is None]:
         return _make_assigned(held[0])
-    if stored.closed or _is_done(connection, stored, person):
+    most = stored.settings.most_items
+    if stored.closed or (most and count_finished(connection, stored.id, person) >= most):
         return None
     for row in begun:
         if row.check or row.active < stored.settings.per_item:
@@ -148,11 +149,6 @@ def _take_back(connection: Connection, row: Any, now: float) -> Assigned:
 
 def _make_assigned(row: Any) -> Assigned:
     return Assigned(row.id, row.item_id, row.shown, tuple(row.order), row.started)
-
-
-def _is_done(connection: Connection, stored: Stored, person: int) -> bool:
-    most = stored.settings.most_items
-    return bool(most) and count_finished(connection, stored.id, person) >= most
 
 
 def _check(connection: Connection, stored: Stored, person: int) -> int | None:

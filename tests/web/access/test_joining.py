@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
@@ -17,8 +16,8 @@ from interloq.web.access.joining import Browser, NewSession
 from interloq.web.access.security import NEWCOMERS
 from interloq.web.database import Database
 from interloq.web.schema import METADATA, person
-from tests.web.access.test_people import invited, visit
-from tests.web.conftest import Annotator, Person, Served, likert_task, replies, stored_task
+from tests.web.access.test_access import invite, visit
+from tests.web.conftest import People, Served, likert_task, replies, store_task
 
 
 def enter(
@@ -43,12 +42,11 @@ def refused(study: Database, token: str, name: str, browser: Browser | None = No
 @pytest.fixture
 def crowd(study: Database) -> str:
     """The secret of a link for many people."""
-    return invited(study, stored_task(study, likert_task(), replies(1)).id, parameter="PID")
+    return invite(study, store_task(study, likert_task(), replies(1)).id, parameter="PID")
 
 
 def test_one_link_is_one_person_however_often_it_is_opened(study: Database) -> None:
-    stored = stored_task(study, likert_task(), replies(1))
-    token = invited(study, stored.id)
+    token = invite(study, store_task(study, likert_task(), replies(1)).id)
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda _: visit(study, token), range(4)))
     assert len({one.person for one in found if one}) == 1
@@ -58,7 +56,7 @@ def test_one_link_is_one_person_however_often_it_is_opened(study: Database) -> N
 
 
 def test_the_oldest_session_ends_when_a_link_is_opened_very_often(study: Database) -> None:
-    token = invited(study, stored_task(study, likert_task(), replies(1)).id)
+    token = invite(study, store_task(study, likert_task(), replies(1)).id)
     ended = []
     with study.writing() as connection:
         entries = [joining.join(connection, token, {}) for _ in range(joining.MOST_SESSIONS + 1)]
@@ -123,19 +121,19 @@ def test_people_from_before_browsers_had_secrets_return_with_their_session(study
 
 
 def test_an_id_is_one_person_by_all_links_of_a_task(study: Database) -> None:
-    stored = stored_task(study, likert_task(), replies(1))
-    old, new = (invited(study, stored.id, parameter="PID") for _ in range(2))
+    stored = store_task(study, likert_task(), replies(1))
+    old, new = (invite(study, stored.id, parameter="PID") for _ in range(2))
     ann, first = enter(study, old, "ann")
     assert refused(study, new, "ann") == "other_browser"
     with study.writing() as connection:
         people.revoke(connection, 1)
     assert enter(study, new, "ann", Browser(first.browser))[0] == ann
-    other = stored_task(study, likert_task("other"), replies(1))
-    assert enter(study, invited(study, other.id, parameter="PID"), "ann")[0] != ann
+    other = store_task(study, likert_task("other"), replies(1))
+    assert enter(study, invite(study, other.id, parameter="PID"), "ann")[0] != ann
 
 
 def test_only_as_many_people_come_as_a_link_is_for(study: Database) -> None:
-    stored = stored_task(study, likert_task(), replies(1))
+    stored = store_task(study, likert_task(), replies(1))
     with study.writing() as connection:
         token = people.invite(connection, stored.id, parameter="PID", most_people=2)
 
@@ -173,17 +171,17 @@ def test_the_database_contains_no_secret_of_a_browser(study: Database, crowd: st
 
 def test_nobody_enters_as_another_or_deletes_their_answers(served: Served) -> None:
     link = served.invite(served.add(likert_task(), replies(2)), parameter="PID")
-    ann = Annotator(f"{link}?PID=ann", served.url)
+    assert httpx.get(link).json()["error"] == "no_participant"
+    ann = served.open(f"{link}?PID=ann")
     number = ann.assignment()
-    thief = httpx.Client(base_url=served.url, follow_redirects=True)
-    answer = thief.get(f"{link}?PID=ann", headers={"accept": "text/html", "accept-language": "ja"})
-    assert answer.status_code == 403
-    assert "別のブラウザ" in answer.text
-    assert thief.post("/withdraw", json={}).status_code == 401
-    thief.close()
-    assert ann.client.get(f"{link}?PID=ann").status_code == 200  # by the platform's link again
+    assert served.open(f"{link}?PID=bob").assignment() != number
+    with httpx.Client(base_url=served.url, follow_redirects=True) as thief:
+        answer = thief.get(f"{link}?PID=ann", headers={"accept": "text/html", "accept-language": "ja"})
+        assert answer.status_code == 403
+        assert "別のブラウザ" in answer.text
+        assert thief.post("/withdraw", json={}).status_code == 401
+    assert ann.get(f"{link}?PID=ann").status_code == 200  # by the platform's link again
     assert ann.assignment() == number
-    ann.client.close()
 
 
 def test_invented_people_of_one_address_are_limited(served: Served) -> None:
@@ -193,9 +191,7 @@ def test_invented_people_of_one_address_are_limited(served: Served) -> None:
     assert 429 in found  # one more is allowed each minute
 
 
-def test_an_administrator_allows_another_browser_in_the_table_of_annotators(
-    served: Served, person: Callable[..., Person]
-) -> None:
+def test_an_administrator_allows_another_browser_in_the_table_of_annotators(served: Served, person: People) -> None:
     task = served.add(likert_task(), replies(1, ["owl"]))
     link = f"{served.invite(task, parameter='PID')}?PID=ann"
     person().open(link)

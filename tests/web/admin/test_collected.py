@@ -8,25 +8,21 @@ from interloq.web.access import people
 from interloq.web.admin import collected
 from interloq.web.database import Database
 from interloq.web.studies.forget import withdraw_person
-from interloq.web.work.answers import submit
-from interloq.web.work.assign import next_item
-from tests.web.admin.test_admin_routes import Client
 from tests.web.chat.test_chat_export import rate, talk
-from tests.web.chat.test_conversations import started
-from tests.web.conftest import Served, annotators, choice_task, replies, stored_task
+from tests.web.chat.test_conversations import start_chat
+from tests.web.conftest import Served, add_annotators, choice_task, finish_item, replies, store_task, submit, take_item
 
 
 def test_finished_pages_people_and_the_state_they_change(study: Database) -> None:
-    stored = stored_task(study, choice_task(), replies(2))
-    first, second = annotators(study, stored, 2)
-    with study.writing() as connection:
+    stored = store_task(study, choice_task(), replies(2))
+    first, second = add_annotators(study, stored, 2)
+    with study.reading() as connection:
         before = collected.state(connection, stored.id)
-        held = next_item(connection, stored, first)
-        next_item(connection, stored, second)
-        assert held is not None
+    held, _ = (take_item(study, stored, person) for person in (first, second))
+    with study.reading() as connection:
         assert collected.state(connection, stored.id) == before
-        given = [{"unit": 0, "aspect": "overall", "choice": "first"}]
-        submit(connection, stored.settings, first, held.id, "submission", given, "page")
+    submit(study, stored, first, held.id, [{"unit": 0, "aspect": "overall", "choice": "first"}])
+    with study.writing() as connection:
         (page,) = collected.pages(connection, stored.id)
         assert page.person == first
         assert [unit["system"] for unit in page.units] == ["secret-parrot", "secret-owl"]
@@ -36,21 +32,16 @@ def test_finished_pages_people_and_the_state_they_change(study: Database) -> Non
         after = collected.state(connection, stored.id)
         withdraw_person(connection, second)
         assert len({before, after, collected.state(connection, stored.id)}) == 3
-        assert [(one.id, one.withdrawn) for one in collected.people(connection, stored.id)] == [
-            (first, False),
-            (second, True),
-        ]
+        withdrawn = {person.id: person.withdrawn for person in collected.people(connection, stored.id)}
+        assert withdrawn == {first: False, second: True}
 
 
 def test_people_who_can_take_part_or_did(study: Database) -> None:
     """Invited are a person who finished a page and was revoked, one who withdrew, one at work and one not yet seen."""
-    stored = stored_task(study, choice_task(), replies(2))
-    ended, left, _ = annotators(study, stored, 3)
+    stored = store_task(study, choice_task(), replies(2))
+    ended, left, _ = add_annotators(study, stored, 3)
+    finish_item(study, stored, ended, take_item(study, stored, ended))
     with study.writing() as connection:
-        held = next_item(connection, stored, ended)
-        assert held is not None
-        given = [{"unit": 0, "aspect": "overall", "choice": "tie"}]
-        submit(connection, stored.settings, ended, held.id, "submission", given, "page")
         people.revoke(connection, 1)
         withdraw_person(connection, left)
         people.invite(connection, stored.id)
@@ -62,11 +53,11 @@ def test_people_who_can_take_part_or_did(study: Database) -> None:
 
 
 def test_only_the_whole_of_a_chat_is_watched(served: Served) -> None:
-    stored, person, _ = started(served.database)
+    stored, person, _ = start_chat(served.database)
     rate(served.database, stored, person, talk(served.database, stored, person, Reply("one"), Reply("two")))
     with served.database.reading() as connection:
         (page,) = collected.pages(connection, stored.id)
     assert page.answers == (collected.Given(0, "overall", 5.0),)
-    admin = Client(served, served.invite(None)).with_token("/admin")
+    admin = served.visit(None)
     for path in ("", "/figures", "/export"):
-        assert admin("GET", f"/admin/tasks/{stored.id}{path}")[0] == 200
+        assert admin.get(f"/admin/tasks/{stored.id}{path}").status_code == 200

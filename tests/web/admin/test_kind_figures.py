@@ -4,11 +4,7 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
-import pytest
-
-from interloq.data.pseudonyms import Pseudonyms
 from interloq.web.admin import collected
 from interloq.web.admin.collected import FinishedPage, Given
 from interloq.web.admin.kind_figures import (
@@ -25,8 +21,8 @@ from interloq.web.database import Database
 from interloq.web.messages import render
 from interloq.web.references.reference_steps import ReferenceDecision
 from interloq.web.studies.questions import Guesses
-from tests.web.conftest import KEY
-from tests.web.made_references import SAMPLES, WALK, add_references, decide, started
+from tests.web.conftest import NAMES, AddReferences
+from tests.web.made_references import SAMPLES, WALK
 
 FOUND = Guesses(human=True, names={"owl": "The wise one", "parrot": "The chatty one"})
 LIMIT = 3
@@ -60,15 +56,15 @@ def test_without_guesses_there_is_nothing_to_show() -> None:
     assert [one["text"] for one in render(list(guess_sections([], FOUND)), "en")] == [["No guesses yet."]] * 2
 
 
-def talked(number: int, bot: str, replies: int, *, over: bool = True) -> Chat:
-    """A conversation with so many replies; ended by the person, unless the limit is reached."""
+def make_chat(number: int, bot: str, replies: int, *, over: bool = True) -> Chat:
+    """Return a conversation with so many replies; ended by the person, unless the limit is reached."""
     lines = [ChatLine(i, (PERSON, BOT)[i % 2], "text", "", float(i)) for i in range(2 * replies)]
     ended = over and replies < LIMIT
     return Chat(number, number, bot, "echo", "", tuple(lines), LIMIT, ended, finished=ended, returned=False)
 
 
-CHATS = [talked(i, "owl", replies) for i, replies in enumerate((1, 2, 3, 3))]
-CHATS += [talked(9, "parrot", 2), talked(10, "parrot", 1, over=False)]
+CHATS = [make_chat(i, "owl", replies) for i, replies in enumerate((1, 2, 3, 3))]
+CHATS += [make_chat(9, "parrot", 2), make_chat(10, "parrot", 1, over=False)]
 
 
 def test_the_limit_censors_and_open_conversations_do_not_count() -> None:
@@ -79,7 +75,7 @@ def test_the_limit_censors_and_open_conversations_do_not_count() -> None:
     assert 0 <= low < 1 / 2 < high <= 1
 
 
-def test_the_section_has_the_curves_as_a_table_and_a_drawing() -> None:
+def test_the_section_has_the_curves_as_a_table_and_a_plot() -> None:
     (found,) = render(list(survival_section(CHATS, LIMIT)), "en")
     assert found["columns"][:4] == ["Reply", "owl", "owl, 95 %", "owl, at risk"]
     assert [row[:2] + row[3:5] + row[6:] for row in found["rows"]] == [
@@ -90,7 +86,7 @@ def test_the_section_has_the_curves_as_a_table_and_a_drawing() -> None:
     assert "limit of 3 turns are censored" in found["text"][0]
     assert re.match(r"Expected answers within 2 replies: owl 1.25 \(.* to .*\); parrot 1.00", found["text"][1])
     assert list(survival_section(CHATS[-1:], LIMIT)) == []
-    (long,) = survival_section([talked(1, "owl", 95)], 100)
+    (long,) = survival_section([make_chat(1, "owl", 95)], 100)
     assert len(long["rows"]) == 24
 
 
@@ -104,19 +100,20 @@ def test_means_are_over_queries_with_predictions() -> None:
     assert references_figures([])[0]["value"] == "–"
 
 
-def test_figures_follow_the_steps(study: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stored, _ = add_references(study, tmp_path, monkeypatch, [*SAMPLES, WALK])
-    person, number = started(study, stored)
-    decide(study, stored, person, number, ReferenceDecision("edit", text="a sip"), before=0.1, after=0.2)
-    decide(study, stored, person, number, ReferenceDecision("keep"), before=0.1, after=0.3)
+def test_figures_follow_the_steps(study: Database, add_references: AddReferences) -> None:
+    task = add_references(study, [*SAMPLES, WALK])
+    stored = task.stored
+    person, number = task.start()
+    task.decide(person, number, ReferenceDecision("edit", text="a sip"), before=0.1, after=0.2)
+    task.decide(person, number, ReferenceDecision("keep"), before=0.1, after=0.3)
     with study.reading() as connection:
         assert outcomes(connection, stored) == []
-    decide(study, stored, person, number, ReferenceDecision("next"), before=0.3, after=0.9)
+    task.decide(person, number, ReferenceDecision("next"), before=0.3, after=0.9)
     with study.reading() as connection:
         found = outcomes(connection, stored)
         assert found == [Outcome(1, 1, 0.1, 0.3)]
         pages, clusters = collected.pages(connection, stored.id), collected.clusters(connection, stored.id)
         people = collected.people(connection, stored.id)
-    shown = figures(Collected(stored, pages, clusters, people, 1, found), Pseudonyms(KEY))
+    shown = figures(Collected(stored, pages, clusters, people, 1, found), NAMES)
     assert [one["value"] for one in shown["headlines"]] == ["1", "1", "0.300"]
     assert [one["id"] for one in shown["sections"]] == ["reliability", "people"]

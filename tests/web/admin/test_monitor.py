@@ -17,7 +17,7 @@ from interloq.web.admin.monitor import agreement, chatter_gap, metric_agreement,
 SYSTEMS = ("parrot", "owl")
 
 
-def rated(
+def rate(
     person: int,
     item: int,
     values: Sequence[float | None],
@@ -26,7 +26,7 @@ def rated(
     aspect: str = "overall",
     **facts: Any,
 ) -> FinishedPage:
-    """A page with the replies of two systems to one context, rated by a person."""
+    """Return a page with the replies of two systems to one context, rated by a person."""
     units = tuple(
         {"id": f"i{item}", "system": name, "record": facts.get("record", {}), "scores": facts.get("scores", {})}
         for name in SYSTEMS
@@ -35,24 +35,24 @@ def rated(
     return FinishedPage(person, f"c{item}", units, given, seconds, 100.0 * item + person, correct=facts.get("correct"))
 
 
-def chosen(
+def choose(
     person: int, item: int, choice: str, pair: Sequence[str] = SYSTEMS, order: Sequence[int] = (0, 1)
 ) -> FinishedPage:
-    """A page with a pair of replies, compared by a person."""
+    """Return a page with a pair of replies, compared by a person."""
     units = tuple({"id": f"i{item}", "system": name, "record": {}} for name in pair)
     answers = (Given(0, "overall", None, choice),)
     return FinishedPage(person, f"c{item}", units, answers, 20, 100.0 * item + person, tuple(order))
 
 
 def with_scores(page: FinishedPage, scores: Sequence[dict[str, float]]) -> FinishedPage:
-    """The page with scores of metrics for each unit."""
+    """Return the page with scores of metrics for each unit."""
     units = tuple({**unit, "scores": own} for unit, own in zip(page.units, scores, strict=True))
     return replace(page, units=units)
 
 
 def ratings_of_two_people(items: int = 12, gap: int = 2) -> list[FinishedPage]:
-    """Two people who agree completely: `owl` is better by `gap` in every context."""
-    return [rated(person, item, (1 + item % 3, 1 + item % 3 + gap)) for item in range(items) for person in (1, 2)]
+    """Return ratings of two people who agree completely: `owl` is better by `gap` in every context."""
+    return [rate(person, item, (1 + item % 3, 1 + item % 3 + gap)) for item in range(items) for person in (1, 2)]
 
 
 def test_people_who_agree_have_an_alpha_of_one() -> None:
@@ -65,34 +65,34 @@ def test_people_who_agree_have_an_alpha_of_one() -> None:
 def test_alpha_of_a_worked_example() -> None:
     """Two values by two people, 1 1 / 1 2 / 2 2 / 2 2: by coincidences, α = 1 − 7 · 2 / (2 · 3 · 5)."""
     table = [(1, 1), (1, 2), (2, 2), (2, 2)]
-    pages = [rated(p + 1, i, (row[p], None)) for i, row in enumerate(table) for p in range(2)]
+    pages = [rate(p + 1, i, (row[p], None)) for i, row in enumerate(table) for p in range(2)]
     found = agreement(votes(pages, "overall"), "overall")
     assert found is not None
     assert found.alpha.value == pytest.approx(1 - 7 * 2 / (2 * 3 * 5))
 
 
 def test_without_second_opinions_there_is_no_agreement() -> None:
-    assert agreement(votes([rated(1, 0, (1, 2))], "overall"), "overall") is None
+    assert agreement(votes([rate(1, 0, (1, 2))], "overall"), "overall") is None
     assert agreement([], "overall") is None
 
 
 def test_means_are_clustered_by_item() -> None:
     """Five copies of each rating of a context carry no more information than one."""
-    once = systems(votes([rated(1, item, (item % 3, 3)) for item in range(9)], "overall"))
-    often = systems(votes([rated(p, item, (item % 3, 3)) for item in range(9) for p in range(5)], "overall"))
+    once = systems(votes([rate(1, item, (item % 3, 3)) for item in range(9)], "overall"))
+    often = systems(votes([rate(p, item, (item % 3, 3)) for item in range(9) for p in range(5)], "overall"))
     assert [one.name for one in often] == ["owl", "parrot"]
     assert [one.mean.value for one in often] == [3, 1]
     assert often[1].mean.ci == pytest.approx(once[1].mean.ci)
 
 
 def test_checks_and_not_applicable_do_not_count() -> None:
-    pages = [rated(1, 0, (1, None)), rated(1, 1, (5, 5), correct={"overall": [5]})]
+    pages = [rate(1, 0, (1, None)), rate(1, 1, (5, 5), correct={"overall": [5]})]
     assert [(vote.systems, vote.value) for vote in votes(pages, "overall")] == [(("parrot",), 1)]
 
 
 def test_strengths_of_comparisons() -> None:
     """Owl wins 3 of 4: log-odds ln 3 without the prior, so strengths ± half of slightly less; a tie counts half."""
-    pages = [chosen(1, item, "a" if item % 4 == 0 else "b") for item in range(40)]
+    pages = [choose(1, item, "a" if item % 4 == 0 else "b") for item in range(40)]
     owl, parrot = systems(votes(pages, "overall"))
     assert (owl.name, owl.mean.value) == ("owl", 0.75)
     assert owl.strength is not None
@@ -111,7 +111,7 @@ def test_a_metric_that_orders_replies_as_people_do() -> None:
 
 
 def test_a_metric_on_pairs_is_the_difference_of_its_scores() -> None:
-    pages = [chosen(1, item, "ab"[item % 2]) for item in range(12)]
+    pages = [choose(1, item, "ab"[item % 2]) for item in range(12)]
     scores = [
         Score(f"i{item}", "good", float(s == item % 2), system=SYSTEMS[s]) for item in range(12) for s in range(2)
     ]
@@ -120,6 +120,6 @@ def test_a_metric_on_pairs_is_the_difference_of_its_scores() -> None:
 
 def test_gap_between_chatters_and_outsiders() -> None:
     record = {"ratings": [{"value": 5, "role": "interlocutor"}, {"value": 1, "role": "outsider"}]}
-    pages = [rated(person, item, (3, 4), record=record) for item in range(4) for person in (1, 2)]
+    pages = [rate(person, item, (3, 4), record=record) for item in range(4) for person in (1, 2)]
     assert {name: gap.value for name, gap in chatter_gap(pages, "overall").items()} == {"owl": 1, "parrot": 2}
     assert chatter_gap(ratings_of_two_people(), "overall") == {}

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,9 @@ from interloq.web.admin.stop import count_wanted_items, look_at_metrics, look_at
 from interloq.web.database import Database
 from interloq.web.studies import items
 from interloq.web.studies.tasks import add_task, get_task
-from interloq.web.work.answers import submit
 from interloq.web.work.assign import next_item
-from tests.web.admin.test_monitor import SYSTEMS, chosen, rated, ratings_of_two_people, with_scores
-from tests.web.conftest import annotators, chat_task, likert_task, replies
+from tests.web.admin.test_monitor import SYSTEMS, choose, rate, ratings_of_two_people, with_scores
+from tests.web.conftest import add_annotators, chat_task, likert_task, replies, submit
 
 SCORES = [
     Score(one.id, metric, float(one.system == winner), system=one.system)
@@ -27,44 +27,37 @@ SCORES = [
 CLUSTERS = {f"c{item}": 1 for item in range(60)}
 
 
-def answers_until_the_end(study: Database, ratings: tuple[int, int], **settings: Any) -> int:
-    """Pages that two people finish before the task gives out no more."""
-    asked = likert_task(per_item=2, stop_when_settled=True, **settings)
+@pytest.mark.parametrize(
+    ("ratings", "settled_by", "fewest", "most"),  # pages until the task gives out no more
+    [
+        ((2, 4), "systems", 16, 27),  # the first look is after 8 items, rated by two people each
+        ((2, 4), "metrics", 16, 27),
+        ((3, 3), "systems", 28, 28),
+        ((3, 3), "metrics", 28, 28),
+    ],
+)
+def test_a_clear_ranking_ends_the_collection(
+    study: Database, ratings: tuple[int, int], settled_by: Any, fewest: int, most: int
+) -> None:
+    settings = likert_task(per_item=2, stop_when_settled=True, settled_by=settled_by)
     with study.writing() as connection:
-        number = add_task(connection, asked, items.with_scores(items.rate_items(replies(14)), SCORES), {})
+        number = add_task(connection, settings, items.with_scores(items.rate_items(replies(14)), SCORES), {})
         stored = get_task(connection, number)
-    workers, pages = annotators(study, stored, 2), 0
-    while True:
-        for person in workers:
-            with study.writing() as connection:
-                found = next_item(connection, get_task(connection, stored.id), person)
-                if found is None:
-                    return pages
-                given = [{"unit": i, "aspect": "overall", "value": ratings[u]} for i, u in enumerate(found.order)]
-                submit(connection, stored.settings, person, found.id, f"submission-{found.id}", given, "page")
-            stop_when_settled(study, stored.id, found.id)
-            pages += 1
-
-
-def test_a_clear_ranking_ends_the_collection(study: Database) -> None:
-    pages = answers_until_the_end(study, (2, 4))
-    assert 16 <= pages < 28  # the first look is after 8 items, rated by two people each
-
-
-def test_the_order_of_metrics_can_end_it(study: Database) -> None:
-    assert answers_until_the_end(study, (2, 4), settled_by="metrics") < 28
-
-
-def test_equal_systems_are_rated_to_the_end(study: Database) -> None:
-    assert answers_until_the_end(study, (3, 3)) == 28
-
-
-def test_equal_replies_do_not_order_metrics(study: Database) -> None:
-    assert answers_until_the_end(study, (3, 3), settled_by="metrics") == 28
+    pages = 0
+    for person in cycle(add_annotators(study, stored, 2)):
+        with study.writing() as connection:
+            page = next_item(connection, get_task(connection, number), person)
+        if page is None:
+            break
+        given = [{"unit": i, "aspect": "overall", "value": ratings[u]} for i, u in enumerate(page.order)]
+        submit(study, stored, person, page.id, given)
+        stop_when_settled(study, number, page.id)
+        pages += 1
+    assert fewest <= pages <= most
 
 
 def test_a_clear_difference_settles_the_ranking_early() -> None:
-    pages = [rated(person, item, (1 + (item + person) % 2, 4 + item % 2)) for item in range(30) for person in (1, 2)]
+    pages = [rate(person, item, (1 + (item + person) % 2, 4 + item % 2)) for item in range(30) for person in (1, 2)]
     found = look_at_systems(pages, "overall", {f"c{item}": 1 for item in range(100)}, 2)
     assert found.settled
     assert found.order == ("owl", "parrot")
@@ -73,7 +66,7 @@ def test_a_clear_difference_settles_the_ranking_early() -> None:
 
 def test_no_difference_does_not_settle_and_more_items_are_estimated() -> None:
     noise = np.random.default_rng(5).integers(1, 6, size=(40, 2))
-    pages = [rated(1, item, noise[item].tolist()) for item in range(40)]
+    pages = [rate(1, item, noise[item].tolist()) for item in range(40)]
     found = look_at_systems(pages, "overall", {f"c{item}": 1 for item in range(60)}, 1)
     assert not found.settled
     assert [{gap.better, gap.worse} for gap in found.open_gaps] == [set(SYSTEMS)]
@@ -99,7 +92,7 @@ def test_dialogues_of_one_system_each_are_compared_in_order() -> None:
 
 def test_conversations_are_items_of_their_own() -> None:
     """Six conversations are finished, and with two items for five people each, four are still wanted."""
-    pages = [rated(1, item, (1, 2)) for item in range(6)]
+    pages = [rate(1, item, (1, 2)) for item in range(6)]
     found = count_wanted_items(chat_task(per_item=5), pages, {"owl": 1, "parrot": 1})[0]
     assert (len(found), sum(name.startswith("open") for name in found)) == (10, 4)
 
@@ -115,7 +108,7 @@ def bad(item: int, unit: int) -> float:
 @pytest.mark.parametrize("compared", [False, True])
 def test_the_metric_that_orders_replies_as_people_do_is_found(compared: bool) -> None:
     """Owl, the second unit, is always better."""
-    pages = [chosen(1, item, "b") if compared else rated(1, item, (2, 4)) for item in range(60)]
+    pages = [choose(1, item, "b") if compared else rate(1, item, (2, 4)) for item in range(60)]
     pages = [
         with_scores(page, [{"bleu": good(i, u), "chrf": bad(i, u)} for u in range(2)]) for i, page in enumerate(pages)
     ]
@@ -128,16 +121,16 @@ def test_the_metric_that_orders_replies_as_people_do_is_found(compared: bool) ->
 
 def test_equal_metrics_and_equal_judgments_settle_nothing() -> None:
     same = [{"bleu": good(0, u), "meteor": good(0, u)} for u in range(2)]
-    pages = [with_scores(rated(1, item, (2, 4)), same) for item in range(60)]
+    pages = [with_scores(rate(1, item, (2, 4)), same) for item in range(60)]
     found = look_at_metrics(pages, "overall", CLUSTERS, 1)
     assert found is not None
     assert not found.settled
-    ties = [with_scores(rated(1, item, (3, 3)), same) for item in range(60)]
+    ties = [with_scores(rate(1, item, (3, 3)), same) for item in range(60)]
     found = look_at_metrics(ties, "overall", CLUSTERS, 1)
     assert found is not None
     assert found.complete == 0
 
 
 def test_one_metric_has_no_order() -> None:
-    pages = [with_scores(rated(1, item, (2, 4)), [{"bleu": 0.0}, {"bleu": 1.0}]) for item in range(9)]
+    pages = [with_scores(rate(1, item, (2, 4)), [{"bleu": 0.0}, {"bleu": 1.0}]) for item in range(9)]
     assert look_at_metrics(pages, "overall", CLUSTERS, 1) is None

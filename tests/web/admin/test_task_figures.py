@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
+
+import pytest
 
 from interloq.data.pseudonyms import Pseudonyms
 from interloq.web.access.people import Right
@@ -14,15 +17,16 @@ from interloq.web.admin.task_figures import Collected, figures
 from interloq.web.messages import interval, number, render
 from interloq.web.studies.questions import StudyTask
 from interloq.web.studies.tasks import Stored
-from tests.web.admin.test_monitor import chosen, rated, ratings_of_two_people
+from tests.web.admin.test_monitor import choose, rate, ratings_of_two_people, with_scores
 from tests.web.conftest import chat_task, choice_task, likert_task
 
 NAME = Pseudonyms("a key for tests of figures")
 
 
-def shown(
+def show_figures(
     task: StudyTask, pages: list[FinishedPage], items: int = 12, pages_of_item: int = 1
 ) -> dict[str, dict[str, Any]]:
+    """Return the headlines and sections in English, by their ids."""
     people = [Person(one, f"rater {one}", "friends", "", withdrawn=False) for one in (1, 2)]
     clusters = {f"c{item}": pages_of_item for item in range(items)}
     found = render(figures(Collected(Stored(1, task, {}, closed=False), pages, clusters, people), NAME), "en")
@@ -30,7 +34,7 @@ def shown(
 
 
 def test_an_empty_task() -> None:
-    found = shown(likert_task(), [])
+    found = show_figures(likert_task(), [])
     assert (found["pages"]["value"], found["pages"]["note"]) == ("0", "of 36")
     assert found["alpha"]["value"] == "–"
     assert found["systems-overall"]["text"] == ["No answers yet."]
@@ -39,7 +43,7 @@ def test_an_empty_task() -> None:
 
 
 def test_two_people_who_agree() -> None:
-    found = shown(likert_task(per_item=2), ratings_of_two_people())
+    found = show_figures(likert_task(per_item=2), ratings_of_two_people())
     assert found["alpha"]["value"] == "1.00"
     assert found["settled"]["value"] == "settled"
     assert found["enough"]["text"] == ["The ranking was settled after 8 complete items: owl, parrot. You can stop."]
@@ -53,16 +57,16 @@ def test_two_people_who_agree() -> None:
 
 
 def test_systems_that_are_alike() -> None:
-    pages = [chosen(1, item, "a" if item % 7 < 4 else "b") for item in range(28)]
-    found = shown(choice_task(per_item=1), pages, items=40)
+    pages = [choose(1, item, "a" if item % 7 < 4 else "b") for item in range(28)]
+    found = show_figures(choice_task(per_item=1), pages, items=40)
     verdict, more = found["enough"]["text"]
     assert verdict.startswith("Not settled at the look after ")
     assert more.endswith("would separate them; this task has 12 items left.")
     assert found["systems-overall"]["columns"][-2:] == ["Strength", "95 % interval"]
 
 
-def pages_named(found: dict[str, dict[str, Any]]) -> tuple[int, int]:
-    """More items and pages that would separate the systems."""
+def find_wanted_pages(found: dict[str, dict[str, Any]]) -> tuple[int, int]:
+    """Return the numbers of items and pages that would separate the systems."""
     numbers = re.search(r"about ([\d,]+) more items? \(([\d,]+) pages?\)", found["enough"]["text"][-1])
     assert numbers, found["enough"]["text"]
     items, pages = (int(one.replace(",", "")) for one in numbers.groups())
@@ -70,9 +74,9 @@ def pages_named(found: dict[str, dict[str, Any]]) -> tuple[int, int]:
 
 
 def test_pages_of_pairs_count_every_pair_of_a_context() -> None:
-    pages = [chosen(1, item, "a" if item % 7 < 4 else "b") for item in range(28) for _ in range(3)]
-    found = shown(choice_task(per_item=1), pages, items=40, pages_of_item=3)
-    more, needed = pages_named(found)
+    pages = [choose(1, item, "a" if item % 7 < 4 else "b") for item in range(28) for _ in range(3)]
+    found = show_figures(choice_task(per_item=1), pages, items=40, pages_of_item=3)
+    more, needed = find_wanted_pages(found)
     assert needed == 3 * more
     assert found["enough"]["text"][1].endswith("a page about each system: 3 pages.")
 
@@ -84,15 +88,15 @@ def test_pages_of_a_chat_count_one_conversation_per_system() -> None:
         unit = {"id": f"{i}", "system": systems[i % 3], "record": {}}
         given = (Given(0, "overall", 3.0 + (i // 3 * 7 + i % 3) % 5 / 2),)
         pages.append(FinishedPage(i, f"chat {i}", (unit,), given, 20.0, float(i)))
-    found = shown(chat_task(per_item=10), pages, items=9)
-    more, needed = pages_named(found)
+    found = show_figures(chat_task(per_item=10), pages, items=9)
+    more, needed = find_wanted_pages(found)
     assert needed == 3 * more
 
 
 def test_metrics_and_the_gap_of_chatters() -> None:
     record = {"ratings": [{"value": 5, "role": "interlocutor"}]}
-    pages = [rated(1, item, (1 + item % 3, 2 + item % 3), record=record, scores={"m": item % 3}) for item in range(12)]
-    found = shown(likert_task(), pages)
+    pages = [rate(1, item, (1 + item % 3, 2 + item % 3), record=record, scores={"m": item % 3}) for item in range(12)]
+    found = show_figures(likert_task(), pages)
     assert [row[:2] for row in found["metrics-overall"]["rows"]] == [["m", "0.86"]]
     assert [row[:2] for row in found["gap-overall"]["rows"]] == [["owl", "2.00"], ["parrot", "3.00"]]
 
@@ -103,26 +107,21 @@ def test_numbers() -> None:
 
 
 def test_actions_and_identities_need_rights() -> None:
-    person = [
-        {"text": "u1", "identity": ["friends", ""], "note": "withdrew"},
-        "3",
-        {"person": 1, "actions": ["forget"]},
-    ]
-    found = {"sections": [{"id": "people", "rows": [person]}]}
+    name = {"text": "u1", "identity": ["friends", ""], "note": "withdrew"}
+    section = {"id": "people", "rows": [[name, "3", {"person": 1, "actions": ["forget"]}]]}
 
-    def shown(*rights: Right) -> list[object]:
-        row: list[object] = with_allowed_actions(found, rights)["sections"][0]["rows"][0]
-        return row
+    def select_cells(right: Right) -> Any:
+        return with_allowed_actions({"sections": [section]}, [right])["sections"][0]["rows"][0]
 
-    assert shown("see") == [{"text": "u1", "note": "withdrew"}, "3", {"person": 1, "actions": []}]
-    assert shown("invite")[0] == {"text": "u1", "note": "friends · withdrew"}
-    assert shown("delete")[2] == {"person": 1, "actions": ["forget"]}
+    assert select_cells("see") == [{"text": "u1", "note": "withdrew"}, "3", {"person": 1, "actions": []}]
+    assert select_cells("invite")[0] == {"text": "u1", "note": "friends · withdrew"}
+    assert select_cells("delete")[2] == {"person": 1, "actions": ["forget"]}
 
 
 def test_headings_and_sentences_are_translated_and_names_are_not() -> None:
-    compared = [chosen(1, item, "a" if item % 7 < 4 else "b") for item in range(28)]
+    compared = [choose(1, item, "a" if item % 7 < 4 else "b") for item in range(28)]
     facts: dict[str, Any] = {"seconds": 1, "scores": {"m": 1, "n": 2}}
-    lazy = [rated(person, item, (3, 3), **facts) for item in range(12) for person in (1, 2)]
+    lazy = [rate(person, item, (3, 3), **facts) for item in range(12) for person in (1, 2)]
     for task, pages in ((choice_task(per_item=1), compared), (likert_task(per_item=2), lazy)):
         clusters = {f"c{item}": 1 for item in range(40)}
         found = figures(Collected(Stored(1, task, {}, closed=False), pages, clusters, [], invited=0), NAME)
@@ -137,3 +136,25 @@ def test_headings_and_sentences_are_translated_and_names_are_not() -> None:
         for part in ("needed", "warning"):
             assert shown[part] != english[part] != ""
         assert {one["name"] for one in shown["headlines"]} & {one["name"] for one in english["headlines"]} == set()
+
+
+SAME, VARIED = {"m": 1.0}, [{"m": 1.0}, {"m": 2.0}]
+
+
+@pytest.mark.parametrize(
+    ("note", "task", "pages"),
+    [
+        ("constant judgments", likert_task(), [rate(p, item, (3, 3)) for item in range(4) for p in (1, 2)]),
+        ("constant scores", likert_task(), [rate(1, item, (2, 4), scores=SAME) for item in range(4)]),
+        ("constant scores and judgments", likert_task(), [rate(1, item, (3, 3), scores=SAME) for item in range(4)]),
+        ("0 points: nothing to correlate", choice_task(), [with_scores(choose(1, 0, "a"), [SAME, {}])]),
+        ("1 point: nothing to correlate", likert_task(), [rate(1, 0, (2, None), scores=SAME)]),
+        ("only two points", likert_task(), [with_scores(rate(1, 0, (2, 4)), VARIED)]),
+        ("never compared", choice_task(), [choose(1, 0, "a"), choose(1, 1, "a", ("crow", "dove"))]),
+    ],
+)
+def test_notes_of_the_statistics_are_translated(note: str, task: StudyTask, pages: list[FinishedPage]) -> None:
+    content = figures(Collected(Stored(1, task, {}, closed=False), pages, {}, []), NAME)
+    english, japanese = (json.dumps(render(content, language), ensure_ascii=False) for language in ("en", "ja"))
+    assert note in english
+    assert note not in japanese

@@ -5,17 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from interloq.errors import InputError, InterloqError
 from interloq.records import Turn
-from interloq.web.chat.chat_bots import ChatBots, Replies, Show, add_chat, check_bots
-from interloq.web.database import open_database
+from interloq.web.chat.chat_bots import ChatBots, Replies, Show, check_bots
+from interloq.web.database import Database
 from tests.web.bots import FLAKY
-from tests.web.conftest import chat_task
+from tests.web.conftest import chat_task, store_chat
 
 HI = [Turn("Hi", "person")]
 
@@ -29,27 +28,22 @@ def test_a_bot_is_created_once_and_its_mistakes_are_failures() -> None:
     bots.close()
 
 
-def test_bots_that_do_more_than_talk_need_trust(tmp_path: Path) -> None:
+def test_bots_that_do_more_than_talk_need_trust(sqlite_study: Database) -> None:
     settings, effects = chat_task(bots={"a": FLAKY}), list[str]()
-    study = open_database(tmp_path / "study.db")
-    with study.writing() as connection:
-        with pytest.raises(InputError, match="reach outside the program"):
-            add_chat(connection, settings)
-        add_chat(connection, settings, trust=effects.append)
     with pytest.raises(InputError, match="reach outside the program"):
-        check_bots(study, None, where="study.db")
-    check_bots(study, effects.append, where="study.db")
-    study.close()
+        store_chat(sqlite_study, settings)
+    store_chat(sqlite_study, settings, trust=effects.append)
+    with pytest.raises(InputError, match="reach outside the program"):
+        check_bots(sqlite_study, None, where="study.db")
+    check_bots(sqlite_study, effects.append, where="study.db")
     assert len(effects) == 2
     assert "reach outside the program" in ChatBots().reply("a", FLAKY, HI, 0, print).failure
     assert ChatBots(effects.append).reply("a", FLAKY, HI, 0, print).text == "You said: Hi"
 
 
-def test_a_spec_that_cannot_be_created_is_refused_when_the_task_is_added(tmp_path: Path) -> None:
-    study = open_database(tmp_path / "study.db")
-    with study.writing() as connection, pytest.raises(InterloqError, match="no_such_bot"):
-        add_chat(connection, chat_task(bots={"a": "no_such_bot"}))
-    study.close()
+def test_a_spec_that_cannot_be_created_is_refused_when_the_task_is_added(sqlite_study: Database) -> None:
+    with pytest.raises(InterloqError, match="no_such_bot"):
+        store_chat(sqlite_study, chat_task(bots={"a": "no_such_bot"}))
 
 
 def test_pages_that_wait_for_the_same_reply_get_all_of_it_and_ask_once() -> None:

@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from interloq import load
-from interloq.data.pseudonyms import Pseudonyms
 from interloq.errors import InputError
 from interloq.play.samples import samples
 from interloq.play.talk import failures, kind_of
@@ -27,32 +25,28 @@ from interloq.web.chat import conversations as chat
 from interloq.web.chat.chat_export import send_to_outsiders
 from interloq.web.chat.chat_task import questions_after
 from interloq.web.database import Database
-from interloq.web.serve_options import ExportOptions
-from interloq.web.studies.export import export_task
 from interloq.web.studies.tasks import Stored, get_task
 from interloq.web.work import answers, assign
-from interloq.web.work.answers import submit
-from tests.web.chat.test_conversations import started
-from tests.web.conftest import KEY, annotators
-
-NAMES = Pseudonyms(KEY)
+from tests.web.chat.test_conversations import start_chat
+from tests.web.conftest import NAMES, add_annotators, export, finish_item, submit, take_item
 
 
 def talk(study: Database, stored: Stored, person: int, *replies: Reply) -> int:
-    """The assignment of a conversation in which each usable reply is answered, except the last one."""
+    """Hold a conversation in which each usable reply is answered, except the last one; return its assignment."""
+    number = take_item(study, stored, person).id
     with study.writing() as connection:
-        found = assign.next_item(connection, stored, person)
-        assert found is not None
-        state = chat.get_chat(connection, stored.settings, person, found.id)
+        own = (connection, stored.settings, person, number)
+        state = chat.get_chat(*own)
         for reply in replies:
-            own, place = (connection, stored.settings, person, found.id), len(state.lines)
+            place = len(state.lines)
             if not state.waits:
                 place = len(chat.say(*own, place, f"line {place}").lines)
             state = chat.store_reply(*own, place, reply)
-    return found.id
+    return number
 
 
 def rate(study: Database, stored: Stored, person: int, number: int, **guesses: int) -> None:
+    """End a conversation; rate each reply with 2 and the whole with 5."""
     with study.writing() as connection:
         own = (connection, stored.settings, person, number)
         chat.end(*own)
@@ -64,34 +58,28 @@ def rate(study: Database, stored: Stored, person: int, number: int, **guesses: i
         answers.submit(*own, "submission", given, "page", asked=asked)
 
 
-def exported(study: Database, stored: Stored, path: Path, *, alone: bool = False, replies: bool = False) -> list[Any]:
-    with study.reading() as connection:
-        facts = export_task(connection, stored, path, NAMES, ExportOptions(alone=alone, replies=replies))
-    return load(path, kind=facts["kind"])
-
-
 def labels(records: list[Any]) -> list[dict[str, float]]:
     assert {rating.role for record in records for rating in record.ratings} == {INTERLOCUTOR}
     return [{rating.aspect: rating.value for rating in record.ratings} for record in records]
 
 
 def test_ends_by_people_are_labels_and_ends_by_the_limit_are_not(study: Database, tmp_path: Path) -> None:
-    stored, ended, _ = started(study, turns=2, per_item=9)
-    limit, left, talking = annotators(study, stored, 3)
+    stored, ended, _ = start_chat(study, turns=2, per_item=9)
+    limit, left, talking = add_annotators(study, stored, 3)
     number = talk(study, stored, left, Reply("one"))
     with study.writing() as connection:
         assign.return_abandoned(connection, stored, 1e12)
     rate(study, stored, ended, talk(study, stored, ended, Reply("", "timed out"), Reply("one")))
     rate(study, stored, limit, talk(study, stored, limit, Reply("one"), Reply("two")))
     talk(study, stored, talking, Reply("one"))
-    dialogues = exported(study, stored, tmp_path / "dialogues.jsonl")
+    dialogues = export(study, stored.id, tmp_path / "dialogues.jsonl")
     assert sorted(labels(dialogues), key=str) == [
         {"continued": 0}, {"overall": 5, "continued": 0}, {"overall": 5, "continued": None},
     ]  # fmt: skip
     judged = continuity(dialogues, SampleSelection(min_conversations=0))
     assert [one.replied for one in judged.judged] == [False, False, True]
     assert judged.dropped == {"unlabelled_ends": 1}
-    replies = exported(study, stored, tmp_path / "replies.jsonl", replies=True)
+    replies = export(study, stored.id, tmp_path / "replies.jsonl", replies=True)
     found = {sample.id: label for sample, label in zip(replies, labels(replies), strict=True)}
     assert found.pop(f"chat/{number}#1") == {"continued": 0}
     assert sorted(found.values(), key=str) == [
@@ -100,33 +88,33 @@ def test_ends_by_people_are_labels_and_ends_by_the_limit_are_not(study: Database
 
 
 def test_other_stages_read_what_is_exported(study: Database, tmp_path: Path) -> None:
-    stored, person, _ = started(study)
+    stored, person, _ = start_chat(study)
     rate(study, stored, person, talk(study, stored, person, Reply("", "timed out"), Reply("a"), Reply("b")))
-    (dialogue,) = exported(study, stored, tmp_path / "dialogues.jsonl")
+    (dialogue,) = export(study, stored.id, tmp_path / "dialogues.jsonl")
     with study.reading() as connection:
         hashed = NAMES(people.raters(connection)[person])
     assert [turn.speaker for turn in dialogue.turns] == [hashed, "secret-parrot"] * 2
     assert {rating.rater for rating in dialogue.ratings} == {hashed}
     assert dialogue.systems == {"secret-parrot": "secret-parrot"}
     assert [(who, kind_of(what)) for who, what in failures(dialogue)] == [("secret-parrot", "timed out")]
-    replies = exported(study, stored, tmp_path / "replies.jsonl", replies=True)
+    replies = export(study, stored.id, tmp_path / "replies.jsonl", replies=True)
     assert [(one.id, one.response) for one in samples([dialogue])] == [(one.id, one.response) for one in replies]
     judged = continuity([dialogue], SampleSelection(min_conversations=0)).judged
     assert [(one.sample().id, one.replied) for one in judged] == [(replies[0].id, True), (replies[1].id, False)]
     with pytest.raises(InputError, match="on their own"):
-        exported(study, stored, tmp_path / "alone.jsonl", alone=True)
+        export(study, stored.id, tmp_path / "alone.jsonl", alone=True)
 
 
 def test_curves_of_the_export_are_those_of_the_page(study: Database, tmp_path: Path) -> None:
     bots = {"secret-parrot": "echo", "secret-owl": "eliza"}
-    stored, first, _ = started(study, bots=bots, turns=3, per_item=9, options={"replies": []})
+    stored, first, _ = start_chat(study, bots=bots, turns=3, per_item=9, options={"replies": []})
     lengths = iter([1, 3, 2, 1, 3, 3, 2, 1])
-    for person in (first, *annotators(study, stored, 3)):
+    for person in (first, *add_annotators(study, stored, 3)):
         for _ in bots:
             replies = [Reply(f"reply {i}") for i in range(next(lengths))]
             rate(study, stored, person, talk(study, stored, person, *replies))
-    exported(study, stored, tmp_path / "talks.jsonl")
-    exported(study, stored, tmp_path / "replies.jsonl", replies=True)
+    export(study, stored.id, tmp_path / "talks.jsonl")
+    export(study, stored.id, tmp_path / "replies.jsonl", replies=True)
     options = RankOptions(
         dialogues=[tmp_path / "talks.jsonl"], aspect="continued", survival=True, n_bootstrap=0, n_permutations=0
     )
@@ -147,7 +135,7 @@ def _values(curve: Survival) -> list[tuple[float, int]]:
 
 
 def test_outsiders_rate_conversations_and_the_gap_is_known(study: Database) -> None:
-    stored, chatter, _ = started(study)
+    stored, chatter, _ = start_chat(study)
     with study.writing() as connection, pytest.raises(InputError, match="no conversation is over yet"):
         send_to_outsiders(connection, stored, NAMES)
     rate(study, stored, chatter, talk(study, stored, chatter, Reply("one")))
@@ -155,13 +143,11 @@ def test_outsiders_rate_conversations_and_the_gap_is_known(study: Database) -> N
         task = get_task(connection, send_to_outsiders(connection, stored, NAMES))
         (own,) = collected.pages(connection, stored.id)
         assert own.cluster not in collected.clusters(connection, stored.id)  # a conversation is an item of its own
-    (outsider,) = annotators(study, task)
-    with study.writing() as connection:
-        page = assign.next_item(connection, task, outsider)
-        assert page is not None
-        assert "secret" not in str(page.shown)
-        given = [{"unit": 0, "aspect": "overall", "value": 2}]
-        submit(connection, task.settings, outsider, page.id, "submission", given, "page")
+    (outsider,) = add_annotators(study, task)
+    page = take_item(study, task, outsider)
+    assert "secret" not in str(page.shown)
+    finish_item(study, task, outsider, page, 2)
+    with study.reading() as connection:
         gap = chatter_gap(collected.pages(connection, task.id), "overall")
     assert {name: one.value for name, one in gap.items()} == {"secret-parrot": 3}  # the chatter gave 5
 
@@ -169,23 +155,20 @@ def test_outsiders_rate_conversations_and_the_gap_is_known(study: Database) -> N
 def test_outsiders_who_guess_do_not_see_who_is_a_bot(study: Database, tmp_path: Path) -> None:
     options = {"guess": True, "which_bot": {"secret-owl": "The wise one", "secret-parrot": "The chatty one"}}
     bots = {"secret-parrot": "echo", "secret-owl": "eliza"}
-    stored, chatter, _ = started(study, bots=bots, options={**options, "replies": []})
+    stored, chatter, _ = start_chat(study, bots=bots, options={**options, "replies": []})
     rate(study, stored, chatter, talk(study, stored, chatter, Reply("one")), guessed_human=1, guessed_partner=2)
     with study.writing() as connection:
         task = get_task(connection, send_to_outsiders(connection, stored, NAMES))
-    (outsider,) = annotators(study, task)
-    with study.writing() as connection:
-        page = assign.next_item(connection, task, outsider)
-        assert page is not None
-        assert {key for turn in page.shown["units"][0]["turns"] for key in turn} == {"speaker", "text"}
-        values = {"overall": 2, "guessed_human_a": 1, "guessed_human_b": 0, "guessed_partner": 1}
-        given = [{"unit": 0, "aspect": aspect, "value": value} for aspect, value in values.items()]
-        submit(connection, task.settings, outsider, page.id, "submission", given, "page")
-        export_task(connection, task, tmp_path / "out.jsonl", NAMES)
-    (found,) = load(tmp_path / "out.jsonl", kind="dialogues")
-    (bot,) = found.systems
+    (outsider,) = add_annotators(study, task)
+    page = take_item(study, task, outsider)
+    assert {key for turn in page.shown["units"][0]["turns"] for key in turn} == {"speaker", "text"}
+    values = {"overall": 2, "guessed_human_a": 1, "guessed_human_b": 0, "guessed_partner": 1}
+    given = [{"unit": 0, "aspect": aspect, "value": value} for aspect, value in values.items()]
+    submit(study, task, outsider, page.id, given)
+    (dialogue,) = export(study, task.id, tmp_path / "out.jsonl")
+    (bot,) = dialogue.systems
     right = bot == "secret-parrot"
-    assert {(one.role, one.aspect, one.system): one.value for one in found.ratings} == {
+    assert {(rating.role, rating.aspect, rating.system): rating.value for rating in dialogue.ratings} == {
         (INTERLOCUTOR, "overall", ""): 5,
         (INTERLOCUTOR, "guessed_human", ""): 1,
         (INTERLOCUTOR, "guessed_partner", ""): 2,
@@ -200,7 +183,7 @@ def test_outsiders_who_guess_do_not_see_who_is_a_bot(study: Database, tmp_path: 
 
 
 def test_only_chats_are_sent_once(study: Database) -> None:
-    stored, chatter, _ = started(study)
+    stored, chatter, _ = start_chat(study)
     rate(study, stored, chatter, talk(study, stored, chatter, Reply("one")))
     with study.writing() as connection:
         task = get_task(connection, send_to_outsiders(connection, stored, NAMES))

@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from interloq import load
-from interloq.data.pseudonyms import Pseudonyms
-from interloq.records import Dialogue
-from interloq.web.studies.export import export_task
-from interloq.web.studies.tasks import get_task
 from tests.made_chat_server import Server, serving
 from tests.web.bots import FAILING, FLAKY
-from tests.web.conftest import KEY, Person, Served, chat_task, problems
+from tests.web.conftest import People, Person, Served, chat_task, export
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 HOSTILE = "<img src=x onerror=\"document.title = 'owned'\"></script>{{ 7 * 7 }}"
 BOTS = {"secret-parrot": FLAKY}
-
-
-def dialogues(served: Served, task: int, folder: Path) -> list[Dialogue]:
-    with served.database.reading() as connection:
-        export_task(connection, get_task(connection, task), folder / "out.jsonl", Pseudonyms(KEY))
-    return load(folder / "out.jsonl", kind="dialogues")
 
 
 def texts(page: Page) -> list[str]:
@@ -41,9 +29,7 @@ def say(one: Person, text: str) -> None:
     one.page.locator("#turns .text", has_text=f"You said: {text}").wait_for()
 
 
-def test_a_chat_with_the_keyboard_from_invitation_to_export(
-    served: Served, person: Callable[..., Person], tmp_path: Path
-) -> None:
+def test_a_chat_with_the_keyboard_from_invitation_to_export(served: Served, person: People, tmp_path: Path) -> None:
     named = {"secret-parrot": "The chatty one", "secret-owl": "The wise one"}
     options = {"topics": [HOSTILE], "guess": True, "which_bot": named}
     bots = dict.fromkeys(named, FLAKY)
@@ -78,18 +64,16 @@ def test_a_chat_with_the_keyboard_from_invitation_to_export(
     assert page.locator("code").inner_text() == "CODE-7"
     assert page.title() != "owned"
     assert page.evaluate("localStorage.length") == 0
-    (found,) = dialogues(served, task, tmp_path)
-    assert [turn.text for turn in found.turns] == [HOSTILE, f"You said: {HOSTILE}", failing, f"You said: {failing}"]
-    assert {rating.aspect: rating.value for rating in found.ratings} == {
+    (dialogue,) = export(served.database, task, tmp_path / "out.jsonl")
+    assert [turn.text for turn in dialogue.turns] == [HOSTILE, f"You said: {HOSTILE}", failing, f"You said: {failing}"]
+    assert {rating.aspect: rating.value for rating in dialogue.ratings} == {
         "overall": 5, "guessed_human": 1, "guessed_partner": 2, "continued": 0,
-        "recognised": "secret-owl" in found.systems,
+        "recognised": "secret-owl" in dialogue.systems,
     }  # fmt: skip
-    assert "secret-owl is asleep" in found.failure
+    assert "secret-owl is asleep" in dialogue.failure
 
 
-def test_a_streamed_reply_survives_a_reload_and_is_stored_once(
-    served: Served, person: Callable[..., Person], axe: Any, tmp_path: Path
-) -> None:
+def test_a_streamed_reply_survives_a_reload_and_is_stored_once(served: Served, person: People, tmp_path: Path) -> None:
     with serving(Server()) as server:
         bot = f"endpoint(url='{server.url}', model='m', key='', retries=0)"
         task = served.add_chat(chat_task(bots={"secret-parrot": bot}))
@@ -101,7 +85,7 @@ def test_a_streamed_reply_survives_a_reload_and_is_stored_once(
         part.get_by_text("The first part").wait_for()
         assert page.locator("#typing").inner_text() == "Your partner is typing…"
         assert len(texts(page)) == 1  # what is read aloud has no parts
-        assert problems(axe, page) == []
+        one.check_page()
         page.reload()
         part.get_by_text("The first part").wait_for()
         server.released.set()
@@ -117,15 +101,13 @@ def test_a_streamed_reply_survives_a_reload_and_is_stored_once(
         page.locator("#open-end").click()
         with page.expect_navigation():
             page.locator("#end-confirm").click()
-    (found,) = dialogues(served, task, tmp_path)
-    assert [turn.text for turn in found.turns[:3]] == ["waiting", "The first part and the rest.", "broken*1"]
-    assert len(found.turns) == 4
-    assert found.failure == "secret-parrot: broke off: the stream ended early at turn 4"
+    (dialogue,) = export(served.database, task, tmp_path / "out.jsonl")
+    assert [turn.text for turn in dialogue.turns[:3]] == ["waiting", "The first part and the rest.", "broken*1"]
+    assert len(dialogue.turns) == 4
+    assert dialogue.failure == "secret-parrot: broke off: the stream ended early at turn 4"
 
 
-def test_two_tabs_and_lost_messages_store_no_turn_twice(
-    served: Served, person: Callable[..., Person], tmp_path: Path
-) -> None:
+def test_two_tabs_and_lost_messages_store_no_turn_twice(served: Served, person: People, tmp_path: Path) -> None:
     task = served.add_chat(chat_task(bots=BOTS, turns=2))
     one = person()
     one.open(served.invite(task))
@@ -145,33 +127,27 @@ def test_two_tabs_and_lost_messages_store_no_turn_twice(
     other.get_by_text("That was the last message").wait_for()
     other.get_by_role("button", name="Continue to the questions").click()
     other.get_by_text("3 questions are not answered yet.").wait_for()
-    (found,) = dialogues(served, task, tmp_path)
-    assert [turn.text for turn in found.turns[::2]] == ["first", "from the other tab"]
-    assert [(one.aspect, one.value) for one in found.ratings] == [("continued", None)]  # the limit ended it
+    (dialogue,) = export(served.database, task, tmp_path / "out.jsonl")
+    assert [turn.text for turn in dialogue.turns[::2]] == ["first", "from the other tab"]
+    assert [(rating.aspect, rating.value) for rating in dialogue.ratings] == [("continued", None)]  # the limit ended it
 
 
 @pytest.mark.parametrize(("scheme", "width", "language"), [("light", 1280, "en"), ("dark", 390, "ja")])
 def test_axe_finds_nothing_in_a_chat_and_nothing_scrolls_sideways(
-    served: Served, person: Callable[..., Person], axe: Any, scheme: str, width: int, language: str
+    served: Served, person: People, scheme: str, width: int, language: str
 ) -> None:
     one = person(color_scheme=scheme, viewport={"width": width, "height": 844}, reduced_motion="reduce")
     settings: dict[str, Any] = {"language": language, "title": "A study", "instructions": "Talk.", "turns": 3}
     task = served.add_chat(chat_task(bots=BOTS, options={"topics": ["Travel"], "guess": True}, **settings))
-    page, seen = one.open(served.invite(task)), []
-
-    def check() -> None:
-        seen.append(problems(axe, page))
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-
-    check()
+    page = one.open(served.invite(task))
+    one.check_page()
     say(one, "I like long train rides. " * 5 + "And you?")
     page.keyboard.type(f"{FAILING}: {scheme}")
     one.press("Enter")
     page.locator("#notice button").wait_for()
-    check()
+    one.check_page()
     page.locator("#open-end").click()
-    check()
+    one.check_page()
     with page.expect_navigation():
         page.locator("#end-confirm").click()
-    check()
-    assert seen == [[]] * 4
+    one.check_page()

@@ -10,33 +10,28 @@ from interloq.errors import InputError
 from interloq.records import Turn
 from interloq.servers.replies import Reply
 from interloq.web.chat import conversations as chat
-from interloq.web.chat.chat_bots import add_chat
 from interloq.web.database import Database
-from interloq.web.studies.tasks import Stored, get_task
+from interloq.web.studies.tasks import Stored
 from interloq.web.work import assign
-from tests.web.conftest import annotators, chat_task
+from tests.web.conftest import add_annotators, chat_task, store_chat, take_item
 
 
-def started(study: Database, **settings: Any) -> tuple[Stored, int, int]:
-    """A task of kind chat, a person, and their conversation."""
-    with study.writing() as connection:
-        stored = get_task(connection, add_chat(connection, chat_task(**settings)))
-    (person,) = annotators(study, stored)
-    with study.writing() as connection:
-        found = assign.next_item(connection, stored, person)
-    assert found is not None
-    return stored, person, found.id
+def start_chat(study: Database, **settings: Any) -> tuple[Stored, int, int]:
+    """Return a task of kind chat, a person, and their conversation."""
+    stored = store_chat(study, chat_task(**settings))
+    (person,) = add_annotators(study, stored)
+    return stored, person, take_item(study, stored, person).id
 
 
 def test_each_turn_is_stored_once_at_its_place(study: Database) -> None:
-    stored, person, number = started(study)
+    stored, person, number = start_chat(study)
     own = (stored.settings, person, number)
     with study.writing() as connection:
         first = chat.say(connection, *own, 0, " Hi!\0 ")
         assert chat.say(connection, *own, 0, "Hi!") == first  # sent again
         assert first.waits
         for place, text in ((0, "another tab"), (1, "no reply yet"), (7, "too far")):
-            with pytest.raises(InputError, match="went on elsewhere"):
+            with pytest.raises(InputError, match="continued elsewhere"):
                 chat.say(connection, *own, place, text)
         chat.store_reply(connection, *own, 1, Reply("", "timed out"))
         failed = chat.store_reply(connection, *own, 1, Reply("late"))  # asked twice, and the failure came first
@@ -46,11 +41,11 @@ def test_each_turn_is_stored_once_at_its_place(study: Database) -> None:
     assert answered.turns() == [Turn("Hi!", "person"), Turn("Hello.", "bot")]
     assert [line.failure for line in answered.lines] == ["", "timed out", ""]
     assert answered.reply_places == [2]
-    assert "timed out" not in str(answered.shown())
+    assert "timed out" not in str(answered.show())
 
 
 def test_a_conversation_ends_at_its_limit_or_earlier(study: Database) -> None:
-    stored, person, number = started(study, turns=1)
+    stored, person, number = start_chat(study, turns=1)
     own = (stored.settings, person, number)
     with study.writing() as connection:
         with pytest.raises(InputError, match="nothing was said"):
@@ -64,7 +59,7 @@ def test_a_conversation_ends_at_its_limit_or_earlier(study: Database) -> None:
 
 
 def test_a_bot_that_never_replies_leaves_nothing_to_rate(study: Database) -> None:
-    stored, person, number = started(study)
+    stored, person, number = start_chat(study)
     own = (stored.settings, person, number)
     with study.writing() as connection:
         chat.say(connection, *own, 0, "Hi")
@@ -75,18 +70,16 @@ def test_a_bot_that_never_replies_leaves_nothing_to_rate(study: Database) -> Non
 
 
 def test_only_the_own_conversation_can_be_read(study: Database) -> None:
-    stored, _, number = started(study)
-    (other,) = annotators(study, stored)
-    with study.reading() as connection, pytest.raises(InputError, match="not a conversation of yours"):
+    stored, _, number = start_chat(study)
+    (other,) = add_annotators(study, stored)
+    with study.reading() as connection, pytest.raises(InputError, match="belongs to somebody else"):
         chat.get_chat(connection, stored.settings, other, number)
 
 
 def test_a_person_who_comes_back_to_an_old_tab_has_the_item_again(study: Database) -> None:
-    stored, person, number = started(study)
+    stored, person, number = start_chat(study)
     with study.writing() as connection:
         assign.return_abandoned(connection, stored, 1e12)
         assert chat.get_chat(connection, stored.settings, person, number).returned
         assert not chat.say(connection, stored.settings, person, number, 0, "Hi").returned
-        held = assign.next_item(connection, stored, person)
-    assert held is not None
-    assert held.id == number
+    assert take_item(study, stored, person).id == number

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from interloq.errors import InputError
 from interloq.web.database import Database
 from interloq.web.references.reference_steps import ELSEWHERE, ReferenceDecision, get_work, take_step
 from interloq.web.work import answers, assign
-from tests.web.conftest import SECRETS, annotators
-from tests.web.made_references import SAMPLES, WALK, add_references, decide, started
+from tests.web.conftest import SECRETS, AddReferences, take_item
+from tests.web.made_references import SAMPLES, WALK
 
 KEEP, NEXT = ReferenceDecision("keep"), ReferenceDecision("next")
 BEST = ReferenceDecision("choose", candidate=1)
 
 
-def test_steps_change_the_state_and_are_stored_once(
-    study: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stored, _ = add_references(study, tmp_path, monkeypatch)
-    person, number = started(study, stored)
-    work = decide(study, stored, person, number)
-    assert work.shown()["references"] == [{"text": "tea", "added": False, "edited": False}]
-    assert [one["text"] for one in work.shown()["candidates"]][:2] == ["we so", "milk cup leaf"]
-    decide(study, stored, person, number, BEST, KEEP, before=0.1, after=0.4)
+def test_steps_change_the_state_and_are_stored_once(study: Database, add_references: AddReferences) -> None:
+    task = add_references(study)
+    person, number = task.start()
+    work = task.decide(person, number)
+    assert work.show()["references"] == [{"text": "tea", "added": False, "edited": False}]
+    assert [one["text"] for one in work.show()["candidates"]][:2] == ["we so", "milk cup leaf"]
+    task.decide(person, number, BEST, KEEP, before=0.1, after=0.4)
     with study.writing() as connection:
-        own = (connection, stored.settings, person, number)
+        own = (connection, task.stored.settings, person, number)
         edited = take_step(*own, 2, ReferenceDecision("edit", text=" a\0 nice sip "), {"before": 0.4, "after": 0.5})
         assert take_step(*own, 2, ReferenceDecision("edit", text="a nice sip"), {"before": 9}) == edited  # sent again
         assert take_step(*own, 0, BEST, {}) == edited
@@ -38,10 +34,9 @@ def test_steps_change_the_state_and_are_stored_once(
             take_step(*own, 3, ReferenceDecision("edit", text="a nice sip"), {})
         with pytest.raises(InputError, match="at most 2,000 characters"):
             take_step(*own, 3, ReferenceDecision("edit", text="x" * 2_001), {})
-    done = decide(study, stored, person, number, KEEP)
-    with study.reading() as connection:
-        assert get_work(connection, stored.settings, person, number).steps == done.steps  # as after a restart
-    shown = done.shown()
+    done = task.decide(person, number, KEEP)
+    assert task.decide(person, number).steps == done.steps  # as after a restart
+    shown = done.show()
     assert [one["text"] for one in shown["references"]][1:] == ["milk cup leaf", "a nice sip"]
     assert [(one["added"], one["edited"]) for one in shown["references"]] == [
         (False, False), (True, False), (True, True),
@@ -53,39 +48,34 @@ def test_steps_change_the_state_and_are_stored_once(
     assert not [secret for secret in SECRETS if secret in str(shown)]
 
 
-def test_a_finished_query_is_finished_for_good(
-    study: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stored, _ = add_references(study, tmp_path, monkeypatch, [*SAMPLES, WALK], options={"limit": 2})
-    person, number = started(study, stored)
+def test_a_finished_query_is_finished_for_good(study: Database, add_references: AddReferences) -> None:
+    task = add_references(study, [*SAMPLES, WALK], options={"limit": 2})
+    stored = task.stored
+    person, number = task.start()
     with study.writing() as connection:
         answers.save_draft(connection, person, number, 1, {"text": "half"})
-    assert decide(study, stored, person, number, KEEP).state.finished  # enough references
+    assert task.decide(person, number, KEEP).state.finished  # enough references
     with study.writing() as connection:
         assert answers.get_draft(connection, number) == (0, None)
         assert assign.count_finished(connection, stored.id, person) == 1
         with pytest.raises(InputError, match="this item is finished"):  # without its id
             take_step(connection, stored.settings, person, number, 1, NEXT, {})
-        second = assign.next_item(connection, stored, person)
-    assert second is not None
-    assert second.id != number
-    assert decide(study, stored, person, second.id, NEXT).state.finished
+    second = take_item(study, stored, person).id
+    assert second != number
+    assert task.decide(person, second, NEXT).state.finished
     with study.writing() as connection:
         assert assign.next_item(connection, stored, person) is None
 
 
-def test_an_item_that_was_left_goes_to_somebody_else(
-    study: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stored, _ = add_references(study, tmp_path, monkeypatch, minutes=0.01)
-    person, number = started(study, stored)
-    (other,) = annotators(study, stored)
+def test_an_item_that_was_left_goes_to_somebody_else(study: Database, add_references: AddReferences) -> None:
+    task = add_references(study, minutes=0.01)
+    stored = task.stored
+    person, number = task.start()
     with study.writing() as connection:
         assign.return_abandoned(connection, stored, now=2e9)
-        found = assign.next_item(connection, stored, other)
-        assert found is not None
-    decide(study, stored, person, number, NEXT)  # too late to be alone, but it counts
+    other, _ = task.start()
+    task.decide(person, number, NEXT)  # too late to be alone, but it counts
     with study.writing() as connection:
-        with pytest.raises(InputError, match="not an item of yours"):
+        with pytest.raises(InputError, match="belongs to somebody else"):
             get_work(connection, stored.settings, other, number)
         assert assign.count_finished(connection, stored.id, person) == 1

@@ -3,34 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from interloq import Sample, load
-from interloq.data.pseudonyms import Pseudonyms
+from interloq import Sample
+from interloq.errors import InputError
 from interloq.records import Pair
 from interloq.reliability.model import Reliability
+from interloq.web.database import Database
 from interloq.web.messages import texts
-from interloq.web.studies.export import export_task
-from interloq.web.studies.tasks import Stored
-from tests.web.conftest import KEY, Person, Served, problems
-from tests.web.made_references import SAMPLES, add_references
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
-from dataclasses import replace
-
-from interloq.errors import InputError
-from interloq.web.database import Database, open_database
 from interloq.web.references.references_routes import Predictors, check_models
 from interloq.web.references.references_task import prepare_references
 from interloq.web.studies.tasks import add_task
 from tests.reliability.made_model import small_model
 from tests.reliability.made_predictor import MadePredictor
-from tests.web.made_references import decide, references_task, started
+from tests.web.conftest import AddReferences, People, Served, export
+from tests.web.made_references import SAMPLES, references_task
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 HOSTILE = "<img src=x onerror=\"document.title = 'owned'\"></script>{{ 7 * 7 }}"
 QUERY = "do you want tea ?"
@@ -43,87 +37,89 @@ PAIRS = [
 ]
 
 
-def exported(served: Served, stored: Stored, folder: Path) -> list[tuple[str, str]]:
-    with served.database.reading() as connection:
-        export_task(connection, stored, folder / "out.jsonl", Pseudonyms(KEY))
-    sample, *_ = load(folder / "out.jsonl")
-    return [(one.text, one.source) for one in sample.references]
+def export_references(served: Served, task: int, folder: Path) -> list[tuple[str, str]]:
+    """Return texts and sources of the references of the first sample."""
+    sample, *_ = export(served.database, task, folder / "out.jsonl")
+    return [(reference.text, reference.source) for reference in sample.references]
 
 
-def waits(page: Page, selector: str, content: str) -> None:
+def wait_for(page: Page, selector: str, content: str) -> None:
     page.locator(selector, has_text=re.compile(content)).wait_for()
 
 
 def test_references_with_the_keyboard_from_invitation_to_export(
-    served: Served, person: Callable[..., Person], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    served: Served, person: People, add_references: AddReferences, tmp_path: Path
 ) -> None:
-    stored, _ = add_references(served.database, tmp_path, monkeypatch, TEA, pairs=PAIRS, completion="CODE-7")
+    task = add_references(served.database, TEA, pairs=PAIRS, completion="CODE-7").stored.id
     one = person()
-    page = one.open(served.invite(stored.id))
+    page = one.open(served.invite(task))
     assert page.locator("#known .text").all_inner_texts() == sorted([HOSTILE, "tea"])
     assert page.locator("#candidate").inner_text() == f"{HOSTILE} we so"
-    waits(page, "#before", r"^0\.050 \(−0\.050 to 0\.150\)$")
-    waits(page, "#after", r"0\.000 .* −0\.050$")
+    wait_for(page, "#before", r"^0\.050 \(−0\.050 to 0\.150\)$")
+    wait_for(page, "#after", r"0\.000 .* −0\.050$")
     assert page.locator("#best-text").inner_text() == "milk cup leaf"
     one.press("b")  # the one that would help most
-    waits(page, "#candidate", "^milk cup leaf$")
-    waits(page, "#after", r"0\.350 .* \+0\.300$")
+    wait_for(page, "#candidate", "^milk cup leaf$")
+    wait_for(page, "#after", r"0\.350 .* \+0\.300$")
     one.press("e")
-    waits(page, "#why", "Change the text first.")
+    wait_for(page, "#why", "Change the text first.")
     assert page.locator("#use").get_attribute("aria-disabled") == "true"
     page.keyboard.type(" pot")
-    waits(page, "#after", r"0\.450 .* \+0\.400$")  # live
-    waits(page, "#saved", "Draft saved")
+    wait_for(page, "#after", r"0\.450 .* \+0\.400$")  # live
+    wait_for(page, "#saved", "Draft saved")
     page.reload()
     assert page.locator("#text").input_value() == "milk cup leaf pot"
-    waits(page, "#after", r"0\.450")
+    wait_for(page, "#after", r"0\.450")
     served.stop()
     served.start()
     one.press("Control+Enter")
-    waits(page, "#edited", "edited by you")
+    wait_for(page, "#edited", "edited by you")
     assert page.locator("#attempts").inner_text() == "You can edit this candidate 2 more times."
     one.press("Enter")  # the focus is on Keep
-    waits(page, "#known", "milk cup leaf pot edited by you")
+    wait_for(page, "#known", "milk cup leaf pot edited by you")
     one.context.set_offline(True)
     one.press("k")
     page.get_by_text("Your decision is kept on this device").wait_for()
     one.press("a")  # does nothing while the decision waits
     page.reload()  # from the page that the browser keeps
     page.get_by_text("Your decision is kept on this device").wait_for()
-    waits(page, "#known", "milk cup leaf pot edited by you")
+    wait_for(page, "#known", "milk cup leaf pot edited by you")
     one.context.set_offline(False)
-    waits(page, "#known", "we so kept by you")
+    wait_for(page, "#known", "we so kept by you")
     one.press("a", "?")
     page.locator("#help[open]").wait_for()
     one.press("Escape")
-    waits(page, "#why", "The candidate was abandoned.")
+    wait_for(page, "#why", "The candidate was abandoned.")
     with page.expect_navigation():
         one.press("n")
     assert page.locator("code").inner_text() == "CODE-7"
     assert page.title() != "owned"
     assert page.evaluate("localStorage.length") == 0
-    assert exported(served, stored, tmp_path)[2:] == [
+    assert export_references(served, task, tmp_path)[2:] == [
         ("milk cup leaf pot", "human"), (f"{HOSTILE} we so", "retrieved:secret-id-p1"),
     ]  # fmt: skip
 
 
 def test_two_tabs_store_no_step_twice_and_decisions_need_no_prediction(
-    served: Served, person: Callable[..., Person], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    served: Served, person: People, add_references: AddReferences, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stored, _ = add_references(served.database, tmp_path, monkeypatch, SAMPLES)
-    monkeypatch.setattr(Reliability, "load", staticmethod(broken))
+    def fail(*_: object, **__: object) -> None:
+        raise InputError("secret-owl: the folder of the model is gone")
+
+    task = add_references(served.database, SAMPLES).stored.id
+    monkeypatch.setattr(Reliability, "load", staticmethod(fail))
     one = person()
-    page = one.open(served.invite(stored.id))
-    waits(page, "#after", "No prediction at the moment.")
+    page = one.open(served.invite(task))
+    wait_for(page, "#after", "No prediction at the moment.")
     one.complaints.clear()  # the browser reports the refusal
     other = one.context.new_page()
     other.goto(served.url)
     other.locator("html[data-ready]").wait_for(state="attached")
     one.press("k")
-    waits(page, "#known", "we so kept by you")
+    wait_for(page, "#known", "we so kept by you")
     other.bring_to_front()
     other.keyboard.press("k")  # does not know that it was kept
-    waits(other, "#candidate", "milk cup leaf")
+    wait_for(other, "#candidate", "milk cup leaf")
     other.keyboard.press("e")
     other.keyboard.press("Escape")
     assert other.locator("#edit").evaluate("element => element === document.activeElement")
@@ -132,29 +128,21 @@ def test_two_tabs_store_no_step_twice_and_decisions_need_no_prediction(
     page.bring_to_front()
     one.press("k")
     page.locator(".single h1").wait_for()
-    assert exported(served, stored, tmp_path) == [("tea", "gold"), ("we so", "retrieved:secret-id-p1")]
+    assert export_references(served, task, tmp_path) == [("tea", "gold"), ("we so", "retrieved:secret-id-p1")]
     one.complaints.clear()
-
-
-def broken(*_: object, **__: object) -> None:
-    from interloq.errors import InputError
-
-    raise InputError("secret-owl: the folder of the model is gone")
 
 
 @pytest.mark.parametrize(("scheme", "width", "language"), [("light", 1280, "en"), ("dark", 390, "zh")])
 def test_axe_finds_nothing_and_nothing_scrolls_sideways(
-    served: Served, person: Callable[..., Person], axe: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    scheme: str, width: int, language: str,
-) -> None:  # fmt: skip
-    stored, _ = add_references(served.database, tmp_path, monkeypatch, TEA, pairs=PAIRS, language=language)
+    served: Served, person: People, add_references: AddReferences, scheme: str, width: int, language: str
+) -> None:
+    task = add_references(served.database, TEA, pairs=PAIRS, language=language).stored.id
     one = person(color_scheme=scheme, viewport={"width": width, "height": 844}, reduced_motion="reduce")
-    page, seen = one.open(served.invite(stored.id)), []
+    page = one.open(served.invite(task))
 
     def check() -> None:
-        waits(page, "#after", r"0\.")
-        seen.append(problems(axe, page))
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        wait_for(page, "#after", r"0\.")
+        one.check_page()
 
     page.locator("#others summary").click()
     page.locator(".meaning summary").click()
@@ -166,23 +154,22 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways(
     one.press("Enter")  # stays here
     page.locator("#edit").click()
     page.keyboard.type(" milk")
-    waits(page, "#after", r"\+")
+    wait_for(page, "#after", r"\+")
     check()
-    assert seen == [[]] * 3
 
 
 def test_a_model_is_loaded_once_and_refused_if_it_is_another_one(
-    study: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    study: Database, add_references: AddReferences, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stored, predictor = add_references(study, tmp_path, monkeypatch)
-    loaded: list[str] = []
+    task, loaded = add_references(study), list[str]()
+    stored = task.stored
 
     def load(folder: str, **_: Any) -> MadePredictor:
         loaded.append(folder)
-        return predictor
+        return task.predictor
 
     monkeypatch.setattr(Reliability, "load", load)
-    predictors, work = Predictors(), decide(study, stored, *started(study, stored))
+    predictors, work = Predictors(), task.decide(*task.start())
     offer = predictors.offer(stored, work)
     assert (offer.before.mean, offer.after.mean, offer.best) == pytest.approx((0.1, 0.05, 1))
     encoded = [len(texts) for texts in predictors._vectors.values()]
@@ -194,14 +181,12 @@ def test_a_model_is_loaded_once_and_refused_if_it_is_another_one(
         predictors.offer(other, work)
 
 
-def test_a_study_is_not_served_without_its_model(tmp_path: Path) -> None:
+def test_a_study_is_not_served_without_its_model(sqlite_study: Database, tmp_path: Path) -> None:
     model = small_model(tmp_path, epochs=1)
     task, items, facts = prepare_references(SAMPLES, references_task(tmp_path, options={"model": str(model)}))
-    study = open_database(tmp_path / "study.db")
-    with study.writing() as connection:
+    with sqlite_study.writing() as connection:
         add_task(connection, task, items, facts)
-    check_models(study)
+    check_models(sqlite_study)
     model.rename(tmp_path / "elsewhere")
     with pytest.raises(InputError, match="no model in the folder"):
-        check_models(study)
-    study.close()
+        check_models(sqlite_study)

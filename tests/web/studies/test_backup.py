@@ -15,13 +15,22 @@ from sqlalchemy import select
 
 from interloq.cli.main import main
 from interloq.errors import InputError
-from interloq.web.database import Database, head_revision, open_database
+from interloq.web.database import head_revision, open_database
 from interloq.web.schema import METADATA
 from interloq.web.serve import first_admin_link
 from interloq.web.serve_options import ServerAddress
 from interloq.web.studies.backup import backup, find_damage, reporting_damage, restore
-from interloq.web.work import answers, assign
-from tests.web.conftest import annotators, choice_task, likert_task, made_server_database, replies, stored_task
+from interloq.web.work import answers
+from tests.web.conftest import (
+    add_annotators,
+    choice_task,
+    finish_item,
+    likert_task,
+    make_server_database,
+    replies,
+    store_task,
+    take_item,
+)
 
 ACTIONS = (
     "invite study.db likert",
@@ -36,48 +45,44 @@ ACTIONS = (
 TRIALS = 12
 
 
-def content(place: str | Path) -> dict[str, list[Any]]:
-    database = open_database(place, create=False)
-    with database.reading() as connection:
-        found = {t.name: [tuple(row) for row in connection.execute(select(t))] for t in METADATA.sorted_tables}
-    database.close()
-    return found
+def read_tables(place: str | Path) -> dict[str, list[Any]]:
+    """Return all rows of a study."""
+    with closing(open_database(place, create=False)) as database, database.reading() as connection:
+        return {t.name: [tuple(row) for row in connection.execute(select(t))] for t in METADATA.sorted_tables}
 
 
 @pytest.fixture
 def filled(tmp_path: Path) -> Path:
-    database = open_database(tmp_path / "study.db")
-    stored = stored_task(database, likert_task(title="評価 \0"), replies(3))
-    person, _ = annotators(database, stored, 2)
-    with database.writing() as connection:
-        found = assign.next_item(connection, stored, person)
-        assert found is not None
-        answers.save_draft(connection, person, found.id, 1, {"typed": "\ud800"})
-    database.close()
+    """A study with the answers of one person and the draft of another."""
+    with closing(open_database(tmp_path / "study.db")) as database:
+        stored = store_task(database, likert_task(title="評価 \0"), replies(3))
+        first, second = add_annotators(database, stored, 2)
+        finish_item(database, stored, first, take_item(database, stored, first))
+        number = take_item(database, stored, second).id
+        with database.writing() as connection:
+            answers.save_draft(connection, second, number, 1, {"typed": "\ud800"})
     return tmp_path / "study.db"
 
 
 @pytest.mark.parametrize("name", ["copy.db", "rows.jsonl", "rows.jsonl.zst"])
 def test_a_backup_restores_everything_while_the_study_is_open(filled: Path, tmp_path: Path, name: str) -> None:
-    serving = open_database(filled)
-    stored_task(serving, choice_task(), replies(2))
-    with serving.writing():  # a writer does not stop it
-        facts = backup(filled, tmp_path / name)
-    serving.close()
+    with closing(open_database(filled)) as serving:
+        store_task(serving, choice_task(), replies(2))
+        with serving.writing():  # a writer does not stop it
+            facts = backup(filled, tmp_path / name)
     assert facts["tasks"] == ["likert", "choice"]
     assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o600
     assert restore(tmp_path / name, tmp_path / "again.db")["tasks"] == facts["tasks"]
-    assert content(tmp_path / "again.db") == content(filled)
+    assert read_tables(tmp_path / "again.db") == read_tables(filled)
 
 
 def test_rows_move_between_databases_and_numbers_continue(filled: Path, tmp_path: Path, postgres_server: str) -> None:
     backup(filled, tmp_path / "a.jsonl")
-    with made_server_database(postgres_server) as url:
+    with make_server_database(postgres_server) as url:
         restore(tmp_path / "a.jsonl", url)
-        assert content(url) == content(filled)
-        server: Database = open_database(url)
-        assert stored_task(server, choice_task(), replies(1)).id == 2
-        server.close()
+        assert read_tables(url) == read_tables(filled)
+        with closing(open_database(url)) as server:
+            assert store_task(server, choice_task(), replies(1)).id == 2
         with pytest.raises(InputError, match="contains a study already"):
             restore(tmp_path / "a.jsonl", url)
         with pytest.raises(InputError, match="written as rows"):
@@ -88,10 +93,9 @@ def test_rows_move_between_databases_and_numbers_continue(filled: Path, tmp_path
 
 def test_a_server_with_rows_of_its_own_gets_no_others(filled: Path, tmp_path: Path, postgres_server: str) -> None:
     backup(filled, tmp_path / "a.jsonl")
-    with made_server_database(postgres_server) as url:
-        database = open_database(url)
-        first_admin_link(database, ServerAddress())  # rows, but no task
-        database.close()
+    with make_server_database(postgres_server) as url:
+        with closing(open_database(url)) as database:
+            first_admin_link(database, ServerAddress())  # rows, but no task
         with pytest.raises(InputError, match="contains a study already"):
             restore(tmp_path / "a.jsonl", url)
 
@@ -118,22 +122,22 @@ def test_a_restore_that_failed_on_a_server_can_be_repeated(filled: Path, tmp_pat
     backup(filled, tmp_path / "a.jsonl")
     broken = tmp_path / "broken.jsonl"
     broken.write_text((tmp_path / "a.jsonl").read_text() + json.dumps({"table": "person", "row": {"id": 99}}) + "\n")
-    with made_server_database(postgres_server) as url:
+    with make_server_database(postgres_server) as url:
         with pytest.raises(InputError, match=r"broken\.jsonl: cannot be restored"):
             restore(broken, url)
-        assert all(not rows for rows in content(url).values())
+        assert all(not rows for rows in read_tables(url).values())
         restore(tmp_path / "a.jsonl", url)
-        assert content(url) == content(filled)
+        assert read_tables(url) == read_tables(filled)
 
 
 def test_nothing_is_overwritten(filled: Path, tmp_path: Path) -> None:
-    before = content(filled)
+    before = read_tables(filled)
     backup(filled, tmp_path / "copy.db")
     with pytest.raises(InputError, match="exists already"):
         backup(filled, tmp_path / "copy.db")
     with pytest.raises(InputError, match="exists already"):
         restore(tmp_path / "copy.db", filled)
-    assert content(filled) == before
+    assert read_tables(filled) == before
 
 
 @pytest.mark.parametrize(
@@ -149,21 +153,11 @@ def test_other_files_restore_nothing(tmp_path: Path, text: str) -> None:
 
 
 @pytest.fixture
-def damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A study with answers in the working folder, to be damaged."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    place = tmp_path / "study.db"
-    database = open_database(place)
-    stored = stored_task(database, likert_task(), replies(3))
-    (person,) = annotators(database, stored)
-    with database.writing() as connection:
-        found = assign.next_item(connection, stored, person)
-        assert found is not None
-        given = [{"unit": unit, "aspect": "overall", "value": 3} for unit in range(len(found.order))]
-        answers.submit(connection, stored.settings, person, found.id, "submission", given, "page")
-    database.close()
-    return place
+def damaged(filled: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A study in the working folder, to be damaged."""
+    monkeypatch.chdir(filled.parent)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(filled.parent / "config"))
+    return filled
 
 
 def change(place: Path, statement: str) -> None:

@@ -27,34 +27,31 @@ from interloq.web.studies.forget import (
 )
 from interloq.web.studies.task_file import prepare_file, read_settings
 from interloq.web.studies.tasks import get_task, number_of_items
-from interloq.web.work import assign
-from interloq.web.work.answers import submit
-from tests.web.access.test_people import invited, visit
-from tests.web.chat.test_chat_export import NAMES, rate, talk
-from tests.web.chat.test_conversations import started
-from tests.web.conftest import KEY, annotators, likert_task, replies, stored_task
+from tests.web.access.test_access import invite, visit
+from tests.web.chat.test_chat_export import rate, talk
+from tests.web.chat.test_conversations import start_chat
+from tests.web.conftest import NAMES, add_annotators, finish_item, likert_task, replies, store_task, take_item
 
 
 def test_people_are_forgotten_by_id_or_pseudonym(study: Database) -> None:
-    stored = stored_task(study, likert_task(), replies(1))
-    token = invited(study, stored.id, parameter="PID")
+    stored = store_task(study, likert_task(), replies(1))
+    token = invite(study, stored.id, parameter="PID")
     for name in ("ann", "bob"):
         visit(study, token, PID=name)
-    annotators(study, stored)
-    names = Pseudonyms(KEY)
+    add_annotators(study, stored)
     with study.writing() as connection:
-        assert forget_rater(connection, "ann", names).people == 1
-        assert forget_rater(connection, names("bob"), names).people == 1
+        assert forget_rater(connection, "ann", NAMES).people == 1
+        assert forget_rater(connection, NAMES("bob"), NAMES).people == 1
         (left,) = people.raters(connection).values()
-        assert forget_rater(connection, "carol", names).people == 0
-        assert forget_rater(connection, names(left), names).people == 1
+        assert forget_rater(connection, "carol", NAMES).people == 0
+        assert forget_rater(connection, NAMES(left), NAMES).people == 1
         assert people.raters(connection) == {}
 
 
 @pytest.mark.parametrize("withdraws", [False, True])
 def test_conversations_disappear_from_the_tasks_of_outsiders(study: Database, tmp_path: Path, withdraws: bool) -> None:
-    stored, leaving, _ = started(study, per_item=9)
-    (staying,) = annotators(study, stored)
+    stored, leaving, _ = start_chat(study, per_item=9)
+    (staying,) = add_annotators(study, stored)
     for person in (leaving, staying):  # both say the same
         rate(study, stored, person, talk(study, stored, person, Reply("one"), Reply("two")))
     with study.writing() as connection:
@@ -63,16 +60,12 @@ def test_conversations_disappear_from_the_tasks_of_outsiders(study: Database, tm
         for path, singly in zip(files, (False, True), strict=True):
             export_task(connection, stored, path, Pseudonyms("another key"), ExportOptions(replies=singly))
             note_export(connection, stored.id, path)
-            prepare_file(path, read_settings(None, kind="rate", name=path.stem), TaskFileOptions(alone=True)).store(
-                connection
-            )
-    (outsider,) = annotators(study, outside)
+            settings = read_settings(None, kind="rate", name=path.stem)
+            prepare_file(path, settings, TaskFileOptions(alone=True)).store(connection)
+    (outsider,) = add_annotators(study, outside)
+    for _ in range(2):
+        finish_item(study, outside, outsider, take_item(study, outside, outsider))
     with study.writing() as connection:
-        for _ in range(2):
-            page = assign.next_item(connection, outside, outsider)
-            assert page is not None
-            given = [{"unit": 0, "aspect": "overall", "value": 2}]
-            submit(connection, outside.settings, outsider, page.id, f"submission-{page.id}", given, "page")
         name = NAMES(people.raters(connection)[leaving])
         if withdraws:
             withdraw_person(connection, leaving)
@@ -90,19 +83,19 @@ def test_conversations_disappear_from_the_tasks_of_outsiders(study: Database, tm
 
 
 def test_the_same_id_with_other_texts_is_not_a_copy(study: Database) -> None:
-    stored, person, _ = started(study)
+    stored, person, _ = start_chat(study)
     number = talk(study, stored, person, Reply("one"))
     turns = {"same": ["line 0", "one"], "other": ["line 0", "two"], "longer": ["line 0", "one", "more"]}
     for name, texts in turns.items():
         spoken = [Turn(text, ("p", "owl")[i % 2]) for i, text in enumerate(texts)]
-        stored_task(study, likert_task(name), [Dialogue(f"chat/{number}", spoken, {"owl": "owl"})])
+        store_task(study, likert_task(name), [Dialogue(f"chat/{number}", spoken, {"owl": "owl"})])
     with study.reading() as connection:
         assert list(find_copied_items(connection, person)) == ["same"]
         assert find_copied_items(connection, person + 1) == {}
 
 
 def test_exports_are_remembered_once_per_file(study: Database, tmp_path: Path) -> None:
-    stored, _, _ = started(study)
+    stored, _, _ = start_chat(study)
     with study.writing() as connection:
         for output in (tmp_path / "a.jsonl", None, tmp_path / "a.jsonl"):
             note_export(connection, stored.id, output)

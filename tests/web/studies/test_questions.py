@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,6 @@ from interloq.web.studies.questions import (
     from_json,
     guesses,
     is_number,
-    to_json,
     with_guesses,
 )
 from interloq.web.studies.task_file import read_settings
@@ -32,7 +31,7 @@ NAMES = {"owl": "The wise one", "parrot": "The chatty one"}
 def test_settings_survive_json() -> None:
     asked = Question("fluency", "Fluent?", low=0, high=100, step=0.5, control="slider", labels=("low", "high"))
     task = StudyTask("rate", "study-1", (asked, Question()), language="ja", per_item=5, options={"a": [1]})
-    assert from_json(json.loads(json.dumps(to_json(task)))) == task
+    assert from_json(json.loads(json.dumps(asdict(task)))) == task
 
 
 @pytest.mark.parametrize(
@@ -92,7 +91,7 @@ def test_truth_values_and_infinities_are_not_numbers() -> None:
     assert [value for value in given if is_number(value)] == [1, 0.5, 10**400]
 
 
-def asked(**options: Any) -> StudyTask:
+def make_task(**options: Any) -> StudyTask:
     return likert_task(options=options)
 
 
@@ -121,28 +120,28 @@ def test_outsiders_are_asked_about_both_speakers_and_by_descriptions(tmp_path: P
 )
 def test_unsuitable_options_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        with_guesses(asked(**options))
+        with_guesses(make_task(**options))
 
 
 def test_records_without_two_speakers_or_with_another_bot_are_refused() -> None:
     turns = [Turn("Hi", "p"), Turn("Hoo", "owl")]
     good, crow = (Dialogue("d", turns, {"owl": name}) for name in ("owl", "crow"))
-    check_records(asked(guess=True, which_bot=NAMES), [good])
+    check_records(make_task(guess=True, which_bot=NAMES), [good])
     for record in (Sample("s", ["Hi"], "Hoo"), Dialogue("d", [*turns, Turn("Ha", "q")], {"owl": "owl"})):
         with pytest.raises(InputError, match="two speakers"):
-            check_records(asked(guess=True), [record])
-        check_records(asked(), [record])
+            check_records(make_task(guess=True), [record])
+        check_records(make_task(), [record])
     with pytest.raises(InputError, match="does not describe 'crow', the bot of 'd'"):
-        check_records(asked(which_bot=NAMES), [crow])
+        check_records(make_task(which_bot=NAMES), [crow])
 
 
 def test_the_aspect_of_recognised_bots_is_taken_only_if_it_is_asked_for() -> None:
-    own = replace(asked(), questions=(Question("recognised"),))
+    own = replace(make_task(), questions=(Question("recognised"),))
     assert guesses(own) == Guesses()
     with pytest.raises(InputError, match="computed from guesses"):
         guesses(replace(own, options={"which_bot": NAMES}))
 
 
 def test_a_guess_is_recognised_by_the_order_of_the_settings() -> None:
-    found = guesses(asked(which_bot=NAMES))
+    found = guesses(make_task(which_bot=NAMES))
     assert [found.is_recognised(value, "parrot") for value in (1, 2, None)] == [False, True, None]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from itertools import count
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -12,14 +11,13 @@ import pytest
 
 from interloq import Dialogue, InputError, Sample, Turn
 from interloq.data.records.jsonl import write
-from interloq.web.access import joining, people
 from interloq.web.database import Database
 from interloq.web.studies import tasks
 from interloq.web.studies.items import compare_items, rate_items
 from interloq.web.studies.label_studio_tasks import LabelStudioOptions, label_studio_file, labeling_config
 from interloq.web.studies.tasks import Workload, workload
-from interloq.web.work import answers, assign
-from tests.web.conftest import choice_task, likert_task, replies, stored_task
+from tests.web.conftest import add_annotators, choice_task, likert_task, replies, store_task
+from tests.web.work.test_assign import finish_items
 
 
 @pytest.mark.parametrize("compare", [False, True])
@@ -80,8 +78,8 @@ def test_bad_settings_are_refused(folder: Path) -> None:
 
 
 def test_tasks_are_stored_found_listed_and_closed(study: Database) -> None:
-    first = stored_task(study, likert_task("first", instructions="<b>評価</b> ' \" \\ \0"), replies(2))
-    second = stored_task(study, choice_task("second"), replies(3))
+    first = store_task(study, likert_task("first", instructions="<b>評価</b> ' \" \\ \0"), replies(2))
+    second = store_task(study, choice_task("second"), replies(3))
     with study.writing() as connection:
         assert tasks.find_task(connection, "first") == first
         assert tasks.all_tasks(connection) == [first, second]
@@ -93,9 +91,9 @@ def test_tasks_are_stored_found_listed_and_closed(study: Database) -> None:
 
 
 def test_a_refused_task_leaves_nothing(study: Database) -> None:
-    stored_task(study, likert_task(), replies(2))
+    store_task(study, likert_task(), replies(2))
     with pytest.raises(InputError, match="has a task 'likert' already"):
-        stored_task(study, likert_task(), replies(3))
+        store_task(study, likert_task(), replies(3))
     with pytest.raises(InputError, match="nothing to show"), study.writing() as connection:
         tasks.add_task(connection, likert_task("empty"), [], {})
     with study.reading() as connection:
@@ -122,22 +120,12 @@ def test_words() -> None:
     assert str(Workload(1, 20)) == "at least 1 person with up to 20 pages"
 
 
-@pytest.mark.parametrize("study", ["sqlite"], indirect=True)
-def test_exactly_so_many_people_finish_everything(study: Database) -> None:
+def test_exactly_so_many_people_finish_everything(sqlite_study: Database) -> None:
     records = replies(4, ["owl", "parrot", "crow"])
-    task = stored_task(study, choice_task(per_item=2), records)
+    task = store_task(sqlite_study, choice_task(per_item=2), records)
     needed = workload(task.settings, Counter(item.answer_key for item in compare_items(records)))
-    with study.writing() as connection:
-        entries = [joining.join(connection, people.invite(connection, task.id), {}) for _ in range(needed.people)]
-        workers = [people.visitor(connection, entry.secret) for entry in entries if entry is not None]
-        finished = []
-        for visitor in workers:
-            assert visitor is not None
-            for page in count():
-                if (found := assign.next_item(connection, task, visitor.person)) is None:
-                    break
-                given = [{"unit": 0, "aspect": "overall", "choice": "tie"}]
-                answers.submit(connection, task.settings, visitor.person, found.id, f"page-{page:04d}", given, "v")
-            finished.append(page)
+    finished = [
+        len(finish_items(sqlite_study, task, person)) for person in add_annotators(sqlite_study, task, needed.people)
+    ]
     assert finished == [needed.pages] * needed.people
     assert sum(finished) == 4 * 3 * 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -43,11 +44,9 @@ def test_a_file_and_settings_become_a_task(tmp_path: Path) -> None:
     facts = add_to_study(tmp_path / "study.db", tmp_path / "samples.jsonl", settings)
     needs = {"people": 4, "pages": 3, "answers": 6}
     assert facts == {"task": "samples", "number": 1, "items": 3, "checks": 2, "records": 6, "needs": needs}
-    database = open_database(tmp_path / "study.db")
-    with database.reading() as connection:
+    with closing(open_database(tmp_path / "study.db")) as database, database.reading() as connection:
         assert find_task(connection, "samples").source["kind"] == "samples"
         correct = connection.execute(select(item.c.correct).order_by(item.c.place)).scalars().all()
-    database.close()
     assert correct == [None, None, None, {"overall": [4.0, 5.0]}, {"overall": [1.0]}]
 
 
@@ -56,18 +55,17 @@ def test_scores_whose_direction_is_unknown_are_named_and_end_no_task(tmp_path: P
     write(tmp_path / "samples.jsonl", replies(3), kind="samples")
     found = [Score(one.id, name, 0.5, system=one.system) for one in replies(3) for name in names]
     write(tmp_path / "scores.jsonl", found, kind="scores")
-    study, files = tmp_path / "study.db", (tmp_path / "samples.jsonl", tmp_path / "scores.jsonl")
-    facts = add_to_study(
-        study, files[0], read_settings(None, kind="rate", name="watched"), TaskFileOptions(scores=files[1])
-    )
+    study, samples = tmp_path / "study.db", tmp_path / "samples.jsonl"
+    options = TaskFileOptions(scores=tmp_path / "scores.jsonl")
+    facts = add_to_study(study, samples, read_settings(None, kind="rate", name="watched"), options)
     assert ("toxicity" in facts.get("warning", "")) == ("toxicity" in names)
     path = settings_file(tmp_path, stop_when_settled=True, settled_by="metrics")
     settings = read_settings(path, kind="rate", name="ending")
     if "toxicity" not in names:
-        assert add_to_study(study, files[0], settings, TaskFileOptions(scores=files[1]))["items"] == 3
+        assert add_to_study(study, samples, settings, options)["items"] == 3
         return
     with pytest.raises(InputError, match="settled_by 'metrics' needs scores of two metrics"):
-        add_to_study(study, files[0], settings, TaskFileOptions(scores=files[1]))
+        add_to_study(study, samples, settings, options)
 
 
 @pytest.mark.parametrize(
@@ -138,13 +136,9 @@ def test_scores_of_other_samples_with_the_same_ids_are_refused(tmp_path: Path) -
     write(paths[1], replies(3, ["one"]), kind="samples")
     write(paths[0], [replace(sample, response="something else") for sample in replies(3, ["one"])], kind="samples")
     score_file(paths[0], ["length"], paths[2], ScoreOptions(n_bootstrap=0))
+    settings = read_settings(None, default_name="x", kind="rate")
     with pytest.raises(InputError, match="its scores are of other samples"):
-        add_to_study(
-            tmp_path / "study.db",
-            paths[1],
-            read_settings(None, default_name="x", kind="rate"),
-            TaskFileOptions(scores=paths[2]),
-        )
+        add_to_study(tmp_path / "study.db", paths[1], settings, TaskFileOptions(scores=paths[2]))
 
 
 def test_names_of_tasks_come_from_files() -> None:
@@ -170,10 +164,8 @@ def test_references_are_written_for_samples_alone(folder: Path, monkeypatch: pyt
     write("samples.jsonl", SAMPLES, kind="samples", dataset="made")
     facts = add_to_study("study.db", "samples.jsonl", settings)
     assert (facts["items"], facts["records"], facts["warning"]) == (1, 3, "made up")
-    database = open_database("study.db")
-    with database.reading() as connection:
+    with closing(open_database("study.db")) as database, database.reading() as connection:
         assert find_task(connection, "better").source["header"]["dataset"] == "made"
-    database.close()
     with pytest.raises(InputError, match="has no scores"):
         add_to_study("study.db", "samples.jsonl", settings, TaskFileOptions(scores="scores.jsonl"))
     write("dialogues.jsonl", [Dialogue("d", ["Hi"])], kind="dialogues")

@@ -26,50 +26,37 @@ SAMPLES = (
 FIELDS = {"bots": "old = eliza\n\n parrot=echo \n", "topics": "Travel\nFood", "turns": "7", "guess": "yes"}
 
 
-def received(folder: Path, records: bytes, filename: str = "in.jsonl", **fields: str) -> Upload:
+def receive_file(folder: Path, records: bytes, filename: str = "in.jsonl", **fields: str) -> Upload:
     file = UploadFile(io.BytesIO(records), filename=filename)
     return asyncio.run(Upload.receive(FormData([("records", file), *fields.items()]), folder))
 
 
-def without_file(folder: Path, **fields: str) -> Upload:
+def receive_form(folder: Path, **fields: str) -> Upload:
     return asyncio.run(Upload.receive(FormData([("records", ""), *fields.items()]), folder))
 
 
 def test_a_chat_needs_no_file_but_trust_for_bots_that_do_more_than_talk(tmp_path: Path) -> None:
     fields = {"kind": "chat", "name": "t", "topics": "Travel\nFood"}
-    prepared, preview = prepare(without_file(tmp_path, **fields, bots="old = eliza\nnew = echo", per_item="5"))
+    prepared, preview = prepare(receive_form(tmp_path, **fields, bots="old = eliza\nnew = echo", per_item="5"))
     shown = render(preview, "en")
     assert shown["questions"] == ["How good is it? (each reply)", "How good is it? (the whole)"]
-    assert (len(prepared.items), shown["summary"][0], shown["pages"]) == (
-        4,
-        "t (chat): 4 pages with old = eliza; new = echo; each page goes to 5 annotators.",
-        [],
-    )
-    given, effects = without_file(tmp_path, **fields, bots=f"own = {FLAKY}"), list[str]()
+    assert "4 pages with old = eliza; new = echo; each page goes to 5" in shown["summary"][0]
+    assert (len(prepared.items), shown["pages"]) == (4, [])
+    given, effects = receive_form(tmp_path, **fields, bots=f"own = {FLAKY}"), list[str]()
     with pytest.raises(InputError, match="--trust-administrators"):
         prepare(given)
     assert len(prepare(given, effects.append)[0].items) == 2
     assert effects[0].startswith("trusted: the form: 'own'")
     with pytest.raises(InputError, match="unknown bot 'elisa'"):
-        prepare(without_file(tmp_path, **fields, bots="old = elisa"))
+        prepare(receive_form(tmp_path, **fields, bots="old = elisa"))
 
 
 def test_a_preview_shows_pages_without_systems_and_counts_bad_lines(tmp_path: Path) -> None:
-    prepared, preview = prepare(received(tmp_path, SAMPLES, kind="rate", name="t", per_item="2"))
+    prepared, preview = prepare(receive_file(tmp_path, SAMPLES, kind="rate", name="t", per_item="2"))
     assert (preview["items"], preview["records"], preview["per_item"]) == (1, 2, 2)
-    assert render(preview["summary"], "en") == [
-        "t (rate): 1 page from 2 records; each page goes to 2 annotators.",
-        "It needs at least 2 people, each with up to 1 page (2 answers).",
-    ]
-    assert (
-        render(preview["summary"], "ja")[0] == "t（評価）：2 件のレコードから 1 ページ。各ページを 2 人が評価します。"
-    )
-    assert preview["pages"] == [
-        {
-            "context": [{"speaker": "A", "text": "Hi"}],
-            "units": [{"text": "Hello!"}, {"text": "Squawk"}],
-        }
-    ]
+    assert render(preview["summary"], "ja")[0].startswith("t（評価）：2 件のレコードから 1 ページ")
+    (page,) = preview["pages"]
+    assert page == {"context": [{"speaker": "A", "text": "Hi"}], "units": [{"text": "Hello!"}, {"text": "Squawk"}]}
     assert preview["rejected"] == 1
     assert str(tmp_path) not in str(preview)
     assert prepared.source["name"] == "in.jsonl"
@@ -92,34 +79,34 @@ def test_a_small_file_cannot_fill_the_memory(content: bytes, message: str, suffi
         stream.write(content)
     assert len(packed.getvalue()) < 2**20
     with pytest.raises(InputError, match=f"{message}.*interloq serve add"):
-        prepare(received(tmp_path, packed.getvalue(), f"bomb.jsonl{suffix}", kind="rate", name="t"))
+        prepare(receive_file(tmp_path, packed.getvalue(), f"bomb.jsonl{suffix}", kind="rate", name="t"))
 
 
 def test_a_large_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"more than 64 MiB.*interloq serve add"):
-        prepare(received(tmp_path, b'{"response": "' + b"a" * 2**26 + b'"}', kind="rate", name="t"))
+        prepare(receive_file(tmp_path, b'{"response": "' + b"a" * 2**26 + b'"}', kind="rate", name="t"))
 
 
 def test_scores_are_limited_as_well(tmp_path: Path) -> None:
-    upload = received(tmp_path, SAMPLES, kind="rate", name="t")
+    upload = receive_file(tmp_path, SAMPLES, kind="rate", name="t")
     (tmp_path / "scores.jsonl").write_bytes(b"{\n" * 10**6)
     with pytest.raises(InputError, match=r"scores\.jsonl has more than"):
         prepare(replace(upload, scores=tmp_path / "scores.jsonl"))
 
 
 def test_a_file_name_cannot_leave_the_folder(tmp_path: Path) -> None:
-    path = received(tmp_path, SAMPLES, "../../etc/.pass wd").records
+    path = receive_file(tmp_path, SAMPLES, "../../etc/.pass wd").records
     assert path == tmp_path / "records" / "pass_wd"
 
 
 def test_uploads_that_make_no_task(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no file was given"):
-        prepare(without_file(tmp_path, kind="rate", name="t"))
+        prepare(receive_form(tmp_path, kind="rate", name="t"))
     with pytest.raises(InputError, match="must be a whole number, got '-1'"):
-        prepare(received(tmp_path, SAMPLES, kind="rate", name="t", per_item="-1"))
+        prepare(receive_file(tmp_path, SAMPLES, kind="rate", name="t", per_item="-1"))
     (tmp_path / "other").mkdir()
     with pytest.raises(InputError, match="its model is on the server"):
-        prepare(received(tmp_path / "other", SAMPLES, kind="references", name="t"))
+        prepare(receive_file(tmp_path / "other", SAMPLES, kind="references", name="t"))
 
 
 def test_fields_take_precedence_over_settings() -> None:

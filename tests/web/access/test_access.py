@@ -1,4 +1,4 @@
-"""People: invitations, sessions, consent, withdrawal and deletion."""
+"""The modules of `interloq.web.access`: people, visitors. Invitations, sessions, consent, withdrawal and deletion."""
 
 from __future__ import annotations
 
@@ -15,76 +15,77 @@ from interloq.web.admin.admin_routes import router
 from interloq.web.database import Database
 from interloq.web.schema import METADATA, answer, assignment, invitation, item, person, session
 from interloq.web.studies.forget import forget_person, withdraw_person
-from interloq.web.work import answers, assign
-from tests.web.conftest import annotators, likert_task, replies, stored_task
+from interloq.web.work import assign
+from tests.web.conftest import (
+    Served,
+    add_annotators,
+    chat_task,
+    finish_item,
+    likert_task,
+    replies,
+    store_task,
+    take_item,
+)
 
 
 def visit(study: Database, token: str, **participants: str) -> Visitor | None:
+    """Open a link; return the person with the new session, None if the link is not valid."""
     with study.writing() as connection:
         entry = joining.join(connection, token, participants)
         return people.visitor(connection, entry.secret) if entry else None
 
 
-def cookie_of(entry: joining.NewSession | None) -> str:
-    assert entry is not None
-    return entry.secret
-
-
-def invited(study: Database, task: int | None, **options: str) -> str:
+def invite(study: Database, task: int | None, **options: str) -> str:
+    """Return the secret of a new invitation."""
     with study.writing() as connection:
         return people.invite(connection, task, **options)  # type: ignore[arg-type]
 
 
 def test_the_database_contains_no_secret(study: Database) -> None:
-    stored = stored_task(study, likert_task(), replies(1))
-    token = invited(study, stored.id)
+    stored = store_task(study, likert_task(), replies(1))
+    token = invite(study, stored.id)
     with study.writing() as connection:
-        cookie = cookie_of(joining.join(connection, token, {}))
+        entry = joining.join(connection, token, {})
+        assert entry is not None
         kept = str([connection.execute(select(table)).all() for table in METADATA.sorted_tables])
-    assert people.digest(token) in kept
-    assert people.digest(cookie) in kept
-    assert token not in kept
-    assert cookie not in kept
+    for secret in (token, entry.secret):
+        assert people.digest(secret) in kept
+        assert secret not in kept
 
 
 def test_revoked_invitations_and_old_sessions_open_nothing(study: Database) -> None:
-    stored = stored_task(study, likert_task(), replies(1))
-    token = invited(study, stored.id)
+    stored = store_task(study, likert_task(), replies(1))
+    token = invite(study, stored.id)
     with study.writing() as connection:
-        cookie = cookie_of(joining.join(connection, token, {}))
-        assert people.visitor(connection, cookie)
+        entry = joining.join(connection, token, {})
+        assert entry is not None
+        assert people.visitor(connection, entry.secret)
         connection.execute(update(session).values(created=session.c.created - people.SESSION_DAYS * 86_400))
-        assert people.visitor(connection, cookie) is None
+        assert people.visitor(connection, entry.secret) is None
         people.revoke(connection, connection.execute(select(invitation.c.id)).scalar_one())
     assert visit(study, token) is None
 
 
 def test_roles_and_lengths_are_checked(study: Database) -> None:
-    roles = [(None, {}), (1, {"role": "viewer"}), (None, {"role": "admin"}), (1, {"role": "admin"})]
-    for task, options in (
-        *roles,
-        (1, {"label": "x" * 81}),
-        (1, {"parameter": "x" * 41}),
-        (None, {"role": "owner", "parameter": "PID"}),
-    ):
+    refused: list[tuple[int | None, dict[str, str]]] = [
+        (None, {}), (1, {"role": "viewer"}), (None, {"role": "admin"}), (1, {"role": "admin"}),
+        (1, {"label": "x" * 81}), (1, {"parameter": "x" * 41}), (None, {"role": "owner", "parameter": "PID"}),
+    ]  # fmt: skip
+    for task, options in refused:
         with pytest.raises(InputError):
-            invited(study, task, **options)
-    found = visit(study, invited(study, None, role="lead"))
-    assert found is not None
-    assert (found.role, found.task) == ("lead", None)
+            invite(study, task, **options)
+    lead = visit(study, invite(study, None, role="lead"))
+    assert lead is not None
+    assert (lead.role, lead.task) == ("lead", None)
 
 
 @pytest.mark.parametrize("forget", [False, True])
 def test_withdrawing_and_forgetting_delete_what_a_person_entered(study: Database, forget: bool) -> None:
-    stored = stored_task(study, likert_task(per_item=1), replies(1))
-    leaving, other = annotators(study, stored, 2)
+    stored = store_task(study, likert_task(per_item=1), replies(1))
+    leaving, other = add_annotators(study, stored, 2)
+    finish_item(study, stored, leaving, take_item(study, stored, leaving))
     with study.writing() as connection:
         people.consent(connection, leaving)
-        found = assign.next_item(connection, stored, leaving)
-        assert found is not None
-        given = [{"unit": unit, "aspect": "overall", "value": 3} for unit in (0, 1)]
-        answers.submit(connection, stored.settings, leaving, found.id, "submission", given, "page")
-    with study.writing() as connection:
         if forget:
             assert forget_person(connection, leaving)
             assert not forget_person(connection, leaving)
@@ -108,3 +109,13 @@ def test_each_role_may_more_than_the_one_before() -> None:
 
 def test_every_route_of_administrators_names_its_right() -> None:
     assert {route.path for route in router.routes if isinstance(route, APIRoute)} == set(ROUTES)
+
+
+def test_a_turn_needs_consent_and_no_withdrawal(served: Served) -> None:
+    someone = served.visit(served.add_chat(chat_task(consent="May we?")))
+    turn = {"assignment": 1, "place": 0, "text": "Hi"}
+    assert someone.post("/api/chat/say", turn).json()["error"] == "no_consent"
+    with served.database.writing() as connection:
+        withdraw_person(connection, connection.execute(select(person.c.id)).scalar_one())
+    refused = someone.post("/api/chat/say", turn)
+    assert (refused.status_code, refused.json()["error"]) == (403, "withdrawn")
