@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +12,7 @@ import pytest
 from interloq import write
 from interloq.cli.main import main
 from tests.choose.test_choose_file import rated
+from tests.made_pages import page_commands, run_code, run_commands
 
 FAST = ["--bootstrap", "50", "--permutations", "50"]
 
@@ -77,30 +76,7 @@ def test_a_metric_that_cannot_be_compared_is_named(files: Path, capsys: pytest.C
 
 def test_the_page_in_docs_runs(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (files / "samples.jsonl").write_bytes((files / "rated.jsonl").read_bytes())
-    page = (Path(__file__).parents[2] / "docs" / "choose.md").read_text()
-    commands = "\n".join(re.findall(r"```sh\n(.*?)```", page, re.DOTALL)).splitlines()
+    commands = page_commands("choose.md")
     assert len(commands) == 2
-    for command in commands:
-        assert main(shlex.split(command)[1:]) == 0, f"{command}: {capsys.readouterr().err}"
-    capsys.readouterr()
-    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    exec(compile(code, "choose.md", "exec"), {})  # noqa: S102
-    assert capsys.readouterr().out.split()[0] in ("chrf", "rouge_l", "blend")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["rated.jsonl", "-m", "length"], "no metric to choose from: none is given"),
-        (["rated.jsonl", "-m", "@gone.json"], "gone.json"),
-        (["rated.jsonl", "-m", "blue"], "did you mean 'bleu'"),
-        (["rated.jsonl", "-m", "chrf", "--aspect", "fun"], "rated aspects: other, overall"),
-    ],
-)
-def test_mistakes_are_one_line(
-    files: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
-) -> None:
-    assert main(["choose", *arguments]) == 2
-    err = capsys.readouterr().err
-    assert message in err
-    assert err.count("\n") == 1
+    run_commands(commands, capsys)
+    assert run_code("choose.md", capsys)[0].split()[0] in ("chrf", "rouge_l", "blend")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,9 +18,9 @@ from interloq.records import Pair
 from interloq.registry import Component
 from tests.conftest import by_id
 from tests.made_explained import SAMPLE
+from tests.made_pages import page_commands, run_code, run_commands
 
 Captured = pytest.CaptureFixture[str]
-PAGE = Path(__file__).parents[2] / "docs" / "explain.md"
 
 
 @pytest.fixture
@@ -145,12 +144,7 @@ def test_vbleu_is_explained_with_the_references_it_finds(file: Path, capsys: Cap
 
 def test_the_commands_and_the_code_of_the_page_run(file: Path, capsys: Captured) -> None:
     (file / "samples.jsonl").write_bytes(embedded_path("en").read_bytes())
-    page = PAGE.read_text("utf-8")
-    commands = [line for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL) for line in block.splitlines()]
+    commands = page_commands("explain.md")
     assert len(commands) >= 3
-    for command in commands:
-        assert main(shlex.split(command)[1:]) == 0, f"{command}: {capsys.readouterr().err}"
-    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    capsys.readouterr()
-    exec(compile(code, "explain.md", "exec"), {})  # noqa: S102
-    assert capsys.readouterr().out.startswith("0.7881")
+    run_commands(commands, capsys)
+    assert run_code("explain.md", capsys)[0].startswith("0.7881")

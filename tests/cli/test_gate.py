@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from interloq import Rating, Sample, write
+from interloq import Sample, write
 from interloq.cli.main import main
 
 GATE = ["gate", "old.jsonl", "new.jsonl", "-m", "length", "--higher-is-better", "--no-slices", "--quiet"]
@@ -117,22 +117,3 @@ def test_a_reader_that_stops_does_not_change_the_exit_code(files: Path, options:
         assert process.stdout
         process.stdout.close()
         assert process.wait() == 3
-
-
-def test_ratings_by_raters_on_different_scales(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for name, loss in (("old", 0), ("new", 2)):
-        samples = [
-            Sample(str(i), [f"question {i}"], f"{name} " * (3 + i % 2), system=name, ratings=ratings(i, loss))
-            for i in range(24)
-        ]
-        write(f"{name}.jsonl", samples, kind="samples")
-    command = [*GATE, "--by-ratings", "--margin", "0.5"]
-    main(command)
-    assert "different scales" in capsys.readouterr().out
-    assert main([*command, "--normalise", "z"]) == 3
-    assert "z-scores" in capsys.readouterr().out
-
-
-def ratings(number: int, loss: int) -> list[Rating]:
-    value = 3 + number % 3 - loss
-    return [Rating(float(value), "ann")] if number % 2 else [Rating(20.0 * (value + number % 5), "dan")]

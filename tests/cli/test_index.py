@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import lzma
 import os
 import signal
 import subprocess
@@ -50,38 +49,6 @@ def test_build_add_info_search(pool: Path, capsys: Captured) -> None:
     assert "nothing found" in capsys.readouterr().out
 
 
-def test_a_file_is_never_added_twice(pool: Path, capsys: Captured) -> None:
-    build = ["index", "build", "pairs.jsonl", "-o", "index", "--retriever", DENSE]
-    assert main(build) == 0
-    Path("renamed.jsonl").write_bytes(Path("pairs.jsonl").read_bytes())
-    capsys.readouterr()
-    for command in (build, ["index", "add", "index", "renamed.jsonl"]):
-        assert main(command) == 0
-        said = capsys.readouterr().out
-        assert "already in the index (2,400 pairs); nothing added" in said
-        assert "index: 2,400 pairs" in said
-
-
-@pytest.mark.parametrize("suffix", [".gz", ".xz", ".zst"])
-def test_compressed_pairs_are_the_same_pairs(pool: Path, suffix: str, capsys: Captured) -> None:
-    write(f"pairs.jsonl{suffix}", load("pairs.jsonl", kind="pairs"), kind="pairs")
-    for name in ("pairs.jsonl", f"pairs.jsonl{suffix}"):
-        assert main(["index", "build", name, "-o", f"index-{name}", "--retriever", "bm25"]) == 0
-    assert found("index-pairs.jsonl") == found(f"index-pairs.jsonl{suffix}")
-
-
-def test_raw_lines_without_ids_are_named_by_file_and_line(folder: Path, capsys: Captured) -> None:
-    lines = [{"thread": "t5", "utterance": "a dog", "response": "a cat", "forum": "News", "date": "2015"}, {"x": 1}]
-    lines.append({"utterance": "good tea", "response": "yes"})
-    with lzma.open("raw_pairs.jsonl.xz", "wt") as file:
-        file.write("\n".join(map(json.dumps, lines)))
-    facts = printed(capsys, "index", "build", "raw_pairs.jsonl.xz", "-o", "index", "--retriever", "bm25", code=1)
-    assert (facts["pairs"], facts["files"][0]["bad_lines"]) == (2, 1)
-    (hit,) = printed(capsys, "index", "search", "index", "tea")["hits"]
-    assert hit["id"] == "raw_pairs:3"
-    assert Path("index.rejected.jsonl").exists()
-
-
 def test_what_test_items_share_is_left_out(pool: Path, capsys: Captured) -> None:
     build = ["index", "build", "pairs.jsonl", "-o", "index", "--retriever", "bm25", "--without", "samples.jsonl"]
     facts = printed(capsys, *build)
@@ -97,14 +64,10 @@ def test_what_test_items_share_is_left_out(pool: Path, capsys: Captured) -> None
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["build", "-", "-o", "index", "--retriever", "bm25"], "no file '-'"),
-        (["build", "none.jsonl", "-o", "index", "--retriever", "bm25"], "no file 'none.jsonl'"),
         (["build", "pairs.jsonl", "-o", "index", "--retriever", "bm52"], "did you mean 'bm25'?"),
-        (["build", "pairs.jsonl", "-o", "index", "--retriever", "bm25", "--segment", "0"], "segment must be"),
         (["build", "samples.jsonl", "-o", "index", "--retriever", "bm25"], "contains samples, expected pairs"),
         (["add", "none", "pairs.jsonl"], "no index in none"),
         (["search", "none", "text"], "no index in none"),
-        (["info", "none"], "no index in none"),
     ],
 )
 def test_mistakes_are_one_line_and_exit_2(pool: Path, capsys: Captured, arguments: list[str], message: str) -> None:
@@ -112,12 +75,6 @@ def test_mistakes_are_one_line_and_exit_2(pool: Path, capsys: Captured, argument
     said = capsys.readouterr().err
     assert message in said
     assert said.count("\n") == 1
-
-
-def test_another_retriever_is_refused(pool: Path, capsys: Captured) -> None:
-    assert main(["index", "build", "pairs.jsonl", "-o", "index", "--retriever", "bm25"]) == 0
-    assert main(["index", "build", "pairs.jsonl", "-o", "index", "--retriever", DENSE]) == 2
-    assert "built with another retriever" in capsys.readouterr().err
 
 
 def stored(index: Path) -> int:
@@ -142,9 +99,7 @@ def cut_off(command: list[str], index: Path, wanted: int, how: signal.Signals) -
 @pytest.mark.parametrize(
     ("retriever", "exact", "segment", "how"),
     [
-        ("bm25", "5000", "60", signal.SIGKILL),
         ("bm25", "5000", "60", signal.SIGINT),
-        (DENSE, "5000", "60", signal.SIGKILL),
         (DENSE, "200", "100", signal.SIGKILL),
     ],
 )

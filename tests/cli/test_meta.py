@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +13,7 @@ from interloq import Dialogue, Rating, Sample, Score, Turn, write
 from interloq.cli.main import main
 from interloq.data.embedded import embedded_path
 from tests.made_continuity import informed, part
+from tests.made_pages import page_commands, run_code, run_commands
 from tests.made_users import judged, scores
 
 VALUES = {"1": (5, 4), "2": (4, 4), "3": (3, 2), "4": (2, 3), "5": (1, 2), "6": (2, 1)}
@@ -174,16 +174,11 @@ def test_scores_of_other_samples(files: Path, capsys: pytest.CaptureFixture[str]
 def test_the_page_in_docs_runs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "samples.jsonl").write_bytes(embedded_path("en").read_bytes())
     write(folder / "dialogues.jsonl", RATED_DIALOGUES, kind="dialogues")
-    page = (Path(__file__).parents[2] / "docs" / "meta-evaluation.md").read_text()
-    commands = "\n".join(re.findall(r"```sh\n(.*?)```", page, re.DOTALL)).split("\n")
-    commands = [command for command in commands if command]
+    commands = page_commands("meta-evaluation.md")
     assert len(commands) == 7
-    for command in commands:
-        assert main(shlex.split(command)[1:]) == 0, f"{command}: {capsys.readouterr().err}"
-    capsys.readouterr()
-    code = "\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL))
-    exec(compile(code, "meta-evaluation.md", "exec"), {})  # noqa: S102
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["bleu(order=2)", "delta_bleu"]
+    run_commands(commands, capsys)
+    lines = run_code("meta-evaluation.md", capsys)
+    assert [line.split()[0] for line in lines] == ["bleu(order=2)", "delta_bleu"]
 
 
 def test_the_module_is_light_until_it_runs() -> None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import resource
-import shlex
 import signal
 import subprocess
 import sys
@@ -22,8 +20,7 @@ from interloq.data.records.jsonl import header, load
 from interloq.play.journal import journal_path
 from interloq.signature import Signature
 from tests.cli.made_play import failure, shown
-
-PAGE = Path(__file__).parent.parent.parent / "docs" / "play.md"
+from tests.made_pages import page_commands, run_commands
 
 
 def test_from_bots_to_samples(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -298,8 +295,6 @@ def test_a_set_is_used_as_it_was_made(folder: Path, capsys: pytest.CaptureFixtur
 
 
 def test_the_commands_of_the_page_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    text = "\n".join(re.findall(r"```sh\n(.*?)```", PAGE.read_text(), re.DOTALL)).replace("\\\n", " ")
-    commands = [line for line in text.splitlines() if line.startswith("interloq play ")]
+    commands = [line for line in page_commands("play.md") if line.startswith("interloq play ")]
     assert len(commands) >= 5
-    for command in commands:
-        assert main(shlex.split(command)[1:]) == 0, f"{command}: {capsys.readouterr().err}"
+    run_commands(commands, capsys)

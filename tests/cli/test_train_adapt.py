@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
-from safetensors.torch import save_file
 
 from interloq.cli.main import main
 from interloq.models.encoder import Encoder
@@ -61,50 +59,3 @@ def test_the_commands_of_the_page_run(folder: Path, capsys: pytest.CaptureFixtur
     assert RelevanceScorer.load("relevance", device="cpu").facts["low_rank"]["low_rank"] == 32
     for name in ("adapted", "small"):
         assert Encoder(name, device="cpu").sentences(["tea"]).any()
-
-
-def test_a_language_model(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_pairs(folder / "pairs.jsonl")
-    tiny_model(folder / "gpt", "gpt2")
-    facts = shown(capsys, "adapt", "pairs.jsonl", "--model", "gpt", "-o", "out", "--seed", "3")
-    assert facts["objective"] == "lm"
-    assert facts["model"] == "out"
-    assert facts["after"]["dev_loss"] < facts["before"]["dev_loss"]
-    assert "seed=3" in facts["signature"]
-
-
-def test_encoder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_pairs(folder / "pairs.jsonl")
-    facts = shown(capsys, "encoder", "pairs.jsonl", "-o", "out", *TINY)
-    assert facts["after"]["dev_loss"] < facts["before"]["dev_loss"]
-    assert facts["base"]["fingerprint"] == "SmallEncoder(layers=1,dimensions=16,heads=2,vocabulary=150)"
-    encoder = Encoder("out", device="cpu")
-    assert (encoder.layers, encoder.dimensions) == (1, 16)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (["pairs.jsonl", "--model", "no-such-model"], "no model folder or installed model package 'no-such-model'"),
-        (["pairs.jsonl", "--model", "pickled"], "pickles are not loaded"),
-        (["pairs.jsonl", "--model", "bare"], "cannot load a model: Unrecognized model in bare"),
-        (["pairs.jsonl", "--model", "bert", "--objective", "lm", "--mask", "2"], "mask must be between 0 and 1"),
-        (["pairs.jsonl", "--model", "bert", "--learning-rate", "-1"], "learning_rate must be above 0"),
-        (["few.jsonl", "--model", "bert"], "the pairs have only 2 different utterances"),
-    ],
-)
-def test_what_cannot_be_done_is_said(
-    arguments: list[str], says: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    write_pairs(folder / "pairs.jsonl", 30)
-    write_pairs(folder / "few.jsonl", 2)
-    tiny_model(folder / "bert")
-    for name in ("pickled", "bare"):
-        (folder / name).mkdir()
-    (folder / "pickled" / "pytorch_model.bin").write_bytes(b"\x80\x04.")
-    save_file({"weight": torch.zeros(1)}, folder / "bare" / "model.safetensors")
-    assert main(["train", "adapt", "-o", "out", "--device", "cpu", *arguments]) == 2
-    err = capsys.readouterr().err
-    assert says in err
-    assert "Traceback" not in err
-    assert not (folder / "out" / "model.safetensors").exists()

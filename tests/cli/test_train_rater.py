@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -16,9 +15,9 @@ import pytest
 from interloq import Sample, write
 from interloq.cli.main import main
 from interloq.data.records.jsonl import header
-from interloq.learn.gru import Pieces, train_pieces
+from interloq.learn.gru import Pieces
 from interloq.learn.learning_curve import read_curve
-from interloq.rate.gru_model import PIECES, RaterModel
+from interloq.rate.gru_model import RaterModel
 from tests.made_rater import topic_log, write_log
 
 Captured = pytest.CaptureFixture[str]
@@ -102,27 +101,6 @@ def test_train_then_rate(log: Path, capsys: Captured) -> None:
     assert header("rated.jsonl")["rated"][0]["signature"]["parts"]["model"] == RaterModel.load("rater").fingerprint
 
 
-def test_facts_as_json(log: Path, capsys: Captured) -> None:
-    facts = printed(capsys, *TRAIN, *VOCABULARY, "--epochs", "1", "--negatives", "matched", "--quiet", "-o", "rater")
-    assert facts["rater"] == "rater"
-    assert [epoch["epoch"] for epoch in facts["epochs"]] == [1]
-    assert facts["examples"]["read"] == 160
-    assert "negatives='matched'" in facts["examples"]["settings"]
-    assert facts["kind"] == "rater"
-
-
-def test_examples_may_be_kept_for_further_raters(log: Path, capsys: Captured) -> None:
-    train_pieces(topic_log(40), Path("words.model"), vocabulary=45)
-    options = [*TRAIN, "--epochs", "1", "--examples", "kept", "--tokenizer", "words.model"]
-    first = printed(capsys, *options, "-o", "first")
-    made = Path("kept/train.npy").stat().st_mtime_ns
-    second = printed(capsys, *options, "-o", "second", "--width", "24")
-    assert first["source"] == second["source"]
-    assert first["weights"] != second["weights"]
-    assert Path("kept/train.npy").stat().st_mtime_ns == made
-    assert Path("first/pieces.model").read_bytes() == Path("words.model").read_bytes()
-
-
 def test_pairs_of_test_items_are_left_out(log: Path, capsys: Captured) -> None:
     pairs = topic_log(40)
     own = pairs[21]
@@ -148,21 +126,6 @@ def test_dialogues_and_bad_lines(folder: Path, capsys: Captured) -> None:
 
 
 # ---- cut off ---------------------------------------------------------------------------------------------------------
-
-
-def test_killed_while_it_reads_it_starts_reading_again(log: Path, capsys: Captured) -> None:
-    options = [*TRAIN, "--epochs", "1"]
-    killed(READING, *options, *VOCABULARY, "-o", "cut")
-    assert not Path("cut/work/examples").exists()
-    shutil.copytree("cut", "other")
-    assert main([*options, *VOCABULARY, "-o", "cut"]) == 0
-    assert main([*options, *VOCABULARY, "-o", "whole"]) == 0
-    assert losses("cut") == losses("whole")
-    assert weights("cut") == weights("whole")
-    # other settings do not get the tokenizer that is there
-    assert main([*options, "--vocabulary", "40", "-o", "other"]) == 0
-    assert Pieces(f"other/{PIECES}").size == 40
-    assert not list(Path("other").glob("work"))
 
 
 # ---- two processes ---------------------------------------------------------------------------------------------------

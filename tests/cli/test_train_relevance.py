@@ -58,15 +58,6 @@ def test_dialogues_pairs_and_written_replies_become_a_scorer(work: Path, capsys:
     assert {"model.json", "model.safetensors", "config.json", "tokenizer.json", "calibration.json"} <= names
 
 
-def test_examples_are_made_once_and_need_no_logs_then(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    first = shown(capsys, "talks.jsonl", "-o", "a", "--examples", "kept")
-    (work / "talks.jsonl").unlink()
-    second = shown(capsys, "-o", "b", "--examples", "kept")
-    third = shown(capsys, "-o", "c", "--examples", "kept", "--negatives", "random")
-    assert first["weights"] == second["weights"]
-    assert list(third["wins"]) == ["random"]
-
-
 def test_a_turn_of_the_same_speaker_is_no_reply(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [
         {"id": str(i), "turns": [{"speaker": s, "text": f"{text} {s}"} for s, text in zip("aabab", turns, strict=True)]}

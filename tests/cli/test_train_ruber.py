@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from interloq.cli.main import main
-from interloq.learn.gru import Pieces
 from tests.made_ruber import topic_pieces, write_pairs
 
 SMALL = ["--embedding", "16", "--hidden", "16", "--batch", "32", "--learning-rate", ".002", "--device", "cpu"]
@@ -46,14 +45,6 @@ def test_train_then_score(folder: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert json.dumps(results).count(weights) == 2
 
 
-def test_the_tokenizer_may_be_given(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_pairs(folder / "pairs.jsonl")
-    given = topic_pieces(folder / "words.model")
-    shown(capsys, "pairs.jsonl", "-o", "ruber", "--epochs", "1", "--tokenizer", "words.model")
-    assert (folder / "ruber" / "pieces.model").read_bytes() == given.read_bytes()
-    assert Pieces(folder / "ruber" / "pieces.model").size == 80
-
-
 def test_dialogues_become_pairs_of_turns(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     topic_pieces(folder / "words.model")
     turns = [{"speaker": speaker, "text": f"tea {speaker}"} for speaker in "aabab"]
@@ -61,20 +52,3 @@ def test_dialogues_become_pairs_of_turns(folder: Path, capsys: pytest.CaptureFix
     (folder / "talks.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     facts = shown(capsys, "talks.jsonl", "-o", "ruber", "--epochs", "1", "--tokenizer", "words.model")
     assert facts["pairs"]["train"] + facts["pairs"]["dev"] == 20 * 3  # a turn of the same speaker is not a reply
-
-
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (["-", "-o", "ruber"], "a pipe cannot be read twice; name files"),
-        (["pairs.jsonl", "-o", "ruber", "--tokenizer", "none.model"], "no SentencePiece model"),
-        (["pairs.jsonl", "-o", "ruber", "--hidden", "0"], "hidden must be above 0"),
-        (["pairs.jsonl", "-o", "ruber", "--learning-rate", "-1"], "learning_rate must be above 0"),
-    ],
-)
-def test_what_cannot_be_done_is_said(
-    arguments: list[str], says: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    write_pairs(folder / "pairs.jsonl", 30)
-    assert main(["train", "ruber", *arguments]) == 2
-    assert says in capsys.readouterr().err

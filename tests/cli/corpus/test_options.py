@@ -80,12 +80,3 @@ def test_earlier_flags_name_their_key(log: Path, capsys: Captured, flag: str) ->
 
 def test_settings_are_printed(capsys: Captured) -> None:
     assert run(capsys, "settings") == default_toml()
-
-
-def test_help_lists_the_options(capsys: Captured) -> None:
-    with pytest.raises(SystemExit) as stopped:
-        main(["corpus", "build", "--help"])
-    assert stopped.value.code == 0
-    shown = capsys.readouterr().out
-    for option in ("--settings", "--lang", "--pairs", "--split", "--workers", "--memory", "--fresh"):
-        assert option in shown
