@@ -28,8 +28,8 @@ def run_commands(commands: Iterable[str], capsys: pytest.CaptureFixture[str], *m
 
 def run_code(page: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
     """Run the Python blocks of a page and return the lines they print."""
-    for code in _blocks(page, "python"):
-        exec(compile(code, page, "exec"), {})  # noqa: S102
+    code = "\n".join(_blocks(page, "python"))
+    exec(compile(code, page, "exec"), {})  # noqa: S102
     return capsys.readouterr().out.splitlines()
 
 

@@ -75,21 +75,12 @@ def test_json_says_who_is_trusted(file: Path, capsys: Captured) -> None:
 def test_an_unscored_sample_says_why(file: Path, capsys: Captured) -> None:
     assert main(["explain", "bare", "rated.jsonl"]) == 0
     assert "unscored: no positive weight" in capsys.readouterr().out
-    facts = json_of(capsys, "bare", "rated.jsonl")
-    assert (facts["score"], facts["reason"], facts["references"][0]["weight"]) == (None, "no positive weight", 0)
+    assert json_of(capsys, "bare", "rated.jsonl")["reason"] == "no positive weight"
 
 
 def test_no_match_at_all(file: Path, capsys: Captured) -> None:
     assert main(["explain", "c3/bot", "rated.jsonl"]) == 0
     assert "the reply shares no n-gram with a reference of positive weight" in capsys.readouterr().out
-
-
-def test_an_unknown_id_names_the_nearest(file: Path, capsys: Captured) -> None:
-    assert main(["explain", "c1-bot", "rated.jsonl"]) == 2
-    error = capsys.readouterr().err
-    assert "rated.jsonl: no sample 'c1-bot' among 6; did you mean 'c1/bot'" in error
-    assert main(["explain", "zzzzzzzz", "rated.jsonl"]) == 2
-    assert "the first are 'c2/bot' or 'c3/bot' or 'c4/bot'" in capsys.readouterr().err
 
 
 @dataclass(frozen=True)

@@ -46,15 +46,11 @@ def test_notes_are_printed_and_kept(samples: Path, capsys: Captured) -> None:
 
 
 def test_own_replies_are_dropped_and_the_signature_says_so(samples: Path, capsys: Captured) -> None:
-    before = printed(capsys, *SCORE)
-    after = printed(capsys, *SCORE, "--drop-own-replies")
-    values = {result["system"]: result for result in after["results"]}
-    assert (values["human"]["n"], values["human"]["unscored"], values["bot"]["n"]) == (0, 5, 4)
-    assert values[""]["signature"]["parts"]["own-replies"] == "dropped"
-    assert "own-replies" not in before["results"][0]["signature"]["parts"]
-    assert [note["name"] for note in after["notes"]] == ["own replies dropped", "other references"]
-    scores = [json.loads(line) for line in Path("scores.jsonl").read_text().splitlines()[1:]]
-    assert {s["reason"] for s in scores if s.get("value") is None} == {"no references"}
+    facts = printed(capsys, *SCORE, "--drop-own-replies")
+    results = {result["system"]: result for result in facts["results"]}
+    assert (results["human"]["n"], results["human"]["unscored"], results["bot"]["n"]) == (0, 5, 4)
+    assert results[""]["signature"]["parts"]["own-replies"] == "dropped"
+    assert [note["name"] for note in facts["notes"]] == ["own replies dropped", "other references"]
 
 
 def test_a_system_is_left_out(samples: Path, capsys: Captured) -> None:
@@ -63,19 +59,6 @@ def test_a_system_is_left_out(samples: Path, capsys: Captured) -> None:
     assert facts["results"][0]["signature"]["parts"]["without"] == "human"
     assert main([*SCORE, "--without-system", "humans"]) == 2
     assert "no sample is of system 'humans'; did you mean 'human'?" in capsys.readouterr().err
-
-
-def test_meta_counts_own_replies_and_leaves_a_system_out(samples: Path, capsys: Captured) -> None:
-    assert main(SCORE) == 0
-    capsys.readouterr()
-    meta = ["meta", "scores.jsonl", "--samples", "samples.jsonl", "--bootstrap", "0", "--permutations", "0"]
-    whole = printed(capsys, *meta)
-    assert any(note.startswith("6 of 15 replies (human 5, bot 1) are among") for note in whole["notes"])
-    left = printed(capsys, *meta, "--without-system", "human")
-    assert (whole["counted"]["samples"], left["counted"]["samples"]) == (15, 10)
-    assert "5 of 15 replies (human 5) were excluded as requested" in left["notes"]
-    assert not any("scores" in note for note in left["notes"])  # those of human are not taken for strays
-    assert left["signature"]["parts"]["without"] == "human"
 
 
 def test_the_report_shows_the_notes_of_the_score_file(samples: Path, capsys: Captured) -> None:
