@@ -10,8 +10,8 @@ from typing import Any
 
 from interloq.cli.corpus.options import CompressOptions
 from interloq.cli.shared.arguments import (
-    InputPath,
     add_common,
+    add_input,
     add_map,
     add_options,
     add_output,
@@ -46,7 +46,7 @@ def add_arguments(actions: Any) -> None:
 
 
 def _add(action: argparse.ArgumentParser, of: str, selection: SampleSelection, names: Any) -> None:
-    action.add_argument("file", type=InputPath, metavar="FILE", help=f"{of}: {FILE}")
+    add_input(action, "file", "FILE", f"{of}: {FILE}")
     add_output(action, "the folder to write", metavar="FOLDER")
     add_options(action, selection, only=names)
     add_options(action, SampleFileOptions)

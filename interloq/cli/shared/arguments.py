@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from interloq.data.records.read_options import ReadOptions
 from interloq.errors import InputError
@@ -167,17 +167,22 @@ def apply_arguments(settings: Options, args: argparse.Namespace) -> Options:
 # ---- arguments that several verbs share ------------------------------------------------------------------------------
 
 
+def add_input(
+    parser: argparse.ArgumentParser, name: str, metavar: str, help: str, *, nargs: Literal["?", "*", "+"] | None = None
+) -> None:
+    """Add a positional argument that names files or folders to read."""
+    parser.add_argument(name, nargs=nargs, type=InputPath, metavar=metavar, help=help)
+
+
 def add_samples(parser: argparse.ArgumentParser) -> None:
     """Add the argument for a file of samples."""
-    parser.add_argument(
-        "samples", type=InputPath, metavar="SAMPLES", help="JSONL, CSV or TSV, also .gz .xz .zst; - for a pipe"
-    )
+    add_input(parser, "samples", "SAMPLES", "JSONL, CSV or TSV, also .gz .xz .zst; - for a pipe")
 
 
-def add_output(parser: argparse.ArgumentParser, help: str, *, metavar: str = "FILE") -> None:
-    """Add the required option `-o`."""
+def add_output(parser: argparse.ArgumentParser, help: str, *, metavar: str = "FILE", required: bool = True) -> None:
+    """Add the option `-o`."""
     path_type = OutputFile if metavar == "FILE" else OutputPath
-    parser.add_argument("-o", "--output", type=path_type, required=True, metavar=metavar, help=help)
+    parser.add_argument("-o", "--output", type=path_type, required=required, metavar=metavar, help=help)
 
 
 def add_list(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from interloq.cli.shared.arguments import InputPath, add_common, add_options, add_output, make_options
+from interloq.cli.shared.arguments import add_common, add_input, add_options, add_output, make_options
 from interloq.cli.shared.output import BadLineReporter, stage_progress
 from interloq.data.records.read_options import ReadOptions
 from interloq.errors import InputError, MissingDependencyError, count
@@ -33,9 +33,7 @@ class BaselineOptions:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "files", nargs="+", type=InputPath, metavar="FILE", help="pairs, dialogues, samples or text (one text per line)"
-    )
+    add_input(parser, "files", "FILE", "pairs, dialogues, samples or text (one text per line)", nargs="+")
     add_output(parser, "the .json file to write, or a folder", metavar="PATH")
     add_options(parser, BaselineOptions)
     add_common(parser)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from interloq.cli.shared.arguments import InputPath, add_common, add_options, add_output, apply_arguments
+from interloq.cli.shared.arguments import add_common, add_input, add_options, add_output, apply_arguments
 from interloq.cli.shared.output import BadLineReporter, stage_progress
 from interloq.data.records.read_options import ReadOptions
 from interloq.data.text.texts import KINDS
@@ -50,13 +50,8 @@ class VectorOptions:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     from interloq.vectors.glove.settings import Glove
 
-    parser.add_argument(
-        "files",
-        nargs="*",
-        type=InputPath,
-        metavar="FILE",
-        help="pairs, dialogues, samples, posts, or text with one text per line; - for a pipe",
-    )
+    help = "pairs, dialogues, samples, posts, or text with one text per line; - for a pipe"
+    add_input(parser, "files", "FILE", help, nargs="*")
     add_output(parser, "the folder to write, or to resume in", metavar="FOLDER")
     add_options(parser, VectorOptions, only=("source", "kind", "tokenizer"))
     add_options(parser, Glove(), with_defaults=False)
