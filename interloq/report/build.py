@@ -27,7 +27,7 @@ from interloq.report.sections.agreement import order_matrix
 from interloq.report.sections.decisions import decision
 from interloq.report.sections.dialogues import DialogueCard, dialogue_cards
 from interloq.report.sections.models import Trained
-from interloq.report.sections.notices import Notice, judges, notices, orders_users, weak_references
+from interloq.report.sections.notices import Notice, name_judges, note_user_orders, note_weak_references, notices
 from interloq.report.sections.overview import mean_judgments, overview
 from interloq.report.sections.samples import (
     WHOLE,
@@ -40,7 +40,7 @@ from interloq.report.sections.samples import (
 )
 from interloq.report.sections.scatter import JudgedSample, Scatter, choose_points, points_per_plot, scatter
 from interloq.report.sections.scores import SystemScore, complete_results, score_tables
-from interloq.report.sections.side_by_side import contexts, contrasts
+from interloq.report.sections.side_by_side import find_contrasts, name_contexts
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +86,11 @@ def build(
     names = name_metrics(_metrics(evidence))
     marks = mark_systems(_systems(evidence))
     results = complete_results(evidence.results, evidence.scores)
-    who, judgments = judges(samples, aspect), mean_judgments(evidence.judgments, samples)
+    who, judgments = name_judges(samples, aspect), mean_judgments(evidence.judgments, samples)
     judged = [evidence.judgments] if evidence.judgments else []
     values = columns(evidence.scores)
     scored = {metric: values.get(metric, {}) for metric in names}
-    places = Places(contexts(samples), sample_filters(samples, evidence.slice_by))
+    places = Places(name_contexts(samples), sample_filters(samples, evidence.slice_by))
     sample_rows, scatters = _samples(evidence, samples, scored, places)
     extremes, occasions = _dialogues(evidence, names)
     return ReportPage(
@@ -114,7 +114,7 @@ def build(
         samples=sample_rows,
         sample_note=sample_note(len(sample_rows), len(samples)),
         filters=places.filters,
-        contrasts=contrasts(samples, places.contexts, evidence.judgments, scored),
+        contrasts=find_contrasts(samples, places.contexts, evidence.judgments, scored),
         command=command,
         sources=tuple(sources),
         date=date,
@@ -187,9 +187,9 @@ def _notices(
     aspect: str,
 ) -> tuple[Notice, ...]:
     warnings = [*notices(samples, evidence.scores, results, names, aspect, evidence.unranked, evidence.notes)]
-    warnings += weak_references(evidence.predictions, samples)
+    warnings += note_weak_references(evidence.predictions, samples)
     if evidence.table:
-        warnings += orders_users(evidence.table.users)
+        warnings += note_user_orders(evidence.table.users)
     return tuple(warnings)
 
 
