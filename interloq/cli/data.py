@@ -73,10 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_common(merging)
 
     _add_label_studio(actions)
-    _add_lines(actions.add_parser("lines", help="join text files line by line: replies, contexts, references"))
-
-
-def _add_lines(joining: argparse.ArgumentParser) -> None:
+    joining = actions.add_parser("lines", help="join text files line by line: replies, contexts, references")
     help = "replies of one system, one per line; it is named after the file unless a name is given"
     add_input(joining, "responses", "[NAME=]FILE", help, nargs="+")
     add_options(joining, LineFiles)

@@ -38,13 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         add_input(action, "pairs", "PAIRS", "JSONL of pairs, also .gz .xz .zst", nargs="+")
         add_options(action, options)
         add_common(action)
-    _add_reading(
-        actions.add_parser("info", help="show the contents of an index"),
-        actions.add_parser("search", help="find the pairs nearest to a text"),
-    )
-
-
-def _add_reading(info: argparse.ArgumentParser, searching: argparse.ArgumentParser) -> None:
+    info = actions.add_parser("info", help="show the contents of an index")
+    searching = actions.add_parser("search", help="find the pairs nearest to a text")
     for action in (info, searching):
         add_input(action, "index", "INDEX", "the index's folder, or a server's address")
         add_json(action)

@@ -82,7 +82,8 @@ def run(args: argparse.Namespace) -> int:
         "import": _import,
         "pairs": _pairs,
         "forget": _forget,
-        **corpus_samples.ACTIONS,
+        "continuity": corpus_samples.run,
+        "ratings": corpus_samples.run,
     }
     return actions[args.action](args)
 

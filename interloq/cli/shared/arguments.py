@@ -105,7 +105,11 @@ def add_flag(parser: argparse.ArgumentParser, flag: Flag, *, help: str = "", def
     """Add one option; `help` and `default` replace the ones of its field."""
     keywords = _keywords(flag)
     keywords["help"] = (help or flag.help_text()).replace("%", "%%")
-    keywords["default"] = _argparse_default(flag) if default is ... else default
+    if default is ...:
+        default = flag.default
+        if flag.is_repeatable and default is not None:
+            default = list(default)  # argparse appends to a copy of it
+    keywords["default"] = default
     names = [name for name in (flag.short, flag.flag) if name]
     where: Any = parser
     if flag.instead and flag.is_switch:
@@ -137,12 +141,6 @@ def _keywords(flag: Flag) -> dict[str, Any]:
         keywords["type"] = OutputFile
     keywords["metavar"] = flag.metavar or METAVARS.get(flag.kind, "NAME" if flag.path else "X")
     return keywords
-
-
-def _argparse_default(flag: Flag) -> Any:
-    if flag.is_repeatable and flag.default is not None:
-        return list(flag.default)  # argparse appends to a copy of it
-    return flag.default
 
 
 def make_options(options: type[Options], args: argparse.Namespace, **values: Any) -> Options:
