@@ -45,13 +45,14 @@ def test_a_metric_tells_its_paper_formula_needs_and_fields(capsys: Captured) -> 
     out = capsys.readouterr().out
     assert out.startswith("bertscore (metric): BERTScore (Zhang et al., 2020)")
     assert "P = Σ_a s_a · max_b cos(a, b)" in out
-    lines = [line.split(maxsplit=1) for line in out.splitlines() if line]
-    told = {line[0]: line[1] for line in lines if len(line) > 1}
-    assert told["better:"] == "higher"
-    assert told["needs:"] == "references; model: an encoder; interloq[ready or encoder]"
-    assert told["spec:"] == "bertscore(model=…)"
-    assert told["part"].split()[:5] == ["'p',", "'r'", "or", "'f'", "'f'"]
-    assert "required" in told["model"]
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    for line in (
+        "better: higher",
+        "needs: references; model: an encoder; interloq[ready or encoder]",
+        "spec: bertscore(model=…)",
+    ):
+        assert line in lines
+    assert any(line.startswith("part 'p', 'r' or 'f' 'f'") for line in lines)
 
 
 def test_json_is_the_same_for_machines(capsys: Captured) -> None:
@@ -69,11 +70,6 @@ def test_alone_it_lists_everything_by_kind(capsys: Captured) -> None:
         "bots:", "metrics:", "raters:", "retrievers:", "tokenizers:"
     ]  # fmt: skip
     assert {line.split()[0] for line in lines if line.startswith("  ")} >= {*names("metric"), *names("bot")}
-
-
-def test_an_unknown_name_is_refused_with_the_nearest(capsys: Captured) -> None:
-    assert main(["describe", "bertscor"]) == 2
-    assert capsys.readouterr().err == "interloq: unknown component 'bertscor'; did you mean 'bertscore'?\n"
 
 
 # ---- new -------------------------------------------------------------------------------------------------------------

@@ -55,15 +55,11 @@ def _opening(dialogues: list[Any]) -> str:
     return str(dialogues[0].id.split("/")[1])
 
 
-@pytest.mark.parametrize(("scheme", "dialogues"), [("self-play", 6), ("all-play-all", 18)])
-def test_the_other_schemes(folder: Path, capsys: pytest.CaptureFixture[str], scheme: str, dialogues: int) -> None:
+def test_all_play_all_of_bots_in_a_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("bots.toml").write_text('one = "eliza"\ntwo = "eliza(language=\'en\')"\n')
     Path("openings.txt").write_text("hello\thi\nhow are you?\tfine\n\nwhat now?\tnothing\n")
-    options = ["--bots", "bots.toml", "--openings", "openings.txt", "--exchanges", "2"]
-    if scheme == "all-play-all":
-        options += ["--target", "three=echo"]
-    facts = shown(capsys, "run", "--scheme", scheme, *options, "-o", "d.jsonl")
-    assert facts["dialogues"] == dialogues
+    options = ["--bots", "bots.toml", "--target", "three=echo", "--openings", "openings.txt", "--exchanges", "2"]
+    assert shown(capsys, "run", "--scheme", "all-play-all", *options, "-o", "d.jsonl")["dialogues"] == 18
     assert {len(d.turns) for d in load("d.jsonl", kind="dialogues")} == {6}
 
 
@@ -102,12 +98,6 @@ def test_a_bot_that_fails_is_shown_and_can_try_again(talking: Path, capsys: pyte
     assert {len(d.turns) for d in load("d.jsonl", kind="dialogues")} == {12}
 
 
-def test_dialogues_that_were_asked_to_stop_are_whole(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run = ["run", "--target", "a=echo", "--partner", "b=echo", "--limit", "2", "--stop-repeating", "-o", "d.jsonl"]
-    facts = shown(capsys, *run)
-    assert (facts["short"], facts["failed"]) == (2, 0)
-
-
 def samples(capsys: pytest.CaptureFixture[str], lines: list[Any], *options: str, code: int = 0) -> dict[str, Any]:
     Path("d.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     return shown(capsys, "samples", "d.jsonl", "-o", "s.jsonl", *options, code=code)
@@ -115,14 +105,6 @@ def samples(capsys: pytest.CaptureFixture[str], lines: list[Any], *options: str,
 
 HI = [{"speaker": "A", "text": "hi"}, {"speaker": "B", "text": "hello"}]
 CHAT = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
-
-
-def test_recorded_dialogues_are_judged_on_all_sides(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    recorded = [{"id": "1", "turns": HI, "systems": {"A": "one", "B": "two"}}]
-    assert samples(capsys, recorded)["samples"] == 2
-    assert [sample.system for sample in load("s.jsonl")] == ["one", "two"]
-    assert samples(capsys, recorded, "--target", "two")["samples"] == 1
-    assert [sample.id for sample in load("s.jsonl")] == ["1#1"]
 
 
 @pytest.mark.filterwarnings("default::interloq.errors.ReadWarning", "default::interloq.errors.RejectedWarning")
@@ -241,14 +223,6 @@ def test_what_cannot_be_played_is_said(
     assert said in failure(capsys, "run", *arguments, "-o", "d.jsonl")
     assert not Path("d.jsonl").exists()
     assert not journal_path("d.jsonl").exists()
-
-
-def test_a_run_that_is_refused_does_not_stand_in_the_way(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run = ["run", "--scheme", "self-play", "--target", "a=eliza", "--limit", "2", "-o", "d.jsonl"]
-    shown(capsys, *run)
-    assert "another run: seed was 0, is 1" in failure(capsys, *run, "--seed", "1")
-    assert not journal_path("d.jsonl").exists()
-    assert shown(capsys, *run, "--repeats", "2")["resumed"] == 2
 
 
 def test_the_ranking_so_far_is_shown(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

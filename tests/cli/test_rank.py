@@ -70,7 +70,7 @@ def test_agreement_with_people_is_told(folder: Path, capsys: pytest.CaptureFixtu
     assert "agreement with people over 3 systems" in capsys.readouterr().out
 
 
-def _two_files(folder: Path, **second: str) -> list[str]:
+def _two_files(folder: Path, **second: Any) -> list[str]:
     mine = write_dialogues(folder, *made_dialogues({"mine": 0}, openings=3), name="mine-")
     theirs = write_dialogues(folder, *made_dialogues({"theirs": 5}, openings=3), name="theirs-", **second)
     return ["rank", mine[0], theirs[0], "--dialogues", mine[1], "--dialogues", theirs[1]]

@@ -74,20 +74,6 @@ def test_a_run_ends_as_soon_as_the_ranking_is_settled(folder: Path, capsys: pyte
     assert main(["rank", "scores.jsonl", "--dialogues", "talks.jsonl", "--higher-is-better"]) == 0
 
 
-@pytest.mark.parametrize(
-    ("metric", "why"),
-    [
-        ("distinct", "it scores sets of replies"),
-        ("ruber(referenced=chrf,unreferenced=length)", "is fitted to the whole set"),
-    ],
-)
-def test_a_ranking_is_settled_only_by_scores_that_stay(
-    folder: Path, capsys: pytest.CaptureFixture[str], metric: str, why: str
-) -> None:
-    bots = ["--target", "talker=eliza", "--target", "parrot=echo", "--partner", "doctor=eliza"]
-    assert why in failure(capsys, "run", *bots, "--until-settled", metric, "-o", "talks.jsonl", "--quiet")
-
-
 def test_a_run_until_settled_shows_what_goes_wrong_and_keeps_its_output_clean(
     talking: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
