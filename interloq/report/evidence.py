@@ -159,7 +159,7 @@ def read_evidence(inputs: Inputs, reading: ReadOptions = READ_DEFAULTS) -> Evide
 def _read_scores(
     paths: Sequence[str | Path], samples: Sequence[Sample], dialogues: Sequence[Dialogue], reading: ReadOptions
 ) -> tuple[list[Score], list[str]]:
-    """Return scores, checked to be of these samples and dialogues, and notes on files that could not be checked."""
+    """Return scores that belong to these samples and dialogues, and notes on files that could not be checked."""
     of_samples, of_dialogues = ScoredSamples(samples), ScoredSamples(dialogues=dialogues)
     scores: list[Score] = []
     for path in paths:

@@ -83,6 +83,11 @@ def test_no_match_at_all(file: Path, capsys: Captured) -> None:
     assert "the reply shares no n-gram with a reference of positive weight" in capsys.readouterr().out
 
 
+def test_an_id_that_is_like_no_other_is_answered_with_the_first_ids(file: Path, capsys: Captured) -> None:
+    assert main(["explain", "zzzzzzzz", "rated.jsonl"]) == 2
+    assert "the first are 'c2/bot' or 'c3/bot' or 'c4/bot'" in capsys.readouterr().err
+
+
 @dataclass(frozen=True)
 class Halving(Component):
     """A pipeline that rates by halving weights."""

@@ -75,7 +75,7 @@ def _iterate_texts(args: argparse.Namespace) -> Iterator[str]:
 
 
 def _find_quoted_texts(text: str) -> Iterator[str]:
-    """Yield the texts in quotes within a spec, which may be paths, and those quoted within them."""
+    """Yield the quoted texts of a spec, which may be paths, and the texts quoted within them."""
     for _, inner in _QUOTED.findall(straight(text)):
         yield inner
         yield from _find_quoted_texts(inner)

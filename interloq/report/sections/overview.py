@@ -146,7 +146,7 @@ def _scores(results: Sequence[SystemScore], metric: str) -> dict[str, Estimate]:
 
 
 def _describe_first(column: Column, label: str, *, lower: bool = False) -> Iterator[str]:
-    """Yield the best of several systems, and the systems not distinguishable from it."""
+    """Describe the best of several systems, and name the systems that cannot be distinguished from it."""
     systems = _order_systems(column, lower=lower)
     if len(systems) < 2:
         return
@@ -159,7 +159,7 @@ def _describe_first(column: Column, label: str, *, lower: bool = False) -> Itera
 
 
 def _describe_agreement(table: MetaTable, judges: str) -> Iterator[str]:
-    """Yield the metric that agrees best, the metrics not distinguishable from it, and the ceiling set by the raters."""
+    """Describe the metric that agrees best, its close rivals, and the ceiling set by the raters."""
     coefficient = table.coefficients[0]
     if "spearman" in table.coefficients:
         coefficient = "spearman"
