@@ -187,6 +187,13 @@ def test_several_aspects_make_several_tables(files: Path, capsys: pytest.Capture
     assert (code, "no usable ratings of 'humour'" in err) == (2, True)
 
 
+def test_ratings_are_normalised(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["one.jsonl", "--samples", "samples.jsonl", "--bootstrap", "0", "--json", "--normalise", "rank"]
+    table = json.loads(run(capsys, *options)[1])
+    assert "ranks within each rater" in " ".join(table["notes"])
+    assert table["signature"]["parts"]["normalise"] == "rank"
+
+
 # ---- preferences -----------------------------------------------------------------------------------------------------
 
 
