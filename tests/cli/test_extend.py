@@ -11,7 +11,7 @@ from interloq import load, write
 from interloq.cli.main import main
 from interloq.data.embedded import embedded_path
 from interloq.data.records.jsonl import header
-from tests.cli.made_pool import pairs, printed
+from tests.cli.made_runs import pairs, run_json
 from tests.made_pages import page_commands, run_code, run_commands
 
 Captured = pytest.CaptureFixture[str]
@@ -34,20 +34,20 @@ def test_extend_writes_samples_with_references_and_counts(index: str, capsys: Ca
 def test_extended_samples_can_be_scored(index: str, capsys: Captured) -> None:
     assert main(["extend", "samples.jsonl", "--index", index, "-o", "out.jsonl"]) == 0
     capsys.readouterr()
-    results = printed(capsys, "score", "out.jsonl", "-m", "delta_bleu(order=1)", "--bootstrap", "0")["results"]
+    results = run_json(capsys, "score", "out.jsonl", "-m", "delta_bleu(order=1)", "--bootstrap", "0")["results"]
     assert results[0]["signature"]["parts"]["references"] == "17"
 
 
 def test_options_reach_the_function(index: str, capsys: Captured) -> None:
     Path("ids.txt").write_text("p0\n\n p2 \n")
     command = ["extend", "samples.jsonl", "--index", index, "-o", "out.jsonl", "-k", "4", "--no-parrot", "--no-gold"]
-    facts = printed(capsys, *command, "--exclude", "ids.txt", "--diversity", "0.5", "--turns", "2")
+    facts = run_json(capsys, *command, "--exclude", "ids.txt", "--diversity", "0.5", "--turns", "2")
     assert facts["counts"]["dropped"]["id"]["samples"] >= 1
     samples = load("out.jsonl")
     assert {len(s.references) for s in samples} == {4}
     sources = {r.source for s in samples for r in s.references}
     assert not {"gold", "parrot", "retrieved:p0", "retrieved:p2"} & sources
-    plain = printed(capsys, *command)
+    plain = run_json(capsys, *command)
     assert plain["signature"] != facts["signature"]
 
 

@@ -16,7 +16,7 @@ from interloq import load, write
 from interloq.cli.main import main
 from interloq.retrieve.index import open_index
 from interloq.retrieve.retriever import Query
-from tests.cli.made_pool import pairs, printed, text
+from tests.cli.made_runs import pairs, run_json, text
 
 Captured = pytest.CaptureFixture[str]
 DENSE = "dense(encoder='fake32')"
@@ -30,17 +30,17 @@ def found(index: str | Path) -> list[list[tuple[str, float]]]:
 
 
 def test_build_add_info_search(pool: Path, capsys: Captured) -> None:
-    facts = printed(capsys, "index", "build", "pairs.jsonl", "-o", "index", "--retriever", "bm25")
+    facts = run_json(capsys, "index", "build", "pairs.jsonl", "-o", "index", "--retriever", "bm25")
     assert facts["files"] == [{"file": "pairs.jsonl", "before": 0, "added": 2400, "excluded": {}, "bad_lines": 0}]
     write("more.jsonl", pairs(100, start=2_400), kind="pairs")
     assert main(["index", "add", "index", "more.jsonl"]) == 0
     assert capsys.readouterr().out == "more.jsonl: 100 pairs added\nindex: 2,500 pairs\n"
-    info = printed(capsys, "index", "info", "index")
+    info = run_json(capsys, "index", "info", "index")
     assert (info["pairs"], info["retriever"], info["recall"]) == (2500, "bm25", None)
     assert sorted(info["sources"].values()) == [100, 2400]
     assert main(["index", "info", "index"]) == 0
     assert "2,500 pairs" in capsys.readouterr().out
-    hits = printed(capsys, "index", "search", "index", text(2_450), "-k", "2")["hits"]
+    hits = run_json(capsys, "index", "search", "index", text(2_450), "-k", "2")["hits"]
     assert hits[0]["id"] == "p2450"
     assert len(hits) == 2
     assert main(["index", "search", "index", text(7), "-k", "1"]) == 0
@@ -51,10 +51,10 @@ def test_build_add_info_search(pool: Path, capsys: Captured) -> None:
 
 def test_what_test_items_share_is_left_out(pool: Path, capsys: Captured) -> None:
     build = ["index", "build", "pairs.jsonl", "-o", "index", "--retriever", "bm25", "--without", "samples.jsonl"]
-    facts = printed(capsys, *build)
+    facts = run_json(capsys, *build)
     assert facts["files"][0]["excluded"] == {"utterance": 1}
     assert facts["pairs"] == 2399
-    assert "p5" not in {hit["id"] for hit in printed(capsys, "index", "search", "index", text(5))["hits"]}
+    assert "p5" not in {hit["id"] for hit in run_json(capsys, "index", "search", "index", text(5))["hits"]}
     assert main(build) == 0
     assert "already in the index" in capsys.readouterr().out
     assert main(["index", "add", "index", "pairs.jsonl"]) == 2  # unfiltered, it would bring back what was left out
@@ -114,7 +114,7 @@ def test_a_build_that_was_cut_off_goes_on(
         assert code == (-signal.SIGKILL if how == signal.SIGKILL else 130)
         assert wanted <= stored(pool / "cut") < 2_400
     before = stored(pool / "cut")
-    facts = printed(capsys, *build, "-o", "cut")
+    facts = run_json(capsys, *build, "-o", "cut")
     assert facts["files"][0]["before"] == before
     assert facts["files"][0]["added"] == 2_400 - before
     assert main([*build, "-o", "whole"]) == 0

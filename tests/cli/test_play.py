@@ -19,23 +19,23 @@ from interloq.cli.main import main
 from interloq.data.records.jsonl import header, load
 from interloq.play.journal import journal_path
 from interloq.signature import Signature
-from tests.cli.made_play import failure, shown
+from tests.cli.made_runs import refuse_play, run_play
 from tests.made_pages import page_commands, run_commands
 
 
 def test_from_bots_to_samples(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     partners = ["partners", "--partner", "echo=echo", "--partner", "eliza=eliza", "-o", "partners.json"]
-    made = shown(capsys, *partners, "--openings", "embedded:ja", "--exchanges", "3")
+    made = run_play(capsys, *partners, "--openings", "embedded:ja", "--exchanges", "3")
     assert made["partners"] == ["echo", "eliza"]
     run = ["run", "--scheme", "bipartite", "--target", "eliza=eliza", "--target", "e=eliza(language='ja')"]
-    facts = shown(capsys, *run, "--partners", "partners.json", "--limit", "4", "-o", "dialogues.jsonl")
+    facts = run_play(capsys, *run, "--partners", "partners.json", "--limit", "4", "-o", "dialogues.jsonl")
     assert facts["dialogues"] == 16
     assert facts["partners"] == made["hash"]
     assert facts["bots"]["eliza (partner)"]["replies"] == 24
     dialogues = load("dialogues.jsonl", kind="dialogues", strict=True)
     assert [d.id for d in dialogues[:3]] == [f"{pair}/{_opening(dialogues)}/repeat-1" for pair in _pairs()[:3]]
     assert {(len(d.turns), d.given) for d in dialogues} == {(8, 2)}
-    sampled = shown(capsys, "samples", "dialogues.jsonl", "-o", "samples.jsonl")
+    sampled = run_play(capsys, "samples", "dialogues.jsonl", "-o", "samples.jsonl")
     assert sampled["samples"] == 16 * 3
     assert header("samples.jsonl")["partners"] == header("dialogues.jsonl")["partners"] == made["hash"]
     assert header("dialogues.jsonl")["signature"]["parts"]["partners"] == made["hash"]
@@ -59,7 +59,7 @@ def test_all_play_all_of_bots_in_a_file(folder: Path, capsys: pytest.CaptureFixt
     Path("bots.toml").write_text('one = "eliza"\ntwo = "eliza(language=\'en\')"\n')
     Path("openings.txt").write_text("hello\thi\nhow are you?\tfine\n\nwhat now?\tnothing\n")
     options = ["--bots", "bots.toml", "--target", "three=echo", "--openings", "openings.txt", "--exchanges", "2"]
-    assert shown(capsys, "run", "--scheme", "all-play-all", *options, "-o", "d.jsonl")["dialogues"] == 18
+    assert run_play(capsys, "run", "--scheme", "all-play-all", *options, "-o", "d.jsonl")["dialogues"] == 18
     assert {len(d.turns) for d in load("d.jsonl", kind="dialogues")} == {6}
 
 
@@ -67,18 +67,18 @@ def test_the_same_command_again_plays_nothing_and_a_longer_one_only_the_rest(
     talking: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = ["run", "--scheme", "self-play", "--target", "f=function(path='made_for_play:slow')", "-o", "d.jsonl.gz"]
-    first = shown(capsys, *run, "--limit", "3")
+    first = run_play(capsys, *run, "--limit", "3")
     before = load("d.jsonl.gz", kind="dialogues")
     assert first["resumed"] == 0
-    assert shown(capsys, *run, "--limit", "3")["resumed"] == 3
-    longer = shown(capsys, *run, "--limit", "5", "--repeats", "2")
+    assert run_play(capsys, *run, "--limit", "3")["resumed"] == 3
+    longer = run_play(capsys, *run, "--limit", "5", "--repeats", "2")
     assert (longer["dialogues"], longer["resumed"]) == (10, 3)
     assert len((talking / "calls.txt").read_text().split()) == 10 * 10
     after = load("d.jsonl.gz", kind="dialogues")
     assert [d for d in after if d in before] == before
-    assert shown(capsys, *run, "--limit", "1")["dialogues"] == 1
+    assert run_play(capsys, *run, "--limit", "1")["dialogues"] == 1
     assert len(load("d.jsonl.gz", kind="dialogues")) == 10  # what was played is kept
-    assert "another run: seed was 0, is 1" in failure(capsys, *run, "--seed", "1")
+    assert "another run: seed was 0, is 1" in refuse_play(capsys, *run, "--seed", "1")
 
 
 def test_a_bot_that_fails_is_shown_and_can_try_again(talking: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -92,15 +92,15 @@ def test_a_bot_that_fails_is_shown_and_can_try_again(talking: Path, capsys: pyte
     assert {d.failure for d in failed} == {"bad: crashed: RuntimeError: no [bold]more[/] at turn 7"}
     assert {len(d.turns) for d in failed} == {6}
     (talking / "well").touch()
-    assert shown(capsys, *run, "--limit", "4", code=1)["failed"] == 4
-    again = shown(capsys, *run, "--limit", "4", "--again")
+    assert run_play(capsys, *run, "--limit", "4", code=1)["failed"] == 4
+    again = run_play(capsys, *run, "--limit", "4", "--again")
     assert (again["short"], again["resumed"]) == (0, 0)
     assert {len(d.turns) for d in load("d.jsonl", kind="dialogues")} == {12}
 
 
 def samples(capsys: pytest.CaptureFixture[str], lines: list[Any], *options: str, code: int = 0) -> dict[str, Any]:
     Path("d.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return shown(capsys, "samples", "d.jsonl", "-o", "s.jsonl", *options, code=code)
+    return run_play(capsys, "samples", "d.jsonl", "-o", "s.jsonl", *options, code=code)
 
 
 HI = [{"speaker": "A", "text": "hi"}, {"speaker": "B", "text": "hello"}]
@@ -134,7 +134,7 @@ def test_speakers_that_are_no_systems_are_named(
     folder: Path, capsys: pytest.CaptureFixture[str], line: dict[str, Any], said: str
 ) -> None:
     Path("d.jsonl").write_text(json.dumps({"id": "d", **line}))
-    found = failure(capsys, "samples", "d.jsonl", "-o", "s.jsonl")
+    found = refuse_play(capsys, "samples", "d.jsonl", "-o", "s.jsonl")
     assert said in found
     assert '"systems": {"speaker": "system"}' in found
     assert not Path("s.jsonl").exists()
@@ -142,8 +142,8 @@ def test_speakers_that_are_no_systems_are_named(
 
 def test_silent_targets_are_counted_and_end_in_1(talking: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = ["run", "--target", "mute=function(path='made_for_play:mute')", "--partner", "eliza", "-o", "d.jsonl"]
-    assert shown(capsys, *run, "--limit", "2", code=1)["failed"] == 2
-    assert shown(capsys, "samples", "d.jsonl", "-o", "s.jsonl", code=1)["silent"] == 2
+    assert run_play(capsys, *run, "--limit", "2", code=1)["failed"] == 2
+    assert run_play(capsys, "samples", "d.jsonl", "-o", "s.jsonl", code=1)["silent"] == 2
 
 
 def _little_disk() -> None:
@@ -220,7 +220,7 @@ def test_a_full_disk_is_said_and_the_run_goes_on(talking: Path) -> None:
 def test_what_cannot_be_played_is_said(
     folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
 ) -> None:
-    assert said in failure(capsys, "run", *arguments, "-o", "d.jsonl")
+    assert said in refuse_play(capsys, "run", *arguments, "-o", "d.jsonl")
     assert not Path("d.jsonl").exists()
     assert not journal_path("d.jsonl").exists()
 
@@ -237,13 +237,13 @@ def test_the_ranking_so_far_is_shown(folder: Path, capsys: pytest.CaptureFixture
 
 
 def test_a_set_is_used_as_it_was_made(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    shown(capsys, "partners", "--partner", "echo=echo", "-o", "p.json")
+    run_play(capsys, "partners", "--partner", "echo=echo", "-o", "p.json")
     run = ["run", "--target", "a=eliza", "--partners", "p.json", "-o", "d.jsonl"]
-    assert "p.json: the partner set is for 5 exchanges, not 4" in failure(capsys, *run, "--exchanges", "4")
-    assert "made for other openings" in failure(capsys, *run, "--openings", "embedded:zh")
-    assert "both --partners and --partner are given" in failure(capsys, *run, "--partner", "b=echo")
+    assert "p.json: the partner set is for 5 exchanges, not 4" in refuse_play(capsys, *run, "--exchanges", "4")
+    assert "made for other openings" in refuse_play(capsys, *run, "--openings", "embedded:zh")
+    assert "both --partners and --partner are given" in refuse_play(capsys, *run, "--partner", "b=echo")
     Path("d.jsonl").write_text('{"id":"1","turns":["a"]}\n')
-    assert "the output exists and was not written by a run" in failure(capsys, *run)
+    assert "the output exists and was not written by a run" in refuse_play(capsys, *run)
     assert Path("d.jsonl").read_text() == '{"id":"1","turns":["a"]}\n'
 
 

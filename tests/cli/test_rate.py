@@ -18,7 +18,7 @@ from interloq.data.records.jsonl import header
 from interloq.rate.human import Human
 from interloq.rate.rate_file import Spool, rate_into
 from interloq.signature import Signature
-from tests.cli.made_pool import printed
+from tests.cli.made_runs import run_json
 from tests.made_pages import page_commands, run_code, run_commands
 
 Captured = pytest.CaptureFixture[str]
@@ -50,7 +50,7 @@ def extended(folder: Path) -> Path:
 
 
 def test_weights_signature_and_counts(extended: Path, capsys: Captured) -> None:
-    facts = printed(capsys, *RATE)
+    facts = run_json(capsys, *RATE)
     assert load("rated.jsonl") == Human("ratings.jsonl").rate(load("extended.jsonl"))
     head = header("rated.jsonl")
     assert (head["dataset"], head["extended"]) == ("made", [{"signature": "extend|x"}])
@@ -87,10 +87,10 @@ def test_ratings_that_belong_to_some_references_are_counted(extended: Path, caps
 
 
 def test_samples_rated_before_say_what_is_replaced(extended: Path, capsys: Captured) -> None:
-    first = printed(capsys, *RATE)
+    first = run_json(capsys, *RATE)
     assert first["replaced"] == {"weights": 0, "signature": ""}
     again = ["rate", "rated.jsonl", "--rater", "human(ratings='ratings.jsonl',gold=False)", "-o", "again.jsonl.gz"]
-    facts = printed(capsys, *again)
+    facts = run_json(capsys, *again)
     other = sum(r.weight != 1 for s in load("rated.jsonl") for r in s.references)
     assert facts["replaced"] == {"weights": other, "signature": first["signature"]}
     assert [h["signature"] for h in header("again.jsonl.gz")["rated"]] == [first["signature"], facts["signature"]]
@@ -129,7 +129,7 @@ def test_an_interrupted_run_resumes(part: Path, capsys: Captured, more: list[str
     with part.open("ab") as file:  # killed while a line was written
         file.write(b'{"id":"c14/bot","con')
     assert not Path("rated.jsonl").exists()
-    assert printed(capsys, *RATE, *more)["resumed"] == 14
+    assert run_json(capsys, *RATE, *more)["resumed"] == 14
     assert load("rated.jsonl") == Human("ratings.jsonl").rate(load("extended.jsonl"))
     assert not part.exists()
 
@@ -139,10 +139,10 @@ def test_a_part_with_everything_or_half_a_first_line(part: Path, capsys: Capture
     spool = Spool(part, json.loads(first)["job"])
     rate_into(spool, whole, Human("ratings.jsonl"))
     spool.close()
-    assert printed(capsys, *RATE)["resumed"] == 50  # killed after the last batch
+    assert run_json(capsys, *RATE)["resumed"] == 50  # killed after the last batch
     finished = Path("rated.jsonl").read_bytes()
     part.write_bytes(first[:20])
-    assert printed(capsys, *RATE)["resumed"] == 0
+    assert run_json(capsys, *RATE)["resumed"] == 0
     assert Path("rated.jsonl").read_bytes() == finished
 
 
@@ -157,7 +157,7 @@ def test_a_part_of_another_job_is_neither_used_nor_lost(part: Path, capsys: Capt
     assert main(RATE) == 2
     assert "an unfinished run on other samples" in capsys.readouterr().err
     assert part.read_bytes() == kept
-    assert printed(capsys, *RATE, "--force")["resumed"] == 0
+    assert run_json(capsys, *RATE, "--force")["resumed"] == 0
     assert len(load("rated.jsonl")) == 51
     part.write_text("my own notes\n")
     assert main(RATE) == 2
@@ -187,7 +187,7 @@ def test_bad_lines_do_not_shift_a_resumed_run(
     Path("extended.jsonl").write_text("\n".join([*lines[:5], "{", *lines[5:]]) + "\n")
     interrupt_run(monkeypatch)
     capsys.readouterr()
-    facts = printed(capsys, *RATE, code=1)
+    facts = run_json(capsys, *RATE, code=1)
     assert (facts["resumed"], facts["counts"]["samples"]) == (14, 50)
     assert [s.id for s in load("rated.jsonl")] == [f"c{i}/bot" for i in range(50)]
     assert Path("rated.jsonl.rejected.jsonl").exists()
@@ -202,7 +202,7 @@ def test_mistakes_leave_no_file(extended: Path, rater: str) -> None:
 def test_a_run_that_rated_nothing_is_in_nobodys_way(part: Path, capsys: Captured) -> None:
     first = part.read_bytes().splitlines()[0]
     part.write_bytes(first.replace(b"high=5", b"high=9") + b"\n")  # killed before its first batch
-    assert printed(capsys, *RATE)["resumed"] == 0
+    assert run_json(capsys, *RATE)["resumed"] == 0
     write("ratings.jsonl", [Rating(9, item="c1/bot/0")], kind="ratings")
     assert main(RATE) == 2
     assert "is outside 1 to 5" in capsys.readouterr().err

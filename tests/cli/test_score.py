@@ -10,7 +10,7 @@ import pytest
 from interloq import Rating, Sample, load, write
 from interloq.cli.main import main
 from interloq.data.records.jsonl import header
-from tests.cli.made_pool import printed
+from tests.cli.made_runs import run_json
 
 Captured = pytest.CaptureFixture[str]
 SCORE = ["score", "samples.jsonl", "-m", "chrf", "--bootstrap", "0", "-o", "scores.jsonl"]
@@ -46,7 +46,7 @@ def test_notes_are_printed_and_kept(samples: Path, capsys: Captured) -> None:
 
 
 def test_own_replies_are_dropped_and_the_signature_says_so(samples: Path, capsys: Captured) -> None:
-    facts = printed(capsys, *SCORE, "--drop-own-replies")
+    facts = run_json(capsys, *SCORE, "--drop-own-replies")
     results = {result["system"]: result for result in facts["results"]}
     assert (results["human"]["n"], results["human"]["unscored"], results["bot"]["n"]) == (0, 5, 4)
     assert results[""]["signature"]["parts"]["own-replies"] == "dropped"
@@ -54,7 +54,7 @@ def test_own_replies_are_dropped_and_the_signature_says_so(samples: Path, capsys
 
 
 def test_a_system_is_left_out(samples: Path, capsys: Captured) -> None:
-    facts = printed(capsys, *SCORE, "--without-system", "human")
+    facts = run_json(capsys, *SCORE, "--without-system", "human")
     assert [result["system"] for result in facts["results"]] == ["", "bot", "odd"]
     assert facts["results"][0]["signature"]["parts"]["without"] == "human"
     assert main([*SCORE, "--without-system", "humans"]) == 2
@@ -65,12 +65,12 @@ def test_the_report_shows_the_notes_of_the_score_file(samples: Path, capsys: Cap
     report = ["report", "scores.jsonl", "--samples", "samples.jsonl", "-o", "r.html", "--bootstrap", "0"]
     assert main([*SCORE, "--drop-own-replies"]) == 0
     capsys.readouterr()
-    warnings = printed(capsys, *report)["warnings"]
+    warnings = run_json(capsys, *report)["warnings"]
     assert any("were dropped from them; 6 have no other reference" in warning for warning in warnings)
     lines = Path("scores.jsonl").read_text().splitlines()
     older = {name: value for name, value in json.loads(lines[0]).items() if name != "notes"}
     Path("scores.jsonl").write_text("\n".join([json.dumps(older), *lines[1:]]) + "\n")
-    warnings = printed(capsys, *report)["warnings"]
+    warnings = run_json(capsys, *report)["warnings"]
     assert any("are among their own references" in warning for warning in warnings)
 
 

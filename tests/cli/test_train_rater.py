@@ -19,7 +19,7 @@ from interloq.rate.bert_model import BertRaterModel
 from interloq.rate.gru_model import RaterModel
 from interloq.rate.network_rater import Bert
 from interloq.rate.settings import BERT_BATCHING, BERT_LONGEST, BERT_TRAINING
-from tests.cli.made_pool import printed
+from tests.cli.made_runs import run_json
 from tests.made_bert import tiny_bert
 from tests.made_rater import topic_log, write_log
 
@@ -119,12 +119,12 @@ def test_train_rate_and_report_with_an_encoder(log: Path, capsys: Captured) -> N
 @pytest.mark.usefixtures("encoder")
 def test_kept_examples_need_no_logs(log: Path, capsys: Captured) -> None:
     options = [*ENCODER, "--epochs", "1", "--examples", "kept"]
-    first = printed(capsys, "train", "rater", "pairs.jsonl", *options, "-o", "first")
+    first = run_json(capsys, "train", "rater", "pairs.jsonl", *options, "-o", "first")
     gru = ["train", "rater", "pairs.jsonl", "--vocabulary", "50", "--dev-share", ".2", "--examples", "kept"]
     assert main([*gru, "-o", "third"]) == 2
     assert "contains examples with other settings, another vocabulary or other logs" in capsys.readouterr().err
     log.unlink()
-    second = printed(capsys, "train", "rater", *options, "-o", "second", "--warmup", "0", "--schedule", "constant")
+    second = run_json(capsys, "train", "rater", *options, "-o", "second", "--warmup", "0", "--schedule", "constant")
     assert first["kind"] == second["kind"] == "bert_rater"
     assert first["source"] == second["source"]
     assert first["weights"] != second["weights"]
@@ -140,7 +140,7 @@ def test_a_rater_of_two_turns_reads_the_turn_before_the_last(log: Path, capsys: 
         talks.append(Dialogue(pair.id, [Turn(f"so {i % 9}"), Turn(pair.utterance), Turn(pair.response)]))
     write("talks.jsonl", talks, kind="dialogues")
     train = ["train", "rater", "talks.jsonl", *ENCODER, "--longest", "8", "--epochs", "1"]
-    assert printed(capsys, *train, "--turns", "2", "-o", "rater")["turns"] == 2
+    assert run_json(capsys, *train, "--turns", "2", "-o", "rater")["turns"] == 2
     samples = [Sample(str(i), [first, "tea ?"], "-", ["yes tea"]) for i, first in enumerate(("much rain", "music"))]
     first, second = Bert("rater", gold="rated").rate(samples)
     expected = 2 * BertRaterModel.load("rater").chances([("music\x1etea ?", "yes tea", "yes tea")])[0] - 1
