@@ -46,14 +46,13 @@ def pairs(n: int, start: int = 0) -> list[Pair]:
     return [Pair(f"p{i}", text(i), f"reply {i} {text(i + 1)}") for i in range(start, start + n)]
 
 
-def run_json(capsys: Captured, *arguments: str, code: int = 0) -> dict[str, Any]:
+def run_json(capsys: Captured, *arguments: str, code: int = 0) -> Any:
     """Run a command and return what it prints as JSON."""
     assert main([*arguments, "--json"]) == code
-    facts: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return facts
+    return json.loads(capsys.readouterr().out)
 
 
-def run_play(capsys: Captured, *arguments: str, code: int = 0) -> dict[str, Any]:
+def run_play(capsys: Captured, *arguments: str, code: int = 0) -> Any:
     return run_json(capsys, "play", *arguments, code=code)
 
 

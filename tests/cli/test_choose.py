@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 from interloq import write
 from interloq.cli.main import main
 from tests.choose.test_choose_file import rated
+from tests.cli.made_runs import run_json
 from tests.made_pages import page_commands, run_code, run_commands
 
 FAST = ["--bootstrap", "50", "--permutations", "50"]
@@ -46,8 +46,7 @@ def test_the_only_rated_aspect_is_used(files: Path, capsys: pytest.CaptureFixtur
         for sample in rated()
     ]
     write("rated.jsonl", renamed, kind="samples")
-    assert main(["choose", "rated.jsonl", "-m", "chrf", "--normalise", "z", "--json", *FAST]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = run_json(capsys, "choose", "rated.jsonl", "-m", "chrf", "--normalise", "z", *FAST)
     assert found["aspect"] == "natural"
     assert found["signature"]["parts"]["normalise"] == "z"
     assert "z-scores" in " ".join(found["notes"])
@@ -62,8 +61,7 @@ def test_functions_of_files_are_refused_before_anything_heavy_is_imported(
 
 
 def test_json_has_all_numbers(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["choose", "rated.jsonl", "-m", "chrf,rouge_l", "--no-blend", "--json", *FAST]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = run_json(capsys, "choose", "rated.jsonl", "-m", "chrf,rouge_l", "--no-blend", *FAST)
     assert sorted(row["name"] for row in found["rows"]) == ["chrf", "length", "rouge_l"]
     assert found["text"].startswith("We compared 2 metrics")
     assert found["expected"]["ci"]

@@ -14,6 +14,7 @@ from interloq.cli.main import main
 from interloq.demo.logs import DemoStep
 from interloq.describe import describe_all
 from interloq.registry import names
+from tests.cli.made_runs import run_json
 from tests.made_scored import score
 
 Captured = pytest.CaptureFixture[str]
@@ -31,8 +32,7 @@ def test_bibtex_and_json(folder: Path, samples: list[Sample], capsys: Captured) 
     out = capsys.readouterr().out
     assert out.startswith("% bleu: papineni-etal-2002-bleu")
     assert "@inproceedings{banerjee-lavie-2005-meteor," in out
-    assert main(["cite", "bleu.jsonl", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["metrics"] == {"bleu": ["papineni-etal-2002-bleu", "post-2018-call"]}
+    assert run_json(capsys, "cite", "bleu.jsonl")["metrics"] == {"bleu": ["papineni-etal-2002-bleu", "post-2018-call"]}
     assert main(["cite", "samples.jsonl"]) == 2
     assert "a file of samples, not of scores" in capsys.readouterr().err
 
@@ -56,11 +56,9 @@ def test_a_metric_tells_its_paper_formula_needs_and_fields(capsys: Captured) -> 
 
 
 def test_json_is_the_same_for_machines(capsys: Captured) -> None:
-    assert main(["describe", "BLEU(order=2)", "--json"]) == 0, "a spec, and another spelling, will do"
-    found = json.loads(capsys.readouterr().out)
+    found = run_json(capsys, "describe", "BLEU(order=2)")
     assert (found["kind"], found["name"], found["settings"][0]["default"]) == ("metric", "bleu", "4")
-    assert main(["describe", "--json"]) == 0
-    assert len(json.loads(capsys.readouterr().out)) == len(describe_all())
+    assert len(run_json(capsys, "describe")) == len(describe_all())
 
 
 def test_alone_it_lists_everything_by_kind(capsys: Captured) -> None:
@@ -95,8 +93,7 @@ def test_probe_prints_a_table_with_verdicts(capsys: Captured) -> None:
 
 
 def test_probe_prints_json(capsys: Captured) -> None:
-    assert main(["probe", "bleu", "--language", "ja", "--json", "--bootstrap", "0"]) == 0
-    facts = json.loads(capsys.readouterr().out)
+    facts = run_json(capsys, "probe", "bleu", "--language", "ja", "--bootstrap", "0")
     assert (facts["metric"], facts["n"], len(facts["perturbations"])) == ("bleu", 8, 14)
     assert facts["perturbations"][0].keys() >= {"perturbation", "change", "worse", "verdict", "is_expected"}
     assert [note["name"] for note in facts["notes"]] == ["language", "length"]
@@ -127,8 +124,7 @@ def test_one_file_is_explained_part_by_part(scored: None, capsys: Captured) -> N
     assert "are left blank): bleu(order=4," in shown
     assert "  references (references per sample): 1\n" in shown
     assert shown.count("(version of Interloq)") == 2
-    assert main(["signature", "first.jsonl", "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)
+    facts = run_json(capsys, "signature", "first.jsonl")
     assert facts["bleu"]["parts"]["seed"] == "0"
     assert f"bleu: {facts['bleu']['short']}" in shown
 
@@ -136,8 +132,7 @@ def test_one_file_is_explained_part_by_part(scored: None, capsys: Captured) -> N
 def test_what_differs_is_named(scored: None, capsys: Captured) -> None:
     score("bleu,chrf", "second.jsonl", "--seed", "7")
     capsys.readouterr()
-    assert main(["signature", "first.jsonl", "second.jsonl", "--json"]) == 1
-    facts = json.loads(capsys.readouterr().out)
+    facts = run_json(capsys, "signature", "first.jsonl", "second.jsonl", code=1)
     assert not facts["same"]
     assert facts["differences"][0] == {"metric": "bleu", "part": "seed", "first": "0", "second": "7"}
     assert [(d["metric"], d["part"], d["first"] is None) for d in facts["differences"][1:]] == [
@@ -195,8 +190,7 @@ def test_a_table_with_notes_is_printed(files: Path, capsys: pytest.CaptureFixtur
 
 def test_the_json_is_stored_beside_the_table(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["compare", "old.jsonl", "new.jsonl", "-m", "length", "--quiet"]
-    assert main([*command, "--json", "--no-slices"]) == 0
-    facts = json.loads(capsys.readouterr().out)
+    facts = run_json(capsys, *command, "--no-slices")
     (change,) = facts["changes"]
     assert (change["difference"], change["old"]["n"], change["verdict"]) == (2, 12, "changed")
     assert main([*command, "-o", "comparison.json", "--no-slices"]) == 0

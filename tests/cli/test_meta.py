@@ -12,6 +12,7 @@ from scipy import stats
 from interloq import Dialogue, Rating, Sample, Score, Turn, write
 from interloq.cli.main import main
 from interloq.data.embedded import embedded_path
+from tests.cli.made_runs import run_json
 from tests.made_continuity import informed, part
 from tests.made_pages import page_commands, run_code, run_commands
 from tests.made_users import judged, scores
@@ -200,8 +201,7 @@ def test_ratings_are_normalised(files: Path, capsys: pytest.CaptureFixture[str])
 def test_meta_with_preferences(preferred: None, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["meta", "scores.jsonl", "--preferences", "preferences.jsonl"]) == 0
     assert "0.750" in capsys.readouterr().out
-    assert main(["meta", "scores.jsonl", "--preferences", "preferences.jsonl", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)[0]["share"] == 0.75
+    assert run_json(capsys, "meta", "scores.jsonl", "--preferences", "preferences.jsonl")[0]["share"] == 0.75
 
 
 @pytest.mark.usefixtures("preferred")
@@ -234,8 +234,7 @@ def test_one_table_shows_the_model_and_the_baselines(labelled: None, capsys: pyt
 
 
 def test_json_has_every_group_of_labels(labelled: None, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*LABELS, "--train", "train.jsonl", "--json"]) == 0
-    table = json.loads(capsys.readouterr().out)
+    table = run_json(capsys, *LABELS, "--train", "train.jsonl")
     assert [row["threshold"] for row in table["rows"]] == ["half"] * 4
     assert sum(group["samples"] for group in table["groups"]) == table["samples"]
 

@@ -98,7 +98,7 @@ def test_a_bot_that_fails_is_shown_and_can_try_again(talking: Path, capsys: pyte
     assert {len(d.turns) for d in load("d.jsonl", kind="dialogues")} == {12}
 
 
-def samples(capsys: pytest.CaptureFixture[str], lines: list[Any], *options: str, code: int = 0) -> dict[str, Any]:
+def samples(capsys: pytest.CaptureFixture[str], lines: list[Any], *options: str, code: int = 0) -> Any:
     Path("d.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     return run_play(capsys, "samples", "d.jsonl", "-o", "s.jsonl", *options, code=code)
 

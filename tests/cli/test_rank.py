@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,19 +11,14 @@ import pytest
 from interloq import Dialogue, Sample, write
 from interloq.agree.dialogue_scores import dialogue_scores, means
 from interloq.cli.main import main
-from tests.cli.made_runs import LEVELS, run_audit
+from tests.cli.made_runs import LEVELS, run_audit, run_json
 from tests.made_dialogues import made_dialogues, write_dialogues
-
-
-def _json(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
-    assert main([*arguments, "--json"]) == 0
-    return json.loads(capsys.readouterr().out)
 
 
 def test_systems_are_ranked(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     dialogues, scores = made_dialogues(LEVELS)
     paths = write_dialogues(folder, dialogues, scores)
-    (ranking,) = _json(capsys, "rank", paths[0], "--dialogues", paths[1])["rankings"]
+    (ranking,) = run_json(capsys, "rank", paths[0], "--dialogues", paths[1])["rankings"]
     assert [s["system"] for s in ranking["standings"]] == ["high", "middle", "low"]
     assert [s["rank"] for s in ranking["standings"]] == [1, 2, 3]
     expected = means(dialogue_scores(scores, dialogues))
@@ -51,16 +45,16 @@ def test_metrics_without_a_better_end_are_left_out_and_named(folder: Path, capsy
     dialogues, scores = made_dialogues(LEVELS)
     more = [replace(score, metric=name) for name in ("length", "distinct") for score in scores]
     path, talks = write_dialogues(folder, dialogues, [*scores, *more])[:2]
-    found = _json(capsys, "rank", path, "--dialogues", talks)
+    found = run_json(capsys, "rank", path, "--dialogues", talks)
     assert [ranking["metric"] for ranking in found["rankings"]] == [scores[0].metric]
     assert list(found["unranked"]) == ["distinct", "length"]
     assert main(["rank", path, "--dialogues", talks]) == 0
     assert "not ranked by length: neither a high nor a low score is better" in capsys.readouterr().out
-    assert len(_json(capsys, "rank", path, "--dialogues", talks, "--lower-is-better")["rankings"]) == 2
+    assert len(run_json(capsys, "rank", path, "--dialogues", talks, "--lower-is-better")["rankings"]) == 2
     judged = [Sample(score.id, "hi", "so", system=score.system) for score in scores]
     write("judged.jsonl", judged, kind="samples")
     report = ["report", path, "--samples", "judged.jsonl", "--dialogues", talks, "-o", "r.html", "--bootstrap", "0"]
-    assert "Systems are not ranked by some metrics." in _json(capsys, *report)["warnings"]
+    assert "Systems are not ranked by some metrics." in run_json(capsys, *report)["warnings"]
 
 
 def test_agreement_with_people_is_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -77,7 +71,7 @@ def _two_files(folder: Path, **second: Any) -> list[str]:
 
 
 def test_two_files_of_one_partner_set_are_compared(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (ranking,) = _json(capsys, *_two_files(folder))["rankings"]
+    (ranking,) = run_json(capsys, *_two_files(folder))["rankings"]
     assert [s["system"] for s in ranking["standings"]] == ["theirs", "mine"]
     assert ranking["differences"][0]["shared"] > 0
     assert main(_two_files(folder, partners="ffff")) == 2
@@ -125,8 +119,7 @@ def test_survival_curves_are_printed(folder: Path, capsys: pytest.CaptureFixture
 
 def test_rank_by_preferences(preferred: None, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("preferences.jsonl", "plain.jsonl"):
-        assert main(["rank", name, "--method", "bradley-terry", "--json"]) == 0
-        (found,) = json.loads(capsys.readouterr().out)
+        (found,) = run_json(capsys, "rank", name, "--method", "bradley-terry")
         assert [one["system"] for one in found["systems"]] == ["new", "old"]
     assert main(["rank", "preferences.jsonl", "--method", "bradley-terry"]) == 0
     assert "overall: 4 preferences of 4 raters on 4 items" in capsys.readouterr().out

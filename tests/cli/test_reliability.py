@@ -12,6 +12,7 @@ from interloq.cli.main import main
 from interloq.data.embedded import embedded_log_path, embedded_path
 from interloq.data.records.jsonl import header, read
 from interloq.records import Pair
+from tests.cli.made_runs import run_json
 from tests.made_pages import DOCS, page_commands, run_code, run_commands
 from tests.reliability.made_predictor import MadePredictor, use
 
@@ -44,8 +45,7 @@ def test_predict_prints_the_weakest_and_what_they_need(made: MadePredictor, caps
 
 
 def test_predict_as_json(made: MadePredictor, capsys: Captured) -> None:
-    assert main([*PREDICT, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = run_json(capsys, *PREDICT)
     assert found["reliability"]["weak"] == 10
     assert found["signature"]["name"] == "reliability"
 
@@ -70,8 +70,7 @@ def test_augment_prints_counts_and_writes_trials(made: MadePredictor, capsys: Ca
 def test_augment_from_an_index_as_json(made: MadePredictor, capsys: Captured) -> None:
     assert main(["index", "build", "pairs.jsonl", "-o", "index", "--retriever", "bm25", "--quiet"]) == 0
     capsys.readouterr()
-    assert main([*AUGMENT, "--index", "index", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = run_json(capsys, *AUGMENT, "--index", "index")
     assert found["signature"]["parts"]["retriever"].startswith("bm25")
 
 

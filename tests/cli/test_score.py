@@ -123,8 +123,7 @@ def test_the_list_says_what_each_metric_needs(capsys: Captured) -> None:
     assert lines["bleu"].split() == ["bleu", "references"]
     assert "a trained scorer, or 'ready' with interloq[ready]; interloq[ready or encoder]" in lines["relevance"]
     assert lines["length"].split() == ["length", "nothing"]
-    assert main(["score", "--list", "--json"]) == 0
-    listed = {fact["name"]: fact["needs"] for fact in json.loads(capsys.readouterr().out)["metrics"]}
+    listed = {fact["name"]: fact["needs"] for fact in run_json(capsys, "score", "--list")["metrics"]}
     assert "interloq train relevance" in listed["relevance"]["fields"]["model"]
 
 
@@ -183,8 +182,7 @@ def test_without_a_metric_all_that_the_samples_allow_are_scored(
     assert "interloq meta scores.jsonl --samples samples.jsonl" in out
     rows = [line.split() for line in out.splitlines() if line.strip().startswith(("a ", "b "))]
     assert [row[:2] for row in rows] == [["a", "3"], ["b", "3"]]
-    assert main(["score", "samples.jsonl", "--bootstrap", "0", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = run_json(capsys, "score", "samples.jsonl", "--bootstrap", "0")
     assert len(found["next_steps"]) == 3
     assert {result["metric"] for result in found["results"]} == {"bleu(order=2)", "chrf", "rouge_l", "length"}
 

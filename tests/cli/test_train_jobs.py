@@ -12,6 +12,7 @@ from interloq import Sample, write
 from interloq.cli.main import main
 from interloq.models.encoder import Encoder
 from interloq.scorers.relevance.model import RelevanceScorer
+from tests.cli.made_runs import run_json
 from tests.conftest import missing
 from tests.made_judge import write_sets
 from tests.made_language_models import tiny_model
@@ -129,7 +130,7 @@ def test_dialogues_become_pairs_of_turns(folder: Path, capsys: Captured) -> None
     turns = [{"speaker": speaker, "text": f"tea {speaker}"} for speaker in "aabab"]
     rows = [{"id": str(i), "turns": [{**turn, "text": f"{turn['text']} {i}"} for turn in turns]} for i in range(20)]
     (folder / "talks.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert main(["train", "ruber", "talks.jsonl", "-o", "ruber", "--tokenizer", "words.model", "--json", *RUBER]) == 0
-    pairs = json.loads(capsys.readouterr().out)["pairs"]
+    train = ["train", "ruber", "talks.jsonl", "-o", "ruber", "--tokenizer", "words.model", *RUBER]
+    pairs = run_json(capsys, *train)["pairs"]
     assert pairs["train"] + pairs["dev"] == 20 * 3  # a turn of the same speaker is not a reply
     assert (folder / "ruber" / "pieces.model").read_bytes() == pieces.read_bytes()

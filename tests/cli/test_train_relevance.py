@@ -11,6 +11,7 @@ import pytest
 
 from interloq import Sample, evaluate, load, write
 from interloq.cli.main import main
+from tests.cli.made_runs import run_json
 from tests.made_relevance import talks, tiny_encoder
 
 SMALL = ["--batch", "32", "--context", "24", "--reply", "12", "--learning-rate", ".003", "--device", "cpu"]
@@ -62,11 +63,9 @@ def test_pairs_that_overlap_test_samples_are_left_out(work: Path, capsys: pytest
 # ---- train valid -----------------------------------------------------------------------------------------------------
 
 
-def train(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+def train(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
     capsys.readouterr()
-    assert main(["train", *arguments, "--json"]) == 0, capsys.readouterr().err
-    facts: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return facts
+    return run_json(capsys, "train", *arguments)
 
 
 def test_dialogues_become_a_scorer(work: Path, capsys: pytest.CaptureFixture[str]) -> None:

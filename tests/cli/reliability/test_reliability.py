@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,6 +7,7 @@ import pytest
 
 from interloq import write
 from interloq.cli.main import main
+from tests.cli.made_runs import run_json
 from tests.reliability.made_queries import rated_samples
 
 Captured = pytest.CaptureFixture[str]
@@ -32,8 +32,7 @@ def test_curves_as_tables(samples: Path, capsys: Captured) -> None:
 
 
 def test_curves_as_json_and_in_a_file(samples: Path, capsys: Captured) -> None:
-    assert main([*CURVE, "-m", "bleu_star", "--sizes", "1,4", "--json", "-o", "curves.jsonl"]) == 0
-    (found,) = json.loads(capsys.readouterr().out)
+    (found,) = run_json(capsys, *CURVE, "-m", "bleu_star", "--sizes", "1,4", "-o", "curves.jsonl")
     assert [point["references"] for point in found["points"]] == [1, 4, 1, 4]
     assert Path("curves.jsonl").exists()
 

@@ -14,6 +14,7 @@ from interloq import Dialogue, Sample, write
 from interloq.cli.main import main
 from interloq.records import Pair
 from interloq.vectors.word_vectors import WordVectors
+from tests.cli.made_runs import run_json
 from tests.conftest import missing
 
 TEXTS = ["the cat sat", "the dog sat", "a cat and a dog", "the cat saw the dog", "a dog sat and saw a cat"]
@@ -62,8 +63,7 @@ def test_progress_and_loss_go_to_standard_error(files: Path, capsys: pytest.Capt
 
 
 def test_json_is_for_machines(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["train", "vectors", "texts.txt", "-o", "out", *FAST, "--json", "--neighbours", "cat"]) == 0
-    facts = json.loads(capsys.readouterr().out)
+    facts = run_json(capsys, "train", "vectors", "texts.txt", "-o", "out", *FAST, "--neighbours", "cat")
     assert facts["vectors"] == "out"
     assert facts["corpus"]["tokens"] == 23
     assert len(facts["neighbours"]["cat"]) == 6
