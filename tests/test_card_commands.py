@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 import shlex
 import shutil
 from itertools import islice
@@ -17,15 +16,11 @@ from interloq.cli.main import main
 from interloq.data.embedded import embedded_log_path, embedded_path
 from interloq.data.records.jsonl import read
 from interloq.records import Pair
+from tests.made_pages import page_commands
 from tests.scorers.interlocutor.made_logs import log
 from tests.scorers.interlocutor.made_models import judged
 
 CARDS = Path(__file__).parents[1] / "docs" / "metrics"
-
-
-def commands(card: str) -> list[str]:
-    blocks = re.findall(r"```sh\n(.*?)```", (CARDS / card).read_text("utf-8"), re.DOTALL)
-    return [line for line in "\n".join(blocks).replace("\\\n", " ").splitlines() if line.startswith("interloq ")]
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +65,6 @@ def test_the_commands_of_a_card_run(
     write(folder / "rated.jsonl", rated, kind="samples")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "config"))  # for the key that hashes ids of users
     torch.set_num_threads(1)  # for networks this small, threads do little but wait for each other
-    for command in commands(card):
+    for command in page_commands(f"metrics/{card}"):
         assert run(command, trained) == 0, f"{command}: {capsys.readouterr().err}"
-    assert commands(card) or card == "rouge_l.md"
+    assert page_commands(f"metrics/{card}") or card == "rouge_l.md"

@@ -7,7 +7,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from interloq.choose.choose_options import ChooseOptions
-from interloq.cli.shared.arguments import InputPath, OutputFile, add_common, add_map, add_options, make_options
+from interloq.cli.shared.arguments import add_common, add_input, add_map, add_options, add_output, make_options
 from interloq.cli.shared.output import add_limits, limit_spending, mark_incomplete, reading, stage_progress
 from interloq.errors import count
 from interloq.terminal.console import (
@@ -31,12 +31,8 @@ EXAMPLES = """\
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "rated", type=InputPath, metavar="RATED", help="rated samples or dialogues: JSONL, CSV or TSV; - for a pipe"
-    )
-    parser.add_argument(
-        "-o", "--output", type=OutputFile, metavar="FILE", help="file for the chosen metric: interloq score -m @FILE"
-    )
+    add_input(parser, "rated", "RATED", "rated samples or dialogues: JSONL, CSV or TSV; - for a pipe")
+    add_output(parser, "file for the chosen metric: interloq score -m @FILE", required=False)
     add_options(parser, ChooseOptions)
     add_limits(parser)
     add_map(parser)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 
-from interloq.cli.shared.arguments import InputPath, add_json
+from interloq.cli.shared.arguments import add_input, add_json
 from interloq.terminal.console import print_json, print_line
 
 EXAMPLES = """\
@@ -15,13 +15,8 @@ EXAMPLES = """\
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "scores",
-        nargs="+",
-        type=InputPath,
-        metavar="SCORES|SPEC",
-        help="score files written by `interloq score`, or metrics",
-    )
+    help = "score files written by `interloq score`, or metrics"
+    add_input(parser, "scores", "SCORES|SPEC", help, nargs="+")
     add_json(parser, "BibTeX")
 
 

@@ -6,7 +6,15 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from interloq.cli.shared.arguments import InputPath, OutputFile, add_common, add_map, add_options, make_options
+from interloq.cli.shared.arguments import (
+    OutputFile,
+    add_common,
+    add_input,
+    add_map,
+    add_options,
+    add_output,
+    make_options,
+)
 from interloq.cli.shared.output import add_limits, limit_spending, mark_incomplete, reading, stage_progress
 from interloq.compare.compare_options import CompareOptions
 from interloq.errors import count
@@ -26,8 +34,8 @@ EXAMPLES = """\
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     kinds = "samples, dialogues or scores"
-    parser.add_argument("old", type=InputPath, metavar="OLD", help=f"{kinds} of the old version")
-    parser.add_argument("new", type=InputPath, metavar="NEW", help=f"{kinds} of the new version")
+    add_input(parser, "old", "OLD", f"{kinds} of the old version")
+    add_input(parser, "new", "NEW", f"{kinds} of the new version")
     add_options(parser, CompareOptions)
     add_limits(parser)
     add_outputs(parser)
@@ -37,13 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_outputs(parser: argparse.ArgumentParser) -> None:
     """Add --output and --markdown, which `gate` has too."""
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=OutputFile,
-        metavar="FILE",
-        help="file for the JSON that --json prints: interloq report --comparison FILE",
-    )
+    add_output(parser, "file for the JSON that --json prints: interloq report --comparison FILE", required=False)
     parser.add_argument("--markdown", type=OutputFile, metavar="FILE", help="also write a Markdown summary")
 
 

@@ -201,11 +201,11 @@ def _fish_parts(command: Command) -> Iterator[tuple[str, str]]:
 
 
 def _fish_line(condition: str, arguments: str, help: str) -> str:
-    described = f" -d {_fish_quoted(help)}" if help else ""
-    return f"complete -c {PROGRAM} -n {_fish_quoted(condition)} {arguments}{described}"
+    described = f" -d {_quote_for_fish(help)}" if help else ""
+    return f"complete -c {PROGRAM} -n {_quote_for_fish(condition)} {arguments}{described}"
 
 
-def _fish_quoted(text: str) -> str:
+def _quote_for_fish(text: str) -> str:
     """Return text in single quotes, in which fish escapes only backslashes and quotes."""
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"

@@ -10,6 +10,7 @@ from typing import Any
 from interloq.cli.shared.arguments import (
     InputPath,
     add_common,
+    add_input,
     add_json,
     add_map,
     add_options,
@@ -46,13 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     importing = actions.add_parser("import", help="convert a published dataset to records")
     importing.add_argument("dataset", metavar="NAME", help="grade, usr, fed, … (see: interloq data list)")
-    importing.add_argument(
-        "path",
-        nargs="?",
-        type=InputPath,
-        metavar="PATH",
-        help="its folder, archive or file (default: looked up in $INTERLOQ_DATA)",
-    )
+    help = "its folder, archive or file (default: looked up in $INTERLOQ_DATA)"
+    add_input(importing, "path", "PATH", help, nargs="?")
     add_output(importing, "JSONL, also .gz .xz .zst; - for a pipe")
     importing.add_argument("--subset", default="", metavar="PART", help="only this part (see: interloq data list)")
     importing.add_argument("--json", action="store_true", help="print the counts as JSON")
@@ -63,9 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     converting = actions.add_parser("convert", help="convert CSV, TSV or compressed records to JSONL")
     add_output(converting, "JSONL, also .gz .xz .zst; - for a pipe")
     for action in (checking, converting):
-        action.add_argument(
-            "file", type=InputPath, metavar="FILE", help="JSONL, CSV or TSV, also .gz .xz .zst; - for a pipe"
-        )
+        add_input(action, "file", "FILE", "JSONL, CSV or TSV, also .gz .xz .zst; - for a pipe")
         action.add_argument(
             "--kind", choices=KINDS, help="kind of record (default: from the file's header, or else from its fields)"
         )
@@ -73,25 +67,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         add_common(action)
 
     merging = actions.add_parser("merge", help="add ratings from other files to samples or dialogues")
-    merging.add_argument("file", type=InputPath, metavar="FILE", help="samples or dialogues")
-    merging.add_argument(
-        "ratings", nargs="+", type=InputPath, metavar="RATINGS", help="ratings with their item: CSV, TSV or JSONL"
-    )
+    add_input(merging, "file", "FILE", "samples or dialogues")
+    add_input(merging, "ratings", "RATINGS", "ratings with their item: CSV, TSV or JSONL", nargs="+")
     add_output(merging, "JSONL, also .gz .xz .zst; - for a pipe")
     add_common(merging)
 
     _add_label_studio(actions)
-    _add_lines(actions.add_parser("lines", help="join text files line by line: replies, contexts, references"))
-
-
-def _add_lines(joining: argparse.ArgumentParser) -> None:
-    joining.add_argument(
-        "responses",
-        nargs="+",
-        type=InputPath,
-        metavar="[NAME=]FILE",
-        help="replies of one system, one per line; it is named after the file unless a name is given",
-    )
+    joining = actions.add_parser("lines", help="join text files line by line: replies, contexts, references")
+    help = "replies of one system, one per line; it is named after the file unless a name is given"
+    add_input(joining, "responses", "[NAME=]FILE", help, nargs="+")
     add_options(joining, LineFiles)
     joining.add_argument("--json", action="store_true", help="print the counts as JSON")
     add_output(joining, "JSONL, also .gz .xz .zst; - for a pipe")
@@ -228,11 +212,11 @@ def _show(facts: dict[str, Any], args: argparse.Namespace, source: str) -> None:
 
 def _add_label_studio(actions: Any) -> None:
     writing = actions.add_parser("to-label-studio", help="write samples or dialogues as tasks for Label Studio")
-    writing.add_argument("file", type=InputPath, metavar="FILE", help="samples or dialogues")
+    add_input(writing, "file", "FILE", "samples or dialogues")
     add_output(writing, "tasks (.json); a configuration (.xml) and a key file (.key.json) are written next to it")
     add_options(writing, LabelStudioOptions)
     importing = actions.add_parser("from-label-studio", help="read annotations that Label Studio exported as JSON")
-    importing.add_argument("file", type=InputPath, metavar="FILE", help="JSON export of Label Studio")
+    add_input(importing, "file", "FILE", "JSON export of Label Studio")
     add_output(importing, "JSONL, also .gz .xz .zst; - for a pipe")
     importing.add_argument(
         "--key", type=InputPath, metavar="FILE", help="the tasks' key file, if Interloq wrote the tasks"

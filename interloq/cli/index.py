@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from interloq.cli.shared.arguments import InputPath, add_common, add_json, add_options, add_output, make_options
+from interloq.cli.shared.arguments import add_common, add_input, add_json, add_options, add_output, make_options
 from interloq.cli.shared.output import BadLineReporter, stage_progress
 from interloq.data.records.read_options import ReadOptions
 from interloq.errors import count
@@ -33,22 +33,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     building = actions.add_parser("build", help="build an index of pairs, or resume an interrupted build")
     adding = actions.add_parser("add", help="add pairs to an index")
     add_output(building, "the folder to write, or a server's address", metavar="INDEX")
-    adding.add_argument("index", type=InputPath, metavar="INDEX", help="the index's folder, or a server's address")
+    add_input(adding, "index", "INDEX", "the index's folder, or a server's address")
     for action, options in ((building, IndexOptions), (adding, AddPairsOptions)):
-        action.add_argument(
-            "pairs", nargs="+", type=InputPath, metavar="PAIRS", help="JSONL of pairs, also .gz .xz .zst"
-        )
+        add_input(action, "pairs", "PAIRS", "JSONL of pairs, also .gz .xz .zst", nargs="+")
         add_options(action, options)
         add_common(action)
-    _add_reading(
-        actions.add_parser("info", help="show the contents of an index"),
-        actions.add_parser("search", help="find the pairs nearest to a text"),
-    )
-
-
-def _add_reading(info: argparse.ArgumentParser, searching: argparse.ArgumentParser) -> None:
+    info = actions.add_parser("info", help="show the contents of an index")
+    searching = actions.add_parser("search", help="find the pairs nearest to a text")
     for action in (info, searching):
-        action.add_argument("index", type=InputPath, metavar="INDEX", help="the index's folder, or a server's address")
+        add_input(action, "index", "INDEX", "the index's folder, or a server's address")
         add_json(action)
     searching.add_argument("text", metavar="TEXT", help="the utterance to search for")
     searching.add_argument(

@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from interloq.cli.shared.arguments import InputPath, add_common, add_map, add_options, make_options
+from interloq.cli.shared.arguments import add_common, add_input, add_map, add_options, make_options
 from interloq.cli.shared.output import add_limits, limit_spending, mark_incomplete, reading, stage_progress
 from interloq.errors import count
 from interloq.score.score_options import ProbeOptions
@@ -23,13 +23,8 @@ EXAMPLES = """\
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("metric", metavar="METRIC", help="spec of the metric, or FILE.py:NAME with --trust")
-    parser.add_argument(
-        "samples",
-        nargs="?",
-        type=InputPath,
-        metavar="SAMPLES",
-        help="good replies to change: JSONL, CSV or TSV; - for a pipe (default: replies that come with the package)",
-    )
+    help = "good replies to change: JSONL, CSV or TSV; - for a pipe (default: replies that come with the package)"
+    add_input(parser, "samples", "SAMPLES", help, nargs="?")
     add_options(parser, ProbeOptions)
     add_limits(parser)
     add_map(parser)

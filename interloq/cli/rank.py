@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from interloq.cli.shared.arguments import InputPath, add_common, add_options, make_options
+from interloq.cli.shared.arguments import add_common, add_input, add_options, make_options
 from interloq.cli.shared.output import reading, stage_progress
 from interloq.errors import InputError, count
 from interloq.rank.rank_options import RankOptions
@@ -39,21 +39,8 @@ EXAMPLES = """\
 SCORES_HELP = "score files of samples from `interloq play samples`"
 
 
-def add_score_files(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments for the files that `interloq.rank.rank_file` reads."""
-    parser.add_argument("scores", nargs="+", type=InputPath, metavar="SCORES", help=SCORES_HELP)
-    parser.add_argument(
-        "--dialogues",
-        action="append",
-        required=True,
-        type=InputPath,
-        metavar="FILE",
-        help="the dialogues that were scored; repeatable",
-    )
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("scores", nargs="+", type=InputPath, metavar="SCORES", help=SCORES_HELP)
+    add_input(parser, "scores", "SCORES", SCORES_HELP, nargs="+")
     add_options(parser, RankOptions)
     add_common(parser)
 

@@ -54,10 +54,10 @@ def print_rated(output: str, facts: dict[str, Any]) -> None:
     if judged < total:
         rated = f"{count(total, 'reference')}: {judged:,} judged, {total - judged:,} with a default weight"
     print_line(f"{output}: {count(counts['samples'], 'sample')} with {rated}{resumed}")
-    rows = [
-        [source, f"{row['references']:,}", f"{row['judged']:,}", number(row["mean"]), _share(row["positive"])]
-        for source, row in counts["sources"].items()
-    ]
+    rows = []
+    for source, row in counts["sources"].items():
+        positive = MISSING if row["positive"] is None else f"{100 * row['positive']:.1f} %"
+        rows.append([source, f"{row['references']:,}", f"{row['judged']:,}", number(row["mean"]), positive])
     print_table("", ["source", "references", "judged", "mean weight", "above 0"], rows)
     for name, what in NOTES.items():
         if counts.get(name):
@@ -71,10 +71,6 @@ def print_rated(output: str, facts: dict[str, Any]) -> None:
     for warning in facts["warnings"]:
         print_line(f"note: {warning}")
     print_signatures(facts["signature"])
-
-
-def _share(value: float | None) -> str:
-    return MISSING if value is None else f"{100 * value:.1f} %"
 
 
 NOTES = {

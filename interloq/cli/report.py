@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from interloq.cli.shared.arguments import InputPath, add_common, add_map, add_options, add_output, make_options
+from interloq.cli.shared.arguments import add_common, add_input, add_map, add_options, add_output, make_options
 from interloq.cli.shared.output import progress, reading
 from interloq.errors import count
 from interloq.report.report_options import ReportOptions
@@ -25,13 +25,7 @@ EXAMPLES = """\
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "scores",
-        nargs="+",
-        type=InputPath,
-        metavar="SCORES",
-        help="score files written by `interloq score -o`",
-    )
+    add_input(parser, "scores", "SCORES", "score files written by `interloq score -o`", nargs="+")
     add_output(parser, "the HTML file to write; - for a pipe")
     add_options(parser, ReportOptions)
     add_map(parser)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from interloq.cli.shared.arguments import InputPath, add_json
+from interloq.cli.shared.arguments import add_input, add_json
 from interloq.terminal.console import MISSING, print_json, print_line
 
 if TYPE_CHECKING:
@@ -22,14 +22,8 @@ EXAMPLES = """\
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("scores", type=InputPath, metavar="SCORES", help="a score file written by `interloq score`")
-    parser.add_argument(
-        "other",
-        nargs="?",
-        type=InputPath,
-        metavar="SCORES2",
-        help="another one to compare with: exit code 1 if they differ",
-    )
+    add_input(parser, "scores", "SCORES", "a score file written by `interloq score`")
+    add_input(parser, "other", "SCORES2", "another one to compare with: exit code 1 if they differ", nargs="?")
     add_json(parser)
 
 

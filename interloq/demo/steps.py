@@ -63,7 +63,8 @@ def demo_steps(folder: Path, language: str) -> Iterator[DemoStep | str]:
     """Yield the steps in order, and texts to print between them. Each step must be run before the next is requested."""
     prepare_folder(folder, language)
     yield from (_first_table(folder), _comparison(folder), WRITTEN)
-    part = _log_part(folder, language)
+    real = language == "en" and not missing(REAL)
+    part = LogPart(folder, language, real=real, vbleu=real or not missing(NEEDED))
     if part.real:
         yield prepare_real_log(folder)
     elif not part.vbleu:
@@ -75,11 +76,6 @@ def demo_steps(folder: Path, language: str) -> Iterator[DemoStep | str]:
         yield describe_agreement(folder, real=part.real)
     yield from (*reading_steps(part), *_reference_sets(folder, language), report_step(part))
     yield describe_results(folder, real=part.real, vbleu=part.vbleu)
-
-
-def _log_part(folder: Path, language: str) -> LogPart:
-    real = language == "en" and not missing(REAL)
-    return LogPart(folder, language, real=real, vbleu=real or not missing(NEEDED))
 
 
 def _format_skipped(what: str, modules: tuple[str, ...], extra: str) -> str:

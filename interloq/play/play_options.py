@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from interloq.errors import InputError, nearest
-from interloq.options import check_limits, direction_option, option, trust_option
+from interloq.options import REQUIRED, check_limits, direction_option, option, trust_option
 from interloq.trust import Trust
 
 SCHEMES = ("self-play", "all-play-all", "bipartite")
@@ -96,6 +96,7 @@ class SamplesOptions:
 class AuditOptions:
     """What a ranking is changed by: other systems in an all-play-all ranking, or other partners."""
 
+    dialogues: Sequence[str] = option(REQUIRED, "the dialogues that were scored", path=True, metavar="FILE")
     metric: str = option("", "the metric, if the files have scores of several", short="-m", metavar="SPEC")
     lower_is_better: bool | None = direction_option()
     unfavoured: str = option("", "the system to push down, in an all-play-all ranking", metavar="NAME")

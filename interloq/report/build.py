@@ -27,7 +27,7 @@ from interloq.report.sections.agreement import order_matrix
 from interloq.report.sections.decisions import decision
 from interloq.report.sections.dialogues import DialogueCard, dialogue_cards
 from interloq.report.sections.models import Trained
-from interloq.report.sections.notices import Notice, judges, notices, orders_users, weak_references
+from interloq.report.sections.notices import Notice, name_judges, note_user_orders, note_weak_references, notices
 from interloq.report.sections.overview import mean_judgments, overview
 from interloq.report.sections.samples import (
     WHOLE,
@@ -40,8 +40,7 @@ from interloq.report.sections.samples import (
 )
 from interloq.report.sections.scatter import JudgedSample, Scatter, choose_points, points_per_plot, scatter
 from interloq.report.sections.scores import SystemScore, complete_results, score_tables
-from interloq.report.sections.side_by_side import contexts, contrasts
-from interloq.version import __version__
+from interloq.report.sections.side_by_side import find_contrasts, name_contexts
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,22 +86,13 @@ def build(
     names = name_metrics(_metrics(evidence))
     marks = mark_systems(_systems(evidence))
     results = complete_results(evidence.results, evidence.scores)
-    who = judges(samples, aspect)
-    scored = _by_metric(evidence.scores, names)
-    places = Places(contexts(samples), sample_filters(samples, evidence.slice_by))
+    who, judgments = name_judges(samples, aspect), mean_judgments(evidence.judgments, samples)
+    judged = [evidence.judgments] if evidence.judgments else []
+    values = columns(evidence.scores)
+    scored = {metric: values.get(metric, {}) for metric in names}
+    places = Places(name_contexts(samples), sample_filters(samples, evidence.slice_by))
     sample_rows, scatters = _samples(evidence, samples, scored, places)
-    means = mean_judgments(evidence.judgments, samples)
-    sample_systems = sorted({sample.system for sample in samples})
-    other_aspects = sorted(aspects(samples).keys() - {aspect})
-    extremes: list[SystemExtremes] = []
-    occasions: list[Occasion] = []
-    for metric in names:
-        by_system = evidence.extremes.get(metric, {})
-        extremes += [(metric, system, by_system[system]) for system in sorted(by_system)]
-        occasions += [(metric, rows) for rows in evidence.contrasts.get(metric, ())]
-    columns: list[Mapping[Key, float]] = list(scored.values())
-    if evidence.judgments:
-        columns.insert(0, evidence.judgments)
+    extremes, occasions = _dialogues(evidence, names)
     return ReportPage(
         title=title,
         aspect=aspect,
@@ -111,8 +101,8 @@ def build(
         notices=_notices(evidence, samples, results, names, aspect),
         names=names,
         marks=marks,
-        legend=tuple(marks[system] for system in sample_systems),
-        overview=overview(results, means, evidence.table, names, who, evidence.lower_is_better),
+        legend=tuple(marks[system] for system in sorted({sample.system for sample in samples})),
+        overview=overview(results, judgments, evidence.table, names, who, evidence.lower_is_better),
         scores=score_tables(results, names),
         agreement=_agreement(evidence, names),
         scatters=scatters,
@@ -120,21 +110,20 @@ def build(
         disagreements=_disagreements(evidence, names),
         sample_of=sample_of,
         weak=evidence.predictions.weak(sample_of),
-        columns=tuple(columns),
+        columns=(*judged, *scored.values()),
         samples=sample_rows,
         sample_note=sample_note(len(sample_rows), len(samples)),
         filters=places.filters,
-        contrasts=contrasts(samples, places.contexts, evidence.judgments, scored),
-        version=__version__,
+        contrasts=find_contrasts(samples, places.contexts, evidence.judgments, scored),
         command=command,
         sources=tuple(sources),
         date=date,
-        aspects=tuple(other_aspects),
+        aspects=tuple(sorted(aspects(samples).keys() - {aspect})),
         models=tuple(evidence.models),
         curves=tuple(evidence.curves),
         rankings=tuple(sorted(evidence.rankings, key=lambda ranking: names[ranking.metric].number)),
-        extremes=tuple(extremes),
-        occasions=tuple(occasions),
+        extremes=extremes,
+        occasions=occasions,
         cards=_cards(evidence, names, extremes, occasions),
         continuity=tuple(table.labelled() for table in evidence.continuity),
         decisions=tuple(map(decision, evidence.comparisons)),
@@ -164,11 +153,6 @@ def identify_scores(scores: Iterable[Score], samples: Iterable[Sample]) -> list[
             score = replace(score, system=key[1])
         identified_scores.append(score)
     return identified_scores
-
-
-def _by_metric(scores: Iterable[Score], names: Iterable[str]) -> dict[str, dict[Key, float]]:
-    values = columns(scores)
-    return {metric: values.get(metric, {}) for metric in names}
 
 
 def columns(scores: Iterable[Score]) -> dict[str, dict[Key, float]]:
@@ -203,16 +187,16 @@ def _notices(
     aspect: str,
 ) -> tuple[Notice, ...]:
     warnings = [*notices(samples, evidence.scores, results, names, aspect, evidence.unranked, evidence.notes)]
-    warnings += weak_references(evidence.predictions, samples)
+    warnings += note_weak_references(evidence.predictions, samples)
     if evidence.table:
-        warnings += orders_users(evidence.table.users)
+        warnings += note_user_orders(evidence.table.users)
     return tuple(warnings)
 
 
 def _facts(
     samples: Sequence[Sample], names: Mapping[str, Name], table: MetaTable | None, aspect: str, who: str
 ) -> tuple[Fact, ...]:
-    systems = {s.system for s in samples} - {""}
+    systems = {sample.system for sample in samples} - {""}
     facts = []
     for n, noun in ((len(samples), "sample"), (len(systems), "system"), (len(names), "metric")):
         facts.append(Fact(n, count(n, noun).partition(" ")[2]))
@@ -278,10 +262,21 @@ def _disagreements(evidence: Evidence, names: Iterable[str]) -> dict[str, Disagr
     return by_metric
 
 
+def _dialogues(evidence: Evidence, metrics: Iterable[str]) -> tuple[tuple[SystemExtremes, ...], tuple[Occasion, ...]]:
+    """Return the dialogues to read and those to compare, by metric in the order of the page."""
+    extremes: list[SystemExtremes] = []
+    occasions: list[Occasion] = []
+    for metric in metrics:
+        by_system = evidence.extremes.get(metric, {})
+        extremes += [(metric, system, by_system[system]) for system in sorted(by_system)]
+        occasions += [(metric, rows) for rows in evidence.contrasts.get(metric, ())]
+    return tuple(extremes), tuple(occasions)
+
+
 def _cards(
     evidence: Evidence, metrics: Iterable[str], extremes: Iterable[SystemExtremes], occasions: Iterable[Occasion]
 ) -> dict[tuple[str, str], DialogueCard]:
-    """Return all dialogues to read."""
+    """Return all of these dialogues as they are shown."""
     rows: list[DialogueScore] = []
     for _, _, dialogues in extremes:
         rows += (*dialogues.best, *dialogues.worst)

@@ -46,7 +46,7 @@ from interloq.report.report_options import ReportOptions
 from interloq.report.sections.agreement import PEOPLE
 from interloq.report.sections.models import model_files, read_model
 from interloq.report.sections.scores import SystemScore, read_notes, read_results
-from interloq.report.sections.side_by_side import differing
+from interloq.report.sections.side_by_side import find_differing_dialogues
 from interloq.score.scored_samples import ScoredSamples
 from interloq.signature import file_fingerprint
 
@@ -159,7 +159,7 @@ def read_evidence(inputs: Inputs, reading: ReadOptions = READ_DEFAULTS) -> Evide
 def _read_scores(
     paths: Sequence[str | Path], samples: Sequence[Sample], dialogues: Sequence[Dialogue], reading: ReadOptions
 ) -> tuple[list[Score], list[str]]:
-    """Return scores, checked to be of these samples and dialogues, and notes on files that could not be checked."""
+    """Return scores that belong to these samples and dialogues, and notes on files that could not be checked."""
     of_samples, of_dialogues = ScoredSamples(samples), ScoredSamples(dialogues=dialogues)
     scores: list[Score] = []
     for path in paths:
@@ -227,7 +227,7 @@ def _rank(scores: Sequence[Score], dialogues: Sequence[Dialogue], options: Repor
         if metric in ranked.unranked:
             continue
         rows = dialogue_scores(scores, dialogues, metric=metric)
-        ranked.contrasts[metric] = differing(rows, options.read)
+        ranked.contrasts[metric] = find_differing_dialogues(rows, options.read)
         ranked.extremes[metric] = extremes(rows, options.read, lower_is_better=lower)
         ranked.rankings.append(
             rank(

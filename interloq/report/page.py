@@ -71,7 +71,6 @@ class ReportPage:
     sample_note: str  # what these rows omit
     filters: tuple[Filter, ...]  # of these rows, by fields of the samples
     contrasts: tuple[Contrast, ...]  # replies to the same context
-    version: str
     command: str
     sources: tuple[InputFile, ...]
     date: str

@@ -24,6 +24,7 @@ from interloq.report.plots import (
 )
 from interloq.report.sections.agreement import agreement_scale, format_spread, label, shade
 from interloq.report.sections.models import SQUARE, anchor, best_epoch, bin_radius, loss_picture
+from interloq.version import __version__
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -79,7 +80,7 @@ FILTERS: dict[str, Callable[..., object]] = {
     "thousands": text.thousands,
 }
 TESTS = {"known": text.is_known, "bounded": text.is_bounded}
-GLOBALS = {"MEASURES": MEASURES, "BY_GROUP": BY_GROUP, "SQUARE": SQUARE}
+GLOBALS = {"MEASURES": MEASURES, "BY_GROUP": BY_GROUP, "SQUARE": SQUARE, "VERSION": __version__}
 
 
 @cache

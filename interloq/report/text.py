@@ -107,12 +107,12 @@ def or_nan(value: float | None) -> float:
 
 
 def sort_key(value: float | None) -> str:
-    """Sort key of a cell; empty cells sort last."""
+    """Return the sort key of a cell; empty cells sort last."""
     return "" if value is None or math.isnan(value) else repr(float(value))
 
 
 def thousands(n: int) -> str:
-    """Format a count with separated thousands."""
+    """Format a count with commas between thousands."""
     return f"{n:,}"
 
 

@@ -28,7 +28,7 @@ _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2
 
 
 def print_line(text: str = "") -> None:
-    """Print a line to standard output; beside tables in LaTeX as a comment, so that the output compiles."""
+    """Print a line to standard output; next to LaTeX tables it is a comment, so that the output compiles."""
     if text and _format.get() == "latex":
         text = "\n".join(f"% {line}" for line in text.splitlines())
     sys.stdout.write(plain(text) + "\n")

@@ -12,8 +12,7 @@ import pytest
 from interloq import Sample, Score, registry, write
 from interloq.cli.main import main
 from interloq.records import Preference
-from tests.cli.made_play import BOT
-from tests.cli.made_pool import pairs, text
+from tests.cli.made_runs import BOT, pairs, text
 
 
 @pytest.fixture

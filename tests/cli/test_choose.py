@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
-import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +11,8 @@ import pytest
 from interloq import write
 from interloq.cli.main import main
 from tests.choose.test_choose_file import rated
+from tests.cli.made_runs import run_json
+from tests.made_pages import page_commands, run_code, run_commands
 
 FAST = ["--bootstrap", "50", "--permutations", "50"]
 
@@ -47,8 +46,7 @@ def test_the_only_rated_aspect_is_used(files: Path, capsys: pytest.CaptureFixtur
         for sample in rated()
     ]
     write("rated.jsonl", renamed, kind="samples")
-    assert main(["choose", "rated.jsonl", "-m", "chrf", "--normalise", "z", "--json", *FAST]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = run_json(capsys, "choose", "rated.jsonl", "-m", "chrf", "--normalise", "z", *FAST)
     assert found["aspect"] == "natural"
     assert found["signature"]["parts"]["normalise"] == "z"
     assert "z-scores" in " ".join(found["notes"])
@@ -63,8 +61,7 @@ def test_functions_of_files_are_refused_before_anything_heavy_is_imported(
 
 
 def test_json_has_all_numbers(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["choose", "rated.jsonl", "-m", "chrf,rouge_l", "--no-blend", "--json", *FAST]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = run_json(capsys, "choose", "rated.jsonl", "-m", "chrf,rouge_l", "--no-blend", *FAST)
     assert sorted(row["name"] for row in found["rows"]) == ["chrf", "length", "rouge_l"]
     assert found["text"].startswith("We compared 2 metrics")
     assert found["expected"]["ci"]
@@ -77,30 +74,7 @@ def test_a_metric_that_cannot_be_compared_is_named(files: Path, capsys: pytest.C
 
 def test_the_page_in_docs_runs(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (files / "samples.jsonl").write_bytes((files / "rated.jsonl").read_bytes())
-    page = (Path(__file__).parents[2] / "docs" / "choose.md").read_text()
-    commands = "\n".join(re.findall(r"```sh\n(.*?)```", page, re.DOTALL)).splitlines()
+    commands = page_commands("choose.md")
     assert len(commands) == 2
-    for command in commands:
-        assert main(shlex.split(command)[1:]) == 0, f"{command}: {capsys.readouterr().err}"
-    capsys.readouterr()
-    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    exec(compile(code, "choose.md", "exec"), {})  # noqa: S102
-    assert capsys.readouterr().out.split()[0] in ("chrf", "rouge_l", "blend")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["rated.jsonl", "-m", "length"], "no metric to choose from: none is given"),
-        (["rated.jsonl", "-m", "@gone.json"], "gone.json"),
-        (["rated.jsonl", "-m", "blue"], "did you mean 'bleu'"),
-        (["rated.jsonl", "-m", "chrf", "--aspect", "fun"], "rated aspects: other, overall"),
-    ],
-)
-def test_mistakes_are_one_line(
-    files: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
-) -> None:
-    assert main(["choose", *arguments]) == 2
-    err = capsys.readouterr().err
-    assert message in err
-    assert err.count("\n") == 1
+    run_commands(commands, capsys)
+    assert run_code("choose.md", capsys)[0].split()[0] in ("chrf", "rouge_l", "blend")

@@ -11,7 +11,7 @@ import pytest
 from interloq import write
 from interloq.cli.main import main
 from interloq.data.records.jsonl import load
-from tests.cli.made_corpus import run
+from tests.cli.made_runs import run_corpus
 from tests.scorers.interlocutor.made_logs import log
 
 Captured = pytest.CaptureFixture[str]
@@ -46,11 +46,11 @@ def test_confirmation_is_needed(monkeypatch: pytest.MonkeyPatch, capsys: Capture
 
 
 def test_a_raw_id_finds_its_pseudonym(capsys: Captured) -> None:
-    run(capsys, "continuity", "log.jsonl", "-o", "out", "--min-conversations", "5", "--compress", "none")
-    facts = json.loads(run(capsys, "forget", "bob", "out", "--yes", "--json"))
+    run_corpus(capsys, "continuity", "log.jsonl", "-o", "out", "--min-conversations", "5", "--compress", "none")
+    facts = json.loads(run_corpus(capsys, "forget", "bob", "out", "--yes", "--json"))
     assert facts["removed"] == sum(file["removed"] for file in facts["files"].values()) > 10
     assert any("train again without them" in note for note in facts["not_undone"])
-    shown = run(capsys, "forget", "bob", "out", "--yes", code=1)
+    shown = run_corpus(capsys, "forget", "bob", "out", "--yes", code=1)
     assert "not undone:" in shown
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from interloq.cli import doctor as module
 from interloq.cli.doctor import Extra, Installation, Requirement, installation, missing_dependency
 from interloq.cli.main import main
 from interloq.needs import SENTENCE_ENCODER
+from tests.cli.made_runs import run_json
 
 LINES = [
     "numpy>=2.0",
@@ -176,8 +176,7 @@ def test_everything_works(capsys: pytest.CaptureFixture[str], monkeypatch: pytes
 def test_something_does_not(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_gpu", lambda: "none")
     monkeypatch.setattr(module, "requires", lambda _: ["numpy>=1000"])
-    assert main(["doctor", "--json"]) == 1
-    facts = json.loads(capsys.readouterr().out)
+    facts = run_json(capsys, "doctor", code=1)
     assert facts["sound"] is False
     assert facts["core"]["packages"][0]["versions"] == ">=1000"
     assert main(["doctor"]) == 1

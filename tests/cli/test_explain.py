@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
-import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,11 +14,12 @@ from interloq.data.embedded import embedded_path
 from interloq.metrics.overlap.delta_bleu import DeltaBleu
 from interloq.records import Pair
 from interloq.registry import Component
+from tests.cli.made_runs import run_json
 from tests.conftest import by_id
 from tests.made_explained import SAMPLE
+from tests.made_pages import page_commands, run_code, run_commands
 
 Captured = pytest.CaptureFixture[str]
-PAGE = Path(__file__).parents[2] / "docs" / "explain.md"
 
 
 @pytest.fixture
@@ -32,18 +30,12 @@ def file(folder: Path) -> Path:
     return folder
 
 
-def json_of(capsys: Captured, *arguments: str) -> dict[str, Any]:
-    assert main(["explain", *arguments, "--json"]) == 0
-    facts: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return facts
-
-
 @pytest.mark.parametrize("text", ["delta_bleu(order=2)", "bleu(level='sentence')", "rouge_l", "nist", "length"])
 def test_the_score_is_the_one_that_score_prints(file: Path, capsys: Captured, text: str) -> None:
     assert main(["score", "rated.jsonl", "-m", text, "--bootstrap", "0", "-o", "scores.jsonl"]) == 0
     capsys.readouterr()
     scores = {score.id: score.value for score in load("scores.jsonl", kind="scores")}
-    facts = json_of(capsys, "c1/bot", "rated.jsonl", "-m", text)
+    facts = run_json(capsys, "explain", "c1/bot", "rated.jsonl", "-m", text)
     assert facts["score"] == scores["c1/bot"]
     assert main(["explain", "c1/bot", "rated.jsonl", "-m", text]) == 0
     said = capsys.readouterr().out
@@ -66,18 +58,17 @@ def test_what_a_reader_sees(file: Path, capsys: Captured) -> None:
 
 
 def test_json_says_who_is_trusted(file: Path, capsys: Captured) -> None:
-    facts = json_of(capsys, "c1/bot", "rated.jsonl")
+    facts = run_json(capsys, "explain", "c1/bot", "rated.jsonl")
     assert [row["trusted"] for row in facts["references"]] == [True, True, True, False]
     assert facts["references"][3]["shared"] == [["a", "very", "."], ["a very"]]
     assert [order["ngrams"] for order in facts["orders"]] == [8, 7]
-    assert "trusted" not in json_of(capsys, "c1/bot", "rated.jsonl", "-m", "bleu")["references"][0]
+    assert "trusted" not in run_json(capsys, "explain", "c1/bot", "rated.jsonl", "-m", "bleu")["references"][0]
 
 
 def test_an_unscored_sample_says_why(file: Path, capsys: Captured) -> None:
     assert main(["explain", "bare", "rated.jsonl"]) == 0
     assert "unscored: no positive weight" in capsys.readouterr().out
-    facts = json_of(capsys, "bare", "rated.jsonl")
-    assert (facts["score"], facts["reason"], facts["references"][0]["weight"]) == (None, "no positive weight", 0)
+    assert run_json(capsys, "explain", "bare", "rated.jsonl")["reason"] == "no positive weight"
 
 
 def test_no_match_at_all(file: Path, capsys: Captured) -> None:
@@ -85,10 +76,7 @@ def test_no_match_at_all(file: Path, capsys: Captured) -> None:
     assert "the reply shares no n-gram with a reference of positive weight" in capsys.readouterr().out
 
 
-def test_an_unknown_id_names_the_nearest(file: Path, capsys: Captured) -> None:
-    assert main(["explain", "c1-bot", "rated.jsonl"]) == 2
-    error = capsys.readouterr().err
-    assert "rated.jsonl: no sample 'c1-bot' among 6; did you mean 'c1/bot'" in error
+def test_an_id_that_is_like_no_other_is_answered_with_the_first_ids(file: Path, capsys: Captured) -> None:
     assert main(["explain", "zzzzzzzz", "rated.jsonl"]) == 2
     assert "the first are 'c2/bot' or 'c3/bot' or 'c4/bot'" in capsys.readouterr().err
 
@@ -113,7 +101,7 @@ def test_a_pipeline_is_explained_with_the_weights_it_gives(
 ) -> None:
     monkeypatch.setitem(registry._targets()["metric"], "halving", f"{__name__}:Halving")
     registry._find_registered.cache_clear()
-    facts = json_of(capsys, "c1/bot", "rated.jsonl", "-m", "halving")
+    facts = run_json(capsys, "explain", "c1/bot", "rated.jsonl", "-m", "halving")
     assert facts["metric"] == "halving"
     assert [row["weight"] for row in facts["references"]] == [0.2, 0.35, -0.4]
     assert facts["largest_weight"] == 0.35
@@ -134,7 +122,7 @@ def test_vbleu_is_explained_with_the_references_it_finds(file: Path, capsys: Cap
     assert main(["score", "rated.jsonl", "-m", text, "--bootstrap", "0", "-o", "scores.jsonl"]) == 0
     capsys.readouterr()
     scores = {score.id: score.value for score in load("scores.jsonl", kind="scores")}
-    facts = json_of(capsys, "c1/bot", "rated.jsonl", "-m", text)
+    facts = run_json(capsys, "explain", "c1/bot", "rated.jsonl", "-m", text)
     assert facts["score"] == scores["c1/bot"]
     assert ("orders" in facts) == (mode == "sentence")
     found = {row["source"]: row["weight"] for row in facts["references"]}
@@ -145,12 +133,7 @@ def test_vbleu_is_explained_with_the_references_it_finds(file: Path, capsys: Cap
 
 def test_the_commands_and_the_code_of_the_page_run(file: Path, capsys: Captured) -> None:
     (file / "samples.jsonl").write_bytes(embedded_path("en").read_bytes())
-    page = PAGE.read_text("utf-8")
-    commands = [line for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL) for line in block.splitlines()]
+    commands = page_commands("explain.md")
     assert len(commands) >= 3
-    for command in commands:
-        assert main(shlex.split(command)[1:]) == 0, f"{command}: {capsys.readouterr().err}"
-    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    capsys.readouterr()
-    exec(compile(code, "explain.md", "exec"), {})  # noqa: S102
-    assert capsys.readouterr().out.startswith("0.7881")
+    run_commands(commands, capsys)
+    assert run_code("explain.md", capsys)[0].startswith("0.7881")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from interloq import Rating, Sample, write
+from interloq import Sample, write
 from interloq.cli.main import main
 
 GATE = ["gate", "old.jsonl", "new.jsonl", "-m", "length", "--higher-is-better", "--no-slices", "--quiet"]
@@ -78,16 +78,6 @@ def test_markdown_to_standard_output_replaces_the_tables(files: Path, capsys: py
     assert printed.count("gate: regression") == 1
 
 
-def test_each_metric_has_its_margin(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = [*GATE, "-m", "signs=length(tokenizer='char')", "--json"]
-    assert main([*command, "--margin", "3", "--margin", "signs=15"]) == 0
-    verdicts = json.loads(capsys.readouterr().out)["verdicts"]
-    assert {v["metric"]: v["margin"] for v in verdicts} == {"length": 3, "signs=length(tokenizer='char')": 15}
-    assert main([*command, "--margin", "3"]) == 3  # three characters are less than a word
-    assert main([*command, "--margin", "length=3"]) == 2
-    assert "no margin for signs=length" in capsys.readouterr().err
-
-
 def test_a_version_is_blessed_and_gated(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--baseline", "base.jsonl", "--higher-is-better", "--quiet"]
     assert main(["gate", "old.jsonl", "-m", "length", "--bless", *options]) == 0
@@ -97,19 +87,6 @@ def test_a_version_is_blessed_and_gated(files: Path, capsys: pytest.CaptureFixtu
     assert "note: both versions have the same replies" in capsys.readouterr().out
 
 
-def test_a_metric_that_tells_nothing_apart_passes_only_if_asked(
-    files: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for name in ("old", "new"):
-        replies = [Sample(str(i), [f"question {i}"], f"{name} reply", system=name) for i in range(12)]
-        write(f"{name}.jsonl", replies, kind="samples")
-    assert main([*GATE, "--margin", "0.5"]) == 4
-    assert "this metric cannot tell the versions apart" in capsys.readouterr().out
-    assert main([*GATE, "--margin", "0.5", "--allow-constant"]) == 0
-    printed = capsys.readouterr().out
-    assert "gain +0 [0, 0] in scores, margin 0.5: not worse by more than the margin" in printed
-
-
 @pytest.mark.parametrize("options", [["--json"], [], ["-o", "-"], ["--markdown", "-"]])
 def test_a_reader_that_stops_does_not_change_the_exit_code(files: Path, options: list[str]) -> None:
     program = [sys.executable, "-m", "interloq.cli", *GATE, "--margin", "0.5", *options]
@@ -117,22 +94,3 @@ def test_a_reader_that_stops_does_not_change_the_exit_code(files: Path, options:
         assert process.stdout
         process.stdout.close()
         assert process.wait() == 3
-
-
-def test_ratings_by_raters_on_different_scales(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for name, loss in (("old", 0), ("new", 2)):
-        samples = [
-            Sample(str(i), [f"question {i}"], f"{name} " * (3 + i % 2), system=name, ratings=ratings(i, loss))
-            for i in range(24)
-        ]
-        write(f"{name}.jsonl", samples, kind="samples")
-    command = [*GATE, "--by-ratings", "--margin", "0.5"]
-    main(command)
-    assert "different scales" in capsys.readouterr().out
-    assert main([*command, "--normalise", "z"]) == 3
-    assert "z-scores" in capsys.readouterr().out
-
-
-def ratings(number: int, loss: int) -> list[Rating]:
-    value = 3 + number % 3 - loss
-    return [Rating(float(value), "ann")] if number % 2 else [Rating(20.0 * (value + number % 5), "dan")]

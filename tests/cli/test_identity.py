@@ -83,18 +83,13 @@ def test_scores_without_a_system_are_of_the_only_sample_with_their_id(shared: li
 
 
 def test_explain_asks_which_sample_is_meant(shared: list[Sample], capsys: Captured) -> None:
-    assert main(["explain", "1", "samples.jsonl"]) == 2
-    assert "'1' is a sample of 2 systems: 'one', 'two'" in capsys.readouterr().err
     assert main(["explain", "0", "samples.jsonl"]) == 2
     assert "'0' is a sample of 3 systems: '(none)', 'one', 'two'" in capsys.readouterr().err
-    assert main(["explain", "1", "samples.jsonl", "--system", "three"]) == 2
-    assert "'1' is not a sample of 'three'; its systems are: 'one', 'two'" in capsys.readouterr().err
-    for metric in (METRIC, "length"):
-        found = evaluate(metric, shared).by_sample
-        for key in (("1", "one"), ("1", "two"), ("0", "")):
-            run("explain", key[0], "samples.jsonl", "--system", key[1], "-m", metric, "--json")
-            facts: dict[str, Any] = json.loads(capsys.readouterr().out)
-            assert (facts["system"], facts["score"]) == (key[1], found[key])
+    found = evaluate(METRIC, shared).by_sample
+    for key in (("1", "one"), ("1", "two"), ("0", "")):
+        run("explain", key[0], "samples.jsonl", "--system", key[1], "-m", METRIC, "--json")
+        facts: dict[str, Any] = json.loads(capsys.readouterr().out)
+        assert (facts["system"], facts["score"]) == (key[1], found[key])
 
 
 def test_a_rating_with_a_system_is_of_that_system_alone(shared: list[Sample], capsys: Captured) -> None:

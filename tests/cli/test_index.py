@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import lzma
 import os
 import signal
 import subprocess
@@ -17,7 +16,7 @@ from interloq import load, write
 from interloq.cli.main import main
 from interloq.retrieve.index import open_index
 from interloq.retrieve.retriever import Query
-from tests.cli.made_pool import pairs, printed, text
+from tests.cli.made_runs import pairs, run_json, text
 
 Captured = pytest.CaptureFixture[str]
 DENSE = "dense(encoder='fake32')"
@@ -31,17 +30,17 @@ def found(index: str | Path) -> list[list[tuple[str, float]]]:
 
 
 def test_build_add_info_search(pool: Path, capsys: Captured) -> None:
-    facts = printed(capsys, "index", "build", "pairs.jsonl", "-o", "index", "--retriever", "bm25")
+    facts = run_json(capsys, "index", "build", "pairs.jsonl", "-o", "index", "--retriever", "bm25")
     assert facts["files"] == [{"file": "pairs.jsonl", "before": 0, "added": 2400, "excluded": {}, "bad_lines": 0}]
     write("more.jsonl", pairs(100, start=2_400), kind="pairs")
     assert main(["index", "add", "index", "more.jsonl"]) == 0
     assert capsys.readouterr().out == "more.jsonl: 100 pairs added\nindex: 2,500 pairs\n"
-    info = printed(capsys, "index", "info", "index")
+    info = run_json(capsys, "index", "info", "index")
     assert (info["pairs"], info["retriever"], info["recall"]) == (2500, "bm25", None)
     assert sorted(info["sources"].values()) == [100, 2400]
     assert main(["index", "info", "index"]) == 0
     assert "2,500 pairs" in capsys.readouterr().out
-    hits = printed(capsys, "index", "search", "index", text(2_450), "-k", "2")["hits"]
+    hits = run_json(capsys, "index", "search", "index", text(2_450), "-k", "2")["hits"]
     assert hits[0]["id"] == "p2450"
     assert len(hits) == 2
     assert main(["index", "search", "index", text(7), "-k", "1"]) == 0
@@ -50,44 +49,12 @@ def test_build_add_info_search(pool: Path, capsys: Captured) -> None:
     assert "nothing found" in capsys.readouterr().out
 
 
-def test_a_file_is_never_added_twice(pool: Path, capsys: Captured) -> None:
-    build = ["index", "build", "pairs.jsonl", "-o", "index", "--retriever", DENSE]
-    assert main(build) == 0
-    Path("renamed.jsonl").write_bytes(Path("pairs.jsonl").read_bytes())
-    capsys.readouterr()
-    for command in (build, ["index", "add", "index", "renamed.jsonl"]):
-        assert main(command) == 0
-        said = capsys.readouterr().out
-        assert "already in the index (2,400 pairs); nothing added" in said
-        assert "index: 2,400 pairs" in said
-
-
-@pytest.mark.parametrize("suffix", [".gz", ".xz", ".zst"])
-def test_compressed_pairs_are_the_same_pairs(pool: Path, suffix: str, capsys: Captured) -> None:
-    write(f"pairs.jsonl{suffix}", load("pairs.jsonl", kind="pairs"), kind="pairs")
-    for name in ("pairs.jsonl", f"pairs.jsonl{suffix}"):
-        assert main(["index", "build", name, "-o", f"index-{name}", "--retriever", "bm25"]) == 0
-    assert found("index-pairs.jsonl") == found(f"index-pairs.jsonl{suffix}")
-
-
-def test_raw_lines_without_ids_are_named_by_file_and_line(folder: Path, capsys: Captured) -> None:
-    lines = [{"thread": "t5", "utterance": "a dog", "response": "a cat", "forum": "News", "date": "2015"}, {"x": 1}]
-    lines.append({"utterance": "good tea", "response": "yes"})
-    with lzma.open("raw_pairs.jsonl.xz", "wt") as file:
-        file.write("\n".join(map(json.dumps, lines)))
-    facts = printed(capsys, "index", "build", "raw_pairs.jsonl.xz", "-o", "index", "--retriever", "bm25", code=1)
-    assert (facts["pairs"], facts["files"][0]["bad_lines"]) == (2, 1)
-    (hit,) = printed(capsys, "index", "search", "index", "tea")["hits"]
-    assert hit["id"] == "raw_pairs:3"
-    assert Path("index.rejected.jsonl").exists()
-
-
 def test_what_test_items_share_is_left_out(pool: Path, capsys: Captured) -> None:
     build = ["index", "build", "pairs.jsonl", "-o", "index", "--retriever", "bm25", "--without", "samples.jsonl"]
-    facts = printed(capsys, *build)
+    facts = run_json(capsys, *build)
     assert facts["files"][0]["excluded"] == {"utterance": 1}
     assert facts["pairs"] == 2399
-    assert "p5" not in {hit["id"] for hit in printed(capsys, "index", "search", "index", text(5))["hits"]}
+    assert "p5" not in {hit["id"] for hit in run_json(capsys, "index", "search", "index", text(5))["hits"]}
     assert main(build) == 0
     assert "already in the index" in capsys.readouterr().out
     assert main(["index", "add", "index", "pairs.jsonl"]) == 2  # unfiltered, it would bring back what was left out
@@ -97,14 +64,10 @@ def test_what_test_items_share_is_left_out(pool: Path, capsys: Captured) -> None
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["build", "-", "-o", "index", "--retriever", "bm25"], "no file '-'"),
-        (["build", "none.jsonl", "-o", "index", "--retriever", "bm25"], "no file 'none.jsonl'"),
         (["build", "pairs.jsonl", "-o", "index", "--retriever", "bm52"], "did you mean 'bm25'?"),
-        (["build", "pairs.jsonl", "-o", "index", "--retriever", "bm25", "--segment", "0"], "segment must be"),
         (["build", "samples.jsonl", "-o", "index", "--retriever", "bm25"], "contains samples, expected pairs"),
         (["add", "none", "pairs.jsonl"], "no index in none"),
         (["search", "none", "text"], "no index in none"),
-        (["info", "none"], "no index in none"),
     ],
 )
 def test_mistakes_are_one_line_and_exit_2(pool: Path, capsys: Captured, arguments: list[str], message: str) -> None:
@@ -112,12 +75,6 @@ def test_mistakes_are_one_line_and_exit_2(pool: Path, capsys: Captured, argument
     said = capsys.readouterr().err
     assert message in said
     assert said.count("\n") == 1
-
-
-def test_another_retriever_is_refused(pool: Path, capsys: Captured) -> None:
-    assert main(["index", "build", "pairs.jsonl", "-o", "index", "--retriever", "bm25"]) == 0
-    assert main(["index", "build", "pairs.jsonl", "-o", "index", "--retriever", DENSE]) == 2
-    assert "built with another retriever" in capsys.readouterr().err
 
 
 def stored(index: Path) -> int:
@@ -142,9 +99,7 @@ def cut_off(command: list[str], index: Path, wanted: int, how: signal.Signals) -
 @pytest.mark.parametrize(
     ("retriever", "exact", "segment", "how"),
     [
-        ("bm25", "5000", "60", signal.SIGKILL),
         ("bm25", "5000", "60", signal.SIGINT),
-        (DENSE, "5000", "60", signal.SIGKILL),
         (DENSE, "200", "100", signal.SIGKILL),
     ],
 )
@@ -159,7 +114,7 @@ def test_a_build_that_was_cut_off_goes_on(
         assert code == (-signal.SIGKILL if how == signal.SIGKILL else 130)
         assert wanted <= stored(pool / "cut") < 2_400
     before = stored(pool / "cut")
-    facts = printed(capsys, *build, "-o", "cut")
+    facts = run_json(capsys, *build, "-o", "cut")
     assert facts["files"][0]["before"] == before
     assert facts["files"][0]["added"] == 2_400 - before
     assert main([*build, "-o", "whole"]) == 0

@@ -15,6 +15,7 @@ import pytest
 from interloq import Sample, __version__, load, write
 from interloq.cli.main import VERBS, main
 from interloq.data.records.jsonl import header
+from tests.cli.made_runs import run_json
 
 
 @pytest.fixture
@@ -59,8 +60,7 @@ def test_score_prints_a_table_and_writes_scores(path: str, capsys: pytest.Captur
 
 
 def test_json_is_for_machines(path: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["score", path, "-m", "bleu", "--json", "--bootstrap", "0"]) == 0
-    results = json.loads(capsys.readouterr().out)["results"]
+    results = run_json(capsys, "score", path, "-m", "bleu", "--bootstrap", "0")["results"]
     assert [r["system"] for r in results] == ["", "bad", "good"]
     assert all(r["ci"] is None for r in results)
     assert all(0 < r["details"]["brevity_penalty"] <= 1 for r in results)

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +12,9 @@ from scipy import stats
 from interloq import Dialogue, Rating, Sample, Score, Turn, write
 from interloq.cli.main import main
 from interloq.data.embedded import embedded_path
+from tests.cli.made_runs import run_json
 from tests.made_continuity import informed, part
+from tests.made_pages import page_commands, run_code, run_commands
 from tests.made_users import judged, scores
 
 VALUES = {"1": (5, 4), "2": (4, 4), "3": (3, 2), "4": (2, 3), "5": (1, 2), "6": (2, 1)}
@@ -59,46 +60,38 @@ def test_the_table_for_people(files: Path, capsys: pytest.CaptureFixture[str]) -
     )
     assert (code, err) == (0, "")
     lines = out.splitlines()
-    r = stats.pearsonr(list(SCORES.values()), [sum(v) / 2 for v in VALUES.values()]).statistic
-    (bleu,) = [line for line in lines if line.strip().startswith("bleu(order=2)  ") and "[" in line]
-    assert f"{r:.3f} [" in bleu
-    assert bleu.split()[-2:] == ["6", "0"]
-    (other,) = [line for line in lines if line.strip().startswith("other  ") and "[" in line]
-    assert other.split()[-2:] == ["5", "1"]
-    for text in ("people: half vs. half", "people: one vs. one", "people: one vs. the others", "1 pair"):
+    rows = {
+        line.split()[0]: line.split()[-2:] for line in lines if line.startswith((" bleu", " other")) and "[" in line
+    }
+    assert rows == {"bleu(order=2)": ["6", "0"], "other": ["5", "1"]}  # samples, unscored
+    for text in (
+        *("people: half vs. half", "people: one vs. one", "people: one vs. the others", "1 pair"),
+        "bleu(order=2) > other",
+        "6 samples, 6 rated, 0 unrated; 12 judgments, 0 not applicable; 2 annotators",
+        "Krippendorff's α",
+    ):
         assert text in out
-    assert "bleu(order=2) > other" in out
-    assert "6 samples, 6 rated, 0 unrated; 12 judgments, 0 not applicable; 2 annotators" in out
-    assert "Krippendorff's α" in out
     assert lines[-1].startswith("signature: ")
     assert lines[-1].endswith(" (in full with --json)")
 
 
 def test_json_holds_the_whole_table(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = run(
-        capsys,
-        "one.jsonl",
-        "two.jsonl",
-        "--samples",
-        "samples.jsonl",
-        "--bootstrap",
-        "20",
-        "--permutations",
-        "19",
-        "--higher-is-better",
-        "--json",
-    )
+    options = ["--samples", "samples.jsonl", "--bootstrap", "20", "--permutations", "19", "--higher-is-better"]
+    code, out, _ = run(capsys, "one.jsonl", "two.jsonl", *options, "--json")
     table = json.loads(out)
     assert code == 0
     assert [row["metric"] for row in table["rows"]] == ["bleu(order=2)", "other"]
     found = table["rows"][0]["with_mean"]["pearson"]
     expected = stats.pearsonr(list(SCORES.values()), [sum(v) / 2 for v in VALUES.values()])
-    assert found["value"] == pytest.approx(expected.statistic)
-    assert found["p"] == pytest.approx(expected.pvalue)
+    assert (found["value"], found["p"]) == pytest.approx((expected.statistic, expected.pvalue))
     assert len(found["ci"]) == 2
     assert (table["rows"][1]["unscored"], len(table["comparisons"])) == (1, 3)
     assert table["counted"]["annotators"] == 2
     assert table["human"]["pairwise"]["pearson"]["annotators"] == 1
+    human = table["human"]
+    r = human["split_half"]["pearson"]["value"]
+    assert human["ceiling"]["pearson"]["value"] == pytest.approx((2 * r / (1 + r)) ** 0.5)
+    assert "kendall" not in human["ceiling"]
 
 
 def test_undefined_is_null_in_json_and_na_in_the_table(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -112,22 +105,13 @@ def test_undefined_is_null_in_json_and_na_in_the_table(files: Path, capsys: pyte
 
 
 def test_by_system_and_no_comparisons(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = run(
-        capsys,
-        "one.jsonl",
-        "two.jsonl",
-        "--samples",
-        "samples.jsonl",
-        "--by",
-        "system",
-        "--no-compare",
-        "--bootstrap",
-        "0",
-    )
+    options = ["--samples", "samples.jsonl", "--by", "system", "--no-compare", "--bootstrap", "0"]
+    code, out, _ = run(capsys, "one.jsonl", "two.jsonl", *options)
     assert code == 0
     assert "over systems" in out
     assert "bleu(order=2) > other" not in out
     assert "note: resamples draw contexts" in out
+    assert "people: ceiling (√reliability)" in out
 
 
 def test_aspects_are_listed(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -144,46 +128,28 @@ def test_aspects_are_listed(files: Path, capsys: pytest.CaptureFixture[str]) -> 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["one.jsonl", "--aspect", "fluency"], "no ratings of aspect 'fluency'; rated aspects: humour, overall"),
-        (["one.jsonl", "--aspect", "humour"], "no usable ratings of 'humour': 6 are 'not applicable'"),
-        (["one.jsonl", "--role", "judge"], "by people in role 'judge'"),
-        ([], "no score file given"),
-        (["samples.jsonl"], "the file contains samples, expected scores"),
-        (["gone.jsonl"], "gone.jsonl"),
-        (["one.jsonl", "--by", "sample", "--bootstrap", "-1"], "n_bootstrap must not be negative"),
+        (["one.jsonl", "--samples", "samples.jsonl", "--aspect", "fluency"], "rated aspects: humour, overall"),
+        (["--samples", "samples.jsonl"], "no score file given"),
+        (["samples.jsonl", "--samples", "samples.jsonl"], "the file contains samples, expected scores"),
+        (["one.jsonl"], "--dialogues FILE"),
     ],
 )
 def test_errors_are_one_line_and_exit_2(
     files: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
 ) -> None:
-    code, out, err = run(capsys, *arguments, "--samples", "samples.jsonl")
+    code, out, err = run(capsys, *arguments)
     assert (code, out, len(err.splitlines())) == (2, "", 1)
     assert said in err
-
-
-def test_scores_of_other_samples(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write(files / "stray.jsonl", [Score(f"x{i}", "m", 0.5) for i in range(4)], kind="scores")
-    code, _, err = run(capsys, "stray.jsonl", "--samples", "samples.jsonl")
-    assert code == 2
-    assert "score 1 is of 'x0', sample 1 is '1' of 's1'" in err
-    code, out, _ = run(capsys, "stray.jsonl", "one.jsonl", "--samples", "samples.jsonl")
-    assert code == 0
-    assert "note: m: scores without a sample, not used: 4, for example 'x0'" in out
 
 
 def test_the_page_in_docs_runs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "samples.jsonl").write_bytes(embedded_path("en").read_bytes())
     write(folder / "dialogues.jsonl", RATED_DIALOGUES, kind="dialogues")
-    page = (Path(__file__).parents[2] / "docs" / "meta-evaluation.md").read_text()
-    commands = "\n".join(re.findall(r"```sh\n(.*?)```", page, re.DOTALL)).split("\n")
-    commands = [command for command in commands if command]
+    commands = page_commands("meta-evaluation.md")
     assert len(commands) == 7
-    for command in commands:
-        assert main(shlex.split(command)[1:]) == 0, f"{command}: {capsys.readouterr().err}"
-    capsys.readouterr()
-    code = "\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL))
-    exec(compile(code, "meta-evaluation.md", "exec"), {})  # noqa: S102
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["bleu(order=2)", "delta_bleu"]
+    run_commands(commands, capsys)
+    lines = run_code("meta-evaluation.md", capsys)
+    assert [line.split()[0] for line in lines] == ["bleu(order=2)", "delta_bleu"]
 
 
 def test_the_module_is_light_until_it_runs() -> None:
@@ -213,16 +179,6 @@ def test_metrics_are_sorted_by_agreement_unless_by_name(files: Path, capsys: pyt
     assert order("--sort", "name") == ["a_metric", "bleu(order=2)"]
 
 
-def test_the_ceiling_is_the_root_of_the_reliability(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    _, out, _ = run(capsys, "one.jsonl", "--samples", "samples.jsonl", "--json", "--bootstrap", "0")
-    human = json.loads(out)["human"]
-    r = human["split_half"]["pearson"]["value"]
-    assert human["ceiling"]["pearson"]["value"] == pytest.approx((2 * r / (1 + r)) ** 0.5)
-    assert "kendall" not in human["ceiling"]
-    _, out, _ = run(capsys, "one.jsonl", "--samples", "samples.jsonl", "--by", "system", "--bootstrap", "0")
-    assert "people: ceiling (√reliability)" in out
-
-
 def test_several_aspects_make_several_tables(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     common = ("one.jsonl", "--samples", "samples.jsonl", "--bootstrap", "0", "--no-compare", "--json")
     one = json.loads(run(capsys, *common, "--aspect", "overall")[1])
@@ -232,26 +188,11 @@ def test_several_aspects_make_several_tables(files: Path, capsys: pytest.Capture
     assert (code, "no usable ratings of 'humour'" in err) == (2, True)
 
 
-def test_rated_samples_or_dialogues_are_needed(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, _, err = run(capsys, "one.jsonl")
-    assert (code, err.count("\n")) == (2, 1)
-    assert "--dialogues FILE" in err
-
-
-def test_raters_on_different_scales_are_noted_and_normalised(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    samples = [
-        Sample(id, "c", "reply", ratings=[Rating(float(first), "ann"), *([Rating(20.0 * second, "dan")] * (id != "2"))])
-        for id, (first, second) in VALUES.items()
-    ]
-    write("samples.jsonl", samples, kind="samples")
-    _, plain, _ = run(capsys, "one.jsonl", "--samples", "samples.jsonl", "--json")
-    _, scaled, _ = run(capsys, "one.jsonl", "--samples", "samples.jsonl", "--json", "--normalise", "rank")
-    found = [json.loads(text) for text in (plain, scaled)]
-    assert "different scales" in " ".join(found[0]["notes"])
-    assert "ranks within each rater" in " ".join(found[1]["notes"])
-    assert [table["signature"]["parts"].get("normalise") for table in found] == [None, "rank"]
-    pearson = [table["rows"][0]["with_mean"]["pearson"]["value"] for table in found]
-    assert pearson[1] > pearson[0]
+def test_ratings_are_normalised(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["one.jsonl", "--samples", "samples.jsonl", "--bootstrap", "0", "--json", "--normalise", "rank"]
+    table = json.loads(run(capsys, *options)[1])
+    assert "ranks within each rater" in " ".join(table["notes"])
+    assert table["signature"]["parts"]["normalise"] == "rank"
 
 
 # ---- preferences -----------------------------------------------------------------------------------------------------
@@ -260,8 +201,7 @@ def test_raters_on_different_scales_are_noted_and_normalised(files: Path, capsys
 def test_meta_with_preferences(preferred: None, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["meta", "scores.jsonl", "--preferences", "preferences.jsonl"]) == 0
     assert "0.750" in capsys.readouterr().out
-    assert main(["meta", "scores.jsonl", "--preferences", "preferences.jsonl", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)[0]["share"] == 0.75
+    assert run_json(capsys, "meta", "scores.jsonl", "--preferences", "preferences.jsonl")[0]["share"] == 0.75
 
 
 @pytest.mark.usefixtures("preferred")
@@ -294,8 +234,7 @@ def test_one_table_shows_the_model_and_the_baselines(labelled: None, capsys: pyt
 
 
 def test_json_has_every_group_of_labels(labelled: None, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*LABELS, "--train", "train.jsonl", "--json"]) == 0
-    table = json.loads(capsys.readouterr().out)
+    table = run_json(capsys, *LABELS, "--train", "train.jsonl")
     assert [row["threshold"] for row in table["rows"]] == ["half"] * 4
     assert sum(group["samples"] for group in table["groups"]) == table["samples"]
 

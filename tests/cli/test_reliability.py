@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from itertools import islice
 from pathlib import Path
 
@@ -13,11 +12,11 @@ from interloq.cli.main import main
 from interloq.data.embedded import embedded_log_path, embedded_path
 from interloq.data.records.jsonl import header, read
 from interloq.records import Pair
-from tests.reliability.made_model import small_model
+from tests.cli.made_runs import run_json
+from tests.made_pages import DOCS, page_commands, run_code, run_commands
 from tests.reliability.made_predictor import MadePredictor, use
 
 Captured = pytest.CaptureFixture[str]
-PAGE = Path(__file__).parents[2] / "docs" / "reliability.md"
 WORDS = ["tea", "milk", "cup", "leaf", "pot", "sip"]
 PREDICT = ["reliability", "predict", "samples.jsonl", "--model", "model", "--quiet"]
 AUGMENT = ["reliability", "augment", "samples.jsonl", "--model", "model", "-o", "out.jsonl", "--quiet"]
@@ -46,8 +45,7 @@ def test_predict_prints_the_weakest_and_what_they_need(made: MadePredictor, caps
 
 
 def test_predict_as_json(made: MadePredictor, capsys: Captured) -> None:
-    assert main([*PREDICT, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = run_json(capsys, *PREDICT)
     assert found["reliability"]["weak"] == 10
     assert found["signature"]["name"] == "reliability"
 
@@ -56,18 +54,6 @@ def test_nothing_to_predict_is_incomplete(made: MadePredictor, capsys: Captured)
     write("samples.jsonl", [Sample("none", ["tea ?"], "yes")], kind="samples")
     assert main(PREDICT) == 1
     assert "no prediction: no references (1 sample)" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("more", "what"),
-    [
-        (["--min-reliability", "7"], "the minimum must be from -1 to 1, got 7.0"),
-        (["-o", "samples.jsonl"], "samples.jsonl"),
-    ],
-)
-def test_predict_refuses(made: MadePredictor, capsys: Captured, more: list[str], what: str) -> None:
-    assert main([*PREDICT, *more]) == 2
-    assert what in capsys.readouterr().err
 
 
 def test_augment_prints_counts_and_writes_trials(made: MadePredictor, capsys: Captured) -> None:
@@ -84,8 +70,7 @@ def test_augment_prints_counts_and_writes_trials(made: MadePredictor, capsys: Ca
 def test_augment_from_an_index_as_json(made: MadePredictor, capsys: Captured) -> None:
     assert main(["index", "build", "pairs.jsonl", "-o", "index", "--retriever", "bm25", "--quiet"]) == 0
     capsys.readouterr()
-    assert main([*AUGMENT, "--index", "index", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = run_json(capsys, *AUGMENT, "--index", "index")
     assert found["signature"]["parts"]["retriever"].startswith("bm25")
 
 
@@ -93,23 +78,6 @@ def test_augment_from_an_index_as_json(made: MadePredictor, capsys: Captured) ->
 def test_augment_needs_a_log_or_an_index(made: MadePredictor, capsys: Captured, more: list[str]) -> None:
     assert main([*AUGMENT, *more]) == 2
     assert "candidates come from an index or a log; give either" in capsys.readouterr().err
-
-
-def test_a_model_for_another_metric_or_encoder_is_refused(folder: Path, capsys: Captured) -> None:
-    model = str(small_model(folder))
-    write("samples.jsonl", [Sample("s", ["tea ?"], "yes", ["tea"])], kind="samples")
-    score = ["score", "samples.jsonl", "--min-reliability", "0", "--reliability", model]
-    assert main([*score, "-m", "bleu"]) == 2
-    assert "the network predicts the reliability of bleu_star" in capsys.readouterr().err
-    assert main([*score, "-m", "bleu_star"]) in (0, 1)
-    capsys.readouterr()
-    from tests.reliability.made_model import topic_encoder
-
-    other = str(topic_encoder(folder / "other", seed=1))
-    assert main(["reliability", "predict", "samples.jsonl", "--model", model, "--encoder", other]) == 2
-    assert "is not the encoder that the network was trained on" in capsys.readouterr().err
-    assert main(["reliability", "predict", "samples.jsonl", "--model", str(folder / "encoder")]) == 2
-    assert capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("language", "tokenizer"), [("ja", "char"), ("zh", "zh")])
@@ -130,40 +98,16 @@ def test_queries_in_japanese_and_chinese(folder: Path, capsys: Captured, languag
         assert score.details["helps"]["text"] in {reference.text for reference in sample.references}
 
 
-def test_help_has_examples(capsys: Captured) -> None:
-    with pytest.raises(SystemExit):
-        main(["reliability", "--help"])
-    assert "interloq reliability predict samples.jsonl --model reliability" in capsys.readouterr().out
-
-
 def test_the_commands_and_the_code_of_the_page_run(
     folder: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page = PAGE.read_text("utf-8")
     monkeypatch.setenv("INTERLOQ_CACHE", str(folder / "cache"))
     given: list[Sample] = load(embedded_path("en"))
     write("rated.jsonl", [sample for sample in given if sample.id < "en/13"], kind="samples")
     write("samples.jsonl", [sample for sample in given if sample.id > "en/21"], kind="samples")
     write("pairs.jsonl", islice(read(embedded_log_path("en"), kind="pairs"), 40), kind="pairs")
-    commands = [line for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL) for line in block.splitlines()]
+    commands = page_commands("reliability.md")
     assert len(commands) == 8
-    for command in commands:
-        assert main([*shlex.split(command)[1:], "--quiet"]) == 0, f"{command}: {capsys.readouterr().err}"
-    capsys.readouterr()
-    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    exec(compile(code, "reliability.md", "exec"), {})  # noqa: S102
-    assert capsys.readouterr().out.splitlines() == re.findall(r"# prints: (.*)", code)
-
-
-@pytest.mark.parametrize("action", ["predict", "augment", "annotate", "curve"])
-def test_the_page_explains_every_option(action: str, capsys: Captured) -> None:
-    with pytest.raises(SystemExit):
-        main(["reliability", action, "--help"])
-    options = set(re.findall(r"--[a-z][a-z0-9-]+", capsys.readouterr().out))
-    assert {"--json", "--strict", "--quiet"} < options
-    page = PAGE.read_text("utf-8")
-    assert [
-        option
-        for option in sorted(options - {"--help", "--output", "--metric", "--table-format"})
-        if option not in page
-    ] == []
+    run_commands(commands, capsys, "--quiet")
+    expected = re.findall(r"# prints: (.*)", (DOCS / "reliability.md").read_text("utf-8"))
+    assert run_code("reliability.md", capsys) == expected

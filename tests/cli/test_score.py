@@ -10,7 +10,7 @@ import pytest
 from interloq import Rating, Sample, load, write
 from interloq.cli.main import main
 from interloq.data.records.jsonl import header
-from tests.cli.made_pool import printed
+from tests.cli.made_runs import run_json
 
 Captured = pytest.CaptureFixture[str]
 SCORE = ["score", "samples.jsonl", "-m", "chrf", "--bootstrap", "0", "-o", "scores.jsonl"]
@@ -46,60 +46,39 @@ def test_notes_are_printed_and_kept(samples: Path, capsys: Captured) -> None:
 
 
 def test_own_replies_are_dropped_and_the_signature_says_so(samples: Path, capsys: Captured) -> None:
-    before = printed(capsys, *SCORE)
-    after = printed(capsys, *SCORE, "--drop-own-replies")
-    values = {result["system"]: result for result in after["results"]}
-    assert (values["human"]["n"], values["human"]["unscored"], values["bot"]["n"]) == (0, 5, 4)
-    assert values[""]["signature"]["parts"]["own-replies"] == "dropped"
-    assert "own-replies" not in before["results"][0]["signature"]["parts"]
-    assert [note["name"] for note in after["notes"]] == ["own replies dropped", "other references"]
-    scores = [json.loads(line) for line in Path("scores.jsonl").read_text().splitlines()[1:]]
-    assert {s["reason"] for s in scores if s.get("value") is None} == {"no references"}
+    facts = run_json(capsys, *SCORE, "--drop-own-replies")
+    results = {result["system"]: result for result in facts["results"]}
+    assert (results["human"]["n"], results["human"]["unscored"], results["bot"]["n"]) == (0, 5, 4)
+    assert results[""]["signature"]["parts"]["own-replies"] == "dropped"
+    assert [note["name"] for note in facts["notes"]] == ["own replies dropped", "other references"]
 
 
 def test_a_system_is_left_out(samples: Path, capsys: Captured) -> None:
-    facts = printed(capsys, *SCORE, "--without-system", "human")
+    facts = run_json(capsys, *SCORE, "--without-system", "human")
     assert [result["system"] for result in facts["results"]] == ["", "bot", "odd"]
     assert facts["results"][0]["signature"]["parts"]["without"] == "human"
     assert main([*SCORE, "--without-system", "humans"]) == 2
     assert "no sample is of system 'humans'; did you mean 'human'?" in capsys.readouterr().err
 
 
-def test_meta_counts_own_replies_and_leaves_a_system_out(samples: Path, capsys: Captured) -> None:
-    assert main(SCORE) == 0
-    capsys.readouterr()
-    meta = ["meta", "scores.jsonl", "--samples", "samples.jsonl", "--bootstrap", "0", "--permutations", "0"]
-    whole = printed(capsys, *meta)
-    assert any(note.startswith("6 of 15 replies (human 5, bot 1) are among") for note in whole["notes"])
-    left = printed(capsys, *meta, "--without-system", "human")
-    assert (whole["counted"]["samples"], left["counted"]["samples"]) == (15, 10)
-    assert "5 of 15 replies (human 5) were excluded as requested" in left["notes"]
-    assert not any("scores" in note for note in left["notes"])  # those of human are not taken for strays
-    assert left["signature"]["parts"]["without"] == "human"
-
-
 def test_the_report_shows_the_notes_of_the_score_file(samples: Path, capsys: Captured) -> None:
     report = ["report", "scores.jsonl", "--samples", "samples.jsonl", "-o", "r.html", "--bootstrap", "0"]
     assert main([*SCORE, "--drop-own-replies"]) == 0
     capsys.readouterr()
-    warnings = printed(capsys, *report)["warnings"]
+    warnings = run_json(capsys, *report)["warnings"]
     assert any("were dropped from them; 6 have no other reference" in warning for warning in warnings)
     lines = Path("scores.jsonl").read_text().splitlines()
     older = {name: value for name, value in json.loads(lines[0]).items() if name != "notes"}
     Path("scores.jsonl").write_text("\n".join([json.dumps(older), *lines[1:]]) + "\n")
-    warnings = printed(capsys, *report)["warnings"]
+    warnings = run_json(capsys, *report)["warnings"]
     assert any("are among their own references" in warning for warning in warnings)
 
 
-def test_data_check_notes_without_scoring(samples: Path, capsys: Captured) -> None:
-    assert main(["data", "check", "samples.jsonl"]) == 0
-    said = capsys.readouterr().out
-    assert "are among their own references" in said
-    assert "fewer than" not in said
-    facts = printed(capsys, "data", "check", "samples.jsonl", "-m", "bleu(order=5)")
-    assert [note["name"] for note in facts["notes"]] == ["own references", "length", "raters"]
-    assert facts["notes"][1]["metric"] == "bleu(order=5)"
-    assert main(["data", "check", "samples.jsonl", "-m", "blue"]) == 2
+def test_data_check_prints_notes_without_scoring(samples: Path, capsys: Captured) -> None:
+    assert main(["data", "check", "samples.jsonl", "-m", "bleu(order=5)"]) == 0
+    printed_notes = capsys.readouterr().out
+    assert "are among their own references" in printed_notes
+    assert "fewer than" in printed_notes
 
 
 TEXTS = ["the cat sat on the mat", "i like green tea a lot", "see you on monday then", "no idea", "we had a good day"]
@@ -144,8 +123,7 @@ def test_the_list_says_what_each_metric_needs(capsys: Captured) -> None:
     assert lines["bleu"].split() == ["bleu", "references"]
     assert "a trained scorer, or 'ready' with interloq[ready]; interloq[ready or encoder]" in lines["relevance"]
     assert lines["length"].split() == ["length", "nothing"]
-    assert main(["score", "--list", "--json"]) == 0
-    listed = {fact["name"]: fact["needs"] for fact in json.loads(capsys.readouterr().out)["metrics"]}
+    listed = {fact["name"]: fact["needs"] for fact in run_json(capsys, "score", "--list")["metrics"]}
     assert "interloq train relevance" in listed["relevance"]["fields"]["model"]
 
 
@@ -204,8 +182,7 @@ def test_without_a_metric_all_that_the_samples_allow_are_scored(
     assert "interloq meta scores.jsonl --samples samples.jsonl" in out
     rows = [line.split() for line in out.splitlines() if line.strip().startswith(("a ", "b "))]
     assert [row[:2] for row in rows] == [["a", "3"], ["b", "3"]]
-    assert main(["score", "samples.jsonl", "--bootstrap", "0", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = run_json(capsys, "score", "samples.jsonl", "--bootstrap", "0")
     assert len(found["next_steps"]) == 3
     assert {result["metric"] for result in found["results"]} == {"bleu(order=2)", "chrf", "rouge_l", "length"}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import signal
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from interloq.cli.main import main
 from interloq.data.records.jsonl import write
 from interloq.web.access import joining, people
 from interloq.web.database import open_database
+from tests.cli.made_runs import run_json
 from tests.web.conftest import likert_task, replies, store_task
 
 
@@ -34,14 +34,12 @@ def test_add_and_invite(study: str, tmp_path: Path, capsys: pytest.CaptureFixtur
     out = capsys.readouterr().out
     assert "task again: 2 items and 0 checks from 4 records\nit needs at least 3 people, each with up to 2 pages" in out
     assert out.endswith("again -n 3\n")
-    assert main(["serve", "add", study, samples, "--task", "compare", "--name", "pairs", "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)
+    facts = run_json(capsys, "serve", "add", study, samples, "--task", "compare", "--name", "pairs")
     assert (facts["task"], facts["needs"]) == ("pairs", {"people": 3, "pages": 2, "answers": 2})
     assert main(["serve", "invite", study, "pairs", "-n", "2", "--public-url", "https://example.org"]) == 0
     links = capsys.readouterr().out.split()
     assert [link.startswith("https://example.org/join/") for link in links] == [True, True]
-    assert main(["serve", "invite", study, "--admin", "--role", "viewer", "--json"]) == 0
-    (link,) = json.loads(capsys.readouterr().out)["links"]
+    (link,) = run_json(capsys, "serve", "invite", study, "--admin", "--role", "viewer")["links"]
     database = open_database(study)
     with database.writing() as connection:
         entry = joining.join(connection, link.rsplit("/", 1)[1], {})
@@ -129,8 +127,8 @@ def test_forget_asks_first(opened: str, capsys: pytest.CaptureFixture[str], monk
     monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
     assert main(["serve", "forget", opened, "ann"]) == 2
     assert "--yes" in capsys.readouterr().err
-    assert main(["serve", "forget", opened, "ann", "--yes", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {"removed": 1, "copies": {}, "not_changed": []}
+    facts = run_json(capsys, "serve", "forget", opened, "ann", "--yes")
+    assert facts == {"removed": 1, "copies": {}, "not_changed": []}
     assert main(["serve", "forget", opened, "ann", "--yes"]) == 1
 
 

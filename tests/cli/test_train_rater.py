@@ -1,51 +1,33 @@
-"""`interloq train rater` as a user runs it: cut off and gone on with, in two processes, with mistakes."""
+"""`interloq train rater` as a user runs it, also with an encoder, and what the other verbs make of the result."""
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
-import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from interloq import Sample, write
+from interloq import Dialogue, Sample, Turn, load, write
 from interloq.cli.main import main
 from interloq.data.records.jsonl import header
-from interloq.learn.gru import Pieces, train_pieces
+from interloq.learn.gru import Pieces
 from interloq.learn.learning_curve import read_curve
-from interloq.rate.gru_model import PIECES, RaterModel
+from interloq.rate.bert_model import BertRaterModel
+from interloq.rate.gru_model import RaterModel
+from interloq.rate.network_rater import Bert
+from interloq.rate.settings import BERT_BATCHING, BERT_LONGEST, BERT_TRAINING
+from tests.cli.made_runs import run_json
+from tests.made_bert import tiny_bert
 from tests.made_rater import topic_log, write_log
 
 Captured = pytest.CaptureFixture[str]
+COMMON = ["--batch", "32", "--learning-rate", ".004", "--dev-share", ".2", "--device", "cpu"]
 SHAPE = ["--embedding", "16", "--hidden", "16", "--layers", "2", "--width", "32"]
-SMALL = [*SHAPE, "--batch", "32", "--learning-rate", ".004", "--dev-share", ".2", "--device", "cpu"]
-TRAIN = ["train", "rater", "pairs.jsonl", *SMALL]
-VOCABULARY = ["--vocabulary", "50"]
-KEPT = ["calibration.json", "learning_curve.json", "model.json", "model.safetensors", "pieces.model"]
-FILES = [*KEPT, "training_times.json"]
-# the command line in a process that is killed, as by `kill -9`, when a method is called once too often
-KILLED = """
-import os, signal, sys
-from interloq.cli.main import main
-from interloq.data.records.jsonl import header
-from interloq.rate import pairs as rater_pairs
-from {module} import {owner}
-rater_pairs.BATCH = 50
-method, calls = {owner}.{method}, []
-def dying(self, *arguments):
-    calls.append(arguments)
-    if len(calls) > {after}:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return method(self, *arguments)
-{owner}.{method} = dying
-sys.exit(main(sys.argv[1:]))
-"""
-READING = {"module": "interloq.rate.pairs", "owner": "Stream", "method": "_texts", "after": 2}
+TRAIN = ["train", "rater", "pairs.jsonl", *SHAPE, *COMMON, "--vocabulary", "50"]
+ENCODER = ["--encoder", "encoder", *COMMON, "--longest", "16"]
 
 
 @pytest.fixture
@@ -53,74 +35,22 @@ def log(folder: Path) -> Path:
     return write_log(folder / "pairs.jsonl", 40)
 
 
-def process(*command: str) -> subprocess.CompletedProcess[str]:
-    one_thread = os.environ | {"OMP_NUM_THREADS": "1"}
-    return subprocess.run(
-        [sys.executable, *command], capture_output=True, text=True, env=one_thread, timeout=240, check=False
-    )
-
-
-def whole(*arguments: str) -> str:
-    done = process("-m", "interloq.cli", *arguments)
-    assert done.returncode == 0, done.stderr
-    return done.stderr
-
-
-def killed(where: dict[str, Any], *arguments: str) -> None:
-    done = process("-c", KILLED.format(**where), *arguments)
-    assert done.returncode == -signal.SIGKILL, done.stderr
-
-
-def losses(folder: str) -> list[tuple[float, float]]:
-    return [(epoch["train_loss"], epoch["dev_loss"]) for epoch in read_curve(folder)]
-
-
-def weights(folder: str) -> Any:
-    return json.loads(Path(folder, "model.json").read_text())["weights"]
-
-
-def printed(capsys: Captured, *arguments: str) -> dict[str, Any]:
-    assert main([*arguments, "--json"]) == 0
-    facts: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return facts
-
-
-# ---- training --------------------------------------------------------------------------------------------------------
+@pytest.fixture
+def encoder(folder: Path) -> Path:
+    return tiny_bert(folder / "encoder")
 
 
 def test_train_then_rate(log: Path, capsys: Captured) -> None:
-    assert main([*TRAIN, *VOCABULARY, "--epochs", "2", "-o", "rater"]) == 0
+    assert main([*TRAIN, "--epochs", "2", "-o", "rater"]) == 0
     out, err = capsys.readouterr()
     assert out.startswith("rater: Shape(embedding=16,hidden=16,layers=2,width=32)")
     assert "best of 2 epochs: " in out
     assert "calibration of the dev part: temperature " in out
     assert err.count("epoch ") == 2
-    assert sorted(path.name for path in Path("rater").iterdir()) == FILES
     assert Pieces("rater/pieces.model").size == 50
     write("samples.jsonl", [Sample("1", ["tea ?"], "yes tea", ["i like tea"])], kind="samples")
     assert main(["rate", "samples.jsonl", "--rater", "gru(model='rater',gold='rated')", "-o", "rated.jsonl"]) == 0
     assert header("rated.jsonl")["rated"][0]["signature"]["parts"]["model"] == RaterModel.load("rater").fingerprint
-
-
-def test_facts_as_json(log: Path, capsys: Captured) -> None:
-    facts = printed(capsys, *TRAIN, *VOCABULARY, "--epochs", "1", "--negatives", "matched", "--quiet", "-o", "rater")
-    assert facts["rater"] == "rater"
-    assert [epoch["epoch"] for epoch in facts["epochs"]] == [1]
-    assert facts["examples"]["read"] == 160
-    assert "negatives='matched'" in facts["examples"]["settings"]
-    assert facts["kind"] == "rater"
-
-
-def test_examples_may_be_kept_for_further_raters(log: Path, capsys: Captured) -> None:
-    train_pieces(topic_log(40), Path("words.model"), vocabulary=45)
-    options = [*TRAIN, "--epochs", "1", "--examples", "kept", "--tokenizer", "words.model"]
-    first = printed(capsys, *options, "-o", "first")
-    made = Path("kept/train.npy").stat().st_mtime_ns
-    second = printed(capsys, *options, "-o", "second", "--width", "24")
-    assert first["source"] == second["source"]
-    assert first["weights"] != second["weights"]
-    assert Path("kept/train.npy").stat().st_mtime_ns == made
-    assert Path("first/pieces.model").read_bytes() == Path("words.model").read_bytes()
 
 
 def test_pairs_of_test_items_are_left_out(log: Path, capsys: Captured) -> None:
@@ -128,7 +58,7 @@ def test_pairs_of_test_items_are_left_out(log: Path, capsys: Captured) -> None:
     own = pairs[21]
     write("test.jsonl", [Sample("test", [own.utterance], "no", [own.response])], kind="samples")
     shared = [p for p in pairs if p.utterance == own.utterance or p.response == own.response]
-    assert main([*TRAIN, *VOCABULARY, "--epochs", "1", "--without", "test.jsonl", "-o", "rater", "--json"]) == 0
+    assert main([*TRAIN, "--epochs", "1", "--without", "test.jsonl", "-o", "rater", "--json"]) == 0
     out, err = capsys.readouterr()
     assert json.loads(out)["examples"]["read"] == 160 - len(shared)
     assert f"{len(shared)} pairs excluded that overlap test samples" in err
@@ -141,69 +71,125 @@ def test_dialogues_and_bad_lines(folder: Path, capsys: Captured) -> None:
     ]
     lines = [*map(json.dumps, talks), '{"turns": 3}']
     Path("talks.jsonl").write_text("".join(f"{line}\n" for line in lines))
-    assert main(["train", "rater", "talks.jsonl", *SMALL, "--epochs", "1", "-o", "rater", "--json"]) == 1
+    assert main(["train", "rater", "talks.jsonl", *SHAPE, *COMMON, "--epochs", "1", "-o", "rater", "--json"]) == 1
     out, err = capsys.readouterr()
     assert json.loads(out)["examples"]["read"] == 90
     assert err.count("bad line: talks.jsonl:91") == 1  # the file is read twice
 
 
-# ---- cut off ---------------------------------------------------------------------------------------------------------
-
-
-def test_killed_while_it_reads_it_starts_reading_again(log: Path, capsys: Captured) -> None:
-    options = [*TRAIN, "--epochs", "1"]
-    killed(READING, *options, *VOCABULARY, "-o", "cut")
-    assert not Path("cut/work/examples").exists()
-    shutil.copytree("cut", "other")
-    assert main([*options, *VOCABULARY, "-o", "cut"]) == 0
-    assert main([*options, *VOCABULARY, "-o", "whole"]) == 0
-    assert losses("cut") == losses("whole")
-    assert weights("cut") == weights("whole")
-    # other settings do not get the tokenizer that is there
-    assert main([*options, "--vocabulary", "40", "-o", "other"]) == 0
-    assert Pieces(f"other/{PIECES}").size == 40
-    assert not list(Path("other").glob("work"))
-
-
-# ---- two processes ---------------------------------------------------------------------------------------------------
-
-
 def test_two_processes_train_one_rater(log: Path) -> None:
-    options = [*TRAIN, *VOCABULARY, "--epochs", "2", "-o"]
+    options = [*TRAIN, "--epochs", "2", "-o"]
     assert main([*options, "one"]) == 0
     launch = ["-m", "torch.distributed.run", "--standalone", "--nnodes=1", "--nproc-per-node=2", "-m", "interloq.cli"]
-    done = process(*launch, *options, "two")
+    command = [sys.executable, *launch, *options, "two"]
+    one_thread = os.environ | {"OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, env=one_thread, timeout=240, check=False)
     assert done.returncode == 0, done.stderr
-    for one, two in zip(losses("one"), losses("two"), strict=True):
-        assert two == pytest.approx(one, abs=1e-3)
+    for one, two in zip(read_curve("one"), read_curve("two"), strict=True):
+        assert two["train_loss"] == pytest.approx(one["train_loss"], abs=1e-3)
+        assert two["dev_loss"] == pytest.approx(one["dev_loss"], abs=1e-3)
     assert read_curve("two")[0]["device"] == "2 × cpu"
-    assert sorted(path.name for path in Path("two").iterdir()) == FILES
+    assert sorted(path.name for path in Path("two").iterdir()) == sorted(path.name for path in Path("one").iterdir())
     assert done.stdout.count("best of 2 epochs") == 1
     assert done.stderr.count("epoch 1 of 2") == 1
+
+
+# ---- with an encoder -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("encoder")
+def test_train_rate_and_report_with_an_encoder(log: Path, capsys: Captured) -> None:
+    assert main(["train", "rater", "pairs.jsonl", *ENCODER, "--epochs", "2", "-o", "rater"]) == 0
+    out, err = capsys.readouterr()
+    assert "optimizer='adamw'" in out
+    assert "best of 2 epochs: " in out
+    assert err.count("epoch ") == 2
+    write("samples.jsonl", [Sample("1", ["tea ?"], "yes tea", ["i like tea"])], kind="samples")
+    assert main(["rate", "samples.jsonl", "--rater", "bert(model='rater',gold='rated')", "-o", "rated.jsonl"]) == 0
+    model = BertRaterModel.load("rater")
+    assert header("rated.jsonl")["rated"][0]["signature"]["parts"]["model"] == model.fingerprint
+    assert main(["score", "samples.jsonl", "-m", "bleu", "-o", "scores.jsonl", "--bootstrap", "0"]) == 0
+    page = ["report", "scores.jsonl", "--samples", "samples.jsonl", "--model", "rater", "-o", "report.html"]
+    assert main(page) == 0, capsys.readouterr().err
+    assert "optimizer=&#39;adamw&#39;" in Path("report.html").read_text()
+    assert main(["train", "rater", "pairs.jsonl", "-o", "rater"]) == 2
+    assert "the folder contains a 'bert_rater', not a 'rater'" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("encoder")
+def test_kept_examples_need_no_logs(log: Path, capsys: Captured) -> None:
+    options = [*ENCODER, "--epochs", "1", "--examples", "kept"]
+    first = run_json(capsys, "train", "rater", "pairs.jsonl", *options, "-o", "first")
+    gru = ["train", "rater", "pairs.jsonl", "--vocabulary", "50", "--dev-share", ".2", "--examples", "kept"]
+    assert main([*gru, "-o", "third"]) == 2
+    assert "contains examples with other settings, another vocabulary or other logs" in capsys.readouterr().err
+    log.unlink()
+    second = run_json(capsys, "train", "rater", *options, "-o", "second", "--warmup", "0", "--schedule", "constant")
+    assert first["kind"] == second["kind"] == "bert_rater"
+    assert first["source"] == second["source"]
+    assert first["weights"] != second["weights"]
+    for given in ([], ["--encoder", "encoder", "--examples", "other"], ["--examples", "kept"]):
+        assert main(["train", "rater", *given, "-o", "third"]) == 2
+        assert "nothing to train on; give files of pairs or dialogues" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("encoder")
+def test_a_rater_of_two_turns_reads_the_turn_before_the_last(log: Path, capsys: Captured) -> None:
+    talks = []
+    for i, pair in enumerate(load(log, kind="pairs")):
+        talks.append(Dialogue(pair.id, [Turn(f"so {i % 9}"), Turn(pair.utterance), Turn(pair.response)]))
+    write("talks.jsonl", talks, kind="dialogues")
+    train = ["train", "rater", "talks.jsonl", *ENCODER, "--longest", "8", "--epochs", "1"]
+    assert run_json(capsys, *train, "--turns", "2", "-o", "rater")["turns"] == 2
+    samples = [Sample(str(i), [first, "tea ?"], "-", ["yes tea"]) for i, first in enumerate(("much rain", "music"))]
+    first, second = Bert("rater", gold="rated").rate(samples)
+    expected = 2 * BertRaterModel.load("rater").chances([("music\x1etea ?", "yes tea", "yes tea")])[0] - 1
+    assert second.references[0].weight == pytest.approx(expected, abs=1e-6)
+    assert first.references[0].weight != pytest.approx(expected, abs=1e-6)
+    assert main([*train, "--turns", "6", "-o", "long"]) == 2
+    assert "6 turns and two replies need up to 73 tokens, the encoder reads 64" in capsys.readouterr().err
+
+
+def test_help_names_the_defaults_with_an_encoder(capsys: Captured) -> None:
+    with pytest.raises(SystemExit):
+        main(["train", "rater", "--help"])
+    text = " ".join(capsys.readouterr().out.split())
+    for name, value in (
+        ("epochs", BERT_TRAINING.epochs),
+        ("learning-rate", BERT_TRAINING.learning_rate),
+        ("weight-decay", BERT_TRAINING.weight_decay),
+        ("batch", BERT_BATCHING.batch),
+        ("longest", BERT_LONGEST),
+    ):
+        described = text.split(f" --{name} ")[-1].split(") ")[0]
+        assert f"with --encoder {value:g}" in described
 
 
 # ---- mistakes --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "message"),
     [
         (["-"], "a pipe cannot be read twice; name files"),
         (["pairs.jsonl", "--without", "none.jsonl"], "no file 'none.jsonl'"),
         (["pairs.jsonl", "--tokenizer", "none.model"], "no SentencePiece model at 'none.model'"),
-        (["pairs.jsonl", "--hidden", "0"], "hidden must be at least 1, got 0"),
         (["pairs.jsonl", "--longest", "0"], "longest must be at least 1, got 0"),
         (["pairs.jsonl", "--learning-rate", "-1"], "learning_rate must be above 0"),
-        (["pairs.jsonl", "--dev-share", "0.9"], "dev_share must be above 0 and at most .5"),
-        (["pairs.jsonl", "--seed", "-1"], "seed must not be negative"),
-        (["single.jsonl"], "0 of 30 utterances have two different replies; the rater needs at"),
+        (["pairs.jsonl", "--encoder", "bare"], "cannot load a tokenizer"),
+        (
+            ["pairs.jsonl", "--encoder", "encoder", "--hidden", "3"],
+            "--hidden is not used with --encoder; omit --hidden",
+        ),
+        (["pairs.jsonl", "--low-rank", "4"], "--low-rank is used with --encoder only; omit --low-rank, or add"),
+        (["pairs.jsonl", "--encoder", "encoder", "--warmup", "2"], "warmup must be from 0 to 1, got 2"),
     ],
 )
-def test_what_cannot_be_done_is_said(arguments: list[str], says: str, log: Path, capsys: Captured) -> None:
-    rows = [{"utterance": f"tea {i} ?", "response": f"yes {i}"} for i in range(30)]
-    Path("single.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert main(["train", "rater", *arguments, "-o", "rater"]) == 2
+def test_mistakes_are_one_line(arguments: list[str], message: str, log: Path, encoder: Path, capsys: Captured) -> None:
+    Path("bare").mkdir()
+    Path("bare", "model.safetensors").write_bytes(b"\x80\x04.")
+    assert main(["train", "rater", *arguments, "-o", "rater", "--quiet"]) == 2
     error = capsys.readouterr().err
-    assert says in error
+    assert message in error
     assert error.count("\n") == 1
     assert not Path("rater/model.json").exists()

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from interloq import InputError, Sample, evaluate, load, write
+from interloq import Sample, evaluate, load, write
 from interloq.cli.main import main
+from tests.cli.made_runs import run_json
 from tests.made_relevance import talks, tiny_encoder
 
 SMALL = ["--batch", "32", "--context", "24", "--reply", "12", "--learning-rate", ".003", "--device", "cpu"]
@@ -37,12 +38,6 @@ def run(*arguments: str) -> int:
     return main(["train", "relevance", *arguments, *SMALL])
 
 
-def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
-    assert run(*arguments, "--json") == 0
-    facts: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return facts
-
-
 def test_dialogues_pairs_and_written_replies_become_a_scorer(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     hard = {"context": ["we like tea ?"], "positive_responses": ["tea .", "so tea ."]}
     hard["adversarial_negative_responses"] = ["tea tea tea tea .", "the tea the tea ."]
@@ -58,59 +53,19 @@ def test_dialogues_pairs_and_written_replies_become_a_scorer(work: Path, capsys:
     assert {"model.json", "model.safetensors", "config.json", "tokenizer.json", "calibration.json"} <= names
 
 
-def test_examples_are_made_once_and_need_no_logs_then(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    first = shown(capsys, "talks.jsonl", "-o", "a", "--examples", "kept")
-    (work / "talks.jsonl").unlink()
-    second = shown(capsys, "-o", "b", "--examples", "kept")
-    third = shown(capsys, "-o", "c", "--examples", "kept", "--negatives", "random")
-    assert first["weights"] == second["weights"]
-    assert list(third["wins"]) == ["random"]
-
-
-def test_a_turn_of_the_same_speaker_is_no_reply(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [
-        {"id": str(i), "turns": [{"speaker": s, "text": f"{text} {s}"} for s, text in zip("aabab", turns, strict=True)]}
-        for i, turns in enumerate(talks(20, turns=5))
-    ]
-    write_lines(work / "named.jsonl", rows)
-    assert shown(capsys, "named.jsonl", "-o", "a")["examples"]["exchanges"] == 20 * 3
-
-
-def test_what_test_samples_share_is_left_out(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    first, second, third = talks(40)[:3]
-    samples = [
-        {"id": "copy", "context": first[:2], "response": "no"},  # two turns in a row: the dialogue is a copy
-        {"id": "turn", "context": [second[1].upper()], "response": "no"},  # in the context of two exchanges
-        {"id": "gold", "context": ["hm ?"], "response": "no", "references": [third[3]]},  # the reply of one
-    ]
+def test_pairs_that_overlap_test_samples_are_left_out(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    samples = [{"id": "copy", "context": talks(40)[0][:2], "response": "no"}]  # two turns in a row: a copied dialogue
     write_lines(work / "tested.jsonl", samples)
     assert run("talks.jsonl", "-o", "a", "--without", "tested.jsonl") == 0
-    assert "6 pairs excluded that overlap test samples" in capsys.readouterr().err
-    facts = json.loads((work / "a" / "model.json").read_text())
-    assert facts["examples"]["exchanges"] == 40 * 3 - 6
-
-
-def test_what_is_wrong_is_said(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_lines(work / "broken.jsonl", [{"context": ["a"], "positive_responses": "b"}])
-    for arguments, says in (
-        (["-o", "a"], "nothing to train on"),
-        (["--hard", "broken.jsonl", "-o", "a"], "positive_responses must be a list of texts"),
-        (["pairs.jsonl", "-o", "a", "--negatives", "worst"], "unknown kind of negatives 'worst'"),
-        (["pairs.jsonl", "-o", "a", "--turns", "0"], "turns must be above 0"),
-        (["-o", "a", "--examples", "none"], "no examples in the folder"),
-    ):
-        assert run(*arguments) == 2
-        assert says in capsys.readouterr().err
+    assert "3 pairs excluded that overlap test samples" in capsys.readouterr().err
 
 
 # ---- train valid -----------------------------------------------------------------------------------------------------
 
 
-def train(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+def train(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
     capsys.readouterr()
-    assert main(["train", *arguments, "--json"]) == 0, capsys.readouterr().err
-    facts: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return facts
+    return run_json(capsys, "train", *arguments)
 
 
 def test_dialogues_become_a_scorer(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -148,32 +103,25 @@ def test_one_folder_of_examples_will_do_for_all_parts(work: Path, capsys: pytest
     assert 0 < evaluate(f"usl_h({parts})", load("samples.jsonl")).value < 1
 
 
-def test_what_is_wrong_with_valid_is_said(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    train(capsys, "valid", "talks.jsonl", "-o", "out", "--examples", "kept", *SCORER)
-    tiny_encoder(work / "other")
-    text = (work / "other" / "tokenizer.json").read_text().replace('"tea"', '"tee"')
-    (work / "other" / "tokenizer.json").write_text(text)
-    for arguments, says in (
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
         (["valid", "-o", "a", *SCORER], "nothing to train on"),
-        (["valid", "none.jsonl", "-o", "a", *SCORER], "no file 'none.jsonl'"),
-        (["valid", "talks.jsonl", "-o", "a", "--shuffled", "-1", *SCORER], "must not be negative"),
-        (["valid", "talks.jsonl", "-o", "a", "--encoder", "encoder", "--reply", "0", *QUICK], "reply must be above 0"),
-        (
-            ["relevance", "talks.jsonl", "-o", "out", "--context", "24", *SCORER],
-            "contains a 'valid', not a 'relevance'",
-        ),
+        (["relevance", "-o", "a", "--examples", "none", *SCORER], "no examples in the folder"),
+        (["relevance", "talks.jsonl", "-o", "a", "--negatives", "worst", *SCORER], "unknown kind of negatives 'worst'"),
         (["relevance", "talks.jsonl", "-o", "a", "--context", "0", *SCORER], "only spoiled replies are wrong"),
         (["adapt", "-o", "a", "--model", "encoder", *QUICK], "give logs to train on or --examples"),
         (["adapt", "talks.jsonl", "--examples", "kept", "-o", "a", "--model", "encoder", *QUICK], "not both"),
         (["adapt", "--examples", "none", "-o", "a", "--model", "encoder", *QUICK], "cannot read the exchanges"),
-        (["adapt", "--examples", "kept", "-o", "a", "--model", "other", *QUICK], "made with another tokenizer"),
-    ):
-        assert main(["train", *arguments]) != 0
-        assert says in capsys.readouterr().err
+    ],
+)
+@pytest.mark.usefixtures("work")
+def test_mistakes_are_named(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", *arguments]) == 2
+    assert message in capsys.readouterr().err
 
 
-def test_bad_settings_reach_python_users_too() -> None:
-    from interloq.scorers.relevance.settings import RelevanceSettings
-
-    with pytest.raises(InputError, match="only spoiled replies are wrong"):
-        RelevanceSettings(context=0)
+def test_a_folder_of_the_other_kind_is_refused(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    train(capsys, "valid", "talks.jsonl", "-o", "out", *SCORER)
+    assert main(["train", "relevance", "talks.jsonl", "-o", "out", "--context", "24", *SCORER]) == 2
+    assert "contains a 'valid', not a 'relevance'" in capsys.readouterr().err

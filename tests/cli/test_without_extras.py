@@ -29,6 +29,7 @@ COMMANDS = {  # the extra that each needs; '' for none
     "extend samples.jsonl --index index -o extended.jsonl": "retrieve",
     "rate samples.jsonl --rater gru(model='no') -o rated.jsonl": "rater",
     "choose samples.jsonl": "",
+    "corpus build pairs.jsonl -o corpus": "corpus",
     "reliability predict samples.jsonl --model no": "encoder",
     "train rater pairs.jsonl -o rater": "rater",
     "train relevance pairs.jsonl --encoder no -o relevance": "encoder",
@@ -47,17 +48,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("project") / "project"
     assert main(["new", str(folder)]) == 0
     (folder / "pairs.jsonl").write_text("".join((folder / "pairs.jsonl").read_text().splitlines(keepends=True)[:300]))
-    build = [
-        "index",
-        "build",
-        str(folder / "pairs.jsonl"),
-        "--retriever",
-        "bm25",
-        "-o",
-        str(folder / "index"),
-        "--quiet",
-    ]
-    assert main(build) == 0
+    build = ["index", "build", str(folder / "pairs.jsonl"), "--retriever", "bm25", "-o", str(folder / "index")]
+    assert main([*build, "--quiet"]) == 0
     return folder
 
 

@@ -30,20 +30,8 @@ from tests.conftest import missing
 Captured = pytest.CaptureFixture[str]
 LAST = ["meta", "explain", "reliability", "reliability", "report"]
 VERBS = ["score", "compare", "index", "train", "extend", "rate", "score", "score", *LAST]
-REAL_VERBS = [
-    "score",
-    "compare",
-    "index",
-    "extend",
-    "score",
-    "rate",
-    "score",
-    "score",
-    "meta",
-    "compare",
-    "compare",
-    *LAST[1:],
-]
+REAL_VERBS = ["score", "compare", "index", "extend", "score", "rate", "score", "score", "meta", "compare", "compare"]
+REAL_VERBS += LAST[1:]
 ODD = 'it\'s "a" demo'  # a folder whose name the shell and specs must quote
 HIDDEN = f"""
 import sys

@@ -21,13 +21,7 @@ def test_the_worst_disagreement_can_be_read_in_full(folder: Path, samples: list[
     long = "no " * 300
     references = [Reference("the food was delicious ."), Reference("it was awful", -0.5, "retrieved:x7")]
     samples[4] = Sample("5", talk, long, references, "bad", [Rating(1, "ann"), Rating(2, "bob", role="outsider")])
-    page = parse(
-        report(
-            folder,
-            samples,
-            metrics=["length"],
-        )
-    )
+    page = parse(report(folder, samples, metrics=["length"]))
     lengths = values_of(read_scores(folder), "length")
     judged = {sample.id: mean_rating(sample) for sample in samples}
     ids = sorted(judged)

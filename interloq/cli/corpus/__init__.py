@@ -12,8 +12,8 @@ from interloq.cli.corpus import samples as corpus_samples
 from interloq.cli.corpus.options import CompressOptions, add_build, settings
 from interloq.cli.corpus.samples import print_parts
 from interloq.cli.shared.arguments import (
-    InputPath,
     add_common,
+    add_input,
     add_json,
     add_map,
     add_options,
@@ -46,23 +46,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_build(actions.add_parser("build", help="build a corpus from logs of posts"))
     actions.add_parser("settings", help="print all settings of a build and their defaults as TOML")
     showing = actions.add_parser("show", help="print the contents of a corpus and what its filters dropped")
-    showing.add_argument("folder", type=InputPath, metavar="FOLDER", help="a folder written by `corpus build`")
+    add_input(showing, "folder", "FOLDER", "a folder written by `corpus build`")
     showing.add_argument("--examples", action="store_true", help="also print examples of what each filter dropped")
     add_json(showing, "tables")
     _add_import(actions.add_parser("import", help="convert a published dialogue corpus to dialogues and pairs"))
     pairing = actions.add_parser("pairs", help="extract pairs from dialogues")
-    pairing.add_argument(
-        "dialogues", type=InputPath, metavar="DIALOGUES", help="JSONL, also .gz .xz .zst; - for a pipe"
-    )
+    add_input(pairing, "dialogues", "DIALOGUES", "JSONL, also .gz .xz .zst; - for a pipe")
     add_output(pairing, "JSONL, also .gz .xz .zst; - for a pipe")
     add_map(pairing, of="dialogues")
     add_common(pairing)
     corpus_samples.add_arguments(actions)
     forget = actions.add_parser("forget", help="remove one user's dialogues, ratings and profile, in place")
     forget.add_argument("user", metavar="USER", help="their id, or its pseudonym")
-    forget.add_argument(
-        "corpus", type=InputPath, metavar="CORPUS", help="a folder of a corpus or of samples, or a JSONL file"
-    )
+    add_input(forget, "corpus", "CORPUS", "a folder of a corpus or of samples, or a JSONL file")
     add_options(forget, ForgetOptions)
     add_json(forget)
 
@@ -71,13 +67,7 @@ def _add_import(importing: argparse.ArgumentParser) -> None:
     from interloq.data.sets.registry import CORPORA
 
     importing.add_argument("corpus", metavar="NAME", help=", ".join(corpus.name for corpus in CORPORA))
-    importing.add_argument(
-        "path",
-        nargs="?",
-        type=InputPath,
-        metavar="PATH",
-        help="its folder or archive (default: looked up in $INTERLOQ_DATA)",
-    )
+    add_input(importing, "path", "PATH", "its folder or archive (default: looked up in $INTERLOQ_DATA)", nargs="?")
     add_output(importing, "the folder to write", metavar="FOLDER")
     add_options(importing, CompressOptions)
     add_options(importing, UserIdOptions)
@@ -92,7 +82,8 @@ def run(args: argparse.Namespace) -> int:
         "import": _import,
         "pairs": _pairs,
         "forget": _forget,
-        **corpus_samples.ACTIONS,
+        "continuity": corpus_samples.run,
+        "ratings": corpus_samples.run,
     }
     return actions[args.action](args)
 

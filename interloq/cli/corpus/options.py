@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NoReturn
 
-from interloq.cli.shared.arguments import InputPath, add_common, add_list, add_options, add_output
+from interloq.cli.shared.arguments import InputPath, add_common, add_input, add_list, add_options, add_output
 from interloq.errors import InputError
 from interloq.options import option
 
@@ -65,9 +65,7 @@ def add_build(build: argparse.ArgumentParser) -> None:
     """Add the options of `interloq corpus build`."""
     from interloq.data.corpus.settings import BuildOptions
 
-    build.add_argument(
-        "posts", nargs="+", type=InputPath, metavar="POSTS", help="files, folders or tar archives of logs; - for a pipe"
-    )
+    add_input(build, "posts", "POSTS", "files, folders or tar archives of logs; - for a pipe", nargs="+")
     add_output(build, "the folder to write", metavar="FOLDER")
     build.add_argument(
         "--settings", type=InputPath, metavar="FILE", help="TOML (see: interloq corpus settings); flags override it"

@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from interloq.cli.corpus.options import CompressOptions
 from interloq.cli.shared.arguments import (
-    InputPath,
     add_common,
+    add_input,
     add_map,
     add_options,
     add_output,
@@ -46,7 +45,7 @@ def add_arguments(actions: Any) -> None:
 
 
 def _add(action: argparse.ArgumentParser, of: str, selection: SampleSelection, names: Any) -> None:
-    action.add_argument("file", type=InputPath, metavar="FILE", help=f"{of}: {FILE}")
+    add_input(action, "file", "FILE", f"{of}: {FILE}")
     add_output(action, "the folder to write", metavar="FOLDER")
     add_options(action, selection, only=names)
     add_options(action, SampleFileOptions)
@@ -56,28 +55,17 @@ def _add(action: argparse.ArgumentParser, of: str, selection: SampleSelection, n
     add_common(action)
 
 
-def _continuity(args: argparse.Namespace) -> int:
-    from interloq.scorers.interlocutor.samples_file import continuity_file
+def run(args: argparse.Namespace) -> int:
+    """Run one of the actions."""
+    from interloq.scorers.interlocutor.samples_file import SampleSource, continuity_file, ratings_file
 
-    return _run(args, SampleSelection(), continuity_file)
-
-
-def _ratings(args: argparse.Namespace) -> int:
-    from interloq.scorers.interlocutor.samples_file import ratings_file
-
-    return _run(args, UNLIMITED, ratings_file)
-
-
-ACTIONS = {"continuity": _continuity, "ratings": _ratings}
-
-
-def _run(args: argparse.Namespace, selection: SampleSelection, stage: Callable[..., dict[str, Any]]) -> int:
-    from interloq.scorers.interlocutor.samples_file import SampleSource
-
+    selection, write_samples = SampleSelection(), continuity_file
+    if args.action == "ratings":
+        selection, write_samples = UNLIMITED, ratings_file
     bad = BadLineReporter()
     names = make_options(UserIdOptions, args).pseudonyms()
     source = SampleSource(args.file, args.profiles, names, make_options(ReadOptions, args, on_reject=bad))
-    facts = stage(source, args.output, apply_arguments(selection, args), compress=args.compress)
+    facts = write_samples(source, args.output, apply_arguments(selection, args), compress=args.compress)
     bad.close()
     if args.json:
         print_json(facts | {"bad_lines": bad.count})

@@ -19,6 +19,7 @@ from interloq.cli.play.view import print_bots
 from interloq.cli.shared.arguments import (
     InputPath,
     add_common,
+    add_input,
     add_json,
     add_list,
     add_map,
@@ -71,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for options in (PlanOptions, PlayOptions(patience=PATIENCE), SettleOptions):
         add_options(running, options)
     _add_bots(making, "partner", "a partner")
-    sampling.add_argument("dialogues", type=InputPath, metavar="DIALOGUES", help="played or recorded dialogues")
+    add_input(sampling, "dialogues", "DIALOGUES", "played or recorded dialogues")
     add_options(sampling, SamplesOptions)
     for action in (running, making):
         add_options(action, OpeningOptions)

@@ -7,8 +7,8 @@ import argparse
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from interloq.cli.rank import add_score_files
-from interloq.cli.shared.arguments import add_common, add_options, make_options
+from interloq.cli.rank import SCORES_HELP
+from interloq.cli.shared.arguments import add_common, add_input, add_options, make_options
 from interloq.cli.shared.output import reading
 from interloq.errors import count
 from interloq.play.play_options import AuditOptions
@@ -21,7 +21,7 @@ SHOWN = 10  # changes of partners in the table; --json prints all
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_score_files(parser)
+    add_input(parser, "scores", "SCORES", SCORES_HELP, nargs="+")
     add_options(parser, AuditOptions)
     add_common(parser)
 
@@ -32,9 +32,9 @@ def run(args: argparse.Namespace) -> int:
     from interloq.rank.audit import cheating, influence
     from interloq.rank.rank_file import read_scored
 
-    with reading(args) as read_options:
-        scored = read_scored(args.scores, args.dialogues, reading=read_options)
     options = make_options(AuditOptions, args)
+    with reading(args) as read_options:
+        scored = read_scored(args.scores, options.dialogues, reading=read_options)
     metric, lower = find(options.metric, metrics_of(scored.scores)), options.lower_is_better
     rows = dialogue_scores(scored.scores, scored.dialogues, metric=metric)
     if options.unfavoured or options.alike or options.favoured:

@@ -89,7 +89,7 @@ class _View:
         return ", ".join(parts)
 
     def standings(self, *, last: bool = False) -> list[str]:
-        """Return the current ranking, computed only every few seconds because it is slow; the `last` is complete."""
+        """Return the current ranking; it is slow, so it is computed only every few seconds, and for the `last` time."""
         if self.ranking and (last or time.monotonic() - self.ranked >= EVERY):
             self.standing = self.ranking()
             self.ranked = time.monotonic()

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from interloq.cli.extend import REASONS
 from interloq.cli.reliability import annotate as reliability_annotate
 from interloq.cli.shared.arguments import (
-    OutputFile,
     add_common,
     add_list,
     add_map,
@@ -52,9 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     augmenting = actions.add_parser("augment", help="add replies from logs that raise the predicted reliability")
     annotating = actions.add_parser("annotate", help="decide on replies from logs one by one, with predictions")
     add_samples(predicting)
-    predicting.add_argument(
-        "-o", "--output", type=OutputFile, metavar="FILE", help="score file with the predictions, for meta and report"
-    )
+    add_output(predicting, "score file with the predictions, for meta and report", required=False)
     for action in (augmenting, annotating):
         add_samples(action)
         add_output(action, "the samples with further references")
@@ -181,7 +178,7 @@ def print_augmented(output: str, facts: dict[str, Any]) -> None:
 def _add_curve(action: argparse.ArgumentParser) -> None:
     add_samples(action)
     add_list(action, "-m", "--metric", metavar="SPEC", help="a metric")
-    action.add_argument("-o", "--output", type=OutputFile, metavar="FILE", help="file for the curves, for the report")
+    add_output(action, "file for the curves, for the report", required=False)
     add_options(action, CurveOptions)
     add_map(action)
     add_common(action)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from interloq.data.records.read_options import ReadOptions
 from interloq.errors import InputError
@@ -75,7 +75,7 @@ def _iterate_texts(args: argparse.Namespace) -> Iterator[str]:
 
 
 def _find_quoted_texts(text: str) -> Iterator[str]:
-    """Yield the texts in quotes within a spec, which may be paths, and those quoted within them."""
+    """Yield the quoted texts of a spec, which may be paths, and the texts quoted within them."""
     for _, inner in _QUOTED.findall(straight(text)):
         yield inner
         yield from _find_quoted_texts(inner)
@@ -105,7 +105,11 @@ def add_flag(parser: argparse.ArgumentParser, flag: Flag, *, help: str = "", def
     """Add one option; `help` and `default` replace the ones of its field."""
     keywords = _keywords(flag)
     keywords["help"] = (help or flag.help_text()).replace("%", "%%")
-    keywords["default"] = _argparse_default(flag) if default is ... else default
+    if default is ...:
+        default = flag.default
+        if flag.is_repeatable and default is not None:
+            default = list(default)  # argparse appends to a copy of it
+    keywords["default"] = default
     names = [name for name in (flag.short, flag.flag) if name]
     where: Any = parser
     if flag.instead and flag.is_switch:
@@ -139,12 +143,6 @@ def _keywords(flag: Flag) -> dict[str, Any]:
     return keywords
 
 
-def _argparse_default(flag: Flag) -> Any:
-    if flag.is_repeatable and flag.default is not None:
-        return list(flag.default)  # argparse appends to a copy of it
-    return flag.default
-
-
 def make_options(options: type[Options], args: argparse.Namespace, **values: Any) -> Options:
     """Return an options dataclass with the values of the arguments; `values` are fields that are not options."""
     for flag in flags_of(options):
@@ -167,17 +165,22 @@ def apply_arguments(settings: Options, args: argparse.Namespace) -> Options:
 # ---- arguments that several verbs share ------------------------------------------------------------------------------
 
 
+def add_input(
+    parser: argparse.ArgumentParser, name: str, metavar: str, help: str, *, nargs: Literal["?", "*", "+"] | None = None
+) -> None:
+    """Add a positional argument that names files or folders to read."""
+    parser.add_argument(name, nargs=nargs, type=InputPath, metavar=metavar, help=help)
+
+
 def add_samples(parser: argparse.ArgumentParser) -> None:
     """Add the argument for a file of samples."""
-    parser.add_argument(
-        "samples", type=InputPath, metavar="SAMPLES", help="JSONL, CSV or TSV, also .gz .xz .zst; - for a pipe"
-    )
+    add_input(parser, "samples", "SAMPLES", "JSONL, CSV or TSV, also .gz .xz .zst; - for a pipe")
 
 
-def add_output(parser: argparse.ArgumentParser, help: str, *, metavar: str = "FILE") -> None:
-    """Add the required option `-o`."""
+def add_output(parser: argparse.ArgumentParser, help: str, *, metavar: str = "FILE", required: bool = True) -> None:
+    """Add the option `-o`."""
     path_type = OutputFile if metavar == "FILE" else OutputPath
-    parser.add_argument("-o", "--output", type=path_type, required=True, metavar=metavar, help=help)
+    parser.add_argument("-o", "--output", type=path_type, required=required, metavar=metavar, help=help)
 
 
 def add_list(

@@ -7,7 +7,7 @@ import argparse
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -104,6 +104,16 @@ def reading(args: argparse.Namespace) -> Iterator[ReadOptions]:
     bad_lines = BadLineReporter()
     yield make_options(ReadOptions, args, on_reject=bad_lines)
     bad_lines.close()
+
+
+def read_texts(files: Iterable[str], *, strict: bool, kind: str | None = None) -> Iterator[str]:
+    """Yield the texts of files of records or of plain text; report the bad lines of each file."""
+    from interloq.data.text.texts import file_texts
+
+    for path in files:
+        bad_lines = BadLineReporter()
+        yield from file_texts(path, kind=kind, reading=ReadOptions(strict=strict, on_reject=bad_lines))
+        bad_lines.close()
 
 
 _incomplete: ContextVar[bool] = ContextVar("_incomplete", default=False)

@@ -8,12 +8,12 @@ import importlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from interloq.cli.shared.arguments import (
-    InputPath,
     add_common,
     add_flag,
+    add_input,
     add_options,
     add_output,
     apply_arguments,
@@ -94,13 +94,8 @@ class TrainOptions:
 
 def add_job_arguments(parser: argparse.ArgumentParser, job: Trainable) -> None:
     """Add the arguments of a registered job."""
-    parser.add_argument(
-        "files",
-        nargs="+" if job.needs_files else "*",
-        type=InputPath,
-        metavar="FILE",
-        help=f"{job.reads}, also .gz .xz .zst",
-    )
+    nargs: Literal["+", "*"] = "+" if job.needs_files else "*"
+    add_input(parser, "files", "FILE", f"{job.reads}, also .gz .xz .zst", nargs=nargs)
     add_output(parser, "the folder to write, or to resume in", metavar="FOLDER")
     add_options(parser, TrainOptions, only=("without",))
     add_job_options(parser, job)

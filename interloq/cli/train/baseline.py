@@ -4,14 +4,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from interloq.cli.shared.arguments import InputPath, add_common, add_options, add_output, make_options
-from interloq.cli.shared.output import BadLineReporter, stage_progress
-from interloq.data.records.read_options import ReadOptions
+from interloq.cli.shared.arguments import add_common, add_input, add_options, add_output, make_options
+from interloq.cli.shared.output import read_texts, stage_progress
 from interloq.errors import InputError, MissingDependencyError, count
 from interloq.options import REQUIRED, check_limits, device_option, option
 from interloq.terminal.console import number, print_json, print_line, print_table
@@ -33,9 +31,7 @@ class BaselineOptions:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "files", nargs="+", type=InputPath, metavar="FILE", help="pairs, dialogues, samples or text (one text per line)"
-    )
+    add_input(parser, "files", "FILE", "pairs, dialogues, samples or text (one text per line)", nargs="+")
     add_output(parser, "the .json file to write, or a folder", metavar="PATH")
     add_options(parser, BaselineOptions)
     add_common(parser)
@@ -70,7 +66,7 @@ def _make_baseline(args: argparse.Namespace, options: BaselineOptions) -> dict[s
         if not Path(path).is_file():
             raise InputError(f"no file {path!r}")
     return make_baseline(
-        _texts(args.files, args.strict),
+        read_texts(args.files, strict=args.strict),
         Encoder(options.model, layer=options.layer, longest=LONGEST, device=options.device),
         pairs=options.pairs,
         seed=options.seed,
@@ -79,12 +75,3 @@ def _make_baseline(args: argparse.Namespace, options: BaselineOptions) -> dict[s
         every_layer=options.layer is None,
         progress=stage_progress(quiet=args.quiet),
     )
-
-
-def _texts(files: list[str], strict: bool) -> Iterator[str]:
-    from interloq.data.text.texts import file_texts
-
-    for path in files:
-        bad = BadLineReporter()
-        yield from file_texts(path, reading=ReadOptions(strict=strict, on_reject=bad))
-        bad.close()

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from interloq.cli.shared.arguments import InputPath, add_common, add_options, add_output, make_options
+from interloq.cli.shared.arguments import add_common, add_input, add_options, add_output, make_options
 from interloq.cli.shared.output import reading
 from interloq.data.records.read_options import ReadOptions
 from interloq.options import option
@@ -25,12 +25,8 @@ class TokenizerOptions:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "samples",
-        type=InputPath,
-        metavar="FILE",
-        help="samples, dialogues, pairs or text (one text per line), also compressed; - for samples",
-    )
+    help = "samples, dialogues, pairs or text (one text per line), also compressed; - for samples"
+    add_input(parser, "samples", "FILE", help)
     add_output(parser, "the model file to write")
     add_options(parser, TokenizerOptions)
     add_common(parser)

@@ -4,13 +4,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from interloq.cli.shared.arguments import InputPath, add_common, add_options, add_output, apply_arguments
-from interloq.cli.shared.output import BadLineReporter, stage_progress
-from interloq.data.records.read_options import ReadOptions
+from interloq.cli.shared.arguments import add_common, add_input, add_options, add_output, apply_arguments
+from interloq.cli.shared.output import read_texts, stage_progress
 from interloq.data.text.texts import KINDS
 from interloq.errors import InputError
 from interloq.options import flags_of, option
@@ -50,13 +48,8 @@ class VectorOptions:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     from interloq.vectors.glove.settings import Glove
 
-    parser.add_argument(
-        "files",
-        nargs="*",
-        type=InputPath,
-        metavar="FILE",
-        help="pairs, dialogues, samples, posts, or text with one text per line; - for a pipe",
-    )
+    help = "pairs, dialogues, samples, posts, or text with one text per line; - for a pipe"
+    add_input(parser, "files", "FILE", help, nargs="*")
     add_output(parser, "the folder to write, or to resume in", metavar="FOLDER")
     add_options(parser, VectorOptions, only=("source", "kind", "tokenizer"))
     add_options(parser, Glove(), with_defaults=False)
@@ -103,7 +96,7 @@ def _train(args: argparse.Namespace) -> WordVectors:
     settings = apply_arguments(Glove(), args)
     try:
         return train(
-            _texts(args),
+            read_texts(args.files, strict=args.strict, kind=args.kind),
             args.output,
             settings,
             source=_fingerprint(args.files),
@@ -116,15 +109,6 @@ def _train(args: argparse.Namespace) -> WordVectors:
     except KeyboardInterrupt:
         print_stderr(f"\nrerun the same command to resume in {args.output}")
         raise
-
-
-def _texts(args: argparse.Namespace) -> Iterator[str]:
-    from interloq.data.text.texts import file_texts
-
-    for path in args.files:
-        bad = BadLineReporter()
-        yield from file_texts(path, kind=args.kind, reading=ReadOptions(strict=args.strict, on_reject=bad))
-        bad.close()
 
 
 def _fingerprint(files: list[str]) -> str:

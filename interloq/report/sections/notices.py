@@ -29,7 +29,7 @@ class Notice:
     details: tuple[tuple[str, str], ...] = ()  # subject and text
 
 
-def judges(samples: Sequence[Sample], aspect: str) -> str:
+def name_judges(samples: Sequence[Sample], aspect: str) -> str:
     """Say who gave the ratings."""
     invented, ratings = _count_invented_ratings(samples, aspect)
     if not invented:
@@ -50,16 +50,16 @@ def notices(
 ) -> list[Notice]:
     """Return all warnings for the reader."""
     warnings = [
-        *_illustrative(samples, aspect),
-        *_few(samples),
-        *_nameless(samples),
+        *_note_invented_ratings(samples, aspect),
+        *_note_small_sets(samples),
+        *_note_nameless_samples(samples),
         *_note_missing_scores(scores, metrics),
         *_note_mismatches(samples, scores, metrics),
-        *_means(results),
+        *_note_means(results),
     ]
     if unranked:
         warnings.append(Notice("note", "Systems are not ranked by some metrics.", tuple(unranked.items())))
-    return [*warnings, *_notes(samples, notes)]
+    return [*warnings, *_note_data(samples, notes)]
 
 
 def _count_invented_ratings(samples: Sequence[Sample], aspect: str) -> tuple[int, int]:
@@ -73,7 +73,7 @@ def _count_invented_ratings(samples: Sequence[Sample], aspect: str) -> tuple[int
     return invented, ratings
 
 
-def _illustrative(samples: Sequence[Sample], aspect: str) -> Iterator[Notice]:
+def _note_invented_ratings(samples: Sequence[Sample], aspect: str) -> Iterator[Notice]:
     invented, ratings = _count_invented_ratings(samples, aspect)
     if invented:
         which = "The ratings" if invented == ratings else f"{invented:,} of {ratings:,} ratings"
@@ -84,7 +84,7 @@ def _illustrative(samples: Sequence[Sample], aspect: str) -> Iterator[Notice]:
         )
 
 
-def _few(samples: Sequence[Sample]) -> Iterator[Notice]:
+def _note_small_sets(samples: Sequence[Sample]) -> Iterator[Notice]:
     if len(samples) < FEW:
         yield Notice(
             "warning", f"Only {count(len(samples), 'sample')}: differences in so small a set may be due to chance."
@@ -103,7 +103,7 @@ def _few(samples: Sequence[Sample]) -> Iterator[Notice]:
         )
 
 
-def _nameless(samples: Sequence[Sample]) -> Iterator[Notice]:
+def _note_nameless_samples(samples: Sequence[Sample]) -> Iterator[Notice]:
     nameless = sum(not sample.system for sample in samples)
     if 0 < nameless < len(samples):
         yield Notice("warning", f"{count(nameless, 'sample')} without a system, shown as {NO_SYSTEM}.")
@@ -139,7 +139,7 @@ def _note_mismatches(samples: Sequence[Sample], scores: Sequence[Score], metrics
         yield Notice("warning", "Some samples are not in the score files.", tuple(gaps))
 
 
-def _notes(samples: Sequence[Sample], notes: Sequence[Note] | None) -> Iterator[Notice]:
+def _note_data(samples: Sequence[Sample], notes: Sequence[Note] | None) -> Iterator[Notice]:
     """Yield notes on the data from the score files, or else computed from the samples."""
     if notes is None:
         checks = Checks()
@@ -149,13 +149,13 @@ def _notes(samples: Sequence[Sample], notes: Sequence[Note] | None) -> Iterator[
         yield Notice("warning", f"{text.sentence(note)}.")
 
 
-def weak_references(predictions: Predictions, samples: Sequence[Sample]) -> Iterator[Notice]:
+def note_weak_references(predictions: Predictions, samples: Sequence[Sample]) -> Iterator[Notice]:
     """Warn of samples whose references are predicted to be too weak."""
     for note in predictions.notes(sample.key for sample in samples):
         yield Notice("warning", f"{text.sentence(note)}.")
 
 
-def _means(results: Sequence[SystemScore]) -> Iterator[Notice]:
+def _note_means(results: Sequence[SystemScore]) -> Iterator[Notice]:
     means = sorted({result.metric for result in results if result.is_mean})
     if means:
         yield Notice(
@@ -165,7 +165,7 @@ def _means(results: Sequence[SystemScore]) -> Iterator[Notice]:
         )
 
 
-def orders_users(splits: Sequence[UserSplit]) -> Iterator[Notice]:
+def note_user_orders(splits: Sequence[UserSplit]) -> Iterator[Notice]:
     """Warn of each metric that tells users apart, but not the replies to a user."""
     for split in splits:
         if note := split_note(split):

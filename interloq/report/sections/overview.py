@@ -56,14 +56,14 @@ def overview(
     findings: list[str] = []
     if people:
         columns.append((people, winner(people)))
-        findings += _first(people, "Highest mean judgment")
+        findings += _describe_first(people, "Highest mean judgment")
         if table:
-            findings += _agreement(table, judges)
+            findings += _describe_agreement(table, judges)
     else:
         for metric, column in islice(by_metric.items(), LISTED):
             direction = metric_names.direction(metric, lower_is_better)
             if direction != "neither":
-                findings += _first(column, f"Best by {metric}", lower=direction == "lower")
+                findings += _describe_first(column, f"Best by {metric}", lower=direction == "lower")
     for metric, column in by_metric.items():
         columns.append((column, _winner_by(metric, column, lower_is_better)))
     systems = sorted(set().union(*(column for column, _ in columns)) - {""}) or [""]
@@ -111,7 +111,7 @@ def winner(column: Column, *, lower: bool = False) -> str:
     Intervals of fewer than FEW samples, or without width, do not show how much the value varies.
     """
     first, *others = _order_systems(column, lower=lower) or [""]
-    if others and all(_apart(column[first], column[other]) for other in others):
+    if others and all(_are_apart(column[first], column[other]) for other in others):
         return first
     return ""
 
@@ -128,7 +128,7 @@ def _order_systems(column: Column, *, lower: bool = False) -> list[str]:
     return sorted(known, key=lambda system: column[system].value, reverse=not lower)
 
 
-def _apart(one: Estimate, other: Estimate) -> bool:
+def _are_apart(one: Estimate, other: Estimate) -> bool:
     if one.ci is None or other.ci is None or min(one.n, other.n) < FEW:
         return False
     wide = one.ci[0] < one.ci[1] and other.ci[0] < other.ci[1]
@@ -145,8 +145,8 @@ def _scores(results: Sequence[SystemScore], metric: str) -> dict[str, Estimate]:
 # ---- what led ----------------------------------------------------------------------------------------------------
 
 
-def _first(column: Column, label: str, *, lower: bool = False) -> Iterator[str]:
-    """Yield the best of several systems, and the systems not distinguishable from it."""
+def _describe_first(column: Column, label: str, *, lower: bool = False) -> Iterator[str]:
+    """Describe the best of several systems, and name the systems that cannot be distinguished from it."""
     systems = _order_systems(column, lower=lower)
     if len(systems) < 2:
         return
@@ -154,12 +154,12 @@ def _first(column: Column, label: str, *, lower: bool = False) -> Iterator[str]:
     if all(entry.ci is not None and entry.ci[0] == entry.ci[1] for entry in column.values()):
         yield f"{label}: {systems[0]}, {text.number(top.value, 2)}; the values of each system are all the same."
         return
-    close = [system for system in systems[1:] if not _apart(top, column[system])]
-    yield f"{label}: {systems[0]}, {text.estimate(top, 2)}" + _rest(close, "every other system")
+    close = [system for system in systems[1:] if not _are_apart(top, column[system])]
+    yield f"{label}: {systems[0]}, {text.estimate(top, 2)}" + _describe_close(close, "every other system")
 
 
-def _agreement(table: MetaTable, judges: str) -> Iterator[str]:
-    """Yield the metric that agrees best, the metrics not distinguishable from it, and the ceiling set by the raters."""
+def _describe_agreement(table: MetaTable, judges: str) -> Iterator[str]:
+    """Describe the metric that agrees best, its close rivals, and the ceiling set by the raters."""
     coefficient = table.coefficients[0]
     if "spearman" in table.coefficients:
         coefficient = "spearman"
@@ -169,8 +169,8 @@ def _agreement(table: MetaTable, judges: str) -> Iterator[str]:
         if directed and not isnan(_upwards(row, coefficient)):
             rows.append(row)
     if rows:
-        yield _leader(table, max(rows, key=lambda row: _upwards(row, coefficient)), coefficient, judges)
-    yield _ceiling(table, coefficient)
+        yield _describe_best_metric(table, max(rows, key=lambda row: _upwards(row, coefficient)), coefficient, judges)
+    yield _describe_ceiling(table, coefficient)
 
 
 def _upwards(row: MetricRow, coefficient: str) -> float:
@@ -179,10 +179,10 @@ def _upwards(row: MetricRow, coefficient: str) -> float:
     return -value if row.direction == "lower" else value
 
 
-def _leader(table: MetaTable, row: MetricRow, coefficient: str, judges: str) -> str:
+def _describe_best_metric(table: MetaTable, row: MetricRow, coefficient: str, judges: str) -> str:
     estimate = row.with_mean[coefficient]
     value = f"{row.metric}, {label(coefficient)} {text.estimate(estimate, 2)}"
-    if _upwards(row, coefficient) <= 0 or not _significant(estimate):
+    if _upwards(row, coefficient) <= 0 or not _is_significant(estimate):
         return f"No metric agrees with {judges} distinguishably better than chance; highest: {value}."
     tested, close = False, []
     for comparison in table.comparisons:
@@ -195,15 +195,15 @@ def _leader(table: MetaTable, row: MetricRow, coefficient: str, judges: str) -> 
     finding = f"Best agreement with {judges}: {value}"
     if not tested:
         return f"{finding}."
-    return finding + _rest(close, "every other metric")
+    return finding + _describe_close(close, "every other metric")
 
 
-def _significant(estimate: Estimate) -> bool:
+def _is_significant(estimate: Estimate) -> bool:
     p = estimate.p if estimate.p_adjusted is None else estimate.p_adjusted
     return p is not None and p < LEVEL
 
 
-def _ceiling(table: MetaTable, coefficient: str) -> str:
+def _describe_ceiling(table: MetaTable, coefficient: str) -> str:
     if not table.human:
         return "Ceiling unknown: no sample was judged twice."
     ceiling = table.human.ceiling.get(coefficient)
@@ -217,7 +217,7 @@ def _ceiling(table: MetaTable, coefficient: str) -> str:
     )
 
 
-def _rest(close: Sequence[str], everything: str) -> str:
+def _describe_close(close: Sequence[str], everything: str) -> str:
     if not close:
         return f"; distinguishable from {everything}."
     names = ", ".join(close[:LISTED])

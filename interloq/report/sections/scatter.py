@@ -22,7 +22,7 @@ NUDGE = 0.016  # at most this share of the axis
 
 @dataclass(frozen=True, slots=True)
 class JudgedSample:
-    """What is drawn of a sample for every metric."""
+    """The part of a sample's point that all plots share."""
 
     key: Key
     judgment: float

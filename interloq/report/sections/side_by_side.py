@@ -26,7 +26,7 @@ class Contrast:
     omitted: int  # further replies to it
 
 
-def contexts(samples: Iterable[Sample]) -> dict[Key, str]:
+def name_contexts(samples: Iterable[Sample]) -> dict[Key, str]:
     """Name the context of each sample: samples with the same one answer the same turns, or have the same id."""
     names = {}
     for sample in samples:
@@ -35,7 +35,7 @@ def contexts(samples: Iterable[Sample]) -> dict[Key, str]:
     return names
 
 
-def contrasts(
+def find_contrasts(
     samples: Sequence[Sample],
     context_of: Mapping[Key, str],
     judgments: Mapping[Key, float],
@@ -80,7 +80,7 @@ def widest(groups: Mapping[str, Sequence[tuple[str, float]]], most: int) -> list
     return sorted(spread, key=lambda name: (-spread[name], name))[:most]
 
 
-def differing(rows: Iterable[DialogueScore], most: int) -> list[tuple[DialogueScore, ...]]:
+def find_differing_dialogues(rows: Iterable[DialogueScore], most: int) -> list[tuple[DialogueScore, ...]]:
     """Return the dialogues on the same occasions, for the occasions on which systems differ most."""
     groups: dict[str, list[DialogueScore]] = {}
     values: dict[str, list[tuple[str, float]]] = {}

@@ -13,7 +13,7 @@ from interloq.data.corpus.clean import Cleaning
 from interloq.data.corpus.dialogues import DialogueShape
 from interloq.data.corpus.settings import CorpusSettings, default_toml, keys
 from interloq.data.corpus.split import Split
-from tests.cli.made_corpus import run
+from tests.cli.made_runs import run_corpus
 from tests.made_posts import made_posts, write_posts
 
 pytest.importorskip("duckdb")
@@ -79,13 +79,4 @@ def test_earlier_flags_name_their_key(log: Path, capsys: Captured, flag: str) ->
 
 
 def test_settings_are_printed(capsys: Captured) -> None:
-    assert run(capsys, "settings") == default_toml()
-
-
-def test_help_lists_the_options(capsys: Captured) -> None:
-    with pytest.raises(SystemExit) as stopped:
-        main(["corpus", "build", "--help"])
-    assert stopped.value.code == 0
-    shown = capsys.readouterr().out
-    for option in ("--settings", "--lang", "--pairs", "--split", "--workers", "--memory", "--fresh"):
-        assert option in shown
+    assert run_corpus(capsys, "settings") == default_toml()

@@ -10,7 +10,7 @@ import pytest
 from interloq import write
 from interloq.cli.main import main
 from interloq.data.records.jsonl import load
-from tests.cli.made_corpus import run
+from tests.cli.made_runs import run_corpus
 from tests.data.sets.made_sets import write_hazumi
 from tests.scorers.interlocutor.made_logs import log, of_length
 
@@ -26,15 +26,15 @@ def config(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_continuity(folder: Path, capsys: Captured) -> None:
     write("log.jsonl", log(20), kind="dialogues")
     arguments = ("continuity", "log.jsonl", "--min-conversations", "5", "--by", "own-time", "--compress", "none")
-    shown = run(capsys, *arguments, "-o", "out")
+    shown = run_corpus(capsys, *arguments, "-o", "out")
     for words in ("turns per dialogue", "not replied", "users with one class", "user ids: hashed"):
         assert words in shown
     key = (folder / "config" / "interloq" / "user.key").read_text().strip()
     assert key not in "".join(path.read_text() for path in Path("out").iterdir())
-    facts = json.loads(run(capsys, *arguments, "-o", "again", "--json"))
+    facts = json.loads(run_corpus(capsys, *arguments, "-o", "again", "--json"))
     assert facts["bad_lines"] == 0
     assert load("again/test.jsonl") == load("out/test.jsonl"), "the key is the same, so pseudonyms are too"
-    run(capsys, *arguments, "-o", "kept", "--keep-user-ids", "--context", "1")
+    run_corpus(capsys, *arguments, "-o", "kept", "--keep-user-ids", "--context", "1")
     assert {turn.speaker for sample in load("kept/test.jsonl") for turn in sample.context} == {"ann", "bob", "cat"}
     assert {len(sample.context) for sample in load("kept/test.jsonl")} == {1}
 
@@ -54,7 +54,7 @@ def test_ratings_of_an_imported_set(folder: Path, capsys: Captured) -> None:
     write_hazumi(folder / "hazumi")
     assert main(["data", "import", "hazumi", "hazumi", "-o", "rated.jsonl"]) == 0
     capsys.readouterr()
-    shown = run(capsys, "ratings", "rated.jsonl", "-o", "out", "--compress", "none")
+    shown = run_corpus(capsys, "ratings", "rated.jsonl", "-o", "out", "--compress", "none")
     assert "replies without interlocutor rating" in shown
     (sample,) = load("out/train.jsonl")
     assert sample.response == "始めます。"

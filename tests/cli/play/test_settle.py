@@ -18,7 +18,7 @@ from interloq.play.run import plan
 from interloq.play.talk import PlayTally
 from interloq.rank.rank import rank
 from interloq.registry import create
-from tests.cli.made_play import failure, shown
+from tests.cli.made_runs import refuse_play, run_play
 from tests.made_bots import Wordy
 
 
@@ -59,7 +59,7 @@ def test_a_run_ends_as_soon_as_the_ranking_is_settled(folder: Path, capsys: pyte
     bots = ["--target", "talker=eliza", "--target", "parrot=echo", "--partner", "doctor=eliza", "--exchanges", "3"]
     bots += ["--higher-is-better"]
     options = [*bots, "--until-settled", "length", "--scores", "scores.jsonl", "-o", "talks.jsonl", "--quiet"]
-    found = shown(capsys, "run", *options, "--json")
+    found = run_play(capsys, "run", *options, "--json")
     played = load("talks.jsonl", kind="dialogues")
     assert found["settled"] is True
     assert found["dialogues"] == len(played) < 80  # all of the schedule: two targets, forty openings
@@ -74,32 +74,18 @@ def test_a_run_ends_as_soon_as_the_ranking_is_settled(folder: Path, capsys: pyte
     assert main(["rank", "scores.jsonl", "--dialogues", "talks.jsonl", "--higher-is-better"]) == 0
 
 
-@pytest.mark.parametrize(
-    ("metric", "why"),
-    [
-        ("distinct", "it scores sets of replies"),
-        ("ruber(referenced=chrf,unreferenced=length)", "is fitted to the whole set"),
-    ],
-)
-def test_a_ranking_is_settled_only_by_scores_that_stay(
-    folder: Path, capsys: pytest.CaptureFixture[str], metric: str, why: str
-) -> None:
-    bots = ["--target", "talker=eliza", "--target", "parrot=echo", "--partner", "doctor=eliza"]
-    assert why in failure(capsys, "run", *bots, "--until-settled", metric, "-o", "talks.jsonl", "--quiet")
-
-
 def test_a_run_until_settled_shows_what_goes_wrong_and_keeps_its_output_clean(
     talking: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     targets = [f"{name}=function(path='made_for_play:{name}')" for name in ("slow", "bad")]
     bots = ["--target", targets[0], "--target", targets[1], "--partner", "parrot=echo", "--exchanges", "3"]
     run = ["run", *bots, "--until-settled", "length", "--higher-is-better", "-o", "d.jsonl"]
-    found = shown(capsys, *run, code=1)  # one of the bots prints
+    found = run_play(capsys, *run, code=1)  # one of the bots prints
     assert found["play"]["bots"]["bad"]["failures"] == {"crashed": found["dialogues"] // 2}
     ended = [dialogue for dialogue in load("d.jsonl", kind="dialogues") if dialogue.failure]
     assert len(ended) == found["play"]["short"] == found["dialogues"] // 2
     Path("well").touch()
-    again = shown(capsys, *run, "--again")
+    again = run_play(capsys, *run, "--again")
     assert again["play"]["short"] == 0
     assert not any(dialogue.failure for dialogue in load("d.jsonl", kind="dialogues"))
     assert main(["play", *run]) == 0
@@ -125,5 +111,5 @@ def test_a_metric_that_cannot_be_had_is_told_before_anybody_talks(
     pytest.importorskip("torch")
     targets = ["--target", "a=function(path='made_for_play:slow')", "--target", "b=echo"]
     run = ["run", "--scheme", "self-play", *targets, option, "fed(model='none')", "-o", "d.jsonl"]
-    assert "no model folder or installed model package 'none'" in failure(capsys, *run)
+    assert "no model folder or installed model package 'none'" in refuse_play(capsys, *run)
     assert not Path("calls.txt").exists()

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import io
-import json
 from pathlib import Path
 
 import pytest
@@ -9,6 +8,7 @@ import pytest
 from interloq import Sample, load, write
 from interloq.cli.main import main
 from interloq.records import Pair
+from tests.cli.made_runs import run_json
 from tests.reliability.made_predictor import MadePredictor, use
 
 Captured = pytest.CaptureFixture[str]
@@ -46,8 +46,7 @@ def test_quitting_writes_what_there_is_and_the_next_session_resumes(
     made: MadePredictor, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
     answers(monkeypatch, "k", "q")
-    assert main([*ANNOTATE, "--json"]) == 1
-    assert json.loads(capsys.readouterr().out)["counts"]["added"] == 1
+    assert run_json(capsys, *ANNOTATE, code=1)["counts"]["added"] == 1
     answers(monkeypatch, "k")  # then the input ends
     assert main(ANNOTATE) == 1
     assert "2 references added" in capsys.readouterr().out

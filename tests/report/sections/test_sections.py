@@ -26,7 +26,7 @@ from interloq.report.report_file import report_file
 from interloq.report.report_options import ReportOptions
 from interloq.report.sections.decisions import decision
 from interloq.report.sections.scores import SystemScore, complete_results, read_results
-from interloq.report.sections.side_by_side import MOST, contexts, contrasts, differing, widest
+from interloq.report.sections.side_by_side import MOST, find_contrasts, find_differing_dialogues, name_contexts, widest
 from interloq.report.text import interval, number
 from tests.made_dialogues import made_dialogues, write_dialogues
 from tests.made_users import judged, scores
@@ -233,7 +233,7 @@ def test_samples_share_a_context_or_else_an_id() -> None:
         Sample("3", (), "x", system="a"),
         Sample("3", (), "y", system="b"),
     ]
-    first, second, third, fourth = contexts(samples).values()
+    first, second, third, fourth = name_contexts(samples).values()
     assert first == second != third == fourth
 
 
@@ -247,19 +247,19 @@ def test_replies_are_chosen_by_judgments_or_else_by_a_metric_with_a_direction() 
         "length": {s.key: 9.0 * (s.id == "0b") for s in samples},
         "chrf": {s.key: float(s.id[0]) * (s.system == "b") for s in samples},
     }
-    found = contrasts(samples, contexts(samples), {}, columns)
+    found = find_contrasts(samples, name_contexts(samples), {}, columns)
     assert [item.context[-1].text for item in found] == [f"hi {i}" for i in range(MOST + 1, 1, -1)]
     assert found[0].context[0].speaker == ""  # systems share it
     assert [sample.id for sample in found[0].samples] == ["6a", "6b"]
     judged = {s.key: 5.0 if s.id == "1a" else 2.0 for s in samples}
-    (item,) = contrasts(samples, contexts(samples), judged, columns)
+    (item,) = find_contrasts(samples, name_contexts(samples), judged, columns)
     assert [sample.id for sample in item.samples] == ["1a", "1b"]
-    assert contrasts(samples, contexts(samples), {}, {}) == ()
+    assert find_contrasts(samples, name_contexts(samples), {}, {}) == ()
 
 
 def test_repeated_replies_of_a_system_are_counted_but_not_all_shown() -> None:
     samples = [Sample(f"{i}", ["hi"], "x", system="ab"[i > 6]) for i in range(8)]
-    (item,) = contrasts(samples, contexts(samples), {}, {"chrf": {s.key: float(s.id) for s in samples}})
+    (item,) = find_contrasts(samples, name_contexts(samples), {}, {"chrf": {s.key: float(s.id) for s in samples}})
     assert [sample.id for sample in item.samples] == ["0", "1", "2", "7"]
     assert item.omitted == 4
 
@@ -269,7 +269,7 @@ def test_dialogues_on_one_occasion_are_shown_together(folder: Path) -> None:
     paths = write_dialogues(folder, dialogues, scores)
     command = ["report", paths[0], "--samples", paths[2], "--dialogues", paths[1], "-o", "r.html", "--read", "1"]
     assert main([*command, "--bootstrap", "0"]) == 0
-    (rows,) = differing(dialogue_scores(scores, dialogues), 1)
+    (rows,) = find_differing_dialogues(dialogue_scores(scores, dialogues), 1)
     section = parse((folder / "r.html").read_text(encoding="utf-8")).one("section", id="side-by-side")
     (occasion,) = section.all("div", cls="columns")
     assert [card.text for card in occasion.all("span", cls="id")] == [row.dialogue for row in rows]
