@@ -87,12 +87,6 @@ def test_nothing_scored_is_nan_at_every_level() -> None:
         assert all(math.isnan(e.value) and e.note for e in found.values())
 
 
-def test_unknown_level() -> None:
-    with pytest.raises(InputError, match="cannot correlate by 'item'"):
-        level("item", grid()[0])  # type: ignore[arg-type]
-    assert level("none", grid()[0]) == Samples()
-
-
 def test_samples_of_named_dialogues_are_resampled_together() -> None:
     rng = np.random.default_rng(0)
     people, scores = rng.normal(size=(2, 30))

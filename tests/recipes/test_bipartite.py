@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import bipartite
+import bipartite_bots
+import bipartite_making
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
@@ -19,11 +21,6 @@ from interloq import Turn, load
 from interloq.agree.dialogue_scores import DialogueScore
 from interloq.play.partners import load_partners
 from tests.made_lm import tiny_lm
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "recipes"))
-import bipartite
-import bipartite_bots
-import bipartite_making
 
 PEOPLE = ("we", "you", "they", "my friends", "the children", "some people", "both of us", "the neighbours")
 DOING = ("saw", "liked", "left", "found", "painted", "sold", "wanted", "missed")
