@@ -189,7 +189,7 @@ def _row(name: str, scores: Column, judgments: Judgments, points: Level, n_boots
     people = judgments.mean()
     estimates = points.estimates(scores, people)
     if n_bootstrap and not any(math.isnan(e.value) for e in estimates.values()):
-        for coefficient, values in points.resampled(scores, people, n_bootstrap, seed).items():
+        for coefficient, values in points.resample(scores, people, n_bootstrap, seed).items():
             if len(values):
                 estimates[coefficient] = replace(estimates[coefficient], ci=percentile_interval(values))
     return MetricRow(
@@ -224,7 +224,7 @@ def _compare(
     n = points.size(first, second, people)
     differences = dict.fromkeys(points.coefficients, np.array([np.nan]))
     if n > 1:
-        differences = points.exchanged(first, second, people, n_permutations, seed)
+        differences = points.exchange(first, second, people, n_permutations, seed)
     tests = _williams(first, second, people, points)
     comparisons = []
     for name in points.coefficients:

@@ -57,15 +57,15 @@ class Systems:
             estimates = {name: replace(e, note=e.note or NO_INTERVAL) for name, e in estimates.items()}
         return estimates
 
-    def resampled(self, x: Column, y: Array, n_bootstrap: int, seed: int) -> dict[str, Array]:
+    def resample(self, x: Column, y: Array, n_bootstrap: int, seed: int) -> dict[str, Array]:
         if isinstance(x, SetColumn) and not x.resamples:
             return dict.fromkeys(self.coefficients, np.zeros(0))
         rows, names = self._rows(x, y)
-        of_x = self._drawn(x, rows, names, n_bootstrap, seed)
-        of_y = self._drawn(y, rows, names, n_bootstrap, seed)
+        of_x = self._draw_means(x, rows, names, n_bootstrap, seed)
+        of_y = self._draw_means(y, rows, names, n_bootstrap, seed)
         return {name: correlation.by_rows(one, of_x, of_y) for name, one in self.coefficients.items()}
 
-    def _drawn(self, column: Column, rows: NDArray[np.intp], names: Index, n_bootstrap: int, seed: int) -> Array:
+    def _draw_means(self, column: Column, rows: NDArray[np.intp], names: Index, n_bootstrap: int, seed: int) -> Array:
         """Return one row of system scores per resample; the resamples are the same for every column."""
         if self.shared:
             context = np.unique(self.context[rows], return_inverse=True)[1]
@@ -76,7 +76,7 @@ class Systems:
             return _sets_within_systems(column, rows, names, n_bootstrap, seed)
         return _within_systems(significance.z_scores(column[rows]), names, n_bootstrap, seed)
 
-    def exchanged(self, first: Column, second: Column, y: Array, n_permutations: int, seed: int) -> dict[str, Array]:
+    def exchange(self, first: Column, second: Column, y: Array, n_permutations: int, seed: int) -> dict[str, Array]:
         rows, names = self._rows(first, second, y)
         if isinstance(first, SetColumn) or isinstance(second, SetColumn):
             a, b, people = self.points(first, second, y)

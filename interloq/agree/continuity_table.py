@@ -83,7 +83,7 @@ class ContinuityTable(Tabular):
         """Return the notes."""
         return self.notes
 
-    def labelled(self) -> ContinuityTable:
+    def with_labels(self) -> ContinuityTable:
         """Return the table with metrics under their labels, for display."""
         label_of = labels(list(dict.fromkeys(row.metric for row in self.rows)))
 

@@ -151,11 +151,11 @@ class MetaTable(Tabular):
         """Return the notes."""
         return self.notes
 
-    def ordered(self, coefficient: str) -> MetaTable:
+    def sort_by(self, coefficient: str) -> MetaTable:
         """Return the table with metrics in the order of agreement, best first; the sign counts as in comparisons."""
         return replace(self, rows=tuple(sorted(self.rows, key=lambda row: _disagreement(row, coefficient))))
 
-    def labelled(self) -> MetaTable:
+    def with_labels(self) -> MetaTable:
         """Return the table with metrics under their labels, for display."""
         label_of = labels([row.metric for row in self.rows])
         notes = []

@@ -63,7 +63,7 @@ def partner_set(
         raise InputError(f"at least 1 exchange is needed, got {exchanges}")
     for name in bots:
         check_name(name)
-    partners = tuple(Partner(name, spec(bot), lasting(bot.signature())) for name, bot in sorted(bots.items()))
+    partners = tuple(Partner(name, spec(bot), drop_version(bot.signature())) for name, bot in sorted(bots.items()))
     return PartnerSet(partners, openings_fingerprint(openings), exchanges, source)
 
 
@@ -124,14 +124,14 @@ def check_openings(partners: PartnerSet, openings: Sequence[Opening], path: str 
         )
 
 
-def lasting(signature: Signature | str) -> str:
+def drop_version(signature: Signature | str) -> str:
     """Return a signature without Interloq's version: it includes the fingerprints of rules and weights."""
     return str(signature.without(VERSION) if isinstance(signature, Signature) else signature)
 
 
 def _verify(partner: Partner, bot: Bot, where: str) -> None:
     with _name_partner_in_errors(partner, where):
-        seen = lasting(bot.signature())
+        seen = drop_version(bot.signature())
     if seen != partner.signature:
         raise InputError(
             f"partner {partner.name!r} has changed: signature {partner.signature} in the set, now {seen}",

@@ -100,10 +100,10 @@ def test_samples_of_named_dialogues_are_resampled_together() -> None:
     assert level_of["dialogues"].estimates(column, judgments.mean())["pearson"].p is None
     spread = {}
     for name, one in level_of.items():
-        spread[name] = float(np.std(one.resampled(column, judgments.mean(), 400, 0)["pearson"]))
+        spread[name] = float(np.std(one.resample(column, judgments.mean(), 400, 0)["pearson"]))
     assert spread["dialogues"] == pytest.approx(2 * spread["samples"], rel=0.2)
-    swapped = level_of["dialogues"].exchanged(column, -column, judgments.mean(), 200, 0)["pearson"]
-    alone = level_of["samples"].exchanged(column, -column, judgments.mean(), 200, 0)["pearson"]
+    swapped = level_of["dialogues"].exchange(column, -column, judgments.mean(), 200, 0)["pearson"]
+    alone = level_of["samples"].exchange(column, -column, judgments.mean(), 200, 0)["pearson"]
     assert swapped[0] == alone[0]
     assert np.std(swapped[1:]) > 1.5 * np.std(alone[1:])  # fewer units are exchanged
     each = collect([replace(sample, dialogue=sample.id) for sample in samples])
@@ -169,7 +169,7 @@ def table(samples: list[Sample]) -> MetaTable:
 
 def test_labels_stand_for_metrics_in_rows_comparisons_and_notes(samples: list[Sample]) -> None:
     noted = replace(table(samples), notes=(f"short={LONG}: a note",))
-    shown = noted.labelled()
+    shown = noted.with_labels()
     assert [row.metric for row in shown.rows] == ["length", "short"]
     assert {name for c in shown.comparisons for name in (c.first, c.second)} == {"length", "short"}
     assert shown.notes == ("short: a note",)
@@ -189,7 +189,7 @@ def test_there_is_one_row_per_metric_and_coefficient(samples: list[Sample]) -> N
 def test_it_shows_one_row_per_metric_and_threshold() -> None:
     test = part("t", 10)
     table = evaluate_continuity(informed(test, "mine=dcp(model='a')"), test, train=part("a", 10), n_bootstrap=0)
-    lines = repr(table.labelled()).splitlines()
+    lines = repr(table.with_labels()).splitlines()
     assert lines[0].startswith(f"ContinuityTable: prediction of 'continued', {len(test)} samples")
     assert [line.split()[:2] for line in lines[2:6]] == [
         ["global_majority", "half"],
@@ -197,7 +197,7 @@ def test_it_shows_one_row_per_metric_and_threshold() -> None:
         ["private_majority", "half"],
         ["turn_index", "half"],
     ]
-    assert {row.metric for row in table.labelled().groups[0].rows} == {
+    assert {row.metric for row in table.with_labels().groups[0].rows} == {
         "mine", "global_majority", "private_majority", "turn_index"
     }  # fmt: skip
 

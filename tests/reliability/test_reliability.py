@@ -154,12 +154,6 @@ def test_defaults_are_those_of_the_paper_where_it_gives_them() -> None:
     assert TRAINABLE.settings[2].learning_rate == 5e-4
 
 
-def test_every_constant_is_an_option() -> None:
-    names = {name for _, name in TRAINABLE.options()}
-    assert {"metric", "encoder", "negatives", "margin", "weight_decay", "sizes", "per_size", "hidden"} <= names
-    assert {"ensemble", "fine_tune", "coefficient", "aspect", "learning_rate", "batch", "seed"} <= names
-
-
 def test_the_settings_import_nothing_heavy() -> None:
     program = "import sys, interloq.reliability.settings; print(*{'torch','scipy','transformers'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

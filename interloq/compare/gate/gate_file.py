@@ -80,7 +80,7 @@ def gate_file(
         refuse_unscored(judged.new, judged.preference, NEW, allowed=allowed)
     if options.rated and not options.rated_scores and kind_held(new) == "scores":
         choose(gated, trust=options.trust, where=str(new))
-    with nothing_rejected():
+    with refuse_rejected_input():
         slopes = margin_slopes(gated, options, read.judges, version_reading)
     comparison = compare_judged(judged, options, notes=[*slopes.notes, *read.notes])
     return gate(
@@ -145,14 +145,14 @@ def _read(files: Mapping[str, str | Path], baseline: str | Path | None, reading:
     """Return the versions in files, and the baseline as the old one; refuse it if scored or played differently."""
     options = reading.options
     if not baseline:
-        with nothing_rejected():
+        with refuse_rejected_input():
             return read_versions(files, reading)
     blessed = read_baseline(baseline)
     if not options.metrics and kind_held(files[NEW]) != "scores":
         metrics = blessed.versions[OLD].metrics
         choose(metrics, trust=options.trust, where=str(baseline))
         options = replace(options, metrics=metrics)
-    with nothing_rejected():
+    with refuse_rejected_input():
         read = read_versions(files, replace(reading, options=options))
     old, new = blessed.versions[OLD], read.versions[NEW]
     if old.unit != new.unit:
@@ -243,7 +243,7 @@ def _number(value: Any, name: str) -> float:
 
 
 @contextmanager
-def nothing_rejected() -> Iterator[None]:
+def refuse_rejected_input() -> Iterator[None]:
     """Turn warnings about input that was set aside into errors."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", RejectedWarning)

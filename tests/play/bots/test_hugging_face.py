@@ -175,7 +175,7 @@ def test_long_dialogues_lose_their_first_turns(folders: dict[str, Path], kind: s
     kept = sum(f"turn {i}" in text for i in range(10, 40))
     assert all(f"turn {i}" in text for i in range(40 - kept, 40))
     longer = bot._prompts._text(turns[-kept - 1 :], roles(turns)[-kept - 1 :])
-    assert len(bot._prompts._numbers([longer])[0]) > 80
+    assert len(bot._prompts._encode([longer])[0]) > 80
     assert len(bot._prompts.tokens([turns])[0]) <= 80
     assert bot._prompts.tokens([turns[:3], turns, turns[:20]])[1] == bot._prompts.tokens([turns])[0]
     assert ask_bot(bot, [turns], [1]) == ask_bot(bot, [turns], [1])
