@@ -70,7 +70,7 @@ def evaluate_continuity(
     if held:
         facts["dev"] = held.judgments.fingerprint
     facts["train"] = _fingerprint(train, aspect)
-    facts["scores"] = columns_fingerprint({each.metric: each.scores for each in found_predictors})
+    facts["scores"] = columns_fingerprint({predictor.metric: predictor.scores for predictor in found_predictors})
     facts["lower-is-better"] = "" if lower_is_better is None else lower_is_better
     return ContinuityTable(
         aspect=aspect,

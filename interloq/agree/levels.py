@@ -122,8 +122,8 @@ class Samples:
         for swapped in significance.swaps(n, n_permutations, seed):
             if clusters is not None:
                 swapped = swapped[:, clusters]
-            for name, one in self.coefficients.items():
-                parts.setdefault(name, []).append(significance.differences(one, a, b, people, swapped))
+            for name, coefficient in self.coefficients.items():
+                parts.setdefault(name, []).append(significance.differences(coefficient, a, b, people, swapped))
         return {name: np.concatenate(part) for name, part in parts.items()}
 
     def notes(self) -> list[str]:

@@ -173,7 +173,7 @@ class MetaTable(Tabular):
 
 
 def _disagreement(row: MetricRow, coefficient: str) -> float:
-    """Sort key of a metric, lowest for the best; metrics without a coefficient come last."""
+    """Return the sort key of a metric, lowest for the best; metrics without a coefficient come last."""
     value = row.with_mean[coefficient].value if coefficient in row.with_mean else math.nan
     if math.isnan(value):
         return math.inf

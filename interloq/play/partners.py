@@ -51,8 +51,8 @@ class PartnerSet:
     @property
     def hash(self) -> str:
         """Sixteen hexadecimal digits, independent of the order of the partners and the spelling of their specs."""
-        each = sorted(fingerprint(partner.name, partner.signature) for partner in self.partners)
-        return fingerprint("partners", str(SCHEMA), self.openings, str(self.exchanges), *each)
+        signatures = sorted(fingerprint(partner.name, partner.signature) for partner in self.partners)
+        return fingerprint("partners", str(SCHEMA), self.openings, str(self.exchanges), *signatures)
 
 
 def partner_set(

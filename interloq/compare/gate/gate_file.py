@@ -100,7 +100,7 @@ def gate_file(
 def _check(options: GateOptions, baseline: str | Path | None) -> None:
     """Refuse options that contradict each other."""
     units = {"--rated": options.rated, "--meta": options.meta, "--by-ratings": options.by_ratings}
-    converted = [name for name, given in units.items() if given]
+    converted = [name for name, value in units.items() if value]
     if len(converted) > 1:
         raise InputError(f"{' and '.join(converted)} both set the unit of the margin", hint="give one of them")
     if options.n_permutations == 0:
@@ -126,8 +126,8 @@ def bless_file(
 ) -> Version:
     """Write a version as the baseline of later gates, replacing an earlier one."""
     refuse_overwriting([baseline], [new, *options.samples])
-    for option, given in {"--judge": options.judge, "--shared-references": options.shared_references}.items():
-        if given:
+    for option, value in {"--judge": options.judge, "--shared-references": options.shared_references}.items():
+        if value:
             raise InputError(f"{option} is about two versions, and a baseline is one", hint=f"bless without {option}")
     read = _read({NEW: new}, None, VersionReading(options, replace(reading, strict=True), progress))
     version = read.versions[NEW]

@@ -108,8 +108,8 @@ class Writer:
         texts: list[str | Exception] = [""] * len(prompts)
         lengths = np.array([len(prompt) for prompt in prompts], dtype=np.int64)
         for batch in make_batches(lengths, size=min(size, self.size), tokens=TOKENS, rng=None):
-            rows, own = [list(prompts[i]) for i in batch], [seeds[i] for i in batch]
-            for i, text in zip(batch, self._write_or_halve(rows, own, sampling, stop, show), strict=True):
+            rows, batch_seeds = [list(prompts[i]) for i in batch], [seeds[i] for i in batch]
+            for i, text in zip(batch, self._write_or_halve(rows, batch_seeds, sampling, stop, show), strict=True):
                 texts[i] = text
         return texts
 

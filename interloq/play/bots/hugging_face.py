@@ -73,17 +73,17 @@ class HuggingFace(Bot, name="hf"):
     ) -> list[Reply]:
         from interloq.play.bots.generate import Sampling
 
-        some = [i for i, turns in enumerate(dialogues) if turns]
+        answerable = [i for i, turns in enumerate(dialogues) if turns]
         texts = self._writer.texts(
-            self._prompts.tokens([dialogues[i] for i in some]),
-            [int(generator(seeds[i], dialogues[i]).integers(2**63)) for i in some],
+            self._prompts.tokens([dialogues[i] for i in answerable]),
+            [int(generator(seeds[i], dialogues[i]).integers(2**63)) for i in answerable],
             Sampling(self.temperature, self.top_p, self.max_tokens),
             size=self.batch,
             stop=self._prompts.stop,
             show=show,
         )
         replies = [Reply("", NOTHING_TO_ANSWER)] * len(dialogues)
-        for i, text in zip(some, texts, strict=True):
+        for i, text in zip(answerable, texts, strict=True):
             replies[i] = make_crash_reply(text) if isinstance(text, Exception) else Reply(self._prompts.first(text))
         return replies
 
@@ -180,10 +180,10 @@ class Prompts:
 
     def _cut(self, turn: Turn, length: int) -> list[int]:
         """Return the end of a single turn that is too long; with the template's own tokens it may still not fit."""
-        own = self.tokenizer(turn.text, add_special_tokens=False, verbose=False)["input_ids"]
-        keep = max(1, len(own) - (length - self.room))
+        tokens = self.tokenizer(turn.text, add_special_tokens=False, verbose=False)["input_ids"]
+        keep = max(1, len(tokens) - (length - self.room))
         for _ in range(8):  # a text cut between tokens may have more tokens than before
-            (ids,) = self._encode([self._text([Turn(self.tokenizer.decode(own[-keep:]))], ["user"])])
+            (ids,) = self._encode([self._text([Turn(self.tokenizer.decode(tokens[-keep:]))], ["user"])])
             if len(ids) <= self.room or keep == 1:
                 break
             keep = max(1, keep - (len(ids) - self.room))

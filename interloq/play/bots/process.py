@@ -321,8 +321,8 @@ class Program:
         return Reply(text, failure)
 
     def _tail(self, before: str = "") -> str:
-        said = one_line(self._stderr.decode("utf-8", "replace")[-250:])
-        return before + said if said else ""
+        text = one_line(self._stderr.decode("utf-8", "replace")[-250:])
+        return before + text if text else ""
 
 
 def _status(running: subprocess.Popen[bytes]) -> str:
