@@ -162,8 +162,6 @@ def test_the_settings_import_nothing_heavy() -> None:
 
 def test_the_result_is_one_line() -> None:
     dev = {"mse": 0.1, "mse_of_mean": 0.3, "mse_of_size": 0.2, "wins": {"without": 0.6, "added": 0.75}}
-    assert TRAINABLE.result({"best": {"dev_loss": 0.5, "epoch": 2}, "dev": dev}, []) == (
-        "best dev loss 0.5000 after epoch 2; squared error on dev 0.1000, of the mean label 0.3000, "
-        "of the mean label of each size 0.2000; sets score above 60.0% of those without one reference, "
-        "75.0% of those with a foreign one added"
-    )
+    line = TRAINABLE.result({"best": {"dev_loss": 0.5, "epoch": 2}, "dev": dev}, [])
+    for figure in ("0.5000 after epoch 2", "on dev 0.1000", "mean label 0.3000", "each size 0.2000", "60.0%", "75.0%"):
+        assert figure in line
