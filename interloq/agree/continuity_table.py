@@ -79,10 +79,6 @@ class ContinuityTable(Tabular):
             rows.append({**facts, **values, "unscored": row.unscored})
         return rows
 
-    def _remarks(self) -> tuple[str, ...]:
-        """Return the notes."""
-        return self.notes
-
     def with_labels(self) -> ContinuityTable:
         """Return the table with metrics under their labels, for display."""
         label_of = labels(list(dict.fromkeys(row.metric for row in self.rows)))

@@ -147,10 +147,6 @@ class MetaTable(Tabular):
                 rows.append({**value, **tests, "note": estimate.note})
         return rows
 
-    def _remarks(self) -> tuple[str, ...]:
-        """Return the notes."""
-        return self.notes
-
     def sort_by(self, coefficient: str) -> MetaTable:
         """Return the table with metrics in the order of agreement, best first; the sign counts as in comparisons."""
         return replace(self, rows=tuple(sorted(self.rows, key=lambda row: _disagreement(row, coefficient))))
