@@ -108,7 +108,14 @@ def partner_bots(partners: PartnerSet, path: str | Path = "", *, trust: Trust = 
             bots[partner.name] = create(partner.spec, kind="bot")
     check_trust(bots, str(path) or "the partner set", trust)
     for partner in partners.partners:
-        _verify(partner, bots[partner.name], str(path))
+        with _name_partner_in_errors(partner, str(path)):
+            seen = drop_version(bots[partner.name].signature())
+        if seen != partner.signature:
+            raise InputError(
+                f"partner {partner.name!r} has changed: signature {partner.signature} in the set, now {seen}",
+                hint=f"restore it, or {NEW}",
+                where=str(path),
+            )
     return bots
 
 
@@ -127,17 +134,6 @@ def check_openings(partners: PartnerSet, openings: Sequence[Opening], path: str 
 def drop_version(signature: Signature | str) -> str:
     """Return a signature without Interloq's version: it includes the fingerprints of rules and weights."""
     return str(signature.without(VERSION) if isinstance(signature, Signature) else signature)
-
-
-def _verify(partner: Partner, bot: Bot, where: str) -> None:
-    with _name_partner_in_errors(partner, where):
-        seen = drop_version(bot.signature())
-    if seen != partner.signature:
-        raise InputError(
-            f"partner {partner.name!r} has changed: signature {partner.signature} in the set, now {seen}",
-            hint=f"restore it, or {NEW}",
-            where=where,
-        )
 
 
 @contextlib.contextmanager
