@@ -144,12 +144,5 @@ def test_the_file_and_the_text_for_a_paper(choice: Choice) -> None:
     file = json.loads(json.dumps(choice.to_file()))
     assert file["kind"] == "metrics"
     assert file["metrics"] == [f"chosen={choice.spec}"]
-    text = paper(choice)
-    for part in (
-        f"{N} samples in 30 contexts",
-        choice.chosen,
-        "nested cross-validation",
-        "length",
-        "reliability",
-    ):
-        assert part in text
+    for part in (f"{N} samples in 30 contexts", choice.chosen, "nested cross-validation", "length", "reliability"):
+        assert part in paper(choice)

@@ -47,11 +47,8 @@ def test_both_splits_and_their_claims(tmp_path: Path, capsys: pytest.CaptureFixt
     assert users["new_clients"][1].isdisjoint(users["new_clients"][0])
     kokoro.tables(args, plan, kokoro.arms())
     shown = capsys.readouterr().out
-    for words in (
-        "known clients, user mean",
-        "new clients, number of turns",
-        "new clients, aware above new clients, unaware",
-    ):
+    rows = "known clients, user mean", "new clients, number of turns", "new clients, aware above new clients, unaware"
+    for words in rows:
         assert words in shown
     for seed in plan.seeds:
         (out / "predictions" / f"new_clients-aware-rate0.001-seed{seed}.npz").unlink()

@@ -25,12 +25,7 @@ from tests.published_layouts import write_engagement
 from tests.recipes.test_relevance import write_rated_sets
 
 LOGS = (
-    "self_dialogue",
-    "byu_chitchat",
-    "personachat",
-    "synthetic_persona_chat",
-    "topical_chat",
-    "casino",
+    *("self_dialogue", "byu_chitchat", "personachat", "synthetic_persona_chat", "topical_chat", "casino"),
     "persuasion",
 )
 OTHERS = (
@@ -68,13 +63,8 @@ def write_sets_and_logs(folder: Path) -> Path:
 
 def post(thread: int, place: int, text: str) -> dict[str, object]:
     answered = f"t1_p{thread}{place - 1}"
-    return {
-        "id": f"p{thread}{place}",
-        "reply_to": answered,
-        "user": f"u{place % 2}",
-        "text": text,
-        "time": 60.0 * place,
-    }
+    key = {"id": f"p{thread}{place}", "reply_to": answered, "user": f"u{place % 2}"}
+    return {**key, "text": text, "time": 60.0 * place}
 
 
 def write_logs(folder: Path) -> None:
