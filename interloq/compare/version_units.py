@@ -106,12 +106,7 @@ def find_played_dialogue(score: Score) -> str:
     return score.dialogue or score.id.rpartition("#")[0]
 
 
-def dialogue_units(
-    scores: Sequence[Score],
-    dialogues: Sequence[Dialogue],
-    *,
-    ratings: Ratings = ALL,
-) -> list[Unit]:
+def dialogue_units(scores: Sequence[Score], dialogues: Sequence[Dialogue], *, ratings: Ratings = ALL) -> list[Unit]:
     """Return one unit per dialogue: its score or the mean score of its judged utterances, paired by occasion."""
     records = {dialogue.id: dialogue for dialogue in dialogues}
     rating_of = mean_ratings([Sample(d.id, (), "", ratings=d.ratings) for d in dialogues], ratings)
