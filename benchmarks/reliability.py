@@ -150,9 +150,9 @@ def measured_augmentation(args: argparse.Namespace) -> dict[str, Any]:
         for i in range(0, len(texts), CANDIDATES + 2)
         for query, first, *candidates in [texts[i : i + CANDIDATES + 2]]
     ]
-    augment(model.projected(), requests[:2])
+    augment(model.make_projected(), requests[:2])
     start = clock()
-    found = augment(model.projected(), requests)
+    found = augment(model.make_projected(), requests)
     ours = clock() - start
     start = clock()
     some = list(zip(requests, found, strict=True))[: args.looped]

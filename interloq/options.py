@@ -205,6 +205,12 @@ def direction_option() -> Any:
     return option(None, text.format("lower"), instead={"--higher-is-better": (False, text.format("higher"))})
 
 
+def permutations_option(tested: str) -> Any:
+    """Return the field `n_permutations: int | None` with the flag --permutations."""
+    text = f"permutations per test (default 1000, or 100 per {tested} if that is more)"
+    return option(None, text, flag="--permutations", shown="")
+
+
 def trust_option(
     help: str = "allow metrics FILE.py:NAME, which execute the file, and metrics in files (@FILE, baselines) that "
     "contact a server or run code; what they do is printed",

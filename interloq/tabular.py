@@ -26,6 +26,7 @@ class Tabular:
     """Something shown as a table; its data frame may have more rows and columns than the table."""
 
     __slots__ = ()
+    notes: Sequence[Any]  # about the numbers
 
     def _title(self) -> str:
         """Return the title of the table, on one line."""
@@ -40,8 +41,8 @@ class Tabular:
         return self._shown_rows()
 
     def _remarks(self) -> Sequence[str]:
-        """Return notes about the numbers, shown below the table."""
-        return ()
+        """Return the notes as texts, shown below the table."""
+        return self.notes
 
     def to_frame(self) -> Any:
         """Return the rows as a pandas data frame."""

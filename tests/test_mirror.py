@@ -40,7 +40,6 @@ SUITES = {  # tests of several modules at once
     "scorers/interlocutor/test_samples_real.py": "real dialogues and ratings",
     "kill/test_kill.py": "kills of every verb",
     "learn/test_jobs_contract.py": "one contract for all jobs",
-    "agree/test_meta_real.py": "real ratings",
     "mutation/test_mutants.py": "faults that `make mutants` puts into modules",
     "compare/test_units_of_scores.py": "scores in other units, for every verb that decides",
     "models/test_damaged_models.py": "damaged folders in every loader",

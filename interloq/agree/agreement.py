@@ -23,7 +23,7 @@ from interloq.agree.levels import Level, Samples, level
 from interloq.agree.score_columns import Column, columns_fingerprint, score_columns, scores_of, set_columns
 from interloq.agree.score_slope import slope_on_judgments
 from interloq.agree.system_agreement import FEWEST
-from interloq.agree.table import By, MetaTable, MetricComparison, MetricRow, SystemScore, UserSplit
+from interloq.agree.table import By, MetaTable, MetricComparison, MetricRow, SystemScore
 from interloq.data.records.raters import Normalise
 from interloq.errors import InputError, count
 from interloq.metrics import metric_names
@@ -65,8 +65,7 @@ def meta_evaluate(
     system's score with `by="system"`: the metric's value over its samples, as `interloq score` prints it, or their mean
     score. `coefficients` are names, functions, or a mapping such as `{"mine": corr}`; see statistics/correlation.py.
     If people in the dialogues rated the samples, correlations are split into parts between and within users.
-    `lower_is_better` is the direction of metrics that do not define one themselves; a metric of unknown direction is
-    not compared with others.
+    `lower_is_better` is the direction of metrics that do not define one; metrics of unknown direction are not compared.
     `normalise` puts the ratings of each rater on a common scale: `z` or `rank`, see `interloq.data.records.raters`.
     Predicted reliabilities among the scores are not correlated; notes count samples whose references are too weak.
     """
@@ -78,31 +77,16 @@ def meta_evaluate(
     judgments = collect(samples, aspect=aspect, role=role, normalise=normalise)
     points = level(by, judgments, check_coefficients(coefficients))
     plain, stray = score_columns(predictions.without(scores), judgments, selection)
-    columns: dict[str, Column] = dict(plain)
-    means: dict[str, str] = {}
-    if by == "system":
-        columns, means = _of_systems(plain, samples, system_score)
-    rows = []
-    for name, column in columns.items():
-        row = _row(name, column, judgments, points, n_bootstrap, seed)
-        row = replace(row, direction=metric_names.direction(name, lower_is_better))
-        if by == "system":
-            row = replace(row, system_score="mean" if name in means else "value")
-        rows.append(row)
-    splits: tuple[UserSplit, ...] = ()
-    if by in ("none", "user"):
-        splits = user_splits(plain, judgments, points.coefficients, n_bootstrap, seed)
-    notes = [*split_notes(splits, judgments), *points.notes(), *_mean_notes(means)]
+    columns, means = _system_columns(plain, samples, system_score) if by == "system" else (dict(plain), None)
+    rows = _rows(columns, means, judgments, points, n_bootstrap, seed, lower_is_better)
+    splits = user_splits(plain, judgments, points.coefficients, n_bootstrap, seed) if by in ("none", "user") else ()
+    upwards, direction_notes = _turn_upwards(columns, lower_is_better) if compare else ({}, [])
+    permutations = permutations_per_test(math.comb(len(upwards), 2), n_permutations)
+    comparisons = _compare_all(upwards, judgments, points, permutations, seed)
+    notes = [*split_notes(splits, judgments), *points.notes(), *_mean_notes(means or {}), *direction_notes]
     facts = {"aspect": aspect, "role": role, "by": by, "resamples": n_bootstrap, "seed": seed, "adjust": adjust}
-    facts |= {"system-score": system_score if by == "system" else "", "permutations": ""}
+    facts |= {"system-score": system_score if by == "system" else "", "permutations": permutations if compare else ""}
     facts |= {"normalise": normalise, "lower-is-better": "" if lower_is_better is None else lower_is_better}
-    comparisons: list[MetricComparison] = []
-    if compare:
-        upwards, direction_notes = _turn_upwards(columns, lower_is_better)
-        permutations = permutations_per_test(math.comb(len(upwards), 2), n_permutations)
-        facts["permutations"] = permutations
-        comparisons = _compare_all(upwards, judgments, points, permutations, seed)
-        notes += direction_notes
     data_notes = [note.text for note in (*selection.notes(), *checks.of_data())]
     return MetaTable(
         aspect=aspect,
@@ -145,7 +129,7 @@ def _turn_upwards(columns: Mapping[str, Column], lower_is_better: bool | None) -
     return upwards, notes
 
 
-def _of_systems(
+def _system_columns(
     plain: Mapping[str, Array], samples: Iterable[Sample], system_score: SystemScore
 ) -> tuple[dict[str, Column], dict[str, str]]:
     """Return columns for systems' scores, and the metrics that use means of sample scores, with the reason."""
@@ -181,11 +165,31 @@ def _check(n_bootstrap: int, n_permutations: int | None, adjust: str) -> None:
 # ---- one metric, two metrics -----------------------------------------------------------------------------------------
 
 
+def _rows(
+    columns: Mapping[str, Column],
+    means: Mapping[str, str] | None,
+    judgments: Judgments,
+    points: Level,
+    n_bootstrap: int,
+    seed: int,
+    lower_is_better: bool | None,
+) -> list[MetricRow]:
+    """Return one row per metric; `means` names the metrics for which a system's score is a mean, None: no systems."""
+    rows = []
+    for name, column in columns.items():
+        row = _row(name, column, judgments, points, n_bootstrap, seed)
+        row = replace(row, direction=metric_names.direction(name, lower_is_better))
+        if means is not None:
+            row = replace(row, system_score="mean" if name in means else "value")
+        rows.append(row)
+    return rows
+
+
 def _row(name: str, scores: Column, judgments: Judgments, points: Level, n_bootstrap: int, seed: int) -> MetricRow:
     people = judgments.mean()
     estimates = points.estimates(scores, people)
     if n_bootstrap and not any(math.isnan(e.value) for e in estimates.values()):
-        for coefficient, values in points.resampled(scores, people, n_bootstrap, seed).items():
+        for coefficient, values in points.resample(scores, people, n_bootstrap, seed).items():
             if len(values):
                 estimates[coefficient] = replace(estimates[coefficient], ci=percentile_interval(values))
     return MetricRow(
@@ -220,7 +224,7 @@ def _compare(
     n = points.size(first, second, people)
     differences = dict.fromkeys(points.coefficients, np.array([np.nan]))
     if n > 1:
-        differences = points.exchanged(first, second, people, n_permutations, seed)
+        differences = points.exchange(first, second, people, n_permutations, seed)
     tests = _williams(first, second, people, points)
     comparisons = []
     for name in points.coefficients:

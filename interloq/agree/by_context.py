@@ -42,7 +42,7 @@ class Contexts:
 
     def size(self, *columns: Column) -> int:
         scores = [scores_of(column) for column in columns]
-        return sum(len(_varying(rows, *scores)) for rows in self._groups(*scores))
+        return sum(len(_find_varying(rows, *scores)) for rows in self._groups(*scores))
 
     def values(self, x: Column, y: Array) -> dict[str, float]:
         return {name: estimate.value for name, estimate in self.estimates(x, y).items()}
@@ -50,7 +50,7 @@ class Contexts:
     def estimates(self, x: Column, y: Array) -> dict[str, Estimate]:
         return {name: _average(values, self.unit) for name, values in self._by_context(x, y).items()}
 
-    def resampled(self, x: Column, y: Array, n_bootstrap: int, seed: int) -> dict[str, Array]:
+    def resample(self, x: Column, y: Array, n_bootstrap: int, seed: int) -> dict[str, Array]:
         resamples = {}
         for name, values in self._by_context(x, y).items():
             known = values[~np.isnan(values)]
@@ -58,10 +58,10 @@ class Contexts:
             resamples[name] = np.concatenate(means)
         return resamples
 
-    def exchanged(self, first: Column, second: Column, y: Array, n_permutations: int, seed: int) -> dict[str, Array]:
+    def exchange(self, first: Column, second: Column, y: Array, n_permutations: int, seed: int) -> dict[str, Array]:
         """Average over the contexts in which both metrics have a coefficient."""
         a, b = scores_of(first), scores_of(second)
-        groups = [_varying(rows, a, b, y) for rows in self._groups(a, b, y)]
+        groups = [_find_varying(rows, a, b, y) for rows in self._groups(a, b, y)]
         parts: dict[str, list[Array]] = {}
         for swapped in significance.swaps(len(y), n_permutations, seed):
             for name, coefficient in self.coefficients.items():
@@ -128,7 +128,7 @@ def _average(values: Array, unit: str) -> Estimate:
     return replace(estimate, p=float(stats.ttest_1samp(known, 0.0).pvalue))
 
 
-def _varying(rows: Rows, *columns: Array) -> Rows:
+def _find_varying(rows: Rows, *columns: Array) -> Rows:
     """Return the rows of the contexts in which no column is constant."""
     flat = np.any([constant(column[rows]) for column in columns], axis=0)
     return np.asarray(rows[~flat])

@@ -57,15 +57,15 @@ class Systems:
             estimates = {name: replace(e, note=e.note or NO_INTERVAL) for name, e in estimates.items()}
         return estimates
 
-    def resampled(self, x: Column, y: Array, n_bootstrap: int, seed: int) -> dict[str, Array]:
+    def resample(self, x: Column, y: Array, n_bootstrap: int, seed: int) -> dict[str, Array]:
         if isinstance(x, SetColumn) and not x.resamples:
             return dict.fromkeys(self.coefficients, np.zeros(0))
         rows, names = self._rows(x, y)
-        of_x = self._drawn(x, rows, names, n_bootstrap, seed)
-        of_y = self._drawn(y, rows, names, n_bootstrap, seed)
-        return {name: correlation.by_rows(one, of_x, of_y) for name, one in self.coefficients.items()}
+        of_x = self._draw_means(x, rows, names, n_bootstrap, seed)
+        of_y = self._draw_means(y, rows, names, n_bootstrap, seed)
+        return {name: correlation.by_rows(coefficient, of_x, of_y) for name, coefficient in self.coefficients.items()}
 
-    def _drawn(self, column: Column, rows: NDArray[np.intp], names: Index, n_bootstrap: int, seed: int) -> Array:
+    def _draw_means(self, column: Column, rows: NDArray[np.intp], names: Index, n_bootstrap: int, seed: int) -> Array:
         """Return one row of system scores per resample; the resamples are the same for every column."""
         if self.shared:
             context = np.unique(self.context[rows], return_inverse=True)[1]
@@ -76,7 +76,7 @@ class Systems:
             return _sets_within_systems(column, rows, names, n_bootstrap, seed)
         return _within_systems(significance.z_scores(column[rows]), names, n_bootstrap, seed)
 
-    def exchanged(self, first: Column, second: Column, y: Array, n_permutations: int, seed: int) -> dict[str, Array]:
+    def exchange(self, first: Column, second: Column, y: Array, n_permutations: int, seed: int) -> dict[str, Array]:
         rows, names = self._rows(first, second, y)
         if isinstance(first, SetColumn) or isinstance(second, SetColumn):
             a, b, people = self.points(first, second, y)
@@ -89,9 +89,10 @@ class Systems:
         for swapped in significance.swaps(len(rows), n_permutations, seed):
             mixed_a, mixed_b = _system_means(names, a + swapped * (b - a)), _system_means(names, b + swapped * (a - b))
             target = np.broadcast_to(people, mixed_a.shape)
-            for name, one in self.coefficients.items():
-                difference = correlation.by_rows(one, mixed_a, target) - correlation.by_rows(one, mixed_b, target)
-                parts.setdefault(name, []).append(difference)
+            for name, coefficient in self.coefficients.items():
+                with_a = correlation.by_rows(coefficient, mixed_a, target)
+                with_b = correlation.by_rows(coefficient, mixed_b, target)
+                parts.setdefault(name, []).append(with_a - with_b)
         return {name: np.concatenate(part) for name, part in parts.items()}
 
     def notes(self) -> list[str]:
@@ -184,7 +185,8 @@ def _within_systems(scores: Array, system: Index, n_bootstrap: int, seed: int) -
     """Return system means when each system draws from its own samples."""
     means = np.empty((n_bootstrap, int(system.max(initial=-1)) + 1))
     for i in range(means.shape[1]):
-        own = scores[system == i]
-        drawn = bootstrap_counts(len(own), n_bootstrap, seed + i)  # one stream per system: independent draws
-        means[:, i] = np.round(np.concatenate([counts @ own for counts in drawn]) / len(own), DECIMALS)
+        system_scores = scores[system == i]
+        drawn = bootstrap_counts(len(system_scores), n_bootstrap, seed + i)  # one stream per system: independent draws
+        totals = np.concatenate([counts @ system_scores for counts in drawn])
+        means[:, i] = np.round(totals / len(system_scores), DECIMALS)
     return means

@@ -127,7 +127,7 @@ def _average_over_users(
     estimates = level.estimates(x, y)
     if not n_bootstrap or any(math.isnan(estimate.value) for estimate in estimates.values()):
         return estimates
-    return _with_intervals(estimates, level.resampled(x, y, n_bootstrap, seed))
+    return _with_intervals(estimates, level.resample(x, y, n_bootstrap, seed))
 
 
 def _with_intervals(estimates: Mapping[str, Estimate], drawn: Mapping[str, Array]) -> dict[str, Estimate]:

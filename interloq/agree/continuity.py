@@ -69,8 +69,9 @@ def evaluate_continuity(
         user_groups += _groups(found_predictors, test, train, aspect, groups, n_bootstrap, seed)
     if held:
         facts["dev"] = held.judgments.fingerprint
-    facts["train"] = _fingerprint(train, aspect)
-    facts["scores"] = columns_fingerprint({each.metric: each.scores for each in found_predictors})
+    labels = sorted(f"{sample.id}\0{find_rater(sample)}\0{label_of(sample, aspect)}" for sample in train)
+    facts["train"] = fingerprint(*labels) if labels else ""
+    facts["scores"] = columns_fingerprint({predictor.metric: predictor.scores for predictor in found_predictors})
     facts["lower-is-better"] = "" if lower_is_better is None else lower_is_better
     return ContinuityTable(
         aspect=aspect,
@@ -131,11 +132,6 @@ def _notes(test: LabelledJudgments, used_predictors: Sequence[Predictor]) -> Ite
             yield f"{predictor.metric}: {NO_THRESHOLD}"
     if test.judgments.counted.unrated:
         yield f"samples without a label, not used: {test.judgments.counted.unrated}"
-
-
-def _fingerprint(train: Sequence[Sample], aspect: str) -> str:
-    labels = sorted(f"{sample.id}\0{find_rater(sample)}\0{label_of(sample, aspect)}" for sample in train)
-    return fingerprint(*labels) if labels else ""
 
 
 # ---- users by training size ------------------------------------------------------------------------------------------

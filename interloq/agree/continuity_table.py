@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any, Literal
 import orjson
 
 from interloq.data.files.opening import reading_saved
+from interloq.data.records.stored import read_stored
 from interloq.errors import count
 from interloq.metrics.metric_names import labels
 from interloq.signature import Signature
@@ -79,11 +79,7 @@ class ContinuityTable(Tabular):
             rows.append({**facts, **values, "unscored": row.unscored})
         return rows
 
-    def _remarks(self) -> tuple[str, ...]:
-        """Return the notes."""
-        return self.notes
-
-    def labelled(self) -> ContinuityTable:
+    def with_labels(self) -> ContinuityTable:
         """Return the table with metrics under their labels, for display."""
         label_of = labels(list(dict.fromkeys(row.metric for row in self.rows)))
 
@@ -99,26 +95,15 @@ def read_continuity(path: str | Path) -> ContinuityTable:
     hint = "make one: interloq meta --labels --json"
     with reading_saved(path, "not a table of predicted labels", hint=hint):
         value = orjson.loads(Path(path).read_bytes())
-        groups = [UserGroup(**{**group, "rows": _read_rows(group["rows"])}) for group in value["groups"]]
-        facts = {"signature": Signature.from_json(value["signature"]), "notes": tuple(value["notes"])}
-        return ContinuityTable(**{**value, **facts, "rows": _read_rows(value["rows"]), "groups": tuple(groups)})
+        groups = [read_stored(UserGroup, group, rows=_read_rows(group["rows"])) for group in value["groups"]]
+        signature = Signature.from_json(value["signature"])
+        rows = _read_rows(value["rows"])
+        return read_stored(ContinuityTable, value, rows=rows, groups=tuple(groups), signature=signature)
 
 
 def _read_rows(values: Sequence[Mapping[str, Any]]) -> tuple[ContinuityRow, ...]:
     rows = []
     for value in values:
-        numbers = {"cut": _number(value["cut"]), "predicted": _number(value["predicted"])}
-        measures = {name: _estimate(value["measures"][name]) for name in MEASURES}
-        rows.append(ContinuityRow(**{**value, **numbers, "measures": measures}))
+        measures = {name: read_stored(Estimate, value["measures"][name]) for name in MEASURES}
+        rows.append(read_stored(ContinuityRow, value, measures=measures))
     return tuple(rows)
-
-
-def _estimate(value: Mapping[str, Any]) -> Estimate:
-    low, high = value["ci"] or (None, None)
-    ci = (_number(low), _number(high)) if value["ci"] else None
-    return Estimate(**{**value, "value": _number(value["value"]), "ci": ci})
-
-
-def _number(value: float | None) -> float:
-    """Return a number from JSON, where a missing one is null."""
-    return math.nan if value is None else float(value)

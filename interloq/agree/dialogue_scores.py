@@ -63,13 +63,15 @@ def metrics_of(scores: Iterable[Score]) -> list[str]:
     return sorted({score.metric for score in scores})
 
 
-def rankable(metrics: Sequence[str], lower_is_better: bool | None) -> tuple[list[str], dict[str, str]]:
+def select_rankable(metrics: Sequence[str], lower_is_better: bool | None) -> tuple[list[str], dict[str, str]]:
     """Return the metrics that systems can be ranked by, and why not by the others; refused if no metric is left."""
     ranked: list[str] = []
     unranked: dict[str, str] = {}
     hints: dict[str, None] = {}
     for name in metrics:
-        why = _unrankable(name, lower_is_better)
+        why = metric_names.unrankable(name, lower_is_better)
+        if predicted_metric(name):
+            why = "it predicts how reliable references are, not how good replies are", "rank by the scores of a metric"
         if why is None:
             ranked.append(name)
         else:
@@ -79,13 +81,6 @@ def rankable(metrics: Sequence[str], lower_is_better: bool | None) -> tuple[list
         reasons = "; ".join(f"{name}: {reason}" for name, reason in unranked.items())
         raise InputError(f"cannot rank by {reasons}", hint=", or ".join(hints))
     return ranked, unranked
-
-
-def _unrankable(name: str, lower_is_better: bool | None) -> tuple[str, str] | None:
-    """Return why systems cannot be ranked by a metric, and what to do instead; None if they can."""
-    if predicted_metric(name):
-        return "it predicts how reliable references are, not how good replies are", "rank by the scores of a metric"
-    return metric_names.unrankable(name, lower_is_better)
 
 
 def metric_of(rows: Iterable[DialogueScore]) -> str:
@@ -106,7 +101,12 @@ def dialogue_scores(
     A dialogue without any score counts for its target. If both sides of any dialogue are scored, both sides of all get
     rows. Dialogues are paired by the occasion they name, or else by their given opening, unless `pair_by` is given.
     """
-    by_id = {dialogue.id: dialogue for dialogue in _unique(dialogues)}
+    by_id: dict[str, Dialogue] = {}
+    for dialogue in dialogues:
+        if dialogue.id in by_id:
+            hint = "name each file once, and give every dialogue its own id, for example <system>/<number>"
+            raise InputError(f"duplicate dialogue id {dialogue.id!r}", hint=hint)
+        by_id[dialogue.id] = dialogue
     values, metric = _values(scores, metric, by_id)
     _check_dialogues(values, by_id)
     spoken: dict[str, set[str]] = {}
@@ -156,18 +156,6 @@ def partners(rows: Iterable[DialogueScore]) -> dict[str, set[str]]:
     for row in rows:
         met.setdefault(row.system, set()).add(row.partner)
     return met
-
-
-def _unique(dialogues: Iterable[Dialogue]) -> Iterable[Dialogue]:
-    seen = set()
-    for dialogue in dialogues:
-        if dialogue.id in seen:
-            raise InputError(
-                f"duplicate dialogue id {dialogue.id!r}",
-                hint="name each file once, and give every dialogue its own id, for example <system>/<number>",
-            )
-        seen.add(dialogue.id)
-        yield dialogue
 
 
 def _values(
@@ -348,11 +336,8 @@ def rated_dialogues(scores: Iterable[Score], dialogues: Sequence[Dialogue]) -> t
         for row in dialogue_scores(scores, dialogues, metric=metric):
             value = None if row.reason else row.value
             dialogue_values.append(Score(row.dialogue, metric, value, row.reason, row.system))
-            items.setdefault((row.dialogue, row.system), _item(row, by_id[row.dialogue]))
+            context = () if row.pairing == "none" else (row.occasion,)
+            ratings = system_ratings(by_id[row.dialogue], row.system)
+            items[row.dialogue, row.system] = Sample(row.dialogue, context, system=row.system, ratings=ratings)
     turns = [Score(id, TURNS, float(len(by_id[id].turns)), system=system) for id, system in items]
     return [*dialogue_values, *turns], list(items.values())
-
-
-def _item(row: DialogueScore, dialogue: Dialogue) -> Sample:
-    context = () if row.pairing == "none" else (row.occasion,)
-    return Sample(row.dialogue, context, system=row.system, ratings=system_ratings(dialogue, row.system))

@@ -38,7 +38,7 @@ def agreement(judgments: Judgments, level: Level, *, n_bootstrap: int, seed: int
         split_half=halves,
         alpha=interval,
         alpha_ordinal=ordinal,
-        ceiling={name: ceiling(halves[name]) for name, one in level.coefficients.items() if one in LINEAR},
+        ceiling={name: ceiling(halves[name]) for name, kind in level.coefficients.items() if kind in LINEAR},
     )
 
 
@@ -80,14 +80,14 @@ def split_half(judgments: Judgments, level: Level, *, seed: int) -> dict[str, Es
     splits = list(_halves(judgments, seed))
     rows, size = [level.values(*halves) for halves in splits], level.size(*splits[0])
     result = {}
-    for name, one in level.coefficients.items():
+    for name, coefficient in level.coefficients.items():
         values = np.array([row[name] for row in rows if not np.isnan(row[name])])
         if not len(values):
             result[name] = Estimate(float("nan"), size, note="halves are constant or too small")
             continue
         mean = float(values.mean())
         note = f"mean of {count(len(values), 'random split')} of {_split_unit(judgments)}"
-        if one == "pearson" and mean > 0:
+        if coefficient == "pearson" and mean > 0:
             note += f"; reliability of all judgments (Spearman–Brown): {2 * mean / (1 + mean):.3f}"
         result[name] = Estimate(mean, size, note=note)
     return result

@@ -48,10 +48,10 @@ class Level(Protocol):
     def estimates(self, x: Column, y: Array) -> dict[str, Estimate]:
         """Return the coefficients with p-values and notes."""
 
-    def resampled(self, x: Column, y: Array, n_bootstrap: int, seed: int) -> dict[str, Array]:
+    def resample(self, x: Column, y: Array, n_bootstrap: int, seed: int) -> dict[str, Array]:
         """Return the coefficients in each bootstrap resample."""
 
-    def exchanged(self, first: Column, second: Column, y: Array, n_permutations: int, seed: int) -> dict[str, Array]:
+    def exchange(self, first: Column, second: Column, y: Array, n_permutations: int, seed: int) -> dict[str, Array]:
         """Return differences between two metrics' coefficients: observed, then after each random permutation."""
 
     def notes(self) -> list[str]:
@@ -105,14 +105,14 @@ class Samples:
             estimates = {name: replace(estimate, p=None) for name, estimate in estimates.items()}
         return estimates
 
-    def resampled(self, x: Column, y: Array, n_bootstrap: int, seed: int) -> dict[str, Array]:
+    def resample(self, x: Column, y: Array, n_bootstrap: int, seed: int) -> dict[str, Array]:
         points, clusters = self.points(x, y), self._clusters(x, y)
         chosen = self.coefficients
         return correlation.resample_coefficients(
             *points, n_bootstrap=n_bootstrap, seed=seed, chosen=chosen, cluster=clusters
         )
 
-    def exchanged(self, first: Column, second: Column, y: Array, n_permutations: int, seed: int) -> dict[str, Array]:
+    def exchange(self, first: Column, second: Column, y: Array, n_permutations: int, seed: int) -> dict[str, Array]:
         a, b, people = self.points(first, second, y)
         clusters = self._clusters(first, second, y)
         n = len(people)
@@ -122,8 +122,8 @@ class Samples:
         for swapped in significance.swaps(n, n_permutations, seed):
             if clusters is not None:
                 swapped = swapped[:, clusters]
-            for name, one in self.coefficients.items():
-                parts.setdefault(name, []).append(significance.differences(one, a, b, people, swapped))
+            for name, coefficient in self.coefficients.items():
+                parts.setdefault(name, []).append(significance.differences(coefficient, a, b, people, swapped))
         return {name: np.concatenate(part) for name, part in parts.items()}
 
     def notes(self) -> list[str]:

@@ -14,6 +14,7 @@ from interloq.options import (
     drop_own_replies_option,
     normalise_option,
     option,
+    permutations_option,
     without_system_option,
 )
 
@@ -42,12 +43,7 @@ class MetaOptions:
         "none", "correlate over all samples, over systems, or within each context or user"
     )
     n_bootstrap: int = option(1000, "resamples for intervals", flag="--bootstrap")
-    n_permutations: int | None = option(
-        None,
-        "permutations per test (default 1000, or 100 per pair of metrics if that is more)",
-        flag="--permutations",
-        shown="",
-    )
+    n_permutations: int | None = permutations_option("pair of metrics")
     seed: int = option(0, "seed of resamples and permutations")
     compare: bool = option(True, "do not test metrics against each other", flag="--no-compare")
     adjust: Literal["holm", "bh"] = option("holm", "how p-values are adjusted")

@@ -147,15 +147,11 @@ class MetaTable(Tabular):
                 rows.append({**value, **tests, "note": estimate.note})
         return rows
 
-    def _remarks(self) -> tuple[str, ...]:
-        """Return the notes."""
-        return self.notes
-
-    def ordered(self, coefficient: str) -> MetaTable:
+    def sort_by(self, coefficient: str) -> MetaTable:
         """Return the table with metrics in the order of agreement, best first; the sign counts as in comparisons."""
         return replace(self, rows=tuple(sorted(self.rows, key=lambda row: _disagreement(row, coefficient))))
 
-    def labelled(self) -> MetaTable:
+    def with_labels(self) -> MetaTable:
         """Return the table with metrics under their labels, for display."""
         label_of = labels([row.metric for row in self.rows])
         notes = []
@@ -173,7 +169,7 @@ class MetaTable(Tabular):
 
 
 def _disagreement(row: MetricRow, coefficient: str) -> float:
-    """Sort key of a metric, lowest for the best; metrics without a coefficient come last."""
+    """Return the sort key of a metric, lowest for the best; metrics without a coefficient come last."""
     value = row.with_mean[coefficient].value if coefficient in row.with_mean else math.nan
     if math.isnan(value):
         return math.inf

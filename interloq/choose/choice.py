@@ -110,9 +110,6 @@ class Choice(Tabular):
             rows.append(facts)
         return rows
 
-    def _remarks(self) -> tuple[str, ...]:
-        return self.notes
-
 
 def paper(choice: Choice) -> str:
     """Return a short text for a paper."""

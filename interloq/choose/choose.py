@@ -75,9 +75,12 @@ def choose(
     _check(rated, metrics, excluded)
     learners = candidates(list(metrics), blend=blend)
     chosen = best(learners, rated, seed)
-    compared = _Compared.of(learners, used, rated, rows, n_bootstrap, seed).tested(n_permutations)
+    compared = _Compared.of(learners, used, rated, rows, n_bootstrap, seed).test_pairs(n_permutations)
     expected = compared.estimate(score_held_out(chooser(learners, seed), rated, seed))
     compared_candidates = [_candidate(name, chosen, compared, judgments) for name in compared.scores]
+    best_possible = None
+    if judgments.sizes().max() > 1:
+        best_possible = ceiling(split_half(judgments, Samples(SPEARMAN), seed=seed)["spearman"])
     facts = {"aspect": judgments.aspect, "judgments": judgments.fingerprint, "resamples": n_bootstrap, "seed": seed}
     facts |= {"scores": columns_fingerprint({name: column.scores for name, column in columns.items()}), "blend": blend}
     facts |= {"permutations": n_permutations or ""}
@@ -87,7 +90,7 @@ def choose(
         chosen=chosen,
         spec=_spec(chosen, learners[chosen](rated), metrics, rows),
         expected=expected,
-        ceiling=_ceiling(judgments, seed),
+        ceiling=best_possible,
         samples=len(rows),
         contexts=len(np.unique(rated.contexts)),
         systems=len({judgments.systems[i] for i in rows} - {""}),
@@ -135,12 +138,6 @@ def _check(rated: RatedScores, metrics: Mapping[str, Column], excluded: Mapping[
         )
     if constant(rated.people):
         raise InputError("all mean judgments are equal", hint="rate samples of different quality")
-
-
-def _ceiling(judgments: Judgments, seed: int) -> Estimate | None:
-    if judgments.sizes().max() < 2:
-        return None
-    return ceiling(split_half(judgments, Samples(SPEARMAN), seed=seed)["spearman"])
 
 
 def _notes(judgments: Judgments, rows: NDArray[np.intp], unit: str) -> list[str]:
@@ -216,7 +213,7 @@ class _Compared:
         drawn = self.resampled[name] - self.resampled[other]
         return Estimate(value, len(self.rated.people), percentile_interval(drawn) if len(drawn) else None)
 
-    def needed(self, name: str, other: str) -> int | None:
+    def estimate_needed(self, name: str, other: str) -> int | None:
         """Return how many samples would tell the two apart; None if unknown or above FAR times the present number."""
         difference, n = abs(self.margin(name, other).value), len(self.rated.people)
         drawn = self.resampled[name] - self.resampled[other]
@@ -226,7 +223,7 @@ class _Compared:
         needed = n * (quantile * float(np.nanstd(drawn)) / difference) ** 2
         return math.ceil(needed) if needed <= FAR * n else None
 
-    def tested(self, n_permutations: int | None) -> _Compared:
+    def test_pairs(self, n_permutations: int | None) -> _Compared:
         """Return a copy with the adjusted p-values of all pairs, baselines included."""
         pairs = list(combinations(self.scores, 2))
         n = significance.permutations_per_test(len(pairs), n_permutations)
@@ -260,7 +257,7 @@ def _candidate(name: str, chosen: str, compared: _Compared, judgments: Judgments
         over=over,
         by_system=_by_system(compared.scores[name], compared.rows, judgments),
         p=p,
-        needed=compared.needed(chosen, name) if p is not None and p > ALPHA else None,
+        needed=compared.estimate_needed(chosen, name) if p is not None and p > ALPHA else None,
     )
 
 

@@ -17,6 +17,7 @@ from interloq.data.files.opening import write_json
 from interloq.data.files.overwriting import refuse_overwriting
 from interloq.data.progress import Progress, silent
 from interloq.data.records.convert_file import kind_held
+from interloq.data.records.raters import selected_ratings
 from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.errors import InputError
 from interloq.metrics import metric_names
@@ -118,8 +119,7 @@ def _select_rated(records: Sequence[Sample | Dialogue], aspect: str, role: str) 
     dialogues: list[Dialogue] = []
     samples: list[Sample] = []
     for record in records:
-        fitting = [rating for rating in record.ratings if rating.aspect == aspect and role in ("", rating.role)]
-        if all(rating.value is None for rating in fitting):
+        if all(rating.value is None for rating in selected_ratings(record, aspect, role)):
             continue
         if isinstance(record, Dialogue):
             dialogues.append(record)

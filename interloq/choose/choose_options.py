@@ -7,7 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from interloq.options import drop_own_replies_option, normalise_option, option, without_system_option
+from interloq.options import (
+    drop_own_replies_option,
+    normalise_option,
+    option,
+    permutations_option,
+    without_system_option,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,12 +32,7 @@ class ChooseOptions:
     normalise: Literal["", "z", "rank"] = normalise_option()
     blend: bool = option(True, "choose from single metrics only", flag="--no-blend")
     n_bootstrap: int = option(1000, "resamples for intervals", flag="--bootstrap")
-    n_permutations: int | None = option(
-        None,
-        "permutations per test (default 1000, or 100 per pair of metrics if that is more)",
-        flag="--permutations",
-        shown="",
-    )
+    n_permutations: int | None = permutations_option("pair of metrics")
     seed: int = option(0, "seed of folds, resamples and permutations")
     drop_own_replies: bool = drop_own_replies_option()
     without: Sequence[str] = without_system_option()

@@ -118,8 +118,8 @@ def run(args: argparse.Namespace) -> int:
 def print_agreement(table: MetaTable, adjust: str, coefficient: str, *, sort: str = "agreement") -> None:
     """Print agreement with people as several tables and notes."""
     if sort == "agreement":
-        table = table.ordered("spearman" if coefficient == "all" else coefficient)
-    table, level = table.labelled(), LEVELS[table.by]
+        table = table.sort_by("spearman" if coefficient == "all" else coefficient)
+    table, level = table.with_labels(), LEVELS[table.by]
     names = [name.capitalize() for name in table.coefficients]
     rows = []
     for row in table.rows:
@@ -313,7 +313,7 @@ def _evaluate_labels(args: argparse.Namespace) -> int:
     if args.json:
         print_json(asdict(table))
     else:
-        print_labels(table.labelled())
+        print_labels(table.with_labels())
     return 0
 
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 from interloq.data.records.raters import Normalise
 from interloq.errors import InputError
-from interloq.options import direction_option, normalise_option, option, trust_option
+from interloq.options import direction_option, normalise_option, option, permutations_option, trust_option
 from interloq.trust import Trust
 
 BESIDE = ("length",)  # compared beside a judge's preferences if no metric is named: judges favour long replies
@@ -62,9 +62,7 @@ class CompareOptions:
         instead={"--no-slices": ((), "compare only whole sets")},
     )
     lower_is_better: bool | None = direction_option()
-    n_permutations: int | None = option(
-        None, "permutations per test (default 1000, or 100 per test if that is more)", flag="--permutations"
-    )
+    n_permutations: int | None = permutations_option("test")
     seed: int = option(0, "seed of the permutations")
     worst: int = option(WORST, "units that got worse to print")
 

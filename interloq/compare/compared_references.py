@@ -7,7 +7,7 @@ Otherwise the versions are refused, or both are scored with the references that 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from interloq.compare.match_versions import Matched, Unit, Version, match_units
@@ -74,7 +74,7 @@ def share_references(samples: Mapping[str, Sequence[Sample]]) -> tuple[dict[str,
     changed = 0
     for ids in partners.values():
         paired = {name: by_id[name][id] for name, id in ids.items()}
-        shared = _find_shared_contents(paired.values())
+        shared = set.intersection(*(set(map(_content, sample.references)) for sample in paired.values()))
         has_more = False
         for name, sample in paired.items():
             has_more = has_more or len(sample.references) > len(shared)
@@ -113,12 +113,6 @@ def _differ(old: Unit, new: Unit) -> bool:
     """
     old_references, new_references = read_print(old.sample).references, read_print(new.sample).references
     return bool(old_references and new_references) and old_references != new_references
-
-
-def _find_shared_contents(samples: Iterable[Sample]) -> set[tuple[str, float]]:
-    """Return the contents of the references that all samples have."""
-    contents = [set(map(_content, sample.references)) for sample in samples]
-    return set.intersection(*contents)
 
 
 def _content(reference: Reference) -> tuple[str, float]:

@@ -132,7 +132,3 @@ class Comparison(Tabular):
             }
             rows.append(row)
         return rows
-
-    def _remarks(self) -> tuple[str, ...]:
-        """Return the notes."""
-        return self.notes

@@ -16,11 +16,6 @@ from interloq.metrics.metric_names import about_sets, always_means
 from interloq.statistics.prediction_powered import are_selected
 
 SELECTED = "rated units score differently from unrated ones, so they are not a random sample and estimates are biased"
-PAIRED = {
-    "occasion": "by occasion",
-    "id": "by id",
-    "context": "by context",
-}
 
 
 def write_notes(old: Version, new: Version, units: Matched, by_metric: Mapping[str, Matched]) -> Iterator[str]:
@@ -77,7 +72,7 @@ def _describe_pairing(old: Version, new: Version, units: Matched) -> str:
     what, hint = explain_unpaired(old, new, units)
     if not units.pairs:
         return f"not paired, so small differences are hard to find: {what}; {hint}"
-    note = f"{count(len(units.pairs), noun)} paired {PAIRED[units.pairing]}"
+    note = f"{count(len(units.pairs), noun)} paired by {units.pairing}"
     clusters = len(set(units.pair_clusters))
     if clusters < len(units.pairs):
         note += f", in {count(clusters, 'cluster')}"

@@ -104,7 +104,7 @@ def match_units(old: Version, new: Version) -> Matched:
         first, second = _number_keys(old.units, pairing), _number_keys(new.units, pairing)
         shared = [key for key in first if key in second]
         if pairing == "id":
-            shared = _fitting(first, second, shared)
+            shared = _find_fitting(first, second, shared)
         if shared and 2 * len(shared) >= min(len(old.units), len(new.units)):
             pairs = tuple((first[key], second[key]) for key in shared)
             clusters = _pair_clusters(pairing, pairs)
@@ -139,7 +139,7 @@ def _dialogues_known(version: Version) -> bool:
     return 2 * len(named) >= len(version.units)
 
 
-def _fitting(first: Mapping[str, Unit], second: Mapping[str, Unit], shared: Sequence[str]) -> list[str]:
+def _find_fitting(first: Mapping[str, Unit], second: Mapping[str, Unit], shared: Sequence[str]) -> list[str]:
     """Return the keys of units that answer the same prompt; otherwise ids are line numbers of different files."""
     fitting_dialogues = set()
     for key in shared:

@@ -83,7 +83,8 @@ def sample_units(scores: Iterable[Score], samples: Sequence[Sample] = (), *, rat
     for unit_id, unit_scores in scores_of.items():
         rating = math.nan
         if unit_id in players:
-            unit = _make_played_unit(unit_id, players[unit_id])
+            occasion = unit_id.removeprefix(f"{players[unit_id]}~")
+            unit = Unit(unit_id, {}, {"occasion": occasion}, fields={"partner": occasion.partition("/")[0]})
         else:
             sample = None
             if key := sample_keys.find(unit_id):
@@ -105,12 +106,7 @@ def find_played_dialogue(score: Score) -> str:
     return score.dialogue or score.id.rpartition("#")[0]
 
 
-def dialogue_units(
-    scores: Sequence[Score],
-    dialogues: Sequence[Dialogue],
-    *,
-    ratings: Ratings = ALL,
-) -> list[Unit]:
+def dialogue_units(scores: Sequence[Score], dialogues: Sequence[Dialogue], *, ratings: Ratings = ALL) -> list[Unit]:
     """Return one unit per dialogue: its score or the mean score of its judged utterances, paired by occasion."""
     records = {dialogue.id: dialogue for dialogue in dialogues}
     rating_of = mean_ratings([Sample(d.id, (), "", ratings=d.ratings) for d in dialogues], ratings)
@@ -185,11 +181,6 @@ def sample_unit(id: str, sample: Sample | None, dialogue: str = "") -> Unit:
         ends=ends,
         fields=_texts(sample),
     )
-
-
-def _make_played_unit(id: str, system: str) -> Unit:
-    occasion = id.removeprefix(f"{system}~")
-    return Unit(id=id, values={}, keys={"occasion": occasion}, fields={"partner": occasion.partition("/")[0]})
 
 
 def common_scale(records: Mapping[str, Sequence[Any]], ratings: Ratings) -> tuple[dict[str, list[Any]], list[str]]:

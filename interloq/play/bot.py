@@ -149,7 +149,7 @@ class _Searching:
         if not dialogues:
             return []
         try:
-            replies = self._asked(dialogues, seeds)
+            replies = self._ask(dialogues, seeds)
         except (MissingDependencyError, SpecError):  # no single dialogue is the cause
             raise
         except (Exception, SystemExit) as error:
@@ -161,7 +161,7 @@ class _Searching:
         self.crashes = 0
         return replies
 
-    def _asked(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Any]:
+    def _ask(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Any]:
         replies: Any = self.bot.replies(dialogues, seeds)
         if not isinstance(replies, list | tuple):
             raise TypeError(f"the bot gave {type(replies).__name__}, not a list of replies")

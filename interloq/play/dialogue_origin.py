@@ -14,12 +14,7 @@ from typing import Any
 from interloq.errors import InputError
 from interloq.signature import LIBRARIES, VERSION, Signature
 
-FACTS = {
-    "partners": "partner sets",
-    "scheme": "schemes",
-    "openings": "openings",
-    "exchanges": "numbers of exchanges",
-}
+FACTS = {"partners": "partner sets", "scheme": "schemes", "openings": "openings", "exchanges": "numbers of exchanges"}
 # parts of a signature that may differ; another release of a library changes only the last digits
 NOT_THE_JUDGE = (
     *("references", "samples", "unicode", "resamples", "seed", "dialogues", "partners"),

@@ -51,8 +51,8 @@ class PartnerSet:
     @property
     def hash(self) -> str:
         """Sixteen hexadecimal digits, independent of the order of the partners and the spelling of their specs."""
-        each = sorted(fingerprint(partner.name, partner.signature) for partner in self.partners)
-        return fingerprint("partners", str(SCHEMA), self.openings, str(self.exchanges), *each)
+        signatures = sorted(fingerprint(partner.name, partner.signature) for partner in self.partners)
+        return fingerprint("partners", str(SCHEMA), self.openings, str(self.exchanges), *signatures)
 
 
 def partner_set(
@@ -63,7 +63,7 @@ def partner_set(
         raise InputError(f"at least 1 exchange is needed, got {exchanges}")
     for name in bots:
         check_name(name)
-    partners = tuple(Partner(name, spec(bot), lasting(bot.signature())) for name, bot in sorted(bots.items()))
+    partners = tuple(Partner(name, spec(bot), drop_version(bot.signature())) for name, bot in sorted(bots.items()))
     return PartnerSet(partners, openings_fingerprint(openings), exchanges, source)
 
 
@@ -108,7 +108,14 @@ def partner_bots(partners: PartnerSet, path: str | Path = "", *, trust: Trust = 
             bots[partner.name] = create(partner.spec, kind="bot")
     check_trust(bots, str(path) or "the partner set", trust)
     for partner in partners.partners:
-        _verify(partner, bots[partner.name], str(path))
+        with _name_partner_in_errors(partner, str(path)):
+            seen = drop_version(bots[partner.name].signature())
+        if seen != partner.signature:
+            raise InputError(
+                f"partner {partner.name!r} has changed: signature {partner.signature} in the set, now {seen}",
+                hint=f"restore it, or {NEW}",
+                where=str(path),
+            )
     return bots
 
 
@@ -124,20 +131,9 @@ def check_openings(partners: PartnerSet, openings: Sequence[Opening], path: str 
         )
 
 
-def lasting(signature: Signature | str) -> str:
+def drop_version(signature: Signature | str) -> str:
     """Return a signature without Interloq's version: it includes the fingerprints of rules and weights."""
     return str(signature.without(VERSION) if isinstance(signature, Signature) else signature)
-
-
-def _verify(partner: Partner, bot: Bot, where: str) -> None:
-    with _name_partner_in_errors(partner, where):
-        seen = lasting(bot.signature())
-    if seen != partner.signature:
-        raise InputError(
-            f"partner {partner.name!r} has changed: signature {partner.signature} in the set, now {seen}",
-            hint=f"restore it, or {NEW}",
-            where=where,
-        )
 
 
 @contextlib.contextmanager

@@ -20,7 +20,7 @@ from interloq.errors import InputError, InterloqError
 from interloq.play.bot import Bot, BotLike, as_bot
 from interloq.play.journal import Journal, journal_path
 from interloq.play.openings import Opening, openings_fingerprint
-from interloq.play.partners import PartnerSet, lasting, partner_set
+from interloq.play.partners import PartnerSet, drop_version, partner_set
 from interloq.play.play_options import REPEATS, SCHEMES, PlanOptions, PlayOptions
 from interloq.play.schedule import BotMatch, all_play_all, apart, bipartite, check_name, draw_openings, self_play
 from interloq.play.talk import PlayTally, sameness, talk
@@ -94,7 +94,7 @@ def plan(
         "seed": seed,
         "rules": {"repeats": options.same, "stop_repeating": options.stop_repeating},
         # signing reads all weights, so it is done once per bot
-        "bots": {name: signed.get(name) or lasting(bot.signature()) for name, bot in sorted(bots.items())},
+        "bots": {name: signed.get(name) or drop_version(bot.signature()) for name, bot in sorted(bots.items())},
     }
     return Plan(tuple(matches), bots, run, options.same, options.stop_repeating)
 

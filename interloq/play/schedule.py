@@ -107,14 +107,10 @@ def _matches(
             for target, partner in pairs:
                 id = f"{target}~{partner}/{opening.id}/repeat-{repeat}"
                 matches.append(BotMatch(id, target, partner, opening.turns, exchanges, True, seed_of(seed, id)))
-    _check_ids(matches)
-    return matches
-
-
-def _check_ids(matches: Sequence[BotMatch]) -> None:
     id, count = Counter(match.id for match in matches).most_common(1)[0]
     if count > 1:
         raise InputError(f"{count} matches would have the id {id!r}", hint="rename a bot or an opening")
+    return matches
 
 
 def _names(given: Iterable[str], what: str, own: str = "") -> list[str]:

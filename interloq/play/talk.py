@@ -206,7 +206,7 @@ class _Talk:
                 return False
         return len(self.turns) < len(self.match.opening) + 2 * self.match.exchanges
 
-    def finished(self) -> Dialogue:
+    def make_dialogue(self) -> Dialogue:
         """Return the finished dialogue; the target is the first of its systems."""
         match = self.match
         first, second = self.speakers if match.target_first else reversed(self.speakers)
@@ -291,7 +291,7 @@ class _Room:
             if talk.hear(reply, self.rules):
                 self._wait(number, talk)
             else:
-                finished.append((talk.match, talk.finished()))
+                finished.append((talk.match, talk.make_dialogue()))
             utterances += len(talk.turns) - before
         self.under_way -= len(finished)
         return finished, utterances

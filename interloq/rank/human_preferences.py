@@ -73,7 +73,7 @@ def rank_preferences(
     if n_bootstrap < 0:
         raise InputError(f"the number of resamples must not be negative, got {n_bootstrap}")
     aspects = sorted(_by_aspect(preferences).items())
-    return [_ranking(aspect, some, n_bootstrap, n_permutations, seed) for aspect, some in aspects]
+    return [_rank_aspect(aspect, group, n_bootstrap, n_permutations, seed) for aspect, group in aspects]
 
 
 def _by_aspect(preferences: Iterable[Preference]) -> dict[str, list[Preference]]:
@@ -83,16 +83,16 @@ def _by_aspect(preferences: Iterable[Preference]) -> dict[str, list[Preference]]
     return groups
 
 
-def _ranking(
-    aspect: str, some: Sequence[Preference], n_bootstrap: int, n_permutations: int | None, seed: int
+def _rank_aspect(
+    aspect: str, preferences: Sequence[Preference], n_bootstrap: int, n_permutations: int | None, seed: int
 ) -> PreferenceRanking:
     outcomes = []
-    for preference in some:
+    for preference in preferences:
         first, second = preference.systems
         difference = float((preference.winner == first) - (preference.winner == second))
         outcomes.append(PairOutcome(preference.item, "", first, second, difference))
-    systems = sorted(set(chain.from_iterable(preference.systems for preference in some)))
-    items, group = np.unique([preference.item for preference in some], return_inverse=True)
+    systems = sorted(set(chain.from_iterable(preference.systems for preference in preferences)))
+    items, group = np.unique([preference.item for preference in preferences], return_inverse=True)
     table = wins(outcomes, systems, group)
     values, ci = strengths(table.sum(axis=0)), _intervals(table, n_bootstrap, seed)
     permutations = permutations_per_test(math.comb(len(systems), 2), n_permutations)
@@ -100,27 +100,27 @@ def _ranking(
     ranges = rank_ranges(gaps, len(systems), 1.0)
     ranked = []
     for i, name in enumerate(systems):
-        counts = _count_wins(name, some)
+        counts = _count_wins(name, preferences)
         ranked.append(Strength(name, float(values[i]), ci[i] if ci else None, *counts, rank_range=ranges[i]))
     ranked.sort(key=lambda strength: (-strength.strength, strength.system))
-    notes = tuple(_notes(some, whole=is_connected(table.sum(axis=0))))
-    raters = len({preference.rater for preference in some})
-    return PreferenceRanking(aspect, tuple(ranked), len(items), raters, len(some), notes)
+    notes = tuple(_notes(preferences, whole=is_connected(table.sum(axis=0))))
+    raters = len({preference.rater for preference in preferences})
+    return PreferenceRanking(aspect, tuple(ranked), len(items), raters, len(preferences), notes)
 
 
-def _notes(some: Sequence[Preference], *, whole: bool) -> Iterator[str]:
+def _notes(preferences: Sequence[Preference], *, whole: bool) -> Iterator[str]:
     if not whole:
         yield "some systems were never compared, not even through others"
-    named = [(one.rater, one.item, one.ids, frozenset(one.systems)) for one in some if one.rater]
+    named = [(p.rater, p.item, p.ids, frozenset(p.systems)) for p in preferences if p.rater]
     if repeated := len(named) - len(set(named)):
         what = count(repeated, "preference")
         yield f"{what} of a rater who had compared the same answers before: all count"
 
 
-def _count_wins(name: str, some: Sequence[Preference]) -> tuple[int, int, int]:
+def _count_wins(name: str, preferences: Sequence[Preference]) -> tuple[int, int, int]:
     """Return the wins, ties and losses of a system."""
     won = ties = lost = 0
-    for preference in some:
+    for preference in preferences:
         if name in preference.systems:
             if not preference.winner:
                 ties += 1
@@ -167,8 +167,10 @@ def preference_agreement(
     return agreements
 
 
-def _agreement(metric: str, values: dict[Key, float], aspect: str, some: Sequence[Preference]) -> PreferenceAgreement:
-    decided = [preference for preference in some if preference.winner]
+def _agreement(
+    metric: str, values: dict[Key, float], aspect: str, preferences: Sequence[Preference]
+) -> PreferenceAgreement:
+    decided = [preference for preference in preferences if preference.winner]
     items, agrees = [], []
     for preference in decided:
         first, second = preference.systems
@@ -178,9 +180,9 @@ def _agreement(metric: str, values: dict[Key, float], aspect: str, some: Sequenc
             items.append(preference.item)
             agrees.append(0.5 + 0.5 * float(np.sign(won - lost)))
     if not items:
-        return PreferenceAgreement(metric, aspect, float("nan"), None, 0, len(some) - len(decided), len(decided))
+        return PreferenceAgreement(metric, aspect, float("nan"), None, 0, len(preferences) - len(decided), len(decided))
     share = cluster_mean(np.array(agrees), items)
-    counts = len(items), len(some) - len(decided), len(decided) - len(items)
+    counts = len(items), len(preferences) - len(decided), len(decided) - len(items)
     return PreferenceAgreement(metric, aspect, share.value, share.ci_within(0, 1), *counts)
 
 

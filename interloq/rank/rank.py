@@ -58,7 +58,7 @@ class _Estimates:
     gaps: list[Gap]  # of all pairs, in the order of `combinations`
     resampled: Array  # one row per resample
 
-    def oriented(self, sign: float) -> tuple[Array, Array]:
+    def orient(self, sign: float) -> tuple[Array, Array]:
         """Return values and resamples such that higher is better."""
         return sign * self.values, sign * self.resampled
 
@@ -98,7 +98,7 @@ def rank(
             sign = -1.0
     else:
         estimates = _estimate_strengths(outcomes, systems, settings)
-    places = estimates.oriented(sign)
+    places = estimates.orient(sign)
     human = human or {}
     order = order_accuracy(systems, places[0], human)
     remarks = [*notes(rows, systems, outcomes, human, method=method, by=by)]
@@ -240,7 +240,7 @@ def _standings(
     rows: Sequence[DialogueScore], systems: Sequence[str], estimates: _Estimates, sign: float
 ) -> list[Standing]:
     """Return ranked systems from best to worst, then systems without a score by name."""
-    values, resampled = estimates.oriented(sign)
+    values, resampled = estimates.orient(sign)
     ranks, best = ranks_of(values), _share_of_best(resampled)
     ranges = rank_ranges(estimates.gaps, len(systems), sign)
     standings = []

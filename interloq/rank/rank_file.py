@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from interloq.agree.dialogue_scores import dialogue_scores, metrics_of, rankable
+from interloq.agree.dialogue_scores import dialogue_scores, metrics_of, select_rankable
 from interloq.agree.system_agreement import rated_systems, rating_scores
 from interloq.data.files.opening import not_utf8, read_small
 from interloq.data.progress import Progress, silent
@@ -75,7 +75,7 @@ def rank_file(
     metrics = metrics_of(scored.scores)
     if options.metric:
         metrics = [find(options.metric, metrics)]
-    metrics, unranked = rankable(metrics, options.lower_is_better)
+    metrics, unranked = select_rankable(metrics, options.lower_is_better)
     rankings = Rankings([], unranked)
     with progress("ranking", None) as step:
         for name in metrics:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from interloq.options import direction_option, option
+from interloq.options import direction_option, option, permutations_option
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,12 +49,7 @@ class RankOptions:
     )
     role: str = option("", "with --aspect: only ratings by this role", metavar="NAME", shown="all roles")
     n_bootstrap: int = option(1000, "resamples for intervals and ranges", flag="--bootstrap")
-    n_permutations: int | None = option(
-        None,
-        "permutations per test (default 1000, or 100 per pair of systems if that is more)",
-        flag="--permutations",
-        shown="",
-    )
+    n_permutations: int | None = permutations_option("pair of systems")
     seed: int = option(0, "seed of resamples and permutations")
 
 

@@ -107,10 +107,6 @@ class Ranking(Tabular):
             for standing in self.standings
         ]
 
-    def _remarks(self) -> tuple[str, ...]:
-        """Return the notes."""
-        return self.notes
-
 
 # ---- notes -----------------------------------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
@@ -230,9 +230,6 @@ def rounds_of(matches: Iterable[BotMatch]) -> list[list[BotMatch]]:
     return [list(round) for round in zip(*by_pair.values(), strict=False)]
 
 
-# ---- playing ---------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Played:
     """Result of playing until the ranking was settled, with the scores and the metric."""
@@ -290,22 +287,13 @@ def _score_rounds(
         if not fresh:
             return
         scores.extend(fresh)
-        yield from _by_round(fresh, dialogues, rounds[start:stop])
-
-
-def _by_round(
-    scores: Sequence[Score], dialogues: Sequence[Dialogue], rounds: Sequence[Sequence[BotMatch]]
-) -> Iterator[list[DialogueScore]]:
-    rows = dialogue_scores(scores, dialogues)
-    by_id: dict[str, list[DialogueScore]] = {}
-    for row in rows:
-        by_id.setdefault(row.dialogue, []).append(row)
-    for round in rounds:
-        yield list(chain.from_iterable(by_id.get(match.id, []) for match in round))
+        by_id: dict[str, list[DialogueScore]] = {}
+        for row in dialogue_scores(fresh, dialogues):
+            by_id.setdefault(row.dialogue, []).append(row)
+        for round in rounds[start:stop]:
+            yield list(chain.from_iterable(by_id.get(match.id, []) for match in round))
 
 
 def facts(settled: Settled) -> dict[str, Any]:
     """Return the result for JSON."""
-    from dataclasses import asdict
-
     return {**asdict(settled), "order": settled.order, "not_apart": [asdict(gap) for gap in settled.not_apart]}

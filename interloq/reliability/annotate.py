@@ -57,12 +57,12 @@ class QueryState:
 
     def texts(self) -> tuple[str, ...]:
         """Return the distinct texts of all references, given and added."""
-        return (*self.request.known(), *(reference.text.strip() for reference in self.added))
+        return (*self.request.list_known_texts(), *(reference.text.strip() for reference in self.added))
 
 
 def start_query(request: Request, *, attempts: int, limit: int) -> QueryState:
     """Return the state of a query before the first step; candidates are in the order given."""
-    waiting = tuple(sorted(request.new(), key=request.candidates.index))
+    waiting = tuple(sorted(request.list_new_candidates(), key=request.candidates.index))
     return _finish_if_done(QueryState(request, waiting, attempts), limit)
 
 
@@ -235,7 +235,7 @@ class Session:
 
     def choose(self, place: int) -> None:
         """Offer another of the candidates left instead, by its place among them."""
-        waiting = self._offered().waiting
+        waiting = self._require_offer().waiting
         if not 0 <= place < len(waiting):
             raise InputError(f"no candidate {place}", hint=f"choose one from 0 to {len(waiting) - 1}")
         self._decide("choose", waiting[place])
@@ -245,14 +245,14 @@ class Session:
         self._decide("next")
 
     def _decide(self, action: Action, candidate: Reference | None = None) -> None:
-        offer = self._offered()
+        offer = self._require_offer()
         shown = candidate or offer.candidate
         step = DecisionStep(offer.query, action, shown.text, shown.source, **offer.numbers())
         state = apply_step(self.states[step.query], step, **self.options)
         self._file.add(record_line(step))  # recorded before it counts
         self._take(step, state)
 
-    def _offered(self) -> Offer:
+    def _require_offer(self) -> Offer:
         offer = self.offer()
         if offer is None:
             raise InputError("all queries are finished")

@@ -68,18 +68,18 @@ class Request:
         groups = [list(map(asdict, self.references)), list(map(asdict, self.candidates))]
         return orjson.dumps([self.turns, groups]).decode()
 
-    def known(self) -> tuple[str, ...]:
+    def list_known_texts(self) -> tuple[str, ...]:
         """Return the distinct texts of the references; none for a query without text."""
         if self.blank:
             return ()
         return distinct_texts(reference.text for reference in self.references)
 
-    def new(self) -> list[Reference]:
+    def list_new_candidates(self) -> list[Reference]:
         """Return candidates with text that are not yet references, each once; none for a query without text."""
         if self.blank:
             return []
         by_text = {candidate.text.strip(): candidate for candidate in reversed(self.candidates)}
-        return [by_text[text] for text in sorted(by_text.keys() - {"", *self.known()})]
+        return [by_text[text] for text in sorted(by_text.keys() - {"", *self.list_known_texts()})]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ def augment(model: SetPredictor, requests: Sequence[Request], *, limit: int = LI
 
 
 def _shuffle_candidates(request: Request, seed: int) -> list[Reference]:
-    new = request.new()
+    new = request.list_new_candidates()
     rng = np.random.default_rng(int(fingerprint(str(seed), *request.turns), 16))
     return [new[i] for i in rng.permutation(len(new))]
 
@@ -144,7 +144,7 @@ class _Rounds:
         self.places: dict[tuple[int, int], int] = {}  # of query and round among them
         pairs, sizes = [], []
         for request in requests:
-            texts = request.known()
+            texts = request.list_known_texts()
             pairs += [(request.turns, text) for text in texts]
             sizes.append(len(texts))
         self.sizes = np.array(sizes, dtype=np.int64)
@@ -229,7 +229,9 @@ class AugmentRecord:
         new_requests = [request for request, key in keys.items() if key not in self._places]
         for block in batched(new_requests, BLOCK):
             for request, result in zip(block, augment(model, block, limit=limit, seed=seed), strict=True):
-                self._places[keys[request]] = self._file.add(_line(keys[request], result))
+                trials = [[trial.reference.text, trial.before, trial.after, trial.kept] for trial in result.trials]
+                stored = {"request": keys[request], "before": result.before, "after": result.after, "trials": trials}
+                self._places[keys[request]] = self._file.add(record_line(stored))
         results = {}
         for request, key in keys.items():
             results[request] = _parse_result(self._file.line(self._places[key]), request, self._file.path)
@@ -251,13 +253,8 @@ def augment_record(path: Path, run: Mapping[str, Any]) -> Iterator[AugmentRecord
         record.close(finished=finished)
 
 
-def _line(key: str, result: Augmented) -> bytes:
-    trials = [[trial.reference.text, trial.before, trial.after, trial.kept] for trial in result.trials]
-    return record_line({"request": key, "before": result.before, "after": result.after, "trials": trials})
-
-
 def _parse_result(line: bytes, request: Request, path: Path) -> Augmented:
-    candidates = {candidate.text: candidate for candidate in request.new()}
+    candidates = {candidate.text: candidate for candidate in request.list_new_candidates()}
     with _reading(path):
         stored = orjson.loads(line)
         trials = []

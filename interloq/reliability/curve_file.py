@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import orjson
 
@@ -16,19 +14,11 @@ from interloq.data.files.overwriting import refuse_overwriting
 from interloq.data.progress import Progress, silent
 from interloq.data.records.jsonl import header, write
 from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
-from interloq.errors import InputError, short_repr
+from interloq.data.records.stored import read_all_stored, read_stored
+from interloq.errors import InputError
 from interloq.reliability.curve import DEFAULTS, AgreementCurve, AgreementPoint, curve
 from interloq.reliability.labels import group_queries
 from interloq.reliability.reliability_options import CurveOptions
-
-TYPES: Mapping[str, tuple[type, ...]] = {
-    "int": (int,),
-    "float": (int, float),
-    "bool": (bool,),
-    "str": (str,),
-    "Coefficient": (str,),
-    "Level": (str,),
-}
 
 
 def curve_file(
@@ -65,44 +55,10 @@ def read_curves(path: str | Path) -> list[AgreementCurve]:
     written = [line for _, line in lines(path)]
     if header(path).get("kind") != "curves":
         raise InputError("not a file of curves", hint="make one: interloq reliability curve -o", where=str(path))
+    curves = []
     with reading_saved(path):
-        return [_parse_curve(orjson.loads(line)) for line in written[1:]]
-
-
-def _parse_curve(value: Mapping[str, Any]) -> AgreementCurve:
-    points = []
-    for point in value["points"]:
-        point_fields = {name: _restore_nan(part) for name, part in point.items()}
-        points.append(AgreementPoint(**point_fields))
-    curve = AgreementCurve(**{"skipped": {}, **value, "points": points})
-    for point in points:
-        _check_types(point)
-    _check_types(curve)
-    for reason, queries in curve.skipped.items():
-        _check_type(f"skipped.{reason}", queries, "int")
-    return curve
-
-
-def _check_types(record: AgreementCurve | AgreementPoint) -> None:
-    """Raise a TypeError if a field is not of its type, because JSON may have any."""
-    for field in fields(record):
-        value = getattr(record, field.name)
-        if field.type == "tuple[float, float]":
-            for bound in value:
-                _check_type(field.name, bound, "float")
-        else:
-            _check_type(field.name, value, str(field.type))
-
-
-def _check_type(name: str, value: object, type_name: str) -> None:
-    expected = TYPES.get(type_name)
-    if expected and (not isinstance(value, expected) or (isinstance(value, bool) and bool not in expected)):
-        raise TypeError(f"{name} is {short_repr(value)}")
-
-
-def _restore_nan(value: Any) -> Any:
-    """Return intervals as tuples, and NaN for numbers that are null in JSON."""
-    if isinstance(value, list):
-        low, high = value
-        return _restore_nan(low), _restore_nan(high)
-    return math.nan if value is None else value
+        for line in written[1:]:
+            value = {"skipped": {}, **orjson.loads(line)}
+            points = read_all_stored(AgreementPoint, value["points"])
+            curves.append(read_stored(AgreementCurve, value, points=list(points)))
+    return curves

@@ -181,11 +181,11 @@ def dev_facts(task: ReliabilityTask) -> dict[str, Any]:
     mean = float(train_labels.mean())
     size_means, by_size = np.full(len(labels), mean), {}
     for size in np.unique(sizes).tolist():
-        own = sizes == size
-        means = {"predicted": float(predictions[own].mean()), "label": float(labels[own].mean())}
-        by_size[str(size)] = {"sets": int(own.sum()), "mse": _mse(predictions[own], labels[own]), **means}
+        of_size = sizes == size
+        means = {"predicted": float(predictions[of_size].mean()), "label": float(labels[of_size].mean())}
+        by_size[str(size)] = {"sets": int(of_size.sum()), "mse": _mse(predictions[of_size], labels[of_size]), **means}
         if (train_sizes == size).any():
-            size_means[own] = train_labels[train_sizes == size].mean()
+            size_means[of_size] = train_labels[train_sizes == size].mean()
     # the share of worse sets that score below their set, by kind; .5 is chance
     above = np.sign(scores[:, :1] - scores[:, 1:]) / 2 + 0.5
     wins = {}

@@ -73,7 +73,7 @@ class Prediction:
     def __getitem__(self, which: Any) -> Prediction:
         return Prediction(self.mean[which], self.low[which], self.high[which])
 
-    def bounded(self) -> Prediction:
+    def clip(self) -> Prediction:
         """Return the same with bounds from −1 to 1, as correlations have."""
         return Prediction(self.mean, np.maximum(self.low, -1.0), np.minimum(self.high, 1.0))
 
@@ -178,7 +178,7 @@ class Reliability:
         smaller[np.arange(len(owner)), np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)] = NONE
         members = self._members(self.encode(pairs), np.concatenate([sets, smaller]))
         effect = Prediction.of(members[:, : len(sets)][:, owner] - members[:, len(sets) :])
-        whole = Prediction.of(members[:, : len(sets)]).bounded()
+        whole = Prediction.of(members[:, : len(sets)]).clip()
         effects, start = [], 0
         for i, references in enumerate(distinct_sets):
             end = start + len(references)
@@ -198,9 +198,9 @@ class Reliability:
 
     def predict_sets(self, vectors: Vectors, sets: Sets) -> Prediction:
         """Predict the reliability of sets given as rows of pair numbers; NaN for an empty one."""
-        return Prediction.of(self._members(vectors, sets)).bounded()
+        return Prediction.of(self._members(vectors, sets)).clip()
 
-    def projected(self) -> Projected:
+    def make_projected(self) -> Projected:
         """Return the same model for predicting many sets of the same pairs."""
         return Projected(self)
 
@@ -213,10 +213,10 @@ class Reliability:
         distinct, places = np.unique(rows[rows != NONE], return_inverse=True)
         local = np.full(rows.shape, NONE, dtype=np.int64)
         local[rows != NONE] = places
-        nodes, graphs = self.moved(vectors[distinct], local)
+        nodes, graphs = self.move(vectors[distinct], local)
         return self.network(nodes.double(), graphs)
 
-    def moved(self, *arrays: NDArray[Any]) -> tuple[torch.Tensor, ...]:
+    def move(self, *arrays: NDArray[Any]) -> tuple[torch.Tensor, ...]:
         """Return arrays as tensors where the network is."""
         return tuple(torch.from_numpy(array).to(self.reader.device) for array in arrays)
 
@@ -252,15 +252,15 @@ class Projected:
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def project(self, vectors: Vectors) -> Vectors:
         """Return one row per vector, for `predict_sets`."""
-        projected: Vectors = self.network.project(*self.model.moved(vectors)).cpu().numpy()
+        projected: Vectors = self.network.project(*self.model.move(vectors)).cpu().numpy()
         return projected
 
     def predict_sets(self, vectors: Vectors, sets: Sets) -> Prediction:
         """Predict the reliability of sets given as rows of pair numbers; NaN for an empty one."""
-        return Prediction.of(self.model.by_member(self._read, vectors, sets)).bounded()
+        return Prediction.of(self.model.by_member(self._read, vectors, sets)).clip()
 
     def _read(self, vectors: Vectors, rows: Sets) -> torch.Tensor:
-        return self.network.read(*self.model.moved(vectors, rows))
+        return self.network.read(*self.model.move(vectors, rows))
 
 
 def saved_signature(folder: str | Path, *, encoder: str | None = None) -> str:

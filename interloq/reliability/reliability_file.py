@@ -146,7 +146,7 @@ def augment_file(
 
     def augment_samples() -> Iterator[Sample]:
         """Yield samples with the references that were kept; equal requests are done once per batch."""
-        projected = loaded.projected()
+        projected = loaded.make_projected()
         for batch in find_candidates(reading.read(samples), finder, source, tally):
             results = record.augment(projected, [request for _, request in batch], limit=limit, seed=seed)
             for sample, request in batch:

@@ -125,7 +125,7 @@ def build(
         extremes=extremes,
         occasions=occasions,
         cards=_cards(evidence, names, extremes, occasions),
-        continuity=tuple(table.labelled() for table in evidence.continuity),
+        continuity=tuple(table.with_labels() for table in evidence.continuity),
         decisions=tuple(map(decision, evidence.comparisons)),
         preferences=tuple(evidence.preferences),
         preferred=tuple(evidence.preferred),

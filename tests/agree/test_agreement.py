@@ -271,82 +271,40 @@ def replace_ratings(sample: Sample, ratings: tuple[Rating, ...]) -> Sample:
     return Sample(sample.id, sample.context, sample.response, system=sample.system, ratings=ratings)
 
 
-def test_unnamed_raters_give_no_annotator_figures_but_a_reason() -> None:
-    samples = [replace_ratings(s, tuple(replace(r, rater="") for r in s.ratings)) for s in rated()]
-    table = meta_evaluate(scored(samples, m=follow(samples, 1.0, 1)), samples, n_bootstrap=0)
-    assert (table.rows[0].with_annotators, table.counted.annotators) == ({}, 0)
-    assert table.human is not None
-    assert table.human.pairwise == {}
-    assert any(note.startswith("no rater id is on two samples") for note in table.notes)
-
-
-def test_one_judgment_a_sample_has_no_human_row_but_a_reason() -> None:
-    samples = [replace_ratings(s, s.ratings[:1]) for s in rated()]
-    table = meta_evaluate(scored(samples, m=follow(samples, 1.0, 1)), samples, n_bootstrap=0)
-    assert table.human is None
-    assert "no sample has two judgments: agreement between people is unknown" in table.notes
-
-
 def test_signature_tells_tables_apart() -> None:
     samples = rated()
     scores = scored(samples, m=follow(samples, 1.0, 1))
-    base = meta_evaluate(scores, samples, n_bootstrap=20, compare=False).signature
-    assert base == meta_evaluate(scores, samples, n_bootstrap=20, compare=False).signature
-    others = [
-        meta_evaluate(scores, samples, n_bootstrap=21, compare=False),
-        meta_evaluate(scores, samples, n_bootstrap=20, seed=1, compare=False),
-        meta_evaluate(scores, samples, n_bootstrap=20, by="system", compare=False),
-        meta_evaluate(scores[1:], samples, n_bootstrap=20, compare=False),
-        meta_evaluate(scores, samples[1:], n_bootstrap=20, compare=False),
-        meta_evaluate(scores, samples, n_bootstrap=20, compare=False, adjust="bh"),
-        meta_evaluate(scores, samples, n_bootstrap=20),
-    ]
-    assert len({base, *(table.signature for table in others)}) == 8
-
-
-@pytest.mark.parametrize("by", ["none", "system", "sample"])
-@pytest.mark.parametrize("factor", [1e307, 1e-307])
-def test_extreme_scores_correlate_as_usual(by: str, factor: float) -> None:
-    samples = rated()
-    usual = scored(samples, m=follow(samples, 1.0, 1), n=follow(samples, 0.5, 2))
-    scaled = [replace(score, value=None if score.value is None else score.value * factor) for score in usual]
-    first, second = (
-        meta_evaluate(some, samples, by=by, n_bootstrap=20, n_permutations=20)  # type: ignore[arg-type]
-        for some in (usual, scaled)
-    )
-    for one, other in zip(first.rows, second.rows, strict=True):
-        for name, estimate in one.with_mean.items():
-            assert other.with_mean[name].value == pytest.approx(estimate.value, abs=1e-6)
-            assert other.with_mean[name].ci == pytest.approx(estimate.ci, abs=1e-6)
-
-
-def test_scores_given_twice() -> None:
-    samples = rated()
-    scores = scored(samples, m=follow(samples, 1.0, 1))
-    once = meta_evaluate(scores, samples, n_bootstrap=0)
-    assert meta_evaluate([*scores, *scores], samples, n_bootstrap=0) == once
-    with pytest.raises(InputError, match="m scored sample '00/0' of 's0' twice"):
-        meta_evaluate([*scores, replace(scores[0], value=99.0)], samples)
+    base: dict[str, Any] = {"n_bootstrap": 20, "compare": False}
+    changes: list[dict[str, Any]] = [{}, {"n_bootstrap": 21}, {"seed": 1}, {"by": "system"}, {"adjust": "bh"}]
+    tables = [meta_evaluate(scores, samples, **base | change) for change in (*changes, {"compare": True})]
+    tables += [meta_evaluate(scores[1:], samples, **base), meta_evaluate(scores, samples[1:], **base)]
+    assert len({table.signature for table in tables}) == len(tables)
+    assert tables[0].signature == meta_evaluate(scores, samples, **base).signature
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("option", "message"),
     [
-        ({"aspect": "humour"}, "no ratings of aspect 'humour'; rated aspects: overall"),
         ({"n_bootstrap": -1}, "n_bootstrap must not be negative, got -1"),
         ({"n_permutations": -5}, "n_permutations must not be negative"),
         ({"adjust": "bonferroni"}, "cannot adjust p-values by 'bonferroni'"),
         ({"by": "item"}, "cannot correlate by 'item'"),
-        ({"scores": []}, "no scores"),
-        ({"scores": [Score("other", "m", 1.0)]}, "score 1 is of 'other', sample 1 is '00/0' of 's0'"),
-        ({"scores": [Score("00/0", "m", math.inf)]}, "m scored sample '00/0' inf"),
     ],
 )
-def test_what_cannot_be_used_is_said(change: dict[str, object], said: str) -> None:
+def test_wrong_options_are_refused(option: dict[str, Any], message: str) -> None:
     samples = rated()
-    arguments: dict[str, object] = {"scores": scored(samples, m=follow(samples, 1.0, 1)), "samples": samples}
-    with pytest.raises(InputError, match=said):
-        meta_evaluate(**(arguments | change))  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=message):
+        meta_evaluate(scored(samples, m=follow(samples, 1.0, 1)), samples, **option)
+
+
+def test_why_there_are_no_figures_of_annotators() -> None:
+    unnamed = [replace_ratings(s, tuple(replace(r, rater="") for r in s.ratings)) for s in rated()]
+    single = [replace_ratings(s, s.ratings[:1]) for s in rated()]
+    for samples, reason in ((unnamed, "no rater id is on two samples"), (single, "no sample has two judgments")):
+        table = meta_evaluate(scored(samples, m=follow(samples, 1.0, 1)), samples, n_bootstrap=0)
+        assert any(note.startswith(reason) for note in table.notes)
+        assert (table.human is None) == (samples is single)
+        assert samples is single or (table.rows[0].with_annotators, table.counted.annotators) == ({}, 0)
 
 
 def test_samples_with_weak_references_are_counted_and_predictions_are_not_correlated() -> None:

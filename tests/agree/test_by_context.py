@@ -49,7 +49,7 @@ def test_contexts_are_averaged_with_a_t_test() -> None:
 
 def test_resamples_draw_contexts() -> None:
     judgments, scores = grid()
-    found = level("sample", judgments).resampled(scores, judgments.mean(), 50, 3)
+    found = level("sample", judgments).resample(scores, judgments.mean(), 50, 3)
     for name in COEFFICIENTS:
         values = per_context(scores.reshape(12, 5), judgments.mean().reshape(12, 5), name)
         assert not np.isnan(values).any()
@@ -62,7 +62,7 @@ def test_exchanges_stay_within_the_context() -> None:
     second = np.random.default_rng(5).permutation(first)
     first[0] = np.nan
     y = judgments.mean()
-    found = level("sample", judgments).exchanged(first, second, y, 25, 2)
+    found = level("sample", judgments).exchange(first, second, y, 25, 2)
     masks = np.concatenate(list(swaps(20, 25, 2))).astype(bool)
     for b, mask in enumerate(masks):
         differences: dict[str, list[float]] = {name: [] for name in COEFFICIENTS}
@@ -90,8 +90,8 @@ def test_a_context_in_which_one_metric_is_constant_is_not_compared() -> None:
     assert contexts.points(first, second) is None
     rest = np.arange(20) >= 5
     part = [np.where(rest, x, np.nan) for x in (first, second, judgments.mean())]
-    whole = contexts.exchanged(first, second, judgments.mean(), 0, 0)
-    for name, differences in contexts.exchanged(part[0], part[1], part[2], 0, 0).items():
+    whole = contexts.exchange(first, second, judgments.mean(), 0, 0)
+    for name, differences in contexts.exchange(part[0], part[1], part[2], 0, 0).items():
         np.testing.assert_allclose(whole[name], differences)
 
 

@@ -59,7 +59,7 @@ def test_resamples_draw_contexts_where_systems_share_them() -> None:
     assert isinstance(systems, Systems)
     assert systems.shared
     assert "contexts" in systems.notes()[0]
-    found = systems.resampled(scores, judgments.mean(), 40, 9)
+    found = systems.resample(scores, judgments.mean(), 40, 9)
     x, y = scores.reshape(12, 5), judgments.mean().reshape(12, 5)
     for b, counts in enumerate(drawn(12, 40, 9)):
         rows = np.repeat(np.arange(12), counts)
@@ -73,7 +73,7 @@ def test_resamples_draw_within_systems_where_they_share_no_context() -> None:
     systems = level("system", judgments)
     assert isinstance(systems, Systems)
     assert not systems.shared
-    found = systems.resampled(scores, judgments.mean(), 30, 4)
+    found = systems.resample(scores, judgments.mean(), 30, 4)
     x, y = scores.reshape(12, 5), judgments.mean().reshape(12, 5)
     counts = [drawn(12, 30, 4 + s) for s in range(5)]
     for b in range(30):
@@ -90,7 +90,7 @@ def test_a_system_that_no_drawn_context_has_leaves_no_value() -> None:
         for s in ("abc" if c == 0 else "ab")
     ]
     judgments = collect(samples)
-    found = level("system", judgments).resampled(np.arange(9.0), judgments.mean(), 200, 0)
+    found = level("system", judgments).resample(np.arange(9.0), judgments.mean(), 200, 0)
     absent = drawn(4, 200, 0)[:, 0] == 0
     assert absent.any()
     assert np.isnan(found["kendall"][absent]).all()
@@ -101,7 +101,7 @@ def test_exchanges_by_system_swap_samples_and_average_again() -> None:
     judgments, first = grid()
     second = np.round(np.random.default_rng(1).normal(size=60) + judgments.mean(), 1)
     y, z = judgments.mean(), [(x - x.mean()) / x.std() for x in (first, second)]
-    found = level("system", judgments).exchanged(first, second, y, 20, 2)
+    found = level("system", judgments).exchange(first, second, y, 20, 2)
     people = y.reshape(12, 5).mean(axis=0)
     for b, swap in enumerate(np.concatenate(list(swaps(60, 20, 2))).astype(bool)):
         mixed = np.where(swap, z[1], z[0]), np.where(swap, z[0], z[1])

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from interloq import Dialogue, InputError, Rating, Score, Turn
-from interloq.agree.dialogue_scores import NO_SCORE, TURNS, dialogue_scores, rankable, rated_dialogues
+from interloq.agree.dialogue_scores import NO_SCORE, TURNS, dialogue_scores, rated_dialogues, select_rankable
 from interloq.rank.rank import rank
 from tests.made_rankings import played, ranked, recorded
 
@@ -137,8 +137,8 @@ def test_few_occasions_are_exchanged_in_all_ways(openings: int) -> None:
 def test_predictions_about_references_rank_no_system() -> None:
     predicted = "reliability(metric=bleu_star)"
     with pytest.raises(InputError, match="it predicts how reliable references are"):
-        rankable([predicted], None)
-    assert rankable([predicted, "bleu"], None)[0] == ["bleu"]
+        select_rankable([predicted], None)
+    assert select_rankable([predicted, "bleu"], None)[0] == ["bleu"]
 
 
 TURN_LIST = [Turn("hi", "u"), Turn("hello", "s"), Turn("and?", "u"), Turn("well", "s")]

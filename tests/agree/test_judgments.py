@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import math
 import random
+from typing import Any
 
 import numpy as np
 import pytest
 
 from interloq import InputError, Rating, Sample
-from interloq.agree.judgments import NOBODY, aspects, collect
+from interloq.agree.judgments import aspects, collect
 from interloq.records import ILLUSTRATIVE
 
 
@@ -39,6 +40,7 @@ def test_everything_is_sorted_counted_and_averaged() -> None:
 def test_who_rated_everything_is_not_partial() -> None:
     samples = [rated(str(i), Rating(1.0, "all"), *([Rating(2.0, "some")] if i < 2 else [])) for i in range(4)]
     assert (collect(samples).counted.annotators, collect(samples).counted.partial_annotators) == (2, 1)
+    assert collect([rated("1", Rating(1.0, "twice"), Rating(2.0, "twice"))]).counted.judgments == 2
 
 
 def test_order_of_samples_and_ratings_changes_nothing() -> None:
@@ -61,34 +63,26 @@ def test_equal_means_tie_whatever_was_summed() -> None:
     assert collect([thrice, mixed, rated("3", Rating(3.3))]).mean().tolist() == [3.3, 3.3, 3.3]
 
 
-def test_ratings_without_a_rater_count_in_the_mean_only() -> None:
-    found = collect([rated(str(i), Rating(1.0), Rating(4.0), Rating(4.0, "ann")) for i in range(3)])
-    assert found.annotators == ("ann",)
-    assert found.mean().tolist() == [3.0, 3.0, 3.0]
-    assert found.sizes().tolist() == [3, 3, 3]
-    assert (found.annotator == NOBODY).sum() == 6
-    assert found.notes == ("judgments without a rater id, which count in the mean but for no annotator: 6",)
+ANN, BOB = Rating(1.0, "ann"), Rating(4.5, "bob")
 
 
-def test_a_rater_of_one_sample_is_not_an_annotator() -> None:
-    found = collect([rated("1", Rating(1.0, "a"), Rating(3.0, "once")), rated("2", Rating(2.0, "a"))])
-    assert found.annotators == ("a",)
-    assert found.mean().tolist() == [2.0, 2.0]
-    assert found.notes == ("raters of only one sample, who count in the mean but not as annotators: 1",)
-
-
-def test_two_judgments_of_one_rater_are_one_vote() -> None:
-    found = collect([rated("1", Rating(1.0, "a"), Rating(2.0, "a"), Rating(4.5, "b")), rated("2", Rating(2.0, "a"))])
-    assert found.mean().tolist() == [3.0, 2.0]
-    assert found.counted.judgments == 4
-    assert found.sizes().tolist() == [2, 1]
-    assert any("averaged into one vote: 1" in note for note in found.notes)
-
-
-def test_annotators_named_by_position_are_pointed_out() -> None:
-    found = collect([Sample("1", "c", "r", ratings=[1, 2]), Sample("2", "c", "r", ratings=[2, 2])])
-    assert found.annotators == ("1", "2")
-    assert any("named by position" in note for note in found.notes)
+@pytest.mark.parametrize(
+    ("samples", "annotators", "means", "sizes", "note"),
+    [
+        ([(Rating(1.0), Rating(4.0), Rating(4.0, "ann"))] * 3, "ann", [3, 3, 3], [3, 3, 3], "without a rater id"),
+        ([(ANN, Rating(3.0, "once")), (Rating(2.0, "ann"),)], "ann", [2, 2], [2, 1], "raters of only one sample"),
+        ([(ANN, Rating(2.0, "ann"), BOB), (ANN, BOB)], "ann bob", [3, 2.75], [2, 2], "averaged into one vote: 1"),
+        ([(1.0, 2.0), (2.0, 2.0)], "1 2", [1.5, 2], [2, 2], "named by position"),
+        ([(Rating(1.0, "ann", role=ILLUSTRATIVE),)] * 2, "ann", [1, 1], [1, 1], "illustrative: no person gave them"),
+    ],
+)
+def test_how_ratings_count(
+    samples: list[tuple[Any, ...]], annotators: str, means: list[float], sizes: list[int], note: str
+) -> None:
+    found = collect([Sample(str(i), "c", "r", ratings=ratings) for i, ratings in enumerate(samples)])
+    assert found.annotators == tuple(annotators.split())
+    assert (found.mean().tolist(), found.sizes().tolist()) == (means, sizes)
+    assert any(note in line for line in found.notes)
 
 
 def test_roles_are_pooled_with_a_note_or_chosen() -> None:
@@ -132,11 +126,6 @@ def test_aspects_are_counted() -> None:
     samples = [rated("1", Rating(1.0, "a"), Rating(None, "b"), Rating(2.0, "a", "humour")), rated("2", Rating(3.0))]
     assert aspects(samples) == {"humour": (1, 1, 0), "overall": (2, 2, 1)}
     assert math.isnan(collect(samples, aspect="humour").mean()[1])
-
-
-def test_ratings_that_nobody_gave_are_noted() -> None:
-    samples = [rated(id, Rating(value, "ann", role=ILLUSTRATIVE)) for id, value in (("a", 1.0), ("b", 2.0))]
-    assert collect(samples).notes == ("ratings are illustrative: no person gave them",)
 
 
 def test_ratings_on_a_common_scale() -> None:

@@ -58,22 +58,15 @@ def test_score_files_are_joined_with_their_samples(files: dict[str, str | Path])
 def test_two_systems_of_one_file(folder: Path) -> None:
     write("both.jsonl", [*replies("a", "june"), *replies("b", "july")], kind="samples")
     both: dict[str, str | Path] = {"old": "both.jsonl", "new": "both.jsonl"}
-    found = read_versions(
-        both, VersionReading(CompareOptions(metrics=["length"], old_system="june", new_system="july"))
-    ).versions
+    systems = CompareOptions(metrics=["length"], old_system="june", new_system="july")
+    found = read_versions(both, VersionReading(systems)).versions
     assert [(v.name, len(v.units)) for v in found.values()] == [("june", 3), ("july", 3)]
     for system, message in (("", "2 systems: july, june; choose one: --old-system"), ("x", "no system 'x'")):
         with pytest.raises(InputError, match=message):
             read_versions(both, VersionReading(CompareOptions(metrics=["length"], old_system=system)))
-
-
-def test_two_systems_of_one_file_of_dialogues(folder: Path) -> None:
-    write_dialogues(folder, *made_dialogues({"june": 0.0, "july": 0.0}, openings=2))
-    both: dict[str, str | Path] = {"old": "dialogues.jsonl", "new": "dialogues.jsonl"}
-    found = read_versions(
-        both, VersionReading(CompareOptions(metrics=["length"], old_system="june", new_system="july"))
-    ).versions
-    assert [len(v.units) for v in found.values()] == [4, 4]
+    write_dialogues(folder, *made_dialogues({"june": 0.0, "july": 0.0}, openings=2), name="both")
+    found = read_versions(dict.fromkeys(both, "bothdialogues.jsonl"), VersionReading(systems)).versions
+    assert [(v.unit, len(v.units)) for v in found.values()] == [("dialogue", 4), ("dialogue", 4)]
     assert not [unit for v in found.values() for unit in v.units if unit.reasons]
 
 

@@ -42,16 +42,8 @@ def test_samples_become_units_with_texts_ratings_and_fields() -> None:
     assert one.keys["context"] != two.keys["context"]
     assert (three.dialogue, three.keys) == ("d", {"id": "d#3"})
     assert four.dialogue == ""  # never from the id
-
-
-def test_the_dialogue_is_in_scores_too() -> None:
-    (unit,) = sample_units([Score("a", "chrf", 1.0, dialogue="d")])
-    assert unit.dialogue == "d"
-
-
-def test_scores_alone_have_ids_to_pair_by() -> None:
-    (unit,) = sample_units([scored("1", 0.5)])
-    assert (unit.keys, unit.prompt, unit.text) == ({"id": "1"}, "", "")
+    (unit,) = sample_units([Score("a", "chrf", 1.0, dialogue="d")])  # scores alone have ids and dialogues
+    assert (unit.keys, unit.dialogue, unit.prompt, unit.text) == ({"id": "a"}, "d", "", "")
 
 
 def test_played_utterances_become_dialogues() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.random import Generator
@@ -48,28 +48,20 @@ def try_decisions(world: World, repeats: int, *, n_permutations: int = PERMUTATI
         equal = _compared(world, rng, 0.0, seed, n_permutations)
         better = _compared(world, rng, world.effect, seed, n_permutations)
         worse = _compared(world, rng, -world.effect, seed, n_permutations)
-        counts["false"] += _shows(equal, world, sliced=False)
-        counts["slices"] += _shows(equal, world, sliced=True)
+        counts["false_verdicts"] += _shows(equal, world, sliced=False)
+        counts["false_slices"] += _shows(equal, world, sliced=True)
         counts["found"] += _finds(better, world)
         for truth, comparison in ((0.0, equal), (world.effect, better), (-world.effect, worse)):
             for low, high in _intervals(comparison, world):
                 counts["intervals"] += 1
                 counts["covered"] += low <= truth <= high
         outcome = _gated(worse, world).outcome
-        counts["pass"] += outcome == "pass"
-        counts["regression"] += outcome == "regression"
+        counts["wrong_pass"] += outcome == "pass"
+        counts["wrong_regression"] += outcome == "regression"
         counts["decided"] += _gated(better, world).outcome != "undecided"
-    shares = {name: counts[name] / repeats for name in ("false", "slices", "found", "pass", "regression", "decided")}
     covered = counts["covered"] / counts["intervals"] if counts["intervals"] else float("nan")
-    return Decisions(
-        shares["false"],
-        shares["slices"],
-        covered,
-        shares["found"],
-        shares["pass"],
-        shares["regression"],
-        shares["decided"],
-    )
+    shares = {field.name: counts[field.name] / repeats for field in fields(Decisions)}
+    return Decisions(**shares | {"covered": covered})
 
 
 def _compared(world: World, rng: Generator, shift: float, seed: int, n_permutations: int) -> Comparison:

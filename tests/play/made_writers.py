@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 import transformers
 
@@ -55,3 +57,21 @@ def tiny_t5(folder: Path) -> Path:
 
 def hf(folder: Path, **options: Any) -> HuggingFace:
     return HuggingFace(str(folder), **{"max_tokens": 12, "device": "cpu", **options})
+
+
+def limit_memory(
+    monkeypatch: pytest.MonkeyPatch, bot: HuggingFace, is_too_large: Callable[[torch.Tensor], bool]
+) -> list[int]:
+    """Let large batches run out of memory, and return the sizes of batches, to which later ones are added."""
+    network, sizes = bot._writer.network, list[int]()
+    generate = network.generate
+
+    def limited(input_ids: torch.Tensor, **options: Any) -> Any:
+        sizes.append(len(input_ids))
+        if is_too_large(input_ids):
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return generate(input_ids=input_ids, **options)
+
+    monkeypatch.setattr(network, "generate", limited)
+    monkeypatch.setattr(bot._writer, "size", 2**20)
+    return sizes

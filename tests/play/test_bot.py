@@ -15,7 +15,7 @@ from interloq.play.bot import CRASHES, ask_bot
 from interloq.records import Turn
 from interloq.registry import names
 from interloq.servers.replies import Reply, roles
-from tests.play.made_turns import dialogue
+from tests.play.made_talks import dialogue
 
 SPECS = [
     "echo",

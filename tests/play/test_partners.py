@@ -13,7 +13,7 @@ from interloq.play.bot import BotLike
 from interloq.play.bots.echo import Echo
 from interloq.play.bots.eliza import Eliza
 from interloq.play.openings import Opening
-from interloq.play.partners import check_openings, lasting, load_partners, partner_bots, partner_set, save_partners
+from interloq.play.partners import check_openings, drop_version, load_partners, partner_bots, partner_set, save_partners
 from interloq.signature import Signature
 from tests.made_bots import Teller
 
@@ -62,7 +62,9 @@ def test_a_new_version_of_interloq_alone_changes_nothing(monkeypatch: pytest.Mon
     monkeypatch.setattr(Eliza, "signature", lambda _: Signature(old.name, {**old.parts, "version": "9"}))
     assert Eliza().signature() != old
     assert partner_set(BOTS, OPENINGS, exchanges=5).hash == before.hash
-    assert lasting(Signature("a", {"weights": "1", "version": "0.1"})) == lasting("a|weights:1") == "a|weights:1"
+    assert (
+        drop_version(Signature("a", {"weights": "1", "version": "0.1"})) == drop_version("a|weights:1") == "a|weights:1"
+    )
 
 
 def test_a_partner_that_is_gone_is_named(tmp_path: Path) -> None:

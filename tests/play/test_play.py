@@ -17,7 +17,7 @@ from interloq import InputError, Signature
 from interloq.play.dialogue_origin import common_origin, origin
 from interloq.play.openings import Opening, openings_fingerprint, read_openings
 from interloq.play.schedule import all_play_all, apart, bipartite, draw_openings, self_play
-from tests.play.made_openings import openings
+from tests.play.made_talks import openings
 
 PLAYED = {"kind": "dialogues", "partners": "abc", "scheme": "bipartite", "openings": "o", "exchanges": 3}
 

@@ -246,13 +246,6 @@ def test_equal_systems_share_the_rank_and_the_first_place() -> None:
     assert result.differences[0].p == 1
 
 
-def test_without_permutations_there_are_no_ranges() -> None:
-    scores, dialogues = played({"a": 0, "b": 1})
-    result = ranked(scores, dialogues, n_bootstrap=0, n_permutations=0)
-    assert all(s.rank_range is None and s.best is None for s in result.standings)
-    assert result.differences[0].p is None
-
-
 def test_one_system_is_first() -> None:
     for method in ("mean", "bradley-terry"):
         result = ranked(*played({"a": 0}), method=method)
@@ -349,3 +342,29 @@ def test_other_units_of_scores_change_no_rank_and_no_p(method: Method, factor: f
         assert (first.first, first.second) == (second.first, second.second)
         assert first.p == pytest.approx(second.p, rel=1e-9)
         assert first.p_adjusted == pytest.approx(second.p_adjusted, rel=1e-9)
+
+
+# ---- a ranking as a table --------------------------------------------------------------------------------------------
+
+
+def test_there_is_one_row_per_system_the_best_first() -> None:
+    ranking = ranked(*played({"low": 0.0, "high": 4.0}), n_bootstrap=50)
+    rows = ranking._shown_rows()
+    assert [(row["system"], row["rank"], row["dialogues"]) for row in rows] == [("high", 1, 20), ("low", 2, 20)]
+    assert (rows[0]["rank_from"], rows[0]["rank_to"]) == ranking.standings[0].rank_range
+    assert "2 systems ranked by made" in repr(ranking)
+
+
+def test_without_permutations_there_are_no_ranges() -> None:
+    result = ranked(*played({"a": 0, "b": 1}), n_bootstrap=0, n_permutations=0)
+    assert all(s.rank_range is None and s.best is None for s in result.standings)
+    assert result.differences[0].p is None
+    assert [(row["rank_from"], row["rank_to"]) for row in result._shown_rows()] == [(None, None)] * 2
+
+
+def test_systems_with_different_partners_are_noted() -> None:
+    scores, dialogues = played({"a": 0, "b": 1})
+    fewer = [d for d in dialogues if "a~q" not in d.id]
+    result = ranked([s for s in scores if "a~q" not in s.id], fewer)
+    assert any("'a' never talked to 'q'" in note for note in result.notes)
+    assert not any("different partners" in note for note in ranked(scores, dialogues).notes)

@@ -15,21 +15,25 @@ def gap(value: float, p: float | None) -> Gap:
     return Gap(value, None, p, 10, 10)
 
 
-def test_a_range_counts_the_systems_that_are_significantly_better_and_worse() -> None:
-    gaps = [gap(2.0, 0.001), gap(3.0, 0.001), gap(1.0, 0.4)]  # a–b, a–c, b–c
-    assert rank_ranges(gaps, 3, 1.0) == [(1, 1), (2, 3), (2, 3)]
-    assert rank_ranges(gaps, 3, -1.0) == [(3, 3), (1, 2), (1, 2)]
+TWO, APART = gap(2.0, 0.03), [gap(2.0, 0.001), gap(3.0, 0.001), gap(1.0, 0.4)]  # a–b, a–c, b–c
 
 
-def test_p_values_are_adjusted_before_they_count() -> None:
-    assert rank_ranges([gap(2.0, 0.03)], 2, 1.0) == [(1, 1), (2, 2)]
-    assert rank_ranges([gap(2.0, 0.03), gap(1.0, 0.5), gap(-1.0, 0.5)], 3, 1.0) == [(1, 3)] * 3
-
-
-def test_what_was_not_tested_leaves_every_rank_possible() -> None:
-    assert rank_ranges([gap(2.0, None), gap(1.0, 0.0001), gap(-1.0, None)], 3, 1.0) == [(1, 2), (1, 3), (2, 3)]
-    assert rank_ranges([gap(2.0, None)], 2, 1.0) == [None, None]
-    assert rank_ranges([], 1, 1.0) == [(1, 1)]
+@pytest.mark.parametrize(
+    ("gaps", "systems", "sign", "ranges"),
+    [
+        (APART, 3, 1.0, [(1, 1), (2, 3), (2, 3)]),
+        (APART, 3, -1.0, [(3, 3), (1, 2), (1, 2)]),
+        ([TWO], 2, 1.0, [(1, 1), (2, 2)]),
+        ([TWO, gap(1.0, 0.5), gap(-1.0, 0.5)], 3, 1.0, [(1, 3)] * 3),  # adjusted, .03 is .09
+        ([gap(2.0, None), gap(1.0, 0.0001), gap(-1.0, None)], 3, 1.0, [(1, 2), (1, 3), (2, 3)]),
+        ([gap(2.0, None)], 2, 1.0, [None, None]),  # nothing was tested
+        ([], 1, 1.0, [(1, 1)]),
+    ],
+)
+def test_a_range_counts_the_systems_that_are_significantly_better_and_worse(
+    gaps: list[Gap], systems: int, sign: float, ranges: list[tuple[int, int] | None]
+) -> None:
+    assert rank_ranges(gaps, systems, sign) == ranges
 
 
 def test_all_pairs_of_means_are_compared() -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import bipartite
+import bipartite_bots
+import bipartite_making
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
@@ -19,11 +21,6 @@ from interloq import Turn, load
 from interloq.agree.dialogue_scores import DialogueScore
 from interloq.play.partners import load_partners
 from tests.made_lm import tiny_lm
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "recipes"))
-import bipartite
-import bipartite_bots
-import bipartite_making
 
 PEOPLE = ("we", "you", "they", "my friends", "the children", "some people", "both of us", "the neighbours")
 DOING = ("saw", "liked", "left", "found", "painted", "sold", "wanted", "missed")
@@ -87,11 +84,8 @@ def test_every_table_is_there(options: list[str], capsys: pytest.CaptureFixture[
 def test_a_finished_run_plays_and_trains_nothing(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     files = {path: path.stat().st_mtime_ns for path in _work(options).glob("*/model.safetensors")}
     schemes = _json(options, capsys)["schemes"]
-    assert {name: s["dialogues"] for name, s in schemes.items()} == {
-        "self-play": 9 * 7,
-        "all-play-all": 9 * 8,
-        "bipartite": 9 * 7,
-    }
+    dialogues = {"self-play": 9 * 7, "all-play-all": 9 * 8, "bipartite": 9 * 7}
+    assert {name: scheme["dialogues"] for name, scheme in schemes.items()} == dialogues
     assert all(s["played"]["resumed"] == s["dialogues"] for s in schemes.values())
     assert files == {path: path.stat().st_mtime_ns for path in files}
     assert len(files) == 3 + 3 + 2 + 1  # starts, the trained of the four, partners, the judge
@@ -223,14 +217,10 @@ def test_pairs_without_scores_do_not_count() -> None:
 def test_what_is_wrong_is_one_line(
     options: list[str], tmp_path: Path, data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    whole = ("--data", str(data), "--work", str(tmp_path / "b"))
     for given, said in {
         ("--data", str(tmp_path), "--work", str(tmp_path / "a")): "no dailydialog in",
-        (
-            "--data",
-            str(data),
-            "--work",
-            str(tmp_path / "b"),
-        ): "the largest budget is 250,000 pairs, but there are only 240",
+        whole: "the largest budget is 250,000 pairs, but there are only 240",
         (*options, "--epochs", "3"): "made with epochs 2, now it is 3",
         (*options, "--budgets", "0", "5", "5", "7"): "0 and three increasing numbers",
         (*options, "--only", "train", "--model", "lm-7"): "no model is called 'lm-7'",

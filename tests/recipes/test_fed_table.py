@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
+import fed_table
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
@@ -16,9 +16,6 @@ from scipy.stats import spearmanr
 from interloq import Sample, evaluate
 from interloq.metrics.likelihood.fed import Fed
 from tests.made_lm import tiny_lm
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "recipes"))
-import fed_table
 
 TURN = [
     "Interesting",
@@ -101,11 +98,6 @@ def test_the_table_names_the_model_and_the_intervals(lm: str, data: Path, capsys
     line = next(line for line in said.splitlines() if line.startswith("interesting") and "whole" in line)
     assert " 0.325 " in line
     assert "[" in line
-
-
-def test_what_is_missing_is_said(lm: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert fed_table.main(["--model", lm, "--data", str(tmp_path)]) == 2
-    assert "fed_table: no fed in" in capsys.readouterr().err
 
 
 def test_a_dialogue_is_a_sample(data: Path) -> None:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
+import gguf_folder
 import pytest
 import transformers
 
 from interloq import Sample, evaluate
 from interloq.metrics.likelihood.perplexity import Perplexity
 from tests.made_lm import tiny_lm
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "recipes"))
-import gguf_folder
 
 
 @pytest.fixture

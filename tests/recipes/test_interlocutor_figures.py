@@ -2,42 +2,29 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Iterator
-from pathlib import Path
-from types import ModuleType
-
+import interlocutor_figures
 import numpy as np
 import pytest
 
-RECIPES = Path(__file__).parents[2] / "recipes"
 
-
-@pytest.fixture(scope="module")
-def recipe() -> Iterator[ModuleType]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(RECIPES))
-        yield importlib.import_module("interlocutor_figures")
-
-
-def test_a_model_of_user_means_correlates_between_users_only(recipe: ModuleType) -> None:
+def test_a_model_of_user_means_correlates_between_users_only() -> None:
     rng = np.random.default_rng(0)
     user = np.repeat(np.arange(12), 8)
     means = rng.normal(size=12)[user]
     people = means + rng.normal(size=len(user))
-    parts = recipe.user_parts([means], people, user, 100)
+    parts = interlocutor_figures.user_parts([means], people, user, 100)
     assert parts["between users"].value > 0.8
     assert np.isnan(parts["within users"].value)
     assert str(parts["within users"]) == "n/a"
     assert parts["overall"].value == pytest.approx(np.corrcoef(means, people)[0, 1])
-    both = recipe.pearson([means, people], people, user, 100)
+    both = interlocutor_figures.pearson([means, people], people, user, 100)
     assert both.value == pytest.approx((parts["overall"].value + 1) / 2)
     assert both.ci[0] < both.value < both.ci[1]
 
 
-def test_differences_share_their_resamples(recipe: ModuleType) -> None:
-    cluster, right = recipe.numbered("aabbccdd"), np.array([1, 1, 0, 1, 1, 0, 1, 1.0])
-    figure = recipe.share(right, cluster, 50)
+def test_differences_share_their_resamples() -> None:
+    cluster, right = interlocutor_figures.numbered("aabbccdd"), np.array([1, 1, 0, 1, 1, 0, 1, 1.0])
+    figure = interlocutor_figures.share(right, cluster, 50)
     assert figure.value == 0.75
     assert (figure - figure).ci == (0, 0)
 
@@ -52,7 +39,7 @@ def test_differences_share_their_resamples(recipe: ModuleType) -> None:
         ((-0.1, 0.1), None, "undecided"),
     ],
 )
-def test_verdicts(recipe: ModuleType, interval: tuple[float, float], published: float | None, verdict: str) -> None:
-    figure = recipe.Figure(sum(interval) / 2, np.linspace(*interval, 1000))
-    assert recipe.Claim("a above b", figure, published).verdict == verdict
-    assert recipe.Claim("a above b", None, reason="no data").verdict == "undecided: no data"
+def test_verdicts(interval: tuple[float, float], published: float | None, verdict: str) -> None:
+    figure = interlocutor_figures.Figure(sum(interval) / 2, np.linspace(*interval, 1000))
+    assert interlocutor_figures.Claim("a above b", figure, published).verdict == verdict
+    assert interlocutor_figures.Claim("a above b", None, reason="no data").verdict == "undecided: no data"

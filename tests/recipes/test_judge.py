@@ -1,31 +1,25 @@
 from __future__ import annotations
 
 import gzip
-import importlib
 import json
 import lzma
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
+import judge
 import numpy as np
 import pytest
+import tuned_judges
+from more_rated_sets import more_rated_sets
+from rated_sets import KNOWN, rated_sets
 
 from interloq.scorers.judge.model import pair_hash
+from interloq.scorers.judge.settings import TUNING
 from interloq.scorers.relevance.model import RelevanceScorer
+from interloq.statistics.ridge import STRENGTHS
 from tests.made_relevance import small_scorer
 from tests.recipes.test_relevance import write_rated_sets
-
-RECIPES = Path(__file__).parents[2] / "recipes"
-
-
-@pytest.fixture(scope="module")
-def recipe() -> Iterator[ModuleType]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(RECIPES))
-        yield importlib.import_module("judge")
 
 
 @pytest.fixture(scope="module")
@@ -45,19 +39,19 @@ def with_other_ratings(sets: dict[str, Any], *names: str) -> dict[str, Any]:
 
 
 def test_every_set_has_relevance_its_judge_and_the_blends(
-    recipe: ModuleType, data: Path, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    data: Path, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     options = ["--data", str(data), "--scorer", f"one={model}", "-m", "length", "--resamples", "20"]
     options += ["--keep", str(tmp_path / "kept")]
-    assert recipe.main([*options, "--json"]) == 0
+    assert judge.main([*options, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     scorers = ("one", "judge one", "length", "blend of all")
-    wanted = {(name, s, c) for name in recipe.KNOWN for s in scorers for c in ("spearman", "pearson")}
+    wanted = {(name, s, c) for name in KNOWN for s in scorers for c in ("spearman", "pearson")}
     assert {(row["set"], row["scorer"], row["measure"]) for row in found["rows"]} == wanted
-    assert found["weights"]["blend of all"].keys() == found["weights"]["λ of judge one"].keys() == recipe.KNOWN.keys()
+    assert found["weights"]["blend of all"].keys() == found["weights"]["λ of judge one"].keys() == KNOWN.keys()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(RelevanceScorer, "load", lambda *_, **__: pytest.fail("stored states were computed again"))
-        assert recipe.main(options) == 0
+        assert judge.main(options) == 0
     shown = capsys.readouterr().out
     for row in found["rows"]:
         part = shown.split(f"\n{row['set']} (")[1].split("\n\n")[0]
@@ -65,9 +59,9 @@ def test_every_set_has_relevance_its_judge_and_the_blends(
         assert f"{row['value']:.3f}  [" in line
 
 
-def test_relevance_is_what_the_network_scores(recipe: ModuleType, data: Path, model: Path) -> None:
-    sets = recipe.rated_sets(data)
-    found = recipe.encoded(str(model), sets, None)["FED turn"]
+def test_relevance_is_what_the_network_scores(data: Path, model: Path) -> None:
+    sets = rated_sets(data)
+    found = judge.encoded(str(model), sets, None)["FED turn"]
     samples = sets["FED turn"].samples
     scores = RelevanceScorer.load(model).scores(
         [[t.text for t in s.context] for s in samples], [s.response for s in samples]
@@ -76,86 +70,82 @@ def test_relevance_is_what_the_network_scores(recipe: ModuleType, data: Path, mo
 
 
 @pytest.mark.parametrize("tested", ["USR PersonaChat", "FED turn"])
-def test_ratings_of_the_tested_set_are_never_seen(recipe: ModuleType, data: Path, model: Path, tested: str) -> None:
-    sets = recipe.rated_sets(data)
-    states = recipe.encoded(str(model), sets, None)
-    kin = recipe.KNOWN[tested].kin
-    first, strength = recipe.Judges(sets, states).scores(tested)
+def test_ratings_of_the_tested_set_are_never_seen(data: Path, model: Path, tested: str) -> None:
+    sets = rated_sets(data)
+    states = judge.encoded(str(model), sets, None)
+    kin = KNOWN[tested].kin
+    first, strength = judge.Judges(sets, states).scores(tested)
     assert first.keys() == sets.keys() - set(kin)
-    second, same = recipe.Judges(with_other_ratings(sets, tested, *kin), states).scores(tested)
+    second, same = judge.Judges(with_other_ratings(sets, tested, *kin), states).scores(tested)
     assert strength == same
     for name in first:
         assert np.array_equal(first[name], second[name])
 
 
-def test_a_set_held_out_for_the_blend_is_scored_without_its_ratings(
-    recipe: ModuleType, data: Path, model: Path
-) -> None:
-    sets = recipe.rated_sets(data)
-    states = recipe.encoded(str(model), sets, None)
+def test_a_set_held_out_for_the_blend_is_scored_without_its_ratings(data: Path, model: Path) -> None:
+    sets = rated_sets(data)
+    states = judge.encoded(str(model), sets, None)
     tested, held = "GRADE ConvAI2", "FED turn"
     changed = with_other_ratings(sets, tested, held, "FED dialogue")
-    own, same = (recipe.Judges(some, states)._heads(tested, held) for some in (sets, changed))
-    other = recipe.Judges(with_other_ratings(sets, "USR PersonaChat"), states)._heads(tested, held)
+    own, same = (judge.Judges(some, states)._heads(tested, held) for some in (sets, changed))
+    other = judge.Judges(with_other_ratings(sets, "USR PersonaChat"), states)._heads(tested, held)
     assert all(np.array_equal(a.weights, b.weights) for a, b in zip(own, same, strict=True))
     assert not np.array_equal(own[0].weights, other[0].weights)
-    scores, strength = recipe.Judges(sets, states).scores(tested)
-    head = own[recipe.STRENGTHS.index(strength)]
-    assert scores[held] == pytest.approx(head(recipe.Judges(sets, states).states[held]))
+    scores, strength = judge.Judges(sets, states).scores(tested)
+    head = own[STRENGTHS.index(strength)]
+    assert scores[held] == pytest.approx(head(judge.Judges(sets, states).states[held]))
 
 
-def test_replies_to_a_tested_context_are_not_learned_from(recipe: ModuleType, data: Path, model: Path) -> None:
-    sets = recipe.rated_sets(data)
+def test_replies_to_a_tested_context_are_not_learned_from(data: Path, model: Path) -> None:
+    sets = rated_sets(data)
     tested, other = "GRADE ConvAI2", "GRADE DailyDialog"
     samples = [replace(sample, context=sets[tested].samples[0].context) for sample in sets[other].samples]
     shared = sets | {other: replace(sets[other], samples=samples)}
-    states = recipe.encoded(str(model), shared, None)
-    heads = recipe.Judges(shared, states)._heads(tested)
+    states = judge.encoded(str(model), shared, None)
+    heads = judge.Judges(shared, states)._heads(tested)
     without = {name: own for name, own in shared.items() if name != other}
-    wanted = recipe.Judges(without, states)._heads(tested)
+    wanted = judge.Judges(without, states)._heads(tested)
     assert heads[0].weights == pytest.approx(wanted[0].weights)
 
 
 @pytest.fixture
-def quick(recipe: ModuleType, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tuned judges that learn from tiny sets, in one epoch."""
-    tuned = importlib.import_module("tuned_judges")
-    monkeypatch.setattr(tuned, "SETTINGS", replace(tuned.SETTINGS, least=5, replies=16, batch=8))
-    monkeypatch.setattr(tuned, "TUNING", replace(tuned.TUNING, epochs=1, learning_rate=1e-3))
+    monkeypatch.setattr(tuned_judges, "SETTINGS", replace(tuned_judges.SETTINGS, least=5, replies=16, batch=8))
+    monkeypatch.setattr(tuned_judges, "TUNING", replace(TUNING, epochs=1, learning_rate=1e-3))
     monkeypatch.setattr("interloq.statistics.ridge.RESAMPLES", 5)
-    return tuned
 
 
 def test_tuned_judges_and_means_of_ranks(
-    recipe: ModuleType, quick: ModuleType, data: Path, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    quick: None, data: Path, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     options = ["--data", str(data), "--scorer", f"one={model}", "--resamples", "20", "--device", "cpu", "--json"]
     options += ["--keep", str(tmp_path / "kept"), "--tune", "one", "--seeds", "2", "--mean", "tuned one,judge one"]
-    assert recipe.main(options) == 0
+    assert judge.main(options) == 0
     shown = capsys.readouterr()
     titles = {"one", "judge one", "tuned one", "tuned one seed 1", "mean of ranks: tuned one + judge one"}
     values = {(row["set"], row["scorer"]): row["value"] for row in json.loads(shown.out)["rows"]}
-    assert values.keys() == {(name, title) for name in recipe.KNOWN for title in titles}
+    assert values.keys() == {(name, title) for name in KNOWN for title in titles}
     assert values["FED turn", "tuned one"] != values["FED turn", "tuned one seed 1"]
     trained = [line for line in shown.err.splitlines() if line.startswith("tuned without ")]
     assert len(trained) == 14
     assert sum("FED turn and FED dialogue" in line for line in trained) == 2
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(RelevanceScorer, "load", lambda *_, **__: pytest.fail("stored scores were computed again"))
-        assert recipe.main(options) == 0
+        assert judge.main(options) == 0
     assert capsys.readouterr().out == shown.out
 
 
 @pytest.mark.parametrize("tested", ["multi-reference DailyDialog", "FED turn"])
 def test_tuned_judges_see_neither_ratings_nor_contexts_of_the_tested_set(
-    recipe: ModuleType, quick: ModuleType, data: Path, model: Path, tested: str
+    quick: None, data: Path, model: Path, tested: str
 ) -> None:
-    sets = recipe.rated_sets(data)
-    kin = recipe.KNOWN[tested].kin
+    sets = rated_sets(data)
+    kin = KNOWN[tested].kin
     other = next(name for name in sets if name not in (tested, *kin))
     samples = list(sets[other].samples)
     samples[:3] = [replace(sample, context=sets[tested].samples[0].context) for sample in samples[:3]]
-    judges = quick.TunedJudges(str(model), sets | {other: replace(sets[other], samples=samples)}, device="cpu")
+    judges = tuned_judges.TunedJudges(str(model), sets | {other: replace(sets[other], samples=samples)}, device="cpu")
     fold = [name for name in sets if name in (tested, *kin)]
     task = judges._task(fold, 0)
     learned = [name for name in sets if name not in fold and name != "FED dialogue"]
@@ -166,11 +156,9 @@ def test_tuned_judges_see_neither_ratings_nor_contexts_of_the_tested_set(
     assert not hashes & set(task.replies.hashes.tolist())
 
 
-def test_every_training_starts_from_the_same_network(
-    quick: ModuleType, recipe: ModuleType, data: Path, model: Path
-) -> None:
-    sets = recipe.rated_sets(data)
-    first, second = (quick.TunedJudges(str(model), sets, device="cpu") for _ in range(2))
+def test_every_training_starts_from_the_same_network(quick: None, data: Path, model: Path) -> None:
+    sets = rated_sets(data)
+    first, second = (tuned_judges.TunedJudges(str(model), sets, device="cpu") for _ in range(2))
     first.scores("GRADE ConvAI2")
     assert np.array_equal(first.scores("FED turn"), second.scores("FED turn"))
 
@@ -206,9 +194,9 @@ def more_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_more_sets_are_rated_sides_of_dialogues_and_pairs(recipe: ModuleType, more_data: Path) -> None:
-    sets = recipe.rated_sets(more_data)
-    found = recipe.more_rated_sets(more_data, sets.values())
+def test_more_sets_are_rated_sides_of_dialogues_and_pairs(more_data: Path) -> None:
+    sets = rated_sets(more_data)
+    found = more_rated_sets(more_data, sets.values())
     engagement, spot, convai = found.values()
     assert len(engagement.human) == 8
     assert len(convai.human) == 10
@@ -223,19 +211,17 @@ def test_more_sets_are_rated_sides_of_dialogues_and_pairs(recipe: ModuleType, mo
     assert len(spot.human) == 2 * 12 - 3  # the first speaker of a dialogue with two turns does not reply
     own = sets["GRADE ConvAI2"]
     asked = replace(own, samples=[replace(own.samples[0], context=engagement.samples[2].context)])
-    assert len(recipe.more_rated_sets(more_data, [asked])["PredictiveEngagement"].human) == 7
+    assert len(more_rated_sets(more_data, [asked])["PredictiveEngagement"].human) == 7
 
 
-def test_blends_learn_on_sets_of_the_same_kind_and_take_tuned_judges(
-    recipe: ModuleType, quick: ModuleType, more_data: Path, model: Path
-) -> None:
-    sets = recipe.rated_sets(more_data)
+def test_blends_learn_on_sets_of_the_same_kind_and_take_tuned_judges(quick: None, more_data: Path, model: Path) -> None:
+    sets = rated_sets(more_data)
     references = {"GRADE ConvAI2": np.arange(12.0), "USR PersonaChat": np.arange(18.0)}
-    found = recipe.run(
+    found = judge.run(
         more_data,
         {"one": str(model)},
         {"length": lambda samples: np.array([float(len(sample.response)) for sample in samples])},
-        tuning=recipe.Tuning(["one"], 1, "last"),
+        tuning=tuned_judges.Tuning(["one"], 1, "last"),
         more=True,
         references=references,
         device="cpu",
@@ -253,7 +239,7 @@ def test_blends_learn_on_sets_of_the_same_kind_and_take_tuned_judges(
 
 @pytest.mark.parametrize("eight", [False, True])
 def test_tuned_judges_may_learn_from_the_eight_sets_only(
-    recipe: ModuleType, more_data: Path, monkeypatch: pytest.MonkeyPatch, eight: bool
+    more_data: Path, monkeypatch: pytest.MonkeyPatch, eight: bool
 ) -> None:
     seen: list[int] = []
 
@@ -261,33 +247,28 @@ def test_tuned_judges_may_learn_from_the_eight_sets_only(
         seen.append(len(sets))
         return {}
 
-    monkeypatch.setattr(recipe, "encoded", lambda *_: {})
-    monkeypatch.setattr(recipe, "Judges", lambda *_: None)
-    monkeypatch.setattr(recipe, "tuned_scores", tuned_scores)
-    monkeypatch.setattr(recipe, "_judged", lambda *_: {})
-    monkeypatch.setattr(recipe, "correlations", lambda *_: [])
-    recipe.run(more_data, {}, {}, more=True, eight=eight)
+    monkeypatch.setattr(judge, "encoded", lambda *_: {})
+    monkeypatch.setattr(judge, "Judges", lambda *_: None)
+    monkeypatch.setattr(judge, "tuned_scores", tuned_scores)
+    monkeypatch.setattr(judge, "_judged", lambda *_: {})
+    monkeypatch.setattr(judge, "correlations", lambda *_: [])
+    judge.run(more_data, {}, {}, more=True, eight=eight)
     assert seen == [8 if eight else 11]
 
 
-def test_the_epoch_that_counts(quick: ModuleType) -> None:
-    epochs = quick.Epochs(np.array([2.0, 1.0, 3.0]), np.array([0.3, 0.1, 0.2]), {"one": np.eye(3)})
-    assert [int(epochs.of("one", rule).argmax()) for rule in quick.EPOCHS] == [1, 0, 2]
+def test_the_epoch_that_counts() -> None:
+    epochs = tuned_judges.Epochs(np.array([2.0, 1.0, 3.0]), np.array([0.3, 0.1, 0.2]), {"one": np.eye(3)})
+    assert [int(epochs.of("one", rule).argmax()) for rule in tuned_judges.EPOCHS] == [1, 0, 2]
 
 
-def test_what_is_missing_is_reported_in_one_line(
-    recipe: ModuleType, data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("INTERLOQ_DATA", raising=False)
+def test_wrong_options_are_one_line(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for arguments, says in (
-        ([], "set INTERLOQ_DATA"),
-        (["--data", str(data.parent / "none")], "no grade in"),
         (["--data", str(data), "--scorer", "folder"], "write --scorer NAME=FOLDER"),
         (["--data", str(data), "--scorer", f"a={data}"], "no trained scorer in"),
         (["--data", str(data), "--scorer", f"a={data}", "--tune", "b"], "--tune names 'b', which is not a scorer"),
         (["--data", str(data), "--scorer", f"a={data}", "--mean", "tuned a"], "--mean names 'tuned a'"),
     ):
-        assert recipe.main(arguments) == 2
+        assert judge.main(arguments) == 2
         shown = capsys.readouterr().err
         assert says in shown
         assert shown.count("\n") == 1

@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
-from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
+import kokoro
 import numpy as np
 import pytest
+from interlocutor_arms import Plan
 
 from interloq.scorers.interlocutor.continuity_labels import judge_of
-
-RECIPES = Path(__file__).parents[2] / "recipes"
-
-
-@pytest.fixture(scope="module")
-def recipe() -> Iterator[ModuleType]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(RECIPES))
-        yield importlib.import_module("kokoro")
 
 
 def write_sessions(folder: Path, clients: int = 12, each: int = 10) -> None:
@@ -40,14 +30,14 @@ def write_sessions(folder: Path, clients: int = 12, each: int = 10) -> None:
     (folder / "kokorochat_ja.jsonl").write_text("\n".join(map(json.dumps, rows)))
 
 
-def test_both_splits_and_their_claims(recipe: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_both_splits_and_their_claims(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_sessions(tmp_path / "data" / "logs")
     out, rng = tmp_path / "out", np.random.default_rng(0)
     args = argparse.Namespace(data=str(tmp_path / "data"), out=str(out), quick=False, resamples=20)
-    recipe.prepare(args)
-    plan = recipe.Plan(out, seeds=(0, 1), rates=(1e-3,))
+    kokoro.prepare(args)
+    plan = Plan(out, seeds=(0, 1), rates=(1e-3,))
     users = {}
-    for arm in recipe.arms():
+    for arm in kokoro.arms():
         users[arm.samples] = [{judge_of(s) for s in plan.samples(arm, part)} for part in ("train", "test")]
         for seed in plan.seeds:
             (out / "predictions").mkdir(exist_ok=True)
@@ -55,17 +45,14 @@ def test_both_splits_and_their_claims(recipe: ModuleType, tmp_path: Path, capsys
             np.savez(out / "predictions" / f"{arm.name}-rate0.001-seed{seed}.npz", dev_loss=np.array(1.0), **parts)
     assert users["known_clients"][1] <= users["known_clients"][0]
     assert users["new_clients"][1].isdisjoint(users["new_clients"][0])
-    recipe.tables(args, plan, recipe.arms())
+    kokoro.tables(args, plan, kokoro.arms())
     shown = capsys.readouterr().out
-    for words in (
-        "known clients, user mean",
-        "new clients, number of turns",
-        "new clients, aware above new clients, unaware",
-    ):
+    rows = "known clients, user mean", "new clients, number of turns", "new clients, aware above new clients, unaware"
+    for words in rows:
         assert words in shown
     for seed in plan.seeds:
         (out / "predictions" / f"new_clients-aware-rate0.001-seed{seed}.npz").unlink()
-    recipe.tables(args, plan, recipe.arms())
+    kokoro.tables(args, plan, kokoro.arms())
     assert "new clients, aware: not trained" in capsys.readouterr().out
     verdicts = [claim["verdict"] for claim in json.loads((out / "results.json").read_text())["claims"]]
     assert len(verdicts) == 6

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 
+import probe_cards
 import pytest
+from probe_cards import DOCS, NO_FIGURES, PLAIN, SPECS, WITHOUT, Card, with_section, with_verdicts
 
 from interloq.registry import names
 from interloq.score.perturb import PERTURBATIONS
 from interloq.spec_text import read_spec
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "recipes"))
-import probe_cards
-from probe_cards import DOCS, NO_FIGURES, PLAIN, SPECS, WITHOUT, Card, with_section, with_verdicts
 
 ROW = re.compile(r"\| ([a-z ]+) \| (?:worse|same|better) \| (?:-?[0-9.]+|n/a) \| .* \| [0-9]+ \| [a-z, ]+ \|")
 RUN = "run: python recipes/probe_cards.py --only plain"

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import gzip
-import importlib
 import json
 import lzma
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
+import ready
+import ready_logs
 
 from interloq.learn import ready as ready_module
 from interloq.learn.store import read_facts
@@ -22,15 +22,10 @@ from interloq.metrics.trained.relevance import Relevance
 from interloq.records import Sample
 from tests.made_relevance import talks, tiny_encoder
 from tests.published_layouts import write_engagement
-from tests.recipes.test_relevance import RECIPES, write_rated_sets
+from tests.recipes.test_relevance import write_rated_sets
 
 LOGS = (
-    "self_dialogue",
-    "byu_chitchat",
-    "personachat",
-    "synthetic_persona_chat",
-    "topical_chat",
-    "casino",
+    *("self_dialogue", "byu_chitchat", "personachat", "synthetic_persona_chat", "topical_chat", "casino"),
     "persuasion",
 )
 OTHERS = (
@@ -41,13 +36,11 @@ BOT = "we never like"
 Captured = pytest.CaptureFixture[str]
 
 
-@pytest.fixture(scope="module")
-def recipe() -> Iterator[ModuleType]:
+@pytest.fixture(scope="module", autouse=True)
+def settings() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(RECIPES))
-        found = importlib.import_module("ready")
-        patch.setattr(found, "SETTINGS", replace(found.SETTINGS, batch=32, context=24, reply=12))
-        yield found
+        patch.setattr(ready, "SETTINGS", replace(ready.SETTINGS, batch=32, context=24, reply=12))
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -70,13 +63,8 @@ def write_sets_and_logs(folder: Path) -> Path:
 
 def post(thread: int, place: int, text: str) -> dict[str, object]:
     answered = f"t1_p{thread}{place - 1}"
-    return {
-        "id": f"p{thread}{place}",
-        "reply_to": answered,
-        "user": f"u{place % 2}",
-        "text": text,
-        "time": 60.0 * place,
-    }
+    key = {"id": f"p{thread}{place}", "reply_to": answered, "user": f"u{place % 2}"}
+    return {**key, "text": text, "time": 60.0 * place}
 
 
 def write_logs(folder: Path) -> None:
@@ -94,12 +82,12 @@ def write_logs(folder: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def place(recipe: ModuleType, data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def place(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An encoder, examples of the permissive logs, and a scorer trained on them."""
     folder = tmp_path_factory.mktemp("ready")
     tiny_encoder(folder / "encoder")
-    assert recipe.main(stage(data, folder, "examples")) == 0
-    assert recipe.main([*trained(folder), "-o", str(folder / "trained")]) == 0
+    assert ready.main(stage(data, folder, "examples")) == 0
+    assert ready.main([*trained(folder), "-o", str(folder / "trained")]) == 0
     return folder
 
 
@@ -115,18 +103,18 @@ def trained(folder: Path, examples: str = "examples", rank: str = "2") -> list[s
 
 
 @pytest.fixture
-def small(recipe: ModuleType, monkeypatch: pytest.MonkeyPatch, place: Path) -> Path:
+def small(monkeypatch: pytest.MonkeyPatch, place: Path) -> Path:
     """The tiny encoder in the place of the real one."""
-    monkeypatch.setattr(recipe, "ENCODER", str(place / "encoder"))
-    monkeypatch.setattr(recipe, "RESAMPLES", 20)
+    monkeypatch.setattr(ready, "ENCODER", str(place / "encoder"))
+    monkeypatch.setattr(ready, "RESAMPLES", 20)
     return place
 
 
 def test_weights_are_installed_with_their_card(
-    recipe: ModuleType, small: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    small: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     more = [str(small / "trained"), "--to", str(tmp_path / "ready"), "--against", "length"]
-    assert recipe.main(stage(data, small, "install", *more)) == 0
+    assert ready.main(stage(data, small, "install", *more)) == 0
     facts = read_facts(tmp_path / "ready", kind="relevance")
     card = (tmp_path / "ready" / "README.md").read_text()
     for part in ("self_dialogue | BSD-3 |", "reddit_posts | Apache-2.0 |", "- seed: 0\n", facts["weights"]):
@@ -139,24 +127,22 @@ def test_weights_are_installed_with_their_card(
     assert 0 < found[0][0] < 1
 
 
-def test_no_exchange_shares_a_text_with_a_test_set(recipe: ModuleType, place: Path, data: Path) -> None:
-    from ready_logs import test_samples as samples
-
-    names = {sample.id.split("/")[0] for sample in samples(data)}
+def test_no_exchange_shares_a_text_with_a_test_set(place: Path, data: Path) -> None:
+    names = {sample.id.split("/")[0] for sample in ready_logs.test_samples(data)}
     rated = {"grade", "usr", "fed", "multiref_dailydialog", "predictive_engagement"}
     assert names == {*rated, "talk", "dailydialog_plusplus"}
-    log = recipe.exchange_log(data, place / "work")
-    turns = {turn.text for sample in samples(data) for turn in sample.context}
+    log = ready.exchange_log(data, place / "work")
+    turns = {turn.text for sample in ready_logs.test_samples(data) for turn in sample.context}
     assert not turns & {text for exchange in log.exchanges() for text in (*exchange.context, exchange.reply)}
     assert log.log.excluded == len(LOGS)
 
 
 @pytest.fixture(scope="module")
-def everything(recipe: ModuleType, place: Path, data: Path) -> Path:
+def everything(place: Path, data: Path) -> Path:
     """A scorer trained on all logs."""
     write_restricted(data)
-    assert recipe.main(stage(data, place, "examples", "--all-logs", examples="all")) == 0
-    assert recipe.main([*trained(place, "all"), "-o", str(place / "everything")]) == 0
+    assert ready.main(stage(data, place, "examples", "--all-logs", examples="all")) == 0
+    assert ready.main([*trained(place, "all"), "-o", str(place / "everything")]) == 0
     return place / "everything"
 
 
@@ -185,22 +171,22 @@ def test_all_logs_are_more_and_have_written_wrong_replies(everything: Path, plac
 
 
 def test_only_permissive_logs_are_installed(
-    recipe: ModuleType, small: Path, everything: Path, data: Path, tmp_path: Path, capsys: Captured
+    small: Path, everything: Path, data: Path, tmp_path: Path, capsys: Captured
 ) -> None:
-    assert recipe.main(stage(data, small, "install", str(everything), "--to", str(tmp_path / "ready"))) == 2
+    assert ready.main(stage(data, small, "install", str(everything), "--to", str(tmp_path / "ready"))) == 2
     assert "not on the permissive ones" in capsys.readouterr().err
     assert not (tmp_path / "ready").exists()
 
 
 def test_what_does_not_fit_is_not_installed(
-    recipe: ModuleType, small: Path, data: Path, tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+    small: Path, data: Path, tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refused(folder: Path) -> str:
-        assert recipe.main(stage(data, small, "install", str(folder), "--to", str(tmp_path / "ready"))) == 2
+        assert ready.main(stage(data, small, "install", str(folder), "--to", str(tmp_path / "ready"))) == 2
         assert not (tmp_path / "ready").exists()
         return capsys.readouterr().err
 
-    assert recipe.main([*trained(small, rank="0"), "-o", str(tmp_path / "whole")]) == 0
+    assert ready.main([*trained(small, rank="0"), "-o", str(tmp_path / "whole")]) == 0
     capsys.readouterr()
     assert "the scorer has no low-rank updates; train it with --low-rank" in refused(tmp_path / "whole")
     other = [*trained(tmp_path), "-o", str(tmp_path / "some")]
@@ -208,20 +194,20 @@ def test_what_does_not_fit_is_not_installed(
     shutil.copytree(small / "examples", tmp_path / "examples")
     shutil.copytree(small / "encoder", tmp_path / "encoder")
     (tmp_path / "examples" / "examples.json").write_text(json.dumps(change))
-    assert recipe.main(other) == 0
+    assert ready.main(other) == 0
     capsys.readouterr()
     assert "was not trained on these examples; name those it was trained on" in refused(tmp_path / "some")
     with monkeypatch.context() as patch:
-        patch.setattr(recipe, "LARGEST", 100)
+        patch.setattr(ready, "LARGEST", 100)
         assert "bytes; lower --low-rank: at most 100 are allowed" in refused(small / "trained")
-    monkeypatch.setattr(recipe, "ENCODER", str(tiny_encoder(tmp_path / "other", seed=3)))
-    monkeypatch.setattr(recipe, "version", lambda _: "0.1.0")
+    monkeypatch.setattr(ready, "ENCODER", str(tiny_encoder(tmp_path / "other", seed=3)))
+    monkeypatch.setattr(ready, "version", lambda _: "0.1.0")
     assert "belong to an encoder with weights" in refused(small / "trained")
 
 
-def test_missing_logs_are_named(recipe: ModuleType, data: Path, tmp_path: Path, capsys: Captured) -> None:
+def test_missing_logs_are_named(data: Path, tmp_path: Path, capsys: Captured) -> None:
     shutil.copytree(data, tmp_path / "data")
     (tmp_path / "data" / "logs" / "casino.jsonl.xz").unlink()
     tiny_encoder(tmp_path / "encoder")
-    assert recipe.main(stage(tmp_path / "data", tmp_path, "examples")) == 2
+    assert ready.main(stage(tmp_path / "data", tmp_path, "examples")) == 2
     assert "no log 'casino'; check --data" in capsys.readouterr().err

@@ -1,24 +1,13 @@
 from __future__ import annotations
 
-import importlib
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
+import reference_claims
+from rated_sets import RatedSet
 from scipy.stats import spearmanr
-
-RECIPES = Path(__file__).parents[2] / "recipes"
-
-
-@pytest.fixture(scope="module")
-def recipe() -> Iterator[ModuleType]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(RECIPES))
-        yield importlib.import_module("reference_claims")
 
 
 @pytest.fixture(scope="module")
@@ -26,95 +15,93 @@ def human() -> Any:
     return np.random.default_rng(0).normal(size=120)
 
 
-def judged(recipe: ModuleType, human: Any, first: Any, second: Any) -> Any:
-    found, mean = verdicts(recipe, {"a": human}, {"a": {"first": first, "second": second}})
+def judged(human: Any, first: Any, second: Any) -> Any:
+    found, mean = verdicts({"a": human}, {"a": {"first": first, "second": second}})
     assert (found.set, mean.set) == ("a", "mean")
     np.testing.assert_array_equal([mean.difference, *mean.ci], [found.difference, *found.ci])
     return found
 
 
-def verdicts(recipe: ModuleType, human: dict[str, Any], scores: dict[str, Any]) -> Any:
-    made = importlib.import_module("rated_sets").RatedSet
-    sets = {name: made([], np.arange(len(values)), values) for name, values in human.items()}
-    return recipe.verdicts(recipe.Claim("first > second", "first", "second"), sets, scores, 200)
+def verdicts(human: dict[str, Any], scores: dict[str, Any]) -> Any:
+    sets = {name: RatedSet([], np.arange(len(values)), values) for name, values in human.items()}
+    return reference_claims.verdicts(reference_claims.Claim("first > second", "first", "second"), sets, scores, 200)
 
 
-def test_a_verdict_follows_the_interval_of_the_difference(recipe: ModuleType, human: Any) -> None:
+def test_a_verdict_follows_the_interval_of_the_difference(human: Any) -> None:
     rng = np.random.default_rng(1)
     near, far = human + rng.normal(size=120) / 3, human + 9 * rng.normal(size=120)
-    found = judged(recipe, human, near, far)
+    found = judged(human, near, far)
     assert found.text == "holds"
     assert found.ci[0] < found.difference < found.ci[1]
     assert found.difference == pytest.approx(spearmanr(near, human).statistic - spearmanr(far, human).statistic)
-    turned = judged(recipe, human, far, near)
+    turned = judged(human, far, near)
     assert turned.text == "does not hold"
     assert turned.ci == pytest.approx((-found.ci[1], -found.ci[0]))
 
 
-def test_the_mean_of_several_sets_is_surer_than_each(recipe: ModuleType) -> None:
+def test_the_mean_of_several_sets_is_surer_than_each() -> None:
     rng = np.random.default_rng(4)
     human = {name: rng.normal(size=60) for name in "abcdefgh"}
     scores = {
         name: {"first": own + rng.normal(size=60), "second": own + 1.5 * rng.normal(size=60)}
         for name, own in human.items()
     }
-    *each, mean = verdicts(recipe, human, scores)
+    *each, mean = verdicts(human, scores)
     assert mean.difference == pytest.approx(np.mean([v.difference for v in each]))
     assert mean.ci[1] - mean.ci[0] < min(v.ci[1] - v.ci[0] for v in each)
     assert mean.text == "holds"
     assert "undecided" in {v.text for v in each}
 
 
-def test_equal_and_constant_rows_cannot_be_told_apart(recipe: ModuleType, human: Any) -> None:
-    same = judged(recipe, human, human, 3 * human + 1)  # the same resamples: no spread at all
+def test_equal_and_constant_rows_cannot_be_told_apart(human: Any) -> None:
+    same = judged(human, human, 3 * human + 1)  # the same resamples: no spread at all
     assert (same.text, same.difference, same.ci) == ("undecided", 0.0, (0.0, 0.0))
-    constant = judged(recipe, human, human, np.zeros(120))
+    constant = judged(human, human, np.zeros(120))
     assert constant.text == "undecided"
     assert np.isnan([constant.difference, *constant.ci]).all()
 
 
-def test_only_samples_that_both_rows_scored_are_compared(recipe: ModuleType, human: Any) -> None:
+def test_only_samples_that_both_rows_scored_are_compared(human: Any) -> None:
     rng = np.random.default_rng(2)
     first, second = human + rng.normal(size=120), human + rng.normal(size=120)
     missing = np.where(np.arange(120) < 30, np.nan, first)
-    found = judged(recipe, human, missing, second)
-    assert found == judged(recipe, human[30:], first[30:], second[30:])
+    found = judged(human, missing, second)
+    assert found == judged(human[30:], first[30:], second[30:])
 
 
-def made_sets(recipe: ModuleType, noise: dict[str, dict[Any, float]]) -> tuple[dict[str, Any], dict[str, Any]]:
+def made_sets(noise: dict[str, dict[Any, float]]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Sets on which each variant has the given noise."""
-    rated_sets = importlib.import_module("rated_sets")
     rng = np.random.default_rng(3)
-    sets = {name: rated_sets.RatedSet([], np.arange(80), rng.normal(size=80)) for name in noise}
+    sets = {name: RatedSet([], np.arange(80), rng.normal(size=80)) for name in noise}
     scores = {
         name: {
             f"m, {variant}": own.human + noise[name].get(variant, 5.0) * rng.normal(size=80)
-            for variant in recipe.VARIANTS
+            for variant in reference_claims.VARIANTS
         }
         for name, own in sets.items()
     }
     return sets, scores
 
 
-def test_a_choice_never_sees_the_tested_set(recipe: ModuleType) -> None:
-    one, two = recipe.Variant(5, False, False), recipe.Variant(8, True, False)
-    sets, scores = made_sets(recipe, {"a": {two: 0.1}, "b": {one: 0.5}, "c": {one: 0.5}})
-    chosen = {choice.set: choice for choice in recipe.choices("m", sets, scores)}
+def test_a_choice_never_sees_the_tested_set() -> None:
+    one, two = reference_claims.Variant(5, False, False), reference_claims.Variant(8, True, False)
+    sets, scores = made_sets({"a": {two: 0.1}, "b": {one: 0.5}, "c": {one: 0.5}})
+    chosen = {choice.set: choice for choice in reference_claims.choices("m", sets, scores)}
     assert chosen["a"].variant == one
     assert chosen["a"].highest > 0.9 > chosen["a"].value
     other = sets | {"a": replace(sets["a"], human=-sets["a"].human)}
-    assert recipe.choices("m", other, scores)[0].variant == one
+    assert reference_claims.choices("m", other, scores)[0].variant == one
 
 
-def test_fields_that_every_choice_shares_are_agreed(recipe: ModuleType) -> None:
+def test_fields_that_every_choice_shares_are_agreed() -> None:
     def choice(*fields: Any) -> Any:
-        return recipe.Choice("m", "a", recipe.Variant(*fields), 0.1, 0.1, 0.1)
+        return reference_claims.Choice("m", "a", reference_claims.Variant(*fields), 0.1, 0.1, 0.1)
 
-    assert recipe.agreed([choice(5, True, False), choice(8, True, False)]) == {"weigh": True, "parrot": False}
-    assert recipe.agreed([choice(5, True, False), choice(None, False, True)]) == {}
+    assert reference_claims.agreed([choice(5, True, False), choice(8, True, False)]) == {"weigh": True, "parrot": False}
+    assert reference_claims.agreed([choice(5, True, False), choice(None, False, True)]) == {}
 
 
-def test_labels_tell_all_variants_apart(recipe: ModuleType) -> None:
-    assert len({str(variant) for variant in recipe.VARIANTS}) == len(recipe.VARIANTS) == 16
-    assert str(recipe.PAPER) == "all weighted, parrot"
-    assert str(recipe.FIVE) == "best 5"
+def test_labels_tell_all_variants_apart() -> None:
+    assert len({str(variant) for variant in reference_claims.VARIANTS}) == len(reference_claims.VARIANTS) == 16
+    assert str(reference_claims.PAPER) == "all weighted, parrot"
+    assert str(reference_claims.FIVE) == "best 5"

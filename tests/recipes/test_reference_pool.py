@@ -1,27 +1,17 @@
 from __future__ import annotations
 
-import importlib
 import json
-from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+import ready_logs
+import reference_pool
 
 from interloq import InputError, load
 from interloq.data.sets.registry import locate, read_dataset
 from interloq.retrieve.extend import extend
 from interloq.retrieve.index import open_index
 from tests.recipes.test_ready import OTHERS, write_restricted, write_sets_and_logs
-
-RECIPES = Path(__file__).parents[2] / "recipes"
-
-
-@pytest.fixture(scope="module")
-def recipe() -> Iterator[ModuleType]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(RECIPES))
-        yield importlib.import_module("reference_pool")
 
 
 @pytest.fixture(scope="module")
@@ -42,43 +32,41 @@ def write_all(folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def pairs(recipe: ModuleType, data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return Path(recipe.pool(data, tmp_path_factory.mktemp("work")))
+def pairs(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Path(reference_pool.pool(data, tmp_path_factory.mktemp("work")))
 
 
-def test_the_pool_has_every_log_and_nothing_of_the_test_sets(recipe: ModuleType, data: Path, pairs: Path) -> None:
-    from ready_logs import test_samples as samples
-
+def test_the_pool_has_every_log_and_nothing_of_the_test_sets(data: Path, pairs: Path) -> None:
     found = load(pairs, kind="pairs")
     assert {*OTHERS, "dailydialog", "reddit_pairs", "reddit_posts"} < {pair.id.split("/")[0] for pair in found}
     assert len({pair.id for pair in found}) == len(found)
-    turns = {turn.text for sample in samples(data) for turn in sample.context}
+    turns = {turn.text for sample in ready_logs.test_samples(data) for turn in sample.context}
     assert not turns & {pair.utterance for pair in found}
     before = pairs.stat().st_mtime_ns
-    assert recipe.pool(data, pairs.parent) == pairs
+    assert reference_pool.pool(data, pairs.parent) == pairs
     assert pairs.stat().st_mtime_ns == before
 
 
-def test_the_index_finds_pairs_of_the_pool(recipe: ModuleType, data: Path, pairs: Path) -> None:
-    samples = recipe.sets_with_references(data)["GRADE ConvAI2"].samples
-    assert recipe.pool_index(pairs) == recipe.pool_index(pairs)
-    index = open_index(recipe.pool_index(pairs))
+def test_the_index_finds_pairs_of_the_pool(data: Path, pairs: Path) -> None:
+    samples = reference_pool.sets_with_references(data)["GRADE ConvAI2"].samples
+    assert reference_pool.pool_index(pairs) == reference_pool.pool_index(pairs)
+    index = open_index(reference_pool.pool_index(pairs))
     assert len(index.store) == len(load(pairs, kind="pairs"))
     (sample, *_) = extend(samples, index, parrot=False)
     assert len(sample.references) == 16
 
 
-def test_sets_without_references_are_not_used(recipe: ModuleType, data: Path) -> None:
-    names = list(recipe.sets_with_references(data))
+def test_sets_without_references_are_not_used(data: Path) -> None:
+    names = list(reference_pool.sets_with_references(data))
     assert len(names) == 6
     assert not any("FED" in name for name in names)
-    assert recipe.GUPTA in names
+    assert reference_pool.GUPTA in names
 
 
-def test_random_replies_are_of_the_pool(recipe: ModuleType, data: Path, pairs: Path) -> None:
-    sets = recipe.sets_with_references(data)
+def test_random_replies_are_of_the_pool(data: Path, pairs: Path) -> None:
+    sets = reference_pool.sets_with_references(data)
     replies = {pair.response for pair in load(pairs, kind="pairs")}
-    for name, samples in recipe.with_random(sets, pairs).items():
+    for name, samples in reference_pool.with_random(sets, pairs).items():
         for own, more in zip(sets[name].samples, samples, strict=True):
             assert more.references[: len(own.references)] == own.references
             added = [reference.text for reference in more.references[len(own.references) :]]
@@ -86,9 +74,9 @@ def test_random_replies_are_of_the_pool(recipe: ModuleType, data: Path, pairs: P
             assert replies.issuperset(added)
 
 
-def test_scarce_adds_its_references_once(recipe: ModuleType, data: Path, tmp_path: Path) -> None:
-    samples = recipe.sets_with_references(data)[recipe.GUPTA].samples
-    for own, more in zip(samples, recipe.with_scarce(data, samples), strict=True):
+def test_scarce_adds_its_references_once(data: Path, tmp_path: Path) -> None:
+    samples = reference_pool.sets_with_references(data)[reference_pool.GUPTA].samples
+    for own, more in zip(samples, reference_pool.with_scarce(data, samples), strict=True):
         assert [r.text for r in more.references] == [*(r.text for r in own.references), "don't like tea ."]
     with pytest.raises(InputError, match="no scarce in"):
-        recipe.with_scarce(tmp_path, samples)
+        reference_pool.with_scarce(tmp_path, samples)

@@ -1,29 +1,20 @@
 from __future__ import annotations
 
-import importlib
 import json
 import math
 import random
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
+import relevance
+from rated_sets import KNOWN, rated_sets
 
 from interloq.scorers.relevance.model import RelevanceScorer
 from tests.made_relevance import TOPICS, said, small_scorer
 from tests.published_layouts import GUPTA, grade_item, usr_item, write_fed, write_grade, write_gupta, write_usr
-
-RECIPES = Path(__file__).parents[2] / "recipes"
-
-
-@pytest.fixture(scope="module")
-def recipe() -> Iterator[ModuleType]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(RECIPES))
-        yield importlib.import_module("relevance")
 
 
 def plusplus_items() -> list[dict[str, Any]]:
@@ -98,18 +89,16 @@ def options(data: Path, model: Path) -> list[str]:
     return ["--data", str(data), "--encoder", str(model.parent / "encoder"), "--resamples", "20", *named]
 
 
-def test_tables_have_every_scorer_blend_and_set(
-    recipe: ModuleType, options: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert recipe.main([*options, "--blend", "one, cosine", "--json"]) == 0
+def test_tables_have_every_scorer_blend_and_set(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert relevance.main([*options, "--blend", "one, cosine", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     seen = {(row["set"], row["scorer"], row["measure"]) for row in found["rows"]}
     scorers = ("one", "two", "cosine", "length", "blend of all", "blend without length", "one & cosine")
-    wanted = {(name, s, c) for name in recipe.KNOWN for s in scorers for c in ("spearman", "pearson")}
-    wanted |= {("DailyDialog++", s, f"auc {kind}") for s in scorers[:3] for kind in recipe.KINDS}
+    wanted = {(name, s, c) for name in KNOWN for s in scorers for c in ("spearman", "pearson")}
+    wanted |= {("DailyDialog++", s, f"auc {kind}") for s in scorers[:3] for kind in relevance.KINDS}
     assert seen == wanted
-    assert found["weights"]["one & cosine"].keys() == recipe.KNOWN.keys()
-    assert recipe.main(options) == 0
+    assert found["weights"]["one & cosine"].keys() == KNOWN.keys()
+    assert relevance.main(options) == 0
     text = capsys.readouterr().out
     for row in found["rows"]:
         if row["scorer"] == "one & cosine":
@@ -121,57 +110,54 @@ def test_tables_have_every_scorer_blend_and_set(
 
 
 def test_stored_scores_are_used_and_need_no_model(
-    recipe: ModuleType,
     options: list[str],
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     options = [*options, "--rated", "--keep", str(tmp_path / "scores"), "--json"]
-    assert recipe.main(options) == 0
+    assert relevance.main(options) == 0
     first = json.loads(capsys.readouterr().out)
-    monkeypatch.setattr(recipe, "_of_metric", lambda _: pytest.fail("a stored score was computed again"))
-    monkeypatch.setattr(recipe, "_cosine", lambda _: pytest.fail("a stored score was computed again"))
-    assert recipe.main(options) == 0
+    monkeypatch.setattr(relevance, "_of_metric", lambda _: pytest.fail("a stored score was computed again"))
+    monkeypatch.setattr(relevance, "_cosine", lambda _: pytest.fail("a stored score was computed again"))
+    assert relevance.main(options) == 0
     assert json.loads(capsys.readouterr().out) == first
-    assert {row["set"] for row in first["rows"]} == set(recipe.KNOWN), "DailyDialog++ is skipped"
+    assert {row["set"] for row in first["rows"]} == set(KNOWN), "DailyDialog++ is skipped"
 
 
-def test_a_model_trained_again_in_place_is_scored_again(
-    recipe: ModuleType, data: Path, model: Path, tmp_path: Path
-) -> None:
-    samples, spec = recipe.rated_sets(data)["FED turn"].samples, f"relevance(model={str(tmp_path / 'model')!r})"
+def test_a_model_trained_again_in_place_is_scored_again(data: Path, model: Path, tmp_path: Path) -> None:
+    samples, spec = rated_sets(data)["FED turn"].samples, f"relevance(model={str(tmp_path / 'model')!r})"
     seen = []
     for temperature in (1.0, 3.0):
         shutil.copytree(model, tmp_path / "model", dirs_exist_ok=True)
         facts = json.loads((tmp_path / "model" / "model.json").read_text())
         (tmp_path / "model" / "model.json").write_text(json.dumps(facts | {"temperature": temperature}))
-        seen += [recipe.scorers({"one": spec}, keep=tmp_path / "scores")["one"](samples).tolist() for _ in range(2)]
+        seen += [relevance.scorers({"one": spec}, keep=tmp_path / "scores")["one"](samples).tolist() for _ in range(2)]
     assert seen[0] == seen[1] != seen[2] == seen[3]
     assert len(list((tmp_path / "scores").iterdir())) == 2
 
 
 def test_figures_are_those_of_a_literal_count(
-    recipe: ModuleType, options: list[str], data: Path, model: Path, capsys: pytest.CaptureFixture[str]
+    options: list[str], data: Path, model: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert recipe.main([*options, "--json"]) == 0
+    assert relevance.main([*options, "--json"]) == 0
     found = {
         (row["set"], row["measure"]): row
         for row in json.loads(capsys.readouterr().out)["rows"]
         if row["scorer"] == "one"
     }
     scorer = RelevanceScorer.load(model)
-    samples = recipe.rated_sets(data)["USR Topical-Chat"].samples
+    samples = rated_sets(data)["USR Topical-Chat"].samples
     assert found["USR Topical-Chat", "pearson"]["n"] == len(samples) == 20  # without the original replies
     ours = scorer.scores([[t.text for t in s.context] for s in samples], [s.response for s in samples]).tolist()
-    people = [mean([r.value for r in s.ratings if r.aspect == "overall"]) for s in samples]
+    people = [mean([r.value or 0 for r in s.ratings if r.aspect == "overall"]) for s in samples]
     assert found["USR Topical-Chat", "pearson"]["value"] == pytest.approx(correlation(ours, people), abs=1e-5)
     rated: dict[str, list[float]] = {}
     for item in plusplus_items():
-        for kind in ("positive", *recipe.KINDS):
+        for kind in ("positive", *relevance.KINDS):
             replies = item[f"{kind}_responses"]
             rated.setdefault(kind, []).extend(scorer.scores([item["context"]] * 5, replies).round(9).tolist())
-    for kind in recipe.KINDS:
+    for kind in relevance.KINDS:
         pairs = [(g > b) + (g == b) / 2 for g in rated["positive"] for b in rated[kind]]
         row = found["DailyDialog++", f"auc {kind}"]
         assert row["value"] == pytest.approx(mean(pairs), abs=2e-3)
@@ -187,18 +173,13 @@ def correlation(first: Sequence[float], second: Sequence[float]) -> float:
     return sum(x * y for x, y in zip(a, b, strict=True)) / math.sqrt(sum(x * x for x in a) * sum(y * y for y in b))
 
 
-def test_what_is_missing_is_said_in_one_line(
-    recipe: ModuleType, data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("INTERLOQ_DATA", raising=False)
+def test_wrong_options_are_one_line(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for arguments, says in (
-        ([], "set INTERLOQ_DATA"),
-        (["--data", str(data.parent / "none")], "no grade in"),
         (["--data", str(data), "-m", "folder"], "write -m NAME=SPEC"),
         (["--data", str(data), "-m", f"a=relevance(model={str(data)!r})"], "no model in the folder"),
         (["--data", str(data), "--rated", "-m", "length", "--blend", "length,blue"], "'blue', which is not a scorer"),
     ):
-        assert recipe.main(arguments) == 2
+        assert relevance.main(arguments) == 2
         told = capsys.readouterr().err
         assert says in told
         assert told.count("\n") == 1

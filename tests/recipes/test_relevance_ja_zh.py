@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import lzma
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
+import held_out_figures
+import ja_zh_logs
 import numpy as np
 import pytest
+import relevance_ja_zh as recipe
 
 from interloq.learn.adapt.settings import SmallEncoder
 from interloq.records import Dialogue, Turn
 from tests.published_layouts import write_json
-from tests.recipes.test_relevance import RECIPES
 
 WORDS = {"ja": "お茶 音楽 電車 天気 料理 映画 写真 野球", "zh": "茶叶 音乐 火车 天气 做饭 电影 照片 足球"}
 FILLERS = {"ja": "とても 今日は 私も それは 好きな 本当に", "zh": "非常 今天 我也 那个 喜欢 真的"}
@@ -39,15 +39,13 @@ def turns_of(texts: Sequence[str], *, speaker: str = "speaker", text: str = "tex
     return [{speaker: "AB"[i % 2], text: said} for i, said in enumerate(texts)]
 
 
-@pytest.fixture(scope="module")
-def recipe() -> Iterator[ModuleType]:
+@pytest.fixture(scope="module", autouse=True)
+def small() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(RECIPES))
-        found = importlib.import_module("relevance_ja_zh")
-        patch.setattr(found, "SHAPE", SmallEncoder(layers=1, dimensions=16, heads=2, vocabulary=200))
-        patch.setattr(found, "MASKING", replace(found.MASKING, batch=64))
-        patch.setattr(found, "SETTINGS", replace(found.SETTINGS, batch=32, context=48, reply=16))
-        yield found
+        patch.setattr(recipe, "SHAPE", SmallEncoder(layers=1, dimensions=16, heads=2, vocabulary=200))
+        patch.setattr(recipe, "MASKING", replace(recipe.MASKING, batch=64))
+        patch.setattr(recipe, "SETTINGS", replace(recipe.SETTINGS, batch=32, context=48, reply=16))
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -87,13 +85,13 @@ def write_sets(folder: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def work(recipe: ModuleType, data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def work(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("work")
     assert recipe.main(["examples", "--data", str(data), "--work", str(folder)]) == 0
     return folder
 
 
-def test_from_logs_to_figures(recipe: ModuleType, work: Path, tmp_path: Path, capsys: Captured) -> None:
+def test_from_logs_to_figures(work: Path, tmp_path: Path, capsys: Captured) -> None:
     own = ["--work", str(work), "--language", "zh", "--device", "cpu"]
     assert recipe.main(["train", *own, "--encoder-epochs", "1", "--epochs", "1"]) == 0
     capsys.readouterr()
@@ -116,7 +114,7 @@ def objects(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def test_the_parts_share_no_dialogue(recipe: ModuleType, work: Path) -> None:
+def test_the_parts_share_no_dialogue(work: Path) -> None:
     for language in recipe.LANGUAGES:
         learned = [talk for path in (work / language / "logs").iterdir() for talk in objects(path)]
         said = [[turn["text"] for turn in talk["turns"]] for talk in learned]
@@ -141,49 +139,41 @@ def test_wrong_replies_are_wrong(work: Path) -> None:
             assert item["shuffled"][-1] != item["context"][-1]
 
 
-@pytest.fixture
-def logs(recipe: ModuleType) -> ModuleType:
-    return importlib.import_module("ja_zh_logs")
+def talk(id: str, *texts: str, **label: bool) -> Any:
+    return ja_zh_logs.Talk(Dialogue(id, [Turn(text, "AB"[i % 2]) for i, text in enumerate(texts)]), **label)
 
 
-def talk(logs: ModuleType, id: str, *texts: str, **label: bool) -> Any:
-    return logs.Talk(Dialogue(id, [Turn(text, "AB"[i % 2]) for i, text in enumerate(texts)]), **label)
-
-
-def test_copies_of_held_out_dialogues_and_wrong_replies_are_not_learned(
-    logs: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_copies_of_held_out_dialogues_and_wrong_replies_are_not_learned(monkeypatch: pytest.MonkeyPatch) -> None:
     middle = ("a long turn in the middle", "and the long reply to it", "and more")
-    found = [talk(logs, str(i), f"hello {i}", *middle) for i in range(30)]
-    found += [talk(logs, f"own{i}", f"hi {i}", f"my own turn number {i}", "yes", "no", wrong=True) for i in range(30)]
-    learned, held_out = logs.split(found, 1000)
+    found = [talk(str(i), f"hello {i}", *middle) for i in range(30)]
+    found += [talk(f"own{i}", f"hi {i}", f"my own turn number {i}", "yes", "no", wrong=True) for i in range(30)]
+    learned, held_out = ja_zh_logs.split(found, 1000)
     assert {kept.id[:3] for kept in learned} == {"own"}  # all others share three turns with those held out
     assert {len(kept.turns) for kept in learned} == {3}
     assert 0 < len(held_out) < 20
-    monkeypatch.setattr(logs, "COPIED", 100)
-    assert len(logs.split(found, 1000)[0]) + len(held_out) == 60
-    assert sum(len(kept.turns) for kept in logs.split(found, 17)[0]) in (14, 15, 16, 17)
+    monkeypatch.setattr(ja_zh_logs, "COPIED", 100)
+    assert len(ja_zh_logs.split(found, 1000)[0]) + len(held_out) == 60
+    assert sum(len(kept.turns) for kept in ja_zh_logs.split(found, 17)[0]) in (14, 15, 16, 17)
 
 
-def test_dialogues_with_the_same_beginning_stay_together_if_labelled(logs: ModuleType) -> None:
-    first, second = (talk(logs, end, "hello", "hi there", end, labelled=True) for end in "ab")
+def test_dialogues_with_the_same_beginning_stay_together_if_labelled() -> None:
+    first, second = (talk(end, "hello", "hi there", end, labelled=True) for end in "ab")
     assert first.key == second.key
     assert replace(first, labelled=False).key != replace(second, labelled=False).key
 
 
-def test_measures_equal_their_definitions(recipe: ModuleType) -> None:
-    figures = importlib.import_module("held_out_figures")
+def test_measures_equal_their_definitions() -> None:
     rng = np.random.default_rng(1)
     true, wrong = rng.integers(4, size=(2, 12)).astype(float)
     true[3] = wrong[5] = wrong[6] = np.nan
     weights = np.stack([np.ones(12), rng.integers(3, size=12)])
-    for row, auc, won in zip(
-        weights, figures.aucs(true, wrong, weights), figures.wins(true, wrong, weights), strict=True
-    ):
+    aucs, wins = held_out_figures.aucs(true, wrong, weights), held_out_figures.wins(true, wrong, weights)
+    assert wins is not None
+    for row, auc, won in zip(weights, aucs, wins, strict=True):
         pairs = [(t, w, a * b) for t, a in zip(true, row, strict=True) for w, b in zip(wrong, row, strict=True)]
         assert auc == pytest.approx(share_above(pairs))
         assert won == pytest.approx(share_above(list(zip(true, wrong, row, strict=True))))
-    assert figures.wins(true, np.full(12, np.nan), weights) is None
+    assert held_out_figures.wins(true, np.full(12, np.nan), weights) is None
 
 
 def share_above(pairs: Sequence[tuple[float, float, float]]) -> float:
@@ -192,22 +182,8 @@ def share_above(pairs: Sequence[tuple[float, float, float]]) -> float:
     return float(above / sum(weight for *_, weight in known))
 
 
-def test_bigram_cosines(recipe: ModuleType) -> None:
-    figures = importlib.import_module("held_out_figures")
-    found = figures.bigram_cosines([["お茶が", "好き。"], ["雨"], ["雨"]], ["お茶が好き", "雨！", "。"], {})
+def test_bigram_cosines() -> None:
+    found = held_out_figures.bigram_cosines([["お茶が", "好き。"], ["雨"], ["雨"]], ["お茶が好き", "雨！", "。"], {})
     assert found.tolist() == pytest.approx([3 / 12**0.5, 1.0, 0.0])
-    weighted = figures.bigram_cosines([["abc"]], ["ab"], {"ab": 3.0, "bc": 4.0})
+    weighted = held_out_figures.bigram_cosines([["abc"]], ["ab"], {"ab": 3.0, "bc": 4.0})
     assert weighted.tolist() == pytest.approx([0.6])
-
-
-def test_missing_logs_and_languages_are_named(
-    recipe: ModuleType, tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("INTERLOQ_DATA", raising=False)
-    own = ["--work", str(tmp_path), "--language", "ja"]
-    assert recipe.main(["examples", "--data", str(tmp_path), *own]) == 2
-    assert "no log 'kokorochat_ja'; check --data" in capsys.readouterr().err
-    assert recipe.main(["examples", *own]) == 2
-    assert "no data folder given" in capsys.readouterr().err
-    assert recipe.main(["train", "--work", str(tmp_path)]) == 2
-    assert "give --language, one of ja, zh" in capsys.readouterr().err

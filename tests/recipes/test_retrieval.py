@@ -1,22 +1,21 @@
 from __future__ import annotations
 
-import importlib
 import json
 import lzma
 import random
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
+import retrieval
 from scipy import stats
 
 from interloq import Sample, evaluate, load
+from interloq.records import Pair
 from interloq.vectors.glove.settings import Glove
 from tests.published_layouts import GUPTA, grade_item, packed, write_grade, write_gupta
 
-RECIPES = Path(__file__).parents[2] / "recipes"
 WORDS = ["i", "see", "you", "there", "then", "good", "bye", "day", "rain", "dog"]
 COPY = ["we met at the lake .", "which lake was it ?", "the deep one in the hills ."]
 FORMS = {
@@ -26,16 +25,13 @@ FORMS = {
 }
 
 
-@pytest.fixture
-def recipe(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """The recipe with fewer forms, small vectors and a fake encoder."""
-    monkeypatch.syspath_prepend(RECIPES)
-    module = importlib.import_module("retrieval")
-    monkeypatch.setattr(module, "FORMS", FORMS)
-    monkeypatch.setattr(module, "CLAIMS", (("GloVe, utterance", "BM25, utterance"),))
-    monkeypatch.setattr(module, "GLOVE", Glove(dimensions=8, epochs=2, min_count=1))
-    monkeypatch.setattr(module, "ENCODER_SEGMENT", 20)
-    return module
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fewer forms, small vectors and a fake encoder."""
+    monkeypatch.setattr(retrieval, "FORMS", FORMS)
+    monkeypatch.setattr(retrieval, "CLAIMS", (("GloVe, utterance", "BM25, utterance"),))
+    monkeypatch.setattr(retrieval, "GLOVE", Glove(dimensions=8, epochs=2, min_count=1))
+    monkeypatch.setattr(retrieval, "ENCODER_SEGMENT", 20)
 
 
 def text(draw: random.Random) -> str:
@@ -70,10 +66,10 @@ def data(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def run(recipe: ModuleType, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
+def run(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
     def printed(*options: str) -> Any:
         arguments = ["--data", str(data), "--work", str(tmp_path / "work"), "--resamples", "50", "--json", *options]
-        assert recipe.main(arguments) == 0
+        assert retrieval.main(arguments) == 0
         return json.loads(capsys.readouterr().out)
 
     return printed
@@ -88,8 +84,8 @@ def run(recipe: ModuleType, data: Path, tmp_path: Path, capsys: pytest.CaptureFi
         ("we 've 'no' tea", "we've 'no' tea"),
     ],
 )
-def test_clitics_become_one_word(recipe: ModuleType, raw: str, cleaned: str) -> None:
-    assert recipe.clean(raw) == cleaned
+def test_clitics_become_one_word(raw: str, cleaned: str) -> None:
+    assert retrieval.clean(raw) == cleaned
 
 
 def test_the_test_items_are_not_in_the_pool(run: Callable[..., Any], tmp_path: Path) -> None:
@@ -103,13 +99,13 @@ def test_the_test_items_are_not_in_the_pool(run: Callable[..., Any], tmp_path: P
     assert {pair.thread for pair in kept if pair.id.startswith("reddit")} == {""}
 
 
-def test_figures_are_those_of_scipy(recipe: ModuleType, data: Path, run: Callable[..., Any]) -> None:
+def test_figures_are_those_of_scipy(data: Path, run: Callable[..., Any]) -> None:
     rows = {row["form"]: row for row in run()["tables"]["GRADE DailyDialog, pool DailyDialog"]["rows"]}
-    samples = recipe.test_sets(data)["GRADE DailyDialog"]
-    people = {s.key: sum(r.value for r in s.ratings) / len(s.ratings) for s in samples}
-    cases: dict[str, list[Sample]] = {"single reference": samples, "parrot": recipe.with_parrot(samples)}
+    samples = retrieval.test_sets(data)["GRADE DailyDialog"]
+    people = {s.key: sum(r.value or 0 for r in s.ratings) / len(s.ratings) for s in samples}
+    cases: dict[str, list[Sample]] = {"single reference": samples, "parrot": retrieval.with_parrot(samples)}
     for form, extended in cases.items():
-        scores = evaluate(recipe.METRIC, extended).by_sample
+        scores = evaluate(retrieval.METRIC, extended).by_sample
         ours, theirs = [scores[key] for key in people], list(people.values())
         assert rows[form]["spearman"] == pytest.approx(stats.spearmanr(ours, theirs).statistic)
         assert rows[form]["pearson"] == pytest.approx(stats.pearsonr(ours, theirs).statistic)
@@ -129,10 +125,10 @@ def test_every_form_has_a_row_and_every_claim_a_verdict(run: Callable[..., Any])
 
 
 def test_the_tables_are_printed(
-    recipe: ModuleType, data: Path, tmp_path: Path, run: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+    data: Path, tmp_path: Path, run: Callable[..., Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     tables = run()["tables"]
-    assert recipe.main(["--data", str(data), "--work", str(tmp_path / "work"), "--resamples", "50"]) == 0
+    assert retrieval.main(["--data", str(data), "--work", str(tmp_path / "work"), "--resamples", "50"]) == 0
     printed = capsys.readouterr().out
     for title, table in tables.items():
         assert title in printed
@@ -166,23 +162,12 @@ def test_the_encoder_may_have_a_smaller_pool(run: Callable[..., Any], tmp_path: 
     ]
 
 
-def test_random_replies_are_shared_by_all_replies_to_a_context(recipe: ModuleType) -> None:
+def test_random_replies_are_shared_by_all_replies_to_a_context() -> None:
     samples = [Sample(f"{c}/{s}", [f"context {c}"], s, ["gold"]) for c in range(3) for s in "ab"]
-    pairs = [recipe.Pair(str(i), "u", f"reply {i}") for i in range(50)]
-    found = {sample.id: [r.text for r in sample.references[1:]] for sample in recipe.drawn(samples, pairs)}
+    pairs = [Pair(str(i), "u", f"reply {i}") for i in range(50)]
+    found = {sample.id: [r.text for r in sample.references[1:]] for sample in retrieval.drawn(samples, pairs)}
     assert all(found[f"{c}/a"] == found[f"{c}/b"] for c in range(3))
     assert found["0/a"] != found["1/a"]
     assert len(set(found["0/a"])) == 15
-    turned = {sample.id: [r.text for r in sample.references[1:]] for sample in recipe.drawn(samples[::-1], pairs)}
+    turned = {sample.id: [r.text for r in sample.references[1:]] for sample in retrieval.drawn(samples[::-1], pairs)}
     assert turned == found
-
-
-def test_missing_data_are_said_in_one_line(
-    recipe: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("INTERLOQ_DATA", raising=False)
-    for arguments, message in (([], "set INTERLOQ_DATA"), (["--data", str(tmp_path)], "no grade in")):
-        assert recipe.main(arguments) == 2
-        said = capsys.readouterr().err
-        assert message in said
-        assert said.count("\n") == 1

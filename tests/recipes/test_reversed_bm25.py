@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
+import reversed_bm25
 
 from interloq import Sample, load, write
 from interloq.data.records.jsonl import header
@@ -17,12 +16,6 @@ from interloq.registry import create
 from interloq.retrieve.retriever import Query
 
 WORDS = ["i", "you", "see", "dog", "cat", "rain", "sun", "again", "never", "film"]
-
-
-@pytest.fixture
-def recipe(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "recipes")
-    return importlib.import_module("reversed_bm25")
 
 
 def texts(seed: int, n: int) -> list[str]:
@@ -50,10 +43,10 @@ def gensim_scores(line: str, corpus: list[str]) -> list[float]:
 
 
 @pytest.mark.parametrize("both", [False, True])
-def test_equals_a_literal_computation(recipe: ModuleType, both: bool) -> None:
+def test_equals_a_literal_computation(both: bool) -> None:
     items = list(dict.fromkeys(map(Query, texts(1, 12), texts(2, 12))))
     pool = [Pair(str(i), u, r) for i, (u, r) in enumerate(zip(texts(3, 300), texts(4, 300), strict=True))]
-    found = recipe.search(items, pool, k=15, both=both, tokenizer=create("whitespace", kind="tokenizer"))
+    found = reversed_bm25.search(items, pool, k=15, both=both, tokenizer=create("whitespace", kind="tokenizer"))
     utterances, responses = [item.utterance for item in items], [item.response for item in items]
     for place, hits in enumerate(found):
         ranked = []
@@ -66,8 +59,8 @@ def test_equals_a_literal_computation(recipe: ModuleType, both: bool) -> None:
         assert [(score, int(pair.id)) for score, pair in hits] == expected  # to the last bit: ties depend on it
 
 
-def test_frequent_words_have_a_quarter_of_the_mean_idf(recipe: ModuleType) -> None:
-    index = recipe.ReversedBm25([["a", "b"], ["a", "c"], ["a", "d"]])
+def test_frequent_words_have_a_quarter_of_the_mean_idf() -> None:
+    index = reversed_bm25.ReversedBm25([["a", "b"], ["a", "c"], ["a", "d"]])
     rare, common = math.log(2.5) - math.log(1.5), math.log(0.5) - math.log(3.5)
     assert common < 0
     mean = (3 * rare + common) / 4
@@ -75,21 +68,19 @@ def test_frequent_words_have_a_quarter_of_the_mean_idf(recipe: ModuleType) -> No
     assert index.scores(["b", "b", "x"]).tolist() == pytest.approx([2 * rare, 0, 0])
 
 
-def test_the_later_of_equal_lines_comes_first_and_lines_without_a_shared_word_count(recipe: ModuleType) -> None:
+def test_the_later_of_equal_lines_comes_first_and_lines_without_a_shared_word_count() -> None:
     pool = [Pair("0", "dog", ""), Pair("1", "x", ""), Pair("2", "dog", ""), Pair("3", "y", ""), Pair("4", "z", "")]
     tokenizer = create("whitespace", kind="tokenizer")
-    hits, *_ = recipe.search([Query("dog"), Query("cat"), Query("film")], pool, k=4, tokenizer=tokenizer)
+    hits, *_ = reversed_bm25.search([Query("dog"), Query("cat"), Query("film")], pool, k=4, tokenizer=tokenizer)
     assert [pair.id for _, pair in hits] == ["2", "0", "4", "3"]
 
 
-def test_copies_of_the_test_item_come_back_and_are_counted(
-    recipe: ModuleType, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_copies_of_the_test_item_come_back_and_are_counted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     samples = [Sample(f"s/{i}", [text], "reply", ["gold"]) for i, text in enumerate(["a dog", "the cat", "some film"])]
     write("samples.jsonl", samples, kind="samples", dataset="made")
     pool = [Pair("copy", "a dog", "gold"), *(Pair(f"p{i}", f"{w} dog", "same") for i, w in enumerate(WORDS))]
     write("pairs.jsonl", [*pool, *(Pair(f"q{i}", "rain", f"other {i}") for i in range(20))], kind="pairs")
-    assert recipe.main(["samples.jsonl", "pairs.jsonl", "-o", "out.jsonl"]) == 0
+    assert reversed_bm25.main(["samples.jsonl", "pairs.jsonl", "-o", "out.jsonl"]) == 0
     said = capsys.readouterr().out
     assert "leak guard and duplicate removal are off" in said
     assert "repeated: 9 retrieved pairs" in said
@@ -101,8 +92,8 @@ def test_copies_of_the_test_item_come_back_and_are_counted(
     assert "leak-guard:off" in header("out.jsonl")["extended"][0]["signature"]
 
 
-def test_a_missing_log_is_one_line(recipe: ModuleType, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_log_is_one_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write("samples.jsonl", [Sample("a", ["x"], "y", ["z"])], kind="samples")
-    assert recipe.main(["samples.jsonl", "none.jsonl", "-o", "out.jsonl"]) == 2
+    assert reversed_bm25.main(["samples.jsonl", "none.jsonl", "-o", "out.jsonl"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
     assert not Path("out.jsonl").exists()

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import gzip
-import importlib.util
 import json
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
+import spot_the_bot
 from scipy import stats
 
 WORDS = {"good": 6, "fair": 4, "poor": 2, "human": 8}
@@ -19,17 +18,6 @@ VOTES: dict[str, list[bool | None]] = {
     "poor": [False, False],
     "human": [True, True],
 }
-
-
-@pytest.fixture
-def recipe() -> ModuleType:
-    path = Path(__file__).parents[2] / "recipes" / "spot_the_bot.py"
-    spec = importlib.util.spec_from_file_location("spot_the_bot", path)
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture
@@ -60,22 +48,22 @@ def _votes(first: bool | None, second: bool | None) -> dict[str, Any]:
     return {f"entity{i}_annotation": {"is_human": vote} for i, vote in enumerate((first, second))}
 
 
-def test_dialogues_are_read_and_cleaned(recipe: ModuleType, data: Path) -> None:
-    found = recipe.read_dialogues(data)
+def test_dialogues_are_read_and_cleaned(data: Path) -> None:
+    found = spot_the_bot.read_dialogues(data)
     assert len(found) == 9
     assert not any("<" in turn.text for dialogue in found for turn in dialogue.turns)
-    assert len(recipe.read_dialogues(data, limit=2)) == 6
-    people = recipe.read_dialogues(data, humans=True)[-1]
+    assert len(spot_the_bot.read_dialogues(data, limit=2)) == 6
+    people = spot_the_bot.read_dialogues(data, humans=True)[-1]
     assert people.systems == {"human": "human", "human (2)": "human"}
     assert [turn.speaker for turn in people.turns] == ["human", "human (2)"] * 2
 
 
-def test_undecided_votes_are_not_human(recipe: ModuleType, data: Path) -> None:
-    assert recipe.judged_human(data) == {"fair": 0.5, "good": 1.0, "human": 1.0, "poor": 0.0}
+def test_undecided_votes_are_not_human(data: Path) -> None:
+    assert spot_the_bot.judged_human(data) == {"fair": 0.5, "good": 1.0, "human": 1.0, "poor": 0.0}
 
 
-def test_bots_are_ranked_beside_people(recipe: ModuleType, data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert recipe.main(["--data", str(data), "-m", "length", "--bootstrap", "50", "--json"]) == 0
+def test_bots_are_ranked_beside_people(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert spot_the_bot.main(["--data", str(data), "-m", "length", "--bootstrap", "50", "--json"]) == 0
     mean, strength = json.loads(capsys.readouterr().out)["rankings"]
     for ranking in (mean, strength):
         assert [s["system"] for s in ranking["standings"]] == ["good", "fair", "poor"]
@@ -83,10 +71,5 @@ def test_bots_are_ranked_beside_people(recipe: ModuleType, data: Path, capsys: p
         expected = stats.pearsonr(scores, [1, 0.5, 0]).statistic
         assert ranking["human"]["pearson"]["value"] == pytest.approx(expected)
     assert [s["score"] for s in mean["standings"]] == [7, 5, 3]
-    assert recipe.main(["--data", str(data), "--humans", "--bootstrap", "20"]) == 0
+    assert spot_the_bot.main(["--data", str(data), "--humans", "--bootstrap", "20"]) == 0
     assert "agreement with people over 4 systems" in capsys.readouterr().out
-
-
-def test_missing_data_are_one_line(recipe: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert recipe.main(["--data", str(tmp_path)]) == 2
-    assert "no spot_the_bot_convai2.dialogues.jsonl.gz in" in capsys.readouterr().err

@@ -1,32 +1,26 @@
 from __future__ import annotations
 
-import importlib
 import io
 import json
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
+import vbleu_tables as recipe
+from reference_claims import EIGHT, VARIANTS
+from reference_pool import GUPTA, sets_with_references, with_random
 from scipy.stats import spearmanr
 
 from interloq import Sample, evaluate
 from interloq.registry import create
 from tests.made_relevance import small_scorer
-from tests.recipes.test_reference_pool import RECIPES, write_all
+from tests.recipes.test_reference_pool import write_all
 from tests.recipes.test_relevance import plusplus_items
 
 Printed = tuple[str, dict[str, Any]]
-
-
-@pytest.fixture(scope="module")
-def recipe() -> Iterator[ModuleType]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(RECIPES))
-        yield importlib.import_module("vbleu_tables")
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +45,7 @@ def options(data: Path, scorer: str, tmp_path_factory: pytest.TempPathFactory) -
 
 
 @pytest.fixture(scope="module")
-def printed(recipe: ModuleType, options: list[str]) -> Printed:
+def printed(options: list[str]) -> Printed:
     """The tables, and the same as JSON from stored scores."""
     shown = []
     for more in ([], ["--json"]):
@@ -63,18 +57,18 @@ def printed(recipe: ModuleType, options: list[str]) -> Printed:
 
 
 def test_scores_for_other_recipes_are_those_of_the_table(
-    printed: Printed, recipe: ModuleType, options: list[str], data: Path, scorer: str
+    printed: Printed, options: list[str], data: Path, scorer: str
 ) -> None:
     parts = recipe.Parts.of(data, Path(options[3]), scorer, encoder=options[7])
-    scores, sets = recipe.default_bertscore(data, parts), recipe.sets_with_references(data)
-    rows = [row for row in printed[1]["rows"] if row["scorer"] == f"{recipe.BERTSCORE}, {recipe.EIGHT}"]
+    scores, sets = recipe.default_bertscore(data, parts), sets_with_references(data)
+    rows = [row for row in printed[1]["rows"] if row["scorer"] == f"{recipe.BERTSCORE}, {EIGHT}"]
     found = {row["set"]: row["value"] for row in rows if row["measure"] == "spearman"}
     assert found == pytest.approx({name: spearmanr(scores[name], own.human)[0] for name, own in sets.items()})
 
 
-def test_every_row_claim_and_choice_is_there(printed: Printed, recipe: ModuleType, data: Path) -> None:
+def test_every_row_claim_and_choice_is_there(printed: Printed, data: Path) -> None:
     text, tables = printed
-    sets = list(recipe.sets_with_references(data))
+    sets = list(sets_with_references(data))
     claims = {(claim.higher, claim.lower) for claim in recipe.claims("relevance")}
     assert {(v["claim"]["higher"], v["claim"]["lower"]) for v in tables["verdicts"]} == claims
     assert len(tables["verdicts"]) == len(claims) * (len(sets) + 1)
@@ -82,9 +76,9 @@ def test_every_row_claim_and_choice_is_there(printed: Printed, recipe: ModuleTyp
     for name in sets:
         rows = {row["scorer"] for row in tables["rows"] if row["set"] == name}
         wanted = {row for claim in claims for row in claim}
-        wanted |= {f"{metric}, {v}" for metric in (recipe.BLEU, recipe.BERTSCORE) for v in recipe.VARIANTS}
+        wanted |= {f"{metric}, {v}" for metric in (recipe.BLEU, recipe.BERTSCORE) for v in VARIANTS}
         assert wanted <= rows
-        assert (f"{recipe.BLEU_4}, SCARCE" in rows) == (name == recipe.GUPTA)
+        assert (f"{recipe.BLEU_4}, SCARCE" in rows) == (name == GUPTA)
     assert list(tables["gold_shares"]) == sets
     for title in ("Spearman with people", "Claims", "BLEU-2: chosen on the other sets", "The rater on DailyDialog++"):
         assert f"\n{title}\n" in text
@@ -112,12 +106,12 @@ FIELDS = {
 
 @pytest.mark.parametrize("label", [*FIELDS, "gold", "15 random"])
 def test_a_row_is_the_correlation_of_its_metric(
-    printed: Printed, recipe: ModuleType, data: Path, scorer: str, options: list[str], label: str
+    printed: Printed, data: Path, scorer: str, options: list[str], label: str
 ) -> None:
-    own, work = recipe.sets_with_references(data)["USR PersonaChat"], Path(options[3])
+    own, work = sets_with_references(data)["USR PersonaChat"], Path(options[3])
     found = f"index={str(work / 'bm25')!r},rater=by({scorer}),{FIELDS.get(label, '')}"
     plain = {"BLEU-2": "tokenizer='13a(lowercase=True)',order=2", "BERTScore": f"model={options[7]!r}"}
-    given = recipe.with_random({"a": own}, work / "pairs.jsonl")["a"] if label == "15 random" else own.samples
+    given = with_random({"a": own}, work / "pairs.jsonl")["a"] if label == "15 random" else own.samples
     rows = {r["scorer"]: r["value"] for r in spearman_rows(printed[1], "USR PersonaChat")}
     for metric, pipeline, name in (("delta_bleu", "vbleu", "BLEU-2"), ("bertscore", "vbertscore", "BERTScore")):
         spec = f"{pipeline}({found},{plain[name]})" if label in FIELDS else f"{metric}({plain[name]})"
@@ -126,8 +120,8 @@ def test_a_row_is_the_correlation_of_its_metric(
         assert rows[f"{name}, {label}"] == pytest.approx(wanted)
 
 
-def test_a_joined_row_is_that_of_ruber(printed: Printed, recipe: ModuleType, data: Path, scorer: str) -> None:
-    own = recipe.sets_with_references(data)["USR PersonaChat"]
+def test_a_joined_row_is_that_of_ruber(printed: Printed, data: Path, scorer: str) -> None:
+    own = sets_with_references(data)["USR PersonaChat"]
     gold = "delta_bleu(order=2,tokenizer='13a(lowercase=True)')"
     scores = evaluate(f"ruber(referenced={gold},unreferenced={scorer})", own.samples).by_sample
     wanted = spearmanr([scores[sample.key] for sample in own.samples], own.human).statistic
@@ -135,7 +129,7 @@ def test_a_joined_row_is_that_of_ruber(printed: Printed, recipe: ModuleType, dat
     assert rows["relevance & BLEU-2, gold"] == pytest.approx(wanted)
 
 
-def test_shares_count_replies_that_only_gold_replies_decide(recipe: ModuleType) -> None:
+def test_shares_count_replies_that_only_gold_replies_decide() -> None:
     gold = np.array([0.5, 0.6, 0.7, 0.8])
     scores = {
         f"{recipe.BERTSCORE}, {label}": gold + np.array([0, 0.1, 0.1, 0.1]) for label in ("15 random", "all weighted")
@@ -167,17 +161,3 @@ def test_the_raters_auc_is_that_of_a_literal_count(printed: Printed, scorer: str
         wins = sum((g > b) + (g == b) / 2 for g in good for b in bad)
         assert row["value"] == pytest.approx(wins / (len(good) * len(bad)), abs=1e-3)
         assert row["ci"][0] <= row["value"] <= row["ci"][1]
-
-
-def test_missing_data_are_reported_in_one_line(
-    recipe: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("INTERLOQ_DATA", raising=False)
-    monkeypatch.setenv("INTERLOQ_CACHE", "off")
-    monkeypatch.setenv("INTERLOQ_VECTOR_CACHE", "")
-    work = ["--work", str(tmp_path / "work")]
-    for arguments, message in ((work, "set INTERLOQ_DATA"), ([*work, "--data", str(tmp_path)], "no log")):
-        assert recipe.main(arguments) == 2
-        found = capsys.readouterr().err
-        assert message in found
-        assert found.count("\n") == 1

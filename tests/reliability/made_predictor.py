@@ -50,7 +50,7 @@ class MadePredictor:
     def project(self, vectors: Any) -> Any:
         return vectors
 
-    def projected(self) -> MadePredictor:
+    def make_projected(self) -> MadePredictor:
         return self
 
     def predict_sets(self, vectors: Any, sets: Any) -> Prediction:

@@ -134,17 +134,17 @@ def test_two_replies_have_no_correlation_of_their_own() -> None:
     assert all(np.isnan(p.value) == (p.level == "query") for p in found.points)
 
 
-@pytest.mark.parametrize("options", [{"sizes": ()}, {"sizes": (0, 3)}, {"own": 0}, {"draws": 0}])
-def test_wrong_numbers_are_refused(options: dict[str, Any]) -> None:
-    with pytest.raises(InputError, match="at least 1"):
-        made(**options)
-
-
-def test_too_few_references_for_any_query() -> None:
-    with pytest.raises(InputError, match="no query has 20 references"):
-        made(sizes=(20,), own=20)
-
-
-def test_too_few_foreign_references() -> None:
-    with pytest.raises(InputError, match="0 references of other queries, but 6"):
-        made(queries(1))
+@pytest.mark.parametrize(
+    ("queries_made", "options", "message"),
+    [
+        (12, {"sizes": ()}, "at least 1"),
+        (12, {"sizes": (0, 3)}, "at least 1"),
+        (12, {"own": 0}, "at least 1"),
+        (12, {"draws": 0}, "at least 1"),
+        (12, {"sizes": (20,), "own": 20}, "no query has 20 references"),
+        (1, {}, "0 references of other queries, but 6"),
+    ],
+)
+def test_what_cannot_be_computed_is_refused(queries_made: int, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        made(queries(queries_made), **options)

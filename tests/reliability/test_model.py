@@ -197,7 +197,7 @@ def test_a_network_that_is_no_better_than_simple_baselines_warns(model: Reliabil
 def test_projected_pairs_give_the_same_predictions(model: Reliability) -> None:
     pairs = [(("How are you?",), text) for text in ("Fine.", "Tired.", "Great, thanks!")]
     sets = np.array([[0, -1, -1], [2, 0, -1], [0, 1, 2], [-1, -1, -1]])
-    fast, plain = model.projected(), model.predict_sets(model.encode(pairs), sets)
+    fast, plain = model.make_projected(), model.predict_sets(model.encode(pairs), sets)
     found = fast.predict_sets(fast.project(fast.encode(pairs)), sets)
     np.testing.assert_allclose(found.mean, plain.mean, atol=1e-6)
     np.testing.assert_allclose(found.high, plain.high, atol=1e-5)
@@ -206,7 +206,7 @@ def test_projected_pairs_give_the_same_predictions(model: Reliability) -> None:
 def test_predictions_while_augmenting_are_those_of_the_sets(model: Reliability) -> None:
     words = ["rain", "tea pot", "sip", "dog bone", "we walk", "milk", "leaf tea", "cup"]
     given = [Request(QUERY, tuple(map(Reference, own)), tuple(map(Reference, words))) for own in (["dog"], ["tea"], [])]
-    for request, one in zip(given, augment(model.projected(), given, limit=4), strict=True):
+    for request, one in zip(given, augment(model.make_projected(), given, limit=4), strict=True):
         texts = [reference.text for reference in request.references]
         for trial in one.trials:
             tried = [*texts, trial.reference.text]

@@ -123,7 +123,7 @@ def test_every_row_is_shown_and_one_line_per_metric_drawn() -> None:
         "Accuracy by training size", "Macro-F1 by training size", "AUC by training size",
     ]  # fmt: skip
     assert [len(numbers(figure)) for figure in section.all("figure")] == [len(given.rows)] * 3
-    lines = continuity_plot(given.labelled(), "macro_f1").lines
+    lines = continuity_plot(given.with_labels(), "macro_f1").lines
     assert [mark.system for mark in lines] == [
         "global_majority, half", "mine, half", "private_majority, half", "turn_index, half",
     ]  # fmt: skip
@@ -140,7 +140,7 @@ def test_the_report_shows_a_table_that_meta_printed(folder: Path) -> None:
     write("scores.jsonl", informed(TEST), kind="scores")
     options = ReportOptions(samples="test.jsonl", continuity=["replies.json"], aspect="continued", n_bootstrap=0)
     made = report_file(["scores.jsonl"], "report.html", options)
-    assert made.page.continuity == (table().labelled(),)
+    assert made.page.continuity == (table().with_labels(),)
     assert "--continuity replies.json" in made.page.command
     page = (folder / "report.html").read_text()
     assert '<a href="#continuity">Predicted replies</a>' in page

@@ -147,7 +147,7 @@ def literal(first: Array, second: Array, y: Array, n_permutations: int, seed: in
 def test_exchanges_equal_the_literal_loop(n: int, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(significance, "PAIR_LIMIT", limit)
     first, second, y = metrics(n, 3)
-    found, expected = Samples().exchanged(first, second, y, 60, 1), literal(first, second, y, 60, 1)
+    found, expected = Samples().exchange(first, second, y, 60, 1), literal(first, second, y, 60, 1)
     for name in COEFFICIENTS:
         np.testing.assert_allclose(found[name], expected[name], atol=1e-12, err_msg=name)
 
@@ -162,7 +162,7 @@ def test_the_first_exchange_is_none_and_the_others_are_fair() -> None:
 
 def test_observed_difference_is_the_difference_of_coefficients() -> None:
     first, second, y = metrics(80, 5, close=(0.6, 0.1))
-    found = Samples().exchanged(first, second, y, 0, 0)
+    found = Samples().exchange(first, second, y, 0, 0)
     tests: tuple[Any, ...] = (stats.pearsonr, stats.spearmanr, stats.kendalltau)
     for name, test in zip(COEFFICIENTS, tests, strict=True):
         assert found[name] == pytest.approx([test(first, y).statistic - test(second, y).statistic])
@@ -177,13 +177,13 @@ def test_permutation_p_counts_as_it_should() -> None:
 
 def test_a_metric_against_itself_on_another_scale_is_no_difference() -> None:
     first, _, y = metrics(40, 0)
-    for differences in Samples().exchanged(first, 5 - 3 * -first, y, 200, 0).values():
+    for differences in Samples().exchange(first, 5 - 3 * -first, y, 200, 0).values():
         assert permutation_p(differences) == 1.0
 
 
 def test_order_of_the_two_metrics_does_not_matter() -> None:
     first, second, y = metrics(40, 8, close=(0.5, 0.2))
-    one, other = Samples().exchanged(first, second, y, 300, 0), Samples().exchanged(second, first, y, 300, 0)
+    one, other = Samples().exchange(first, second, y, 300, 0), Samples().exchange(second, first, y, 300, 0)
     for name in COEFFICIENTS:
         np.testing.assert_allclose(one[name], -other[name], atol=1e-12)
         assert permutation_p(one[name]) == permutation_p(other[name])
@@ -193,7 +193,7 @@ def test_permutation_test_holds_its_level_and_has_power() -> None:
     rounds = 400
     p_null: dict[str, list[float]] = {name: [] for name in COEFFICIENTS}
     for seed in range(rounds):
-        for name, differences in Samples().exchanged(*metrics(50, seed), 199, seed).items():
+        for name, differences in Samples().exchange(*metrics(50, seed), 199, seed).items():
             p = permutation_p(differences)
             assert p is not None
             p_null[name].append(p)
@@ -201,7 +201,7 @@ def test_permutation_test_holds_its_level_and_has_power() -> None:
         below = sum(p <= 0.05 for p in p_values)
         assert stats.binomtest(below, rounds, 0.05).pvalue > 0.001, name
         assert stats.kstest(p_values, "uniform").pvalue > 0.001, name
-    strong = [Samples().exchanged(*metrics(100, seed, close=(0.8, 0.1)), 199, seed) for seed in range(30)]
+    strong = [Samples().exchange(*metrics(100, seed, close=(0.8, 0.1)), 199, seed) for seed in range(30)]
     for name in COEFFICIENTS:
         assert sum((permutation_p(run[name]) or 1.0) <= 0.05 for run in strong) >= 28, name
 

@@ -225,7 +225,7 @@ def _verdict(gain: Gain, p: float | None, tests: int, allow_constant: bool) -> V
     needed, needed_of = None, ""
     if outcome == "undecided" and not doubt:
         level = ALPHA / tests if gain.distance < 0 else ALPHA
-        needed, needed_of = gain.needed(level) or (None, "")
+        needed, needed_of = gain.estimate_needed(level) or (None, "")
     return Verdict(
         metric=gain.metric,
         outcome=outcome,

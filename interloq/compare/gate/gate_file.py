@@ -80,7 +80,7 @@ def gate_file(
         refuse_unscored(judged.new, judged.preference, NEW, allowed=allowed)
     if options.rated and not options.rated_scores and kind_held(new) == "scores":
         choose(gated, trust=options.trust, where=str(new))
-    with nothing_rejected():
+    with refuse_rejected_input():
         slopes = margin_slopes(gated, options, read.judges, version_reading)
     comparison = compare_judged(judged, options, notes=[*slopes.notes, *read.notes])
     return gate(
@@ -100,7 +100,7 @@ def gate_file(
 def _check(options: GateOptions, baseline: str | Path | None) -> None:
     """Refuse options that contradict each other."""
     units = {"--rated": options.rated, "--meta": options.meta, "--by-ratings": options.by_ratings}
-    converted = [name for name, given in units.items() if given]
+    converted = [name for name, value in units.items() if value]
     if len(converted) > 1:
         raise InputError(f"{' and '.join(converted)} both set the unit of the margin", hint="give one of them")
     if options.n_permutations == 0:
@@ -126,8 +126,8 @@ def bless_file(
 ) -> Version:
     """Write a version as the baseline of later gates, replacing an earlier one."""
     refuse_overwriting([baseline], [new, *options.samples])
-    for option, given in {"--judge": options.judge, "--shared-references": options.shared_references}.items():
-        if given:
+    for option, value in {"--judge": options.judge, "--shared-references": options.shared_references}.items():
+        if value:
             raise InputError(f"{option} is about two versions, and a baseline is one", hint=f"bless without {option}")
     read = _read({NEW: new}, None, VersionReading(options, replace(reading, strict=True), progress))
     version = read.versions[NEW]
@@ -145,14 +145,14 @@ def _read(files: Mapping[str, str | Path], baseline: str | Path | None, reading:
     """Return the versions in files, and the baseline as the old one; refuse it if scored or played differently."""
     options = reading.options
     if not baseline:
-        with nothing_rejected():
+        with refuse_rejected_input():
             return read_versions(files, reading)
     blessed = read_baseline(baseline)
     if not options.metrics and kind_held(files[NEW]) != "scores":
         metrics = blessed.versions[OLD].metrics
         choose(metrics, trust=options.trust, where=str(baseline))
         options = replace(options, metrics=metrics)
-    with nothing_rejected():
+    with refuse_rejected_input():
         read = read_versions(files, replace(reading, options=options))
     old, new = blessed.versions[OLD], read.versions[NEW]
     if old.unit != new.unit:
@@ -243,7 +243,7 @@ def _number(value: Any, name: str) -> float:
 
 
 @contextmanager
-def nothing_rejected() -> Iterator[None]:
+def refuse_rejected_input() -> Iterator[None]:
     """Turn warnings about input that was set aside into errors."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", RejectedWarning)

@@ -68,7 +68,7 @@ class Gain:
             return float(self.distance >= 0)
         return t_probability(self.distance / error, self.freedom)
 
-    def needed(self, alpha: float) -> tuple[int, str] | None:
+    def estimate_needed(self, alpha: float) -> tuple[int, str] | None:
         """Return how many units, labels or rated units would decide, with tests at this level.
 
         None if far too many, if no one kind alone would, or if variances are unknown.

@@ -42,8 +42,8 @@ class Eliza(Bot, name="eliza"):
     def _reply(self, turns: Sequence[Turn], seed: int) -> Reply:
         if not turns:
             return Reply("", NOTHING_TO_ANSWER)
-        own = supported_language(turns[-1].text, get_args(Language))
-        language = own if self.language == "auto" else self.language
+        spoken = supported_language(turns[-1].text, get_args(Language))
+        language = spoken if self.language == "auto" else self.language
         answers = _answers(turns[-1].text, language)
         said = {turn.text for turn in turns}
         new = [answer for answer in answers if answer not in said] or answers
@@ -67,8 +67,8 @@ def _swap_persons(words: str, language: Language) -> str:
     words = words.strip(" ,;:、，")[:LONGEST].strip()
     if language == "en":
         return re.sub(r"[\w']+", lambda word: turned.get(word[0].lower(), word[0]), words)
-    each = re.compile("|".join(sorted(turned, key=len, reverse=True)))
-    return each.sub(lambda word: turned[word[0]], words)
+    turned_words = re.compile("|".join(sorted(turned, key=len, reverse=True)))
+    return turned_words.sub(lambda word: turned[word[0]], words)
 
 
 @cache

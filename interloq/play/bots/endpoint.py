@@ -103,9 +103,9 @@ class Endpoint(Bot, name="endpoint"):
         keys = [answer_key(self.url, body) for body in bodies]
         known: dict[bytes, Any] = dict(read_cached_answers(keys))
         new = {key: body for key, body in zip(keys, bodies, strict=True) if key not in known}
-        asked = dict(zip(new, self.ask(list(new.values()), read_answer), strict=True))
-        cache_answers({key: answer for key, answer in asked.items() if isinstance(answer, ChatAnswer)})
-        known |= asked
+        new_answers = dict(zip(new, self.ask(list(new.values()), read_answer), strict=True))
+        cache_answers({key: answer for key, answer in new_answers.items() if isinstance(answer, ChatAnswer)})
+        known |= new_answers
         self._warn_of_left_out()
         replies = []
         for key in keys:
@@ -151,18 +151,17 @@ class Endpoint(Bot, name="endpoint"):
         self._warn_of_left_out()
 
     def check_key(self) -> None:
-        """Raise an error if the key is needed and its variable is not set."""
-        if self._lacks_key():
+        """Raise an error if the key is needed and its variable is not set.
+
+        Only the default key may be missing, and only for an unencrypted, so probably local server.
+        """
+        is_needed = self.key != DEFAULT_KEY or self.url.lower().startswith("https")
+        if self.key and is_needed and not os.environ.get(self.key, "").strip():
             raise InputError(
                 f"the environment variable {self.key} is not set, which must contain the endpoint's key",
                 hint="set it, name another with key=…, or write key='' if the server needs none",
                 where=self.url,
             )
-
-    def _lacks_key(self) -> bool:
-        """Return whether the key may be missing: only the default key, for an unencrypted, so probably local server."""
-        wanted = self.key != DEFAULT_KEY or self.url.lower().startswith("https")
-        return bool(self.key) and wanted and not os.environ.get(self.key, "").strip()
 
     @property
     def side_effect(self) -> str:

@@ -41,13 +41,19 @@ class Function(Bot, name="function"):
             raise InputError(f"batch must be 0 or more, got {self.batch}")
 
     def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
-        if not self.batch:
-            return [self._one(turns, seed) for turns, seed in zip(dialogues, seeds, strict=True)]
         replies: list[Reply] = []
+        if not self.batch:
+            for turns, seed in zip(dialogues, seeds, strict=True):
+                try:
+                    replies.append(_reply(self._call(list(turns), seed)))
+                except (Exception, SystemExit) as error:
+                    replies.append(make_crash_reply(error))
+            return replies
         for start in range(0, len(dialogues), self.batch):
             part = slice(start, start + self.batch)
             texts = self._call([list(turns) for turns in dialogues[part]], list(seeds[part]))
-            replies += [_reply(text) for text in _list(texts, len(dialogues[part]))]
+            _check_texts(texts, len(dialogues[part]))
+            replies += map(_reply, texts)
         return replies
 
     @property
@@ -58,12 +64,6 @@ class Function(Bot, name="function"):
     def signature(self) -> Signature:
         """Return the path with a fingerprint of the function's file; files imported by that one are not included."""
         return signature(self, source=_source(self._call))
-
-    def _one(self, turns: Sequence[Turn], seed: int) -> Reply:
-        try:
-            return _reply(self._call(list(turns), seed))
-        except (Exception, SystemExit) as error:
-            return make_crash_reply(error)
 
     @cached_property
     def _call(self) -> Callable[..., Any]:
@@ -100,9 +100,8 @@ def _reply(text: Any) -> Reply:
     return Reply("", f"the function gave {type(text).__name__}, not text")
 
 
-def _list(texts: Any, expected: int) -> list[Any]:
+def _check_texts(texts: Any, expected: int) -> None:
     """Raise an error instead of returning failures, so that `ask_bot` halves the batch and keeps what works alone."""
     if not isinstance(texts, list | tuple) or len(texts) != expected:
         seen = f"{len(texts)} replies" if isinstance(texts, list | tuple) else type(texts).__name__
         raise ValueError(f"the function gave {seen} to {expected} dialogues")
-    return list(texts)

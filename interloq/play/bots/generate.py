@@ -108,14 +108,14 @@ class Writer:
         texts: list[str | Exception] = [""] * len(prompts)
         lengths = np.array([len(prompt) for prompt in prompts], dtype=np.int64)
         for batch in make_batches(lengths, size=min(size, self.size), tokens=TOKENS, rng=None):
-            rows, own = [list(prompts[i]) for i in batch], [seeds[i] for i in batch]
-            for i, text in zip(batch, self._halving(rows, own, sampling, stop, show), strict=True):
+            rows, batch_seeds = [list(prompts[i]) for i in batch], [seeds[i] for i in batch]
+            for i, text in zip(batch, self._write_or_halve(rows, batch_seeds, sampling, stop, show), strict=True):
                 texts[i] = text
         return texts
 
-    def _halving(self, rows: list[list[int]], seeds: list[int], *options: Any) -> list[str | Exception]:
+    def _write_or_halve(self, rows: list[list[int]], seeds: list[int], *options: Any) -> list[str | Exception]:
         try:
-            return list(self._written(rows, seeds, *options))
+            return list(self._write(rows, seeds, *options))
         except torch.OutOfMemoryError as error:
             if len(rows) == 1:
                 return [
@@ -125,12 +125,12 @@ class Writer:
         half = len(rows) // 2
         self.size = min(self.size, half)  # later batches start smaller
         return [
-            *self._halving(rows[:half], seeds[:half], *options),
-            *self._halving(rows[half:], seeds[half:], *options),
+            *self._write_or_halve(rows[:half], seeds[:half], *options),
+            *self._write_or_halve(rows[half:], seeds[half:], *options),
         ]
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
-    def _written(
+    def _write(
         self, rows: list[list[int]], seeds: list[int], sampling: Sampling, stop: str, show: Callable[[str], None] | None
     ) -> list[str]:
         ids, mask = _pad_rows(rows, left=not self.with_encoder)

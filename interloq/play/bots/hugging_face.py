@@ -73,17 +73,17 @@ class HuggingFace(Bot, name="hf"):
     ) -> list[Reply]:
         from interloq.play.bots.generate import Sampling
 
-        some = [i for i, turns in enumerate(dialogues) if turns]
+        answerable = [i for i, turns in enumerate(dialogues) if turns]
         texts = self._writer.texts(
-            self._prompts.tokens([dialogues[i] for i in some]),
-            [int(generator(seeds[i], dialogues[i]).integers(2**63)) for i in some],
+            self._prompts.tokens([dialogues[i] for i in answerable]),
+            [int(generator(seeds[i], dialogues[i]).integers(2**63)) for i in answerable],
             Sampling(self.temperature, self.top_p, self.max_tokens),
             size=self.batch,
             stop=self._prompts.stop,
             show=show,
         )
         replies = [Reply("", NOTHING_TO_ANSWER)] * len(dialogues)
-        for i, text in zip(some, texts, strict=True):
+        for i, text in zip(answerable, texts, strict=True):
             replies[i] = make_crash_reply(text) if isinstance(text, Exception) else Reply(self._prompts.first(text))
         return replies
 
@@ -160,7 +160,7 @@ class Prompts:
         start = 0
         while left:  # all dialogues that are still too long lose one turn at a time, and are encoded together
             texts = [self._text(turns[start:], roles(turns)[start:]) for turns in left.values()]
-            for (i, turns), ids in zip(list(left.items()), self._numbers(texts), strict=True):
+            for (i, turns), ids in zip(list(left.items()), self._encode(texts), strict=True):
                 fits, last = len(ids) <= self.room, start == len(turns) - 1
                 if fits or last:
                     tokens_of[i] = ids if fits else self._cut(turns[-1], len(ids))
@@ -180,30 +180,27 @@ class Prompts:
 
     def _cut(self, turn: Turn, length: int) -> list[int]:
         """Return the end of a single turn that is too long; with the template's own tokens it may still not fit."""
-        own = self.tokenizer(turn.text, add_special_tokens=False, verbose=False)["input_ids"]
-        keep = max(1, len(own) - (length - self.room))
+        tokens = self.tokenizer(turn.text, add_special_tokens=False, verbose=False)["input_ids"]
+        keep = max(1, len(tokens) - (length - self.room))
         for _ in range(8):  # a text cut between tokens may have more tokens than before
-            (ids,) = self._numbers([self._text([Turn(self.tokenizer.decode(own[-keep:]))], ["user"])])
+            (ids,) = self._encode([self._text([Turn(self.tokenizer.decode(tokens[-keep:]))], ["user"])])
             if len(ids) <= self.room or keep == 1:
                 break
             keep = max(1, keep - (len(ids) - self.room))
         return ids[-self.room :]
 
-    def _numbers(self, texts: Sequence[str]) -> list[list[int]]:
+    def _encode(self, texts: Sequence[str]) -> list[list[int]]:
         special = not self.template  # which writes its own
         return list(self.tokenizer(list(texts), add_special_tokens=special, verbose=False)["input_ids"])
 
     def _text(self, turns: Sequence[Turn], who: Sequence[str]) -> str:
         if self.template:
-            return self._templated(turns, who)
-        parts = [self.system] * bool(self.system) + [self._flat(turn.text) for turn in turns]
+            return self._apply_template(turns, who)
+        # each turn on one line, if lines separate turns
+        parts = [self.system] * bool(self.system) + [turn.text.replace(self.separator, " ") for turn in turns]
         return "".join(part + self.separator for part in parts)
 
-    def _flat(self, text: str) -> str:
-        """Return a turn on one line, if lines separate turns."""
-        return text.replace(self.separator, " ")
-
-    def _templated(self, turns: Sequence[Turn], who: Sequence[str]) -> str:
+    def _apply_template(self, turns: Sequence[Turn], who: Sequence[str]) -> str:
         """Render the prompt with the template.
 
         Some templates need the user first, or no system message, and raise an error.
@@ -214,17 +211,14 @@ class Prompts:
         merged = [{"role": "user", "content": f"{self.system}\n\n{opened[0]['content']}".strip()}, *opened[1:]]
         for attempt in ([*system, *messages], [*system, *opened]):
             try:
-                return self._rendered(attempt)
+                return render_chat(self.tokenizer, attempt)
             except TemplateRefused:
                 continue
         try:
-            return self._rendered(merged)
+            return render_chat(self.tokenizer, merged)
         except TemplateRefused as error:
             hint = "write chat=False"
             raise InputError(f"the chat template refuses {len(merged)} messages: {error}", hint=hint) from error
-
-    def _rendered(self, messages: list[Message]) -> str:
-        return render_chat(self.tokenizer, messages)
 
 
 def _join_turns(turns: Sequence[Turn], who: Sequence[str]) -> list[Message]:

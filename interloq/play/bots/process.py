@@ -157,7 +157,7 @@ class Program:
                 if self.crashes > self.restarts:
                     return Reply("", f"crashed {self.crashes} times in a row, not started again: {self._tail()}")
                 try:
-                    reply = self._asked(turns, seed)
+                    reply = self._request(turns, seed)
                     self.crashes = 0
                     return reply
                 except Ended as ended:
@@ -198,7 +198,7 @@ class Program:
                 with contextlib.suppress(OSError):
                     pipe.close()
 
-    def _asked(self, turns: Sequence[Turn], seed: int) -> Reply:
+    def _request(self, turns: Sequence[Turn], seed: int) -> Reply:
         self.number += 1
         request = {
             "id": self.number,
@@ -207,7 +207,7 @@ class Program:
         }
         deadline, passed_over = time.monotonic() + self.timeout, 0
         waiting = json.dumps(request).encode() + b"\n"  # escaped, so that lone surrogates can be sent
-        running = self._started()
+        running = self._start()
         while True:
             while b"\n" in self._read:
                 line, _, self._read = self._read.partition(b"\n")
@@ -218,13 +218,13 @@ class Program:
                 raise Ended(f"wrote more than {LARGEST >> 20} MiB with other ids than the one asked for")
             waiting = self._exchange(running, waiting, deadline)
 
-    def _started(self) -> subprocess.Popen[bytes]:
+    def _start(self) -> subprocess.Popen[bytes]:
         if self._running is not None and self._running.poll() is None:
             return self._running
         self._stop()
         if shutil.which(self.command[0]) is None:
             raise Ended(f"cannot be started: no program {self.command[0]!r}", crashed=True)
-        self._running = self._supervised()
+        self._running = self._start_supervised()
         self._read = self._stderr = b""
         for end in (self._running.stdin, self._running.stdout, self._running.stderr):
             os.set_blocking(end.fileno(), False)  # type: ignore[union-attr]
@@ -232,7 +232,7 @@ class Program:
             raise Ended("closed")
         return self._running
 
-    def _supervised(self) -> subprocess.Popen[bytes]:
+    def _start_supervised(self) -> subprocess.Popen[bytes]:
         """Start the command under a supervisor that ends it when this process ends for any reason."""
         watched, lifeline = os.pipe()
         self._lifeline = os.fdopen(lifeline, "wb", buffering=0)
@@ -321,8 +321,8 @@ class Program:
         return Reply(text, failure)
 
     def _tail(self, before: str = "") -> str:
-        said = one_line(self._stderr.decode("utf-8", "replace")[-250:])
-        return before + said if said else ""
+        text = one_line(self._stderr.decode("utf-8", "replace")[-250:])
+        return before + text if text else ""
 
 
 def _status(running: subprocess.Popen[bytes]) -> str:

@@ -65,7 +65,7 @@ class Work:
     def show(self) -> dict[str, Any]:
         """Return the state as the page sees it: texts without their sources."""
         state = self.state
-        given, own = len(self.request.known()), [reference.source == "human" for reference in state.added]
+        given, own = len(self.request.list_known_texts()), [reference.source == "human" for reference in state.added]
         return {
             "place": len(self.steps),
             "references": [

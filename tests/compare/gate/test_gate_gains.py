@@ -100,7 +100,7 @@ def gain_by_ratings(n: int, units: int, margin: float, seed: int = 1) -> tuple[i
     sides = [rated(n, loss, seed + i, units) for i, loss in enumerate((0.0, 0.2))]
     old, new = (version("a", s, ratings=list(r), prefix=str(i)) for i, (s, r) in enumerate(sides))
     found = compare(old, new, slice_by=[], n_permutations=0)
-    return replace(rating_gain(found.changes[0], found, margin), value=-0.2).needed(ALPHA)
+    return replace(rating_gain(found.changes[0], found, margin), value=-0.2).estimate_needed(ALPHA)
 
 
 def test_more_labels() -> None:
@@ -140,10 +140,10 @@ def test_only_scores_of_unlabelled_units_leave_a_part_of_the_variance_to_more_sc
 def test_a_gain_without_error_is_certain() -> None:
     gain = Gain(METRIC, "", -0.3, (-0.3, -0.3), 0.3, "score", 20, "sample", 19, 0.0)
     assert [replace(gain, value=value).p for value in (-0.4, -0.3, 0.0)] == [0, 1, 1]
-    assert gain.needed(ALPHA) is None
+    assert gain.estimate_needed(ALPHA) is None
 
 
 def test_scores_that_do_not_help_leave_the_number_to_the_labels() -> None:
     gain = Gain(METRIC, "", -0.2, (-0.4, 0.0), 0.3, "rating", 80, "label", 78, 0.01, 0.0, 120)
-    assert gain.needed(ALPHA) == replace(gain, most=math.inf).needed(ALPHA)
-    assert (gain.needed(ALPHA) or (0,))[0] > 120
+    assert gain.estimate_needed(ALPHA) == replace(gain, most=math.inf).estimate_needed(ALPHA)
+    assert (gain.estimate_needed(ALPHA) or (0,))[0] > 120

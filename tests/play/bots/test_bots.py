@@ -18,8 +18,7 @@ from interloq.play.talk import failures, talk
 from interloq.records import Dialogue, Pair, Turn
 from interloq.retrieve.index import create_index
 from interloq.servers.replies import Reply
-from tests.play.made_talks import OPENINGS
-from tests.play.made_turns import dialogue, said, turns
+from tests.play.made_talks import OPENINGS, dialogue, said
 
 
 def test_an_echo_repeats_and_is_noted() -> None:
@@ -77,9 +76,9 @@ def test_eliza_says_nothing_twice_while_something_is_left() -> None:
 
 
 RECORDED = [
-    Dialogue("1", turns("ab", "hi", "hello", "a1", "b1", "a2", "b2"), {"a": "A", "b": "B"}, given=2),
-    Dialogue("2", turns("ab", "hi", "hello", "a1", "b1'", "a2'"), {"a": "A", "b": "B"}, given=2),
-    Dialogue("3", turns("ab", "well", "b3", "a3"), {"a": "A", "b": "B"}),
+    Dialogue("1", dialogue("hi", "hello", "a1", "b1", "a2", "b2", speakers="ab"), {"a": "A", "b": "B"}, given=2),
+    Dialogue("2", dialogue("hi", "hello", "a1", "b1'", "a2'", speakers="ab"), {"a": "A", "b": "B"}, given=2),
+    Dialogue("3", dialogue("well", "b3", "a3", speakers="ab"), {"a": "A", "b": "B"}),
 ]
 
 
@@ -95,32 +94,32 @@ def replay(system: str = "A", file: str = "file.jsonl") -> Any:
 
 def test_lines_come_one_after_the_other(recorded: str) -> None:
     bot = replay("B")
-    assert said(bot, turns("xy", "hi", "hello", "anything")) == {"b1", "b1'"}
-    assert said(bot, turns("xy", "hi", "hello", "anything", "b1", "else")) == {"b2"}
-    assert said(bot, turns("xy", "hi", "hello", "anything", "b1'", "else")) == {"transcript ended"}
+    assert said(bot, dialogue("hi", "hello", "anything")) == {"b1", "b1'"}
+    assert said(bot, dialogue("hi", "hello", "anything", "b1", "else")) == {"b2"}
+    assert said(bot, dialogue("hi", "hello", "anything", "b1'", "else")) == {"transcript ended"}
 
 
 def test_a_transcript_that_fits_wholly_comes_first(recorded: str) -> None:
     bot = replay("A")
-    assert said(bot, turns("xy", "hi", "hello")) == {"a1"}
-    assert said(bot, turns("xy", "hi", "hello", "a1", "b1'")) == {"a2'"}
-    assert said(bot, turns("xy", "hi", "hello", "a1", "unheard of")) == {"a2", "a2'"}
-    assert said(bot, turns("xy", "hi", "hello", "a1", "b1", "a2", "b2")) == {"transcript ended"}
+    assert said(bot, dialogue("hi", "hello")) == {"a1"}
+    assert said(bot, dialogue("hi", "hello", "a1", "b1'")) == {"a2'"}
+    assert said(bot, dialogue("hi", "hello", "a1", "unheard of")) == {"a2", "a2'"}
+    assert said(bot, dialogue("hi", "hello", "a1", "b1", "a2", "b2")) == {"transcript ended"}
 
 
 def test_an_opening_that_was_not_marked(recorded: str) -> None:
-    assert said(replay("B"), turns("xy", "well")) == {"b3"}
+    assert said(replay("B"), dialogue("well")) == {"b3"}
     # all that A said before its first own line is the opening: nothing, because A began
-    assert said(replay("A"), turns("xy", "what?")) == {"well"}
-    assert said(replay("B"), turns("xy", "what?")) == {"no transcript has this opening"}
+    assert said(replay("A"), dialogue("what?")) == {"well"}
+    assert said(replay("B"), dialogue("what?")) == {"no transcript has this opening"}
 
 
 def test_both_sides_of_a_system_that_played_itself(folder: Path) -> None:
-    played = Dialogue("s", turns("pq", "hi", "p1", "q1", "p2"), {"p": "S", "q": "S"}, given=1)
+    played = Dialogue("s", dialogue("hi", "p1", "q1", "p2", speakers="pq"), {"p": "S", "q": "S"}, given=1)
     jsonl.write(folder / "self.jsonl", [played], kind="dialogues")
     bot = replay("", "self.jsonl")
-    assert said(bot, turns("xy", "hi")) == {"p1", "q1"}
-    assert said(bot, turns("xy", "hi", "p1", "q1")) == {"p2"}
+    assert said(bot, dialogue("hi")) == {"p1", "q1"}
+    assert said(bot, dialogue("hi", "p1", "q1")) == {"p2"}
 
 
 def test_what_is_not_a_transcript_is_reported_early(recorded: str, folder: Path) -> None:
@@ -161,22 +160,22 @@ def retrieval(k: int = 1, index: str = "index") -> Any:
 
 
 def test_the_nearest_utterances_response(index: str) -> None:
-    query = turns("ab", "x", "how is the weather today")
+    query = dialogue("x", "how is the weather today")
     assert said(retrieval(), query) == {"it rains"}
     assert said(retrieval(k=2), query) == {"it rains", "the sun is out"}  # what is the same counts once
     assert said(retrieval(k=9), query) == {"it rains", "the sun is out", "which day is it"}
 
 
 def test_nothing_is_said_twice(index: str) -> None:
-    assert said(retrieval(), turns("ab", "It rains", "how is the weather today")) == {"the sun is out"}
-    assert said(retrieval(), turns("ab", "which day is it", "dogs are fine", "do you like dogs")) == {"nothing found"}
-    assert said(retrieval(), turns("ab", "zzz")) == {"nothing found"}
-    assert said(retrieval(), turns("ab", "...")) == {"nothing found"}
+    assert said(retrieval(), dialogue("It rains", "how is the weather today")) == {"the sun is out"}
+    assert said(retrieval(), dialogue("which day is it", "dogs are fine", "do you like dogs")) == {"nothing found"}
+    assert said(retrieval(), dialogue("zzz")) == {"nothing found"}
+    assert said(retrieval(), dialogue("...")) == {"nothing found"}
     assert retrieval().replies([[]], [0]) == [Reply("", "nothing to answer")]
 
 
 def test_retrieval_alone_and_in_a_batch(index: str) -> None:
-    dialogues = [turns("ab", text) for text in ("weather", "today", "dogs", "like", "")]
+    dialogues = [dialogue(text) for text in ("weather", "today", "dogs", "like", "")]
     bot = retrieval(k=3)
     together = bot.replies(dialogues, [5, 6, 7, 8, 9])
     assert together == [bot.replies([d], [seed])[0] for d, seed in zip(dialogues, [5, 6, 7, 8, 9], strict=True)]

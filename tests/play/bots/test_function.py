@@ -11,7 +11,7 @@ import pytest
 from interloq import InputError, create
 from interloq.play.bot import ask_bot
 from interloq.servers.replies import Reply
-from tests.play.made_turns import dialogue
+from tests.play.made_talks import dialogue
 
 BOTS = """
 import sys

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from interloq.play.bots import generate
 from interloq.play.bots.generate import LIKELY, Sampling, gumbel, nucleus
-from tests.play.made_writers import DIALOGUES, SEEDS, hf
+from tests.play.made_writers import DIALOGUES, SEEDS, hf, limit_memory
 
 pytest.importorskip("transformers")
 
@@ -108,17 +108,7 @@ def test_rows_that_need_more_tokens_than_others_are_looked_at_alone() -> None:
 def test_a_batch_that_does_not_fit_is_halved(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     bot = hf(folders["llama"])
     expected = bot.replies(DIALOGUES, SEEDS)
-    network, sizes = bot._writer.network, []
-    real = network.generate
-
-    def limited(input_ids: torch.Tensor, **options: Any) -> Any:
-        sizes.append(len(input_ids))
-        if len(input_ids) > 2:
-            raise torch.OutOfMemoryError("CUDA out of memory")
-        return real(input_ids=input_ids, **options)
-
-    monkeypatch.setattr(network, "generate", limited)
-    monkeypatch.setattr(bot._writer, "size", 2**20)
+    sizes = limit_memory(monkeypatch, bot, lambda rows: len(rows) > 2)
     assert bot.replies(DIALOGUES, SEEDS) == expected
     assert sizes == [5, 2, 3, 1, 2]
     del sizes[:]

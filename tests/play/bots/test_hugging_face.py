@@ -17,7 +17,7 @@ from interloq.play.bots.hugging_face import HuggingFace
 from interloq.records import Turn
 from interloq.servers.replies import Reply, roles
 from tests.made_lm import tiny_lm
-from tests.play.made_writers import DIALOGUES, SEEDS, add_template, hf
+from tests.play.made_writers import DIALOGUES, SEEDS, add_template, hf, limit_memory
 
 pytest.importorskip("transformers")
 
@@ -82,16 +82,8 @@ def test_an_empty_dialogue_and_no_dialogue(folders: dict[str, Path]) -> None:
 def test_a_dialogue_that_never_fits_fails_alone(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     bot = hf(folders["gpt2"])
     expected = ask_bot(bot, DIALOGUES, SEEDS)
-    network, longest = bot._writer.network, max(map(len, bot._prompts.tokens(DIALOGUES)))
-    real = network.generate
-
-    def limited(input_ids: torch.Tensor, **options: Any) -> Any:
-        if input_ids.shape[1] == longest:
-            raise torch.OutOfMemoryError("CUDA out of memory")
-        return real(input_ids=input_ids, **options)
-
-    monkeypatch.setattr(network, "generate", limited)
-    monkeypatch.setattr(bot._writer, "size", 2**20)
+    longest = max(map(len, bot._prompts.tokens(DIALOGUES)))
+    limit_memory(monkeypatch, bot, lambda rows: rows.shape[1] == longest)
     found = ask_bot(bot, DIALOGUES, SEEDS)
     wrong = [i for i, reply in enumerate(found) if reply != expected[i]]
     assert [len(bot._prompts.tokens([DIALOGUES[i]])[0]) for i in wrong] == [longest]
@@ -127,9 +119,6 @@ def test_the_signature_is_the_weights_and_what_changes_replies(folders: dict[str
     others = [hf(folders["chat"]), hf(folders["gpt2"], temperature=0.5), hf(tiny_lm(tmp_path / "b", "gpt2", seed=9))]
     assert len({other.signature() for other in [bot, *others]}) == 4
     assert create(spec(bot), kind="bot") == bot
-
-
-pytest.importorskip("transformers")
 
 
 def test_lines_end_a_reply_without_messages(folders: dict[str, Path]) -> None:
@@ -175,7 +164,7 @@ def test_long_dialogues_lose_their_first_turns(folders: dict[str, Path], kind: s
     kept = sum(f"turn {i}" in text for i in range(10, 40))
     assert all(f"turn {i}" in text for i in range(40 - kept, 40))
     longer = bot._prompts._text(turns[-kept - 1 :], roles(turns)[-kept - 1 :])
-    assert len(bot._prompts._numbers([longer])[0]) > 80
+    assert len(bot._prompts._encode([longer])[0]) > 80
     assert len(bot._prompts.tokens([turns])[0]) <= 80
     assert bot._prompts.tokens([turns[:3], turns, turns[:20]])[1] == bot._prompts.tokens([turns])[0]
     assert ask_bot(bot, [turns], [1]) == ask_bot(bot, [turns], [1])

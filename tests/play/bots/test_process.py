@@ -34,24 +34,12 @@ def test_workers_change_nothing_but_the_processes(program: Path) -> None:
     words = [str(i) for i in range(20)]
     assert ask(bot, *words) == ask(alone, *words)
     assert len({reply.text for reply in ask(bot, *["pid"] * 9)}) == 3
-    bot.close()
-    alone.close()
-
-
-def test_a_crash_blames_its_own_dialogue(program: Path) -> None:
-    bot = process(program)
-    found = ask(bot, "a", "crash", "b")
-    assert found == [Reply("a 0 2"), Reply("", "crashed: exit status 3: out of luck"), Reply("b 2 2")]
-    bot.close()
 
 
 @pytest.mark.parametrize("command", ["'program --flag'", "()", "('a', 3)", "7"])
 def test_a_command_is_a_list_of_texts(command: str) -> None:
     with pytest.raises(InputError, match="command must be a list of texts"):
         create(f"process(command={command})", kind="bot")
-
-
-def test_a_list_is_as_good_as_a_tuple(program: Path) -> None:
     assert create("process(command=['a','b'])", kind="bot") == Process(("a", "b"))
 
 
@@ -81,12 +69,6 @@ def test_an_interrupt_does_not_wait_for_all_dialogues(program: Path) -> None:
     assert not alive(pid)
 
 
-def test_a_program_that_dies_once_is_asked_again(program: Path) -> None:
-    bot = process(program)
-    assert ask(bot, "once", "goodbye", "c") == [Reply("once 0 2"), Reply("goodbye 1 2"), Reply("c 2 2")]
-    bot.close()
-
-
 def test_a_program_that_always_crashes_is_left_alone(program: Path) -> None:
     program.write_text("import sys; open('starts', 'a').write('x'); sys.exit('cannot work')")
     bot = process(program, restarts=3)
@@ -104,7 +86,6 @@ def test_a_program_that_hangs_is_killed(program: Path) -> None:
     assert time.monotonic() - start < 15
     assert not alive(int(pid.text))
     assert ask(bot, "deaf")[0].failure == "crashed: closed its output"
-    bot.close()
 
 
 @pytest.mark.parametrize(
@@ -117,7 +98,6 @@ def test_a_program_that_hangs_is_killed(program: Path) -> None:
 def test_a_program_that_writes_without_end_is_killed(program: Path, word: str, failure: str) -> None:
     bot = process(program, timeout=2.0)
     assert ask(bot, word, "b") == [Reply("", failure), Reply("b 1 2")]
-    bot.close()
 
 
 def test_a_program_that_never_reads(program: Path) -> None:
@@ -135,25 +115,22 @@ def test_a_program_that_never_reads(program: Path) -> None:
         ("flood", "wrote a line of more than 1 MiB"),
         ("tired", "too tired"),
         ("earlier", "too tired"),
+        ("crash", "crashed: exit status 3: out of luck"),
+        ("once", ""),  # it crashes and is asked again
+        ("goodbye", ""),  # it ends after the answer
+        ("late", ""),  # it also answers the request before
+        ("noise", ""),  # it fills its error output
     ],
 )
-def test_wrong_answers_are_failures_of_one_dialogue(program: Path, word: str, failure: str) -> None:
-    bot = process(program)
-    assert ask(bot, "a", word, "b", "c") == [Reply("a 0 2"), Reply("", failure), Reply("b 2 2"), Reply("c 3 2")]
-    bot.close()
-
-
-def test_late_answers_and_noise_are_passed_over(program: Path) -> None:
-    bot = process(program)
-    assert ask(bot, "late", "noise", "b") == [Reply("late 0 2"), Reply("noise 1 2"), Reply("b 2 2")]
-    bot.close()
+def test_a_failure_concerns_one_dialogue(program: Path, word: str, failure: str) -> None:
+    reply = Reply("", failure) if failure else Reply(f"{word} 1 2")
+    assert ask(process(program), "a", word, "b", "c") == [Reply("a 0 2"), reply, Reply("b 2 2"), Reply("c 3 2")]
 
 
 def test_a_long_dialogue_goes_through_the_pipes(program: Path) -> None:
     bot = process(program)
     (reply,) = bot.replies([[Turn("y" * 500_000)]], [4])
     assert reply == Reply("y" * 500_000 + " 4 1")
-    bot.close()
 
 
 def test_a_program_that_is_not_there() -> None:
