@@ -1,4 +1,4 @@
-"""Logs of every kind: Twitter, Reddit, IRC, exports of chats, JSON lines and tables."""
+"""The modules of `interloq.data.corpus.logs`: chats, irc, named fields (JSON lines and tables), reddit, twitter."""
 
 from __future__ import annotations
 
