@@ -78,7 +78,7 @@ def namesake(module: str) -> str:
 def package_tests(module: str) -> str:
     """Return the file that tests the package of a module as a whole."""
     folder = Path(module).parent
-    return (folder / f"test_{folder.name}.py").as_posix()
+    return (folder / f"test_{folder.name or 'interloq'}.py").as_posix()
 
 
 def names_module(path: Path, module: str) -> bool:
