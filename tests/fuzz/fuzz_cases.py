@@ -28,6 +28,7 @@ from interloq.data.follow_ups import read_follow_ups
 from interloq.data.records.jsonl import header, read
 from interloq.data.sets.registry import read_dataset, read_parts
 from interloq.data.text.texts import file_texts
+from interloq.errors import InterloqError
 from interloq.metrics.contextual.bertscore_baseline import load_baseline
 from interloq.play.journal import Journal
 from interloq.play.openings import read_openings
@@ -317,17 +318,14 @@ def _searched(folder: Path) -> object:
 
 
 def _specs() -> Iterator[Case]:
-    yield alone("spec.txt", "\n".join(SPECS), _created, "specs")
+    yield alone("spec.txt", "\n".join(SPECS), _create_all, "specs")
 
 
-def _created(path: Path) -> list[Any]:
-    return [_made(line) for line in path.read_text("utf-8", "surrogateescape").split("\n")]
-
-
-def _made(text: str) -> Any:
-    from interloq.errors import InterloqError
-
-    try:
-        return create(text)
-    except InterloqError as error:
-        return error
+def _create_all(path: Path) -> list[Any]:
+    made: list[Any] = []
+    for line in path.read_text("utf-8", "surrogateescape").split("\n"):
+        try:
+            made.append(create(line))
+        except InterloqError as error:
+            made.append(error)
+    return made

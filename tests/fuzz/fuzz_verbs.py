@@ -57,9 +57,7 @@ class Verb:
         paths = [path for name in self.inputs.split() for path in _files(project / name)]
         files = {path.relative_to(project).as_posix(): path.read_bytes() for path in paths}
         assert files, f"{self.command} has no inputs"
-        return Case(
-            f"verb {self.name or _verb_name(self.command)}", files, self.run, TIMES_A_READER * self.cost, on_disk=True
-        )
+        return Case(self.title, files, self.run, TIMES_A_READER * self.cost, on_disk=True)
 
     def run(self, folder: Path) -> None:
         """Run the command in a folder, and check what it says and leaves there."""
