@@ -287,7 +287,7 @@ class Result(Tabular):
         """Return the metric's spec."""
         return self.metric
 
-    def _shown_rows(self) -> list[Row]:
+    def _table_rows(self) -> list[Row]:
         """Return one row: the value, its interval, the numbers of samples, and the details."""
         counts = {"n": self.n, "unscored": self.unscored}
         return [{"value": self.value, **bounds(self.ci), **counts, **self.details}]

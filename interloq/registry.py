@@ -360,7 +360,7 @@ def _build(cls: type, name: str, arguments: dict[str, Any]) -> Any:
             raise SpecError(f"{name} has no field {given!r}{nearest(given, known)}")
     missing = [field.name for field, _ in _fields(cls) if _is_required(field) and field.name not in arguments]
     if missing:
-        raise SpecError(_missing_fields(name, cls, missing))
+        raise SpecError(_describe_missing_fields(name, cls, missing))
     return cls(**arguments)
 
 
@@ -368,7 +368,7 @@ def _is_required(field: dataclasses.Field[Any]) -> bool:
     return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
-def _missing_fields(name: str, cls: Any, missing: list[str]) -> str:
+def _describe_missing_fields(name: str, cls: Any, missing: list[str]) -> str:
     """Return a message about missing fields, with how to get their values if known."""
     described = list(missing)
     for i, field in enumerate(missing):

@@ -102,14 +102,14 @@ def _name(coefficient: str | Correlation) -> str:
 # ---- many rows at once -----------------------------------------------------------------------------------------------
 
 
-def constant(x: Array) -> Any:
+def is_constant(x: Array) -> Any:
     """Return whether all values along the last axis are equal up to rounding."""
     return np.ptp(x, axis=-1) <= NEARLY_CONSTANT * np.abs(x).max(axis=-1)
 
 
 def pearson_rows(x: Array, y: Array) -> Array:
     """Return Pearson's r per row."""
-    flat = constant(x) | constant(y)
+    flat = is_constant(x) | is_constant(y)
     x, y = x - x.mean(axis=1, keepdims=True), y - y.mean(axis=1, keepdims=True)
     coefficient = ratio(dot(x, y), dot(x, x), dot(y, y))
     coefficient[flat] = np.nan  # rounding may leave a tiny variance
@@ -160,7 +160,7 @@ def by_rows(coefficient: str | Correlation, x: Array, y: Array) -> Array:
     """Return one coefficient per row of two matrices of the same shape; NaN if a row is constant or contains NaN."""
     if isinstance(coefficient, str):
         return BY_ROW[coefficient](x, y)
-    undefined_rows = constant(x) | constant(y) | np.isnan(x).any(axis=1) | np.isnan(y).any(axis=1)
+    undefined_rows = is_constant(x) | is_constant(y) | np.isnan(x).any(axis=1) | np.isnan(y).any(axis=1)
     values = np.full(len(x), np.nan)
     for i in np.flatnonzero(~undefined_rows):
         values[i] = apply_function(coefficient, x[i], y[i])
@@ -227,14 +227,14 @@ def explain_undefined(x: Array, y: Array) -> str:
     if len(x) < 2:
         return f"{count(len(x), 'point')}: nothing to correlate"
     flat = []
-    if constant(x):
+    if is_constant(x):
         flat.append("scores")
-    if constant(y):
+    if is_constant(y):
         flat.append("judgments")
     return f"constant {' and '.join(flat)}" if flat else ""
 
 
-def complete(*columns: Array) -> NDArray[np.intp]:
+def complete_rows(*columns: Array) -> NDArray[np.intp]:
     """Return the indices of the samples that have a number in every column."""
     return np.flatnonzero(~np.isnan(np.array(columns)).any(axis=0))
 

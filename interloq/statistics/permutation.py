@@ -78,7 +78,7 @@ def _permute_cells(cells: NDArray[np.float64], size: float, shared: int, n_permu
         gaps[np.abs(gaps) <= RELATIVE * size * cells[1]] = 0.0
         return sign_flips(gaps, n_permutations, seed)
     if not shared:
-        return _dealt_out(cells, size, n_permutations, seed)
+        return _deal_out(cells, size, n_permutations, seed)
     return np.concatenate(
         [_statistics(cells, swapped, size) for swapped in _draw_relabellings(cells, n_permutations, seed)]
     )
@@ -149,7 +149,7 @@ def _draw_relabellings(cells: NDArray[np.float64], n_permutations: int, seed: in
         yield swapped
 
 
-def _dealt_out(cells: NDArray[np.float64], size: float, n_permutations: int, seed: int) -> Array:
+def _deal_out(cells: NDArray[np.float64], size: float, n_permutations: int, seed: int) -> Array:
     """Return the same as `_statistics`, for units of one group each."""
     order = np.argsort(cells[1] == 0, kind="stable")  # those of the first group first
     total, number = (cells[:2] + cells[2:])[:, order]

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from interloq.statistics.correlation import BLOCK, Correlation, by_rows, constant
+from interloq.statistics.correlation import BLOCK, Correlation, by_rows, is_constant
 from interloq.statistics.estimate import Array
 from interloq.statistics.rounding import RELATIVE
 
@@ -126,7 +126,7 @@ def z_scores(x: Array) -> Array:
     """Return values scaled to mean 0 and standard deviation 1 along the last axis; all 0 if they are constant."""
     if not x.size:
         return x
-    flat = np.expand_dims(constant(x), -1)
+    flat = np.expand_dims(is_constant(x), -1)
     centred = np.where(flat, 0.0, x - x.mean(axis=-1, keepdims=True))
     return np.asarray(centred / np.where(flat, 1.0, np.sqrt((centred**2).mean(axis=-1, keepdims=True))))
 
@@ -173,7 +173,7 @@ def kendall_differences(first: Array, second: Array, y: Array, swapped: Swaps) -
         differences = np.full(len(swapped), np.nan)
         for i, swap in enumerate(swapped):
             a, b = np.where(swap, second, first), np.where(swap, first, second)
-            if not (constant(a) or constant(b) or constant(y)):
+            if not (is_constant(a) or is_constant(b) or is_constant(y)):
                 differences[i] = stats.kendalltau(a, y).statistic - stats.kendalltau(b, y).statistic
         return differences
     order = _signs(midranks(y), midranks(y))

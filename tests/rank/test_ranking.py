@@ -11,7 +11,7 @@ from tests.made_rankings import played, ranked
 def test_there_is_one_row_per_system_the_best_first() -> None:
     dialogues, scores = made_dialogues({"low": 0.0, "high": 4.0})
     ranking = rank(dialogue_scores(scores, dialogues, metric="made"), n_bootstrap=50)
-    rows = ranking._shown_rows()
+    rows = ranking._table_rows()
     assert [(row["system"], row["rank"], row["dialogues"]) for row in rows] == [("high", 1, 12), ("low", 2, 12)]
     assert (rows[0]["rank_from"], rows[0]["rank_to"]) == ranking.standings[0].rank_range
     assert "2 systems ranked by made" in repr(ranking)
@@ -20,7 +20,7 @@ def test_there_is_one_row_per_system_the_best_first() -> None:
 def test_without_permutations_there_are_no_ranges() -> None:
     dialogues, scores = made_dialogues({"a": 0.0, "b": 1.0})
     ranking = rank(dialogue_scores(scores, dialogues, metric="made"), n_permutations=0)
-    assert [(row["rank_from"], row["rank_to"]) for row in ranking._shown_rows()] == [(None, None)] * 2
+    assert [(row["rank_from"], row["rank_to"]) for row in ranking._table_rows()] == [(None, None)] * 2
 
 
 def test_systems_with_different_partners_are_noted() -> None:

@@ -61,17 +61,17 @@ def test_a_refusal_as_a_list_of_fields() -> None:
 def test_what_is_sent_after_refusals() -> None:
     body = {"model": "m", "max_tokens": 20, "seed": 1, "temperature": 0.5, "logprobs": True}
     known = ChatParameters()
-    assert known.accepted(body, reasoning_tokens=99) == body
+    assert known.adapt(body, reasoning_tokens=99) == body
     assert known.learn("max_tokens", body)
-    assert known.accepted(body, reasoning_tokens=99)["max_completion_tokens"] == 119
+    assert known.adapt(body, reasoning_tokens=99)["max_completion_tokens"] == 119
     assert not known.left_out  # it is only renamed
     assert known.learn("seed", body)
     assert (known.news(), known.news()) == (("seed",), ())
-    assert known.accepted(body) == {"model": "m", "max_completion_tokens": 20, "temperature": 0.5, "logprobs": True}
+    assert known.adapt(body) == {"model": "m", "max_completion_tokens": 20, "temperature": 0.5, "logprobs": True}
     assert not known.learn("seed", {"model": "m"})  # it was not sent, so leaving it out would change nothing
     assert not known.learn("logprobs", body)  # the caller cannot do without it
     assert known.learn("max_completion_tokens", {"max_completion_tokens": 20})
-    assert known.accepted(body) == {"model": "m", "temperature": 0.5, "logprobs": True}
+    assert known.adapt(body) == {"model": "m", "temperature": 0.5, "logprobs": True}
     assert known.left_out == ("max_tokens", "max_completion_tokens", "seed")
 
 

@@ -22,7 +22,15 @@ import numpy as np
 import orjson
 
 from interloq.data.corpus import scan
-from interloq.data.corpus.clean import NO_TIME, Cleaning, Columns, RawPost, reason_of_post, replied_to, without_digits
+from interloq.data.corpus.clean import (
+    NO_TIME,
+    Cleaning,
+    Columns,
+    RawPost,
+    find_answered_id,
+    reason_of_post,
+    without_digits,
+)
 from interloq.data.corpus.formats import read_batches
 from interloq.data.corpus.language_filter import are_in_language
 from interloq.data.corpus.shards import Shard
@@ -134,7 +142,9 @@ def _keep(posts: Columns, cleaning: Cleaning, cleaned: Cleaned) -> None:
     columns["text"] += posts.text
     columns["time"] += posts.time
     if cleaning.quotes == "reply":
-        posts = posts._replace(reply_to=[replied_to(RawPost._make(row), cleaning) for row in zip(*posts, strict=True)])
+        posts = posts._replace(
+            reply_to=[find_answered_id(RawPost._make(row), cleaning) for row in zip(*posts, strict=True)]
+        )
     columns["reply_to"] += posts.reply_to
     columns["normal"] += normal
     # None: the same as the normal text

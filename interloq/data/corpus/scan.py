@@ -280,7 +280,7 @@ def _of_scripts(scripts: tuple[str, ...]) -> NDArray[np.uint8]:
 @cache
 def _of_words() -> NDArray[np.bool_]:
     table = np.zeros(characters.TOP, dtype=np.uint8)
-    characters.mark(table, [*characters.alphanumeric(), *characters.combining(), (10, 10)], 1)
+    characters.mark(table, [*characters.alphanumeric_characters(), *characters.combining_marks(), (10, 10)], 1)
     return table.astype(bool)
 
 

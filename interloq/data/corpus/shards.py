@@ -72,7 +72,7 @@ class Logs:
             yield Shard(number, tuple(pieces), read, self._digest())
 
     def _pieces(self, source: LogSource) -> Iterator[Piece]:
-        with naming_damage(source.name):
+        with report_damage(source.name):
             head = b""  # read repeatedly, because pipes give parts
             while len(head) < HEAD and (more := source.stream.read(HEAD - len(head))):
                 head += more
@@ -81,7 +81,7 @@ class Logs:
             self.passed_over.append(source.name)
             return
         self._current = hashlib.sha256(plan.links)
-        with naming_damage(source.name):
+        with report_damage(source.name):
             for piece in _cut(plan, head, source.stream, self.block):
                 self._current.update(piece.data)
                 yield piece
@@ -116,7 +116,7 @@ class Logs:
         if format == "posts":
             return replace(plan, fields=choose_fields(names_in(head), self.fields, source.name))
         if format == "table":
-            return _of_table(plan, head, suffix, self.fields)
+            return _plan_table(plan, head, suffix, self.fields)
         return plan
 
 
@@ -130,7 +130,7 @@ def read_posts(
                 yield Post(raw.id, raw.user, raw.text, iso(raw.time), raw.reply_to, raw.lang)
 
 
-def _of_table(plan: Piece, head: bytes, suffix: str, fields: Mapping[str, str]) -> Piece:
+def _plan_table(plan: Piece, head: bytes, suffix: str, fields: Mapping[str, str]) -> Piece:
     delimiter = "\t" if suffix == ".tsv" else ","
     first = head.removeprefix(b"\xef\xbb\xbf").split(b"\n")[0].decode("utf-8", "replace").rstrip("\r")
     try:
@@ -255,7 +255,7 @@ def open_logs(inputs: Sequence[str | Path]) -> Iterator[LogSource]:
 
 
 @contextlib.contextmanager
-def naming_damage(name: str) -> Iterator[None]:
+def report_damage(name: str) -> Iterator[None]:
     """Name the file in the error if it turns out to be damaged."""
     try:
         yield
@@ -278,7 +278,7 @@ def _open_alone(path: Path, done: int, *, named: bool) -> Iterator[LogSource]:
 
 def _open_members(path: Path, done: int) -> Iterator[LogSource]:
     """Yield the regular files of an archive in its order; nothing is unpacked, and links are not followed."""
-    with naming_damage(str(path)), open_archive(path) as (archive, tell):
+    with report_damage(str(path)), open_archive(path) as (archive, tell):
         all_members = list(members(archive, path))
         names = {member.name for member in all_members}
         links = {}

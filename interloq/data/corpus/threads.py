@@ -19,7 +19,7 @@ from interloq.data.corpus.clean_shard import cut
 from interloq.data.corpus.split import Split, borders
 from interloq.data.corpus.times import DAY, SECOND
 from interloq.data.files.durable import atomic_path
-from interloq.data.files.folders import matching
+from interloq.data.files.folders import find_matching
 from interloq.errors import InputError, MissingDependencyError
 
 DROPPED = {
@@ -72,7 +72,7 @@ class Tables:
         self.progress: Callable[[float], None] = lambda _: None
         folder.mkdir(parents=True, exist_ok=True)
         self.connection = _connect(folder / "spill", memory, threads)
-        self.connection.read_parquet([str(path) for path in matching(posts, "*.parquet")]).create_view("posts")
+        self.connection.read_parquet([str(path) for path in find_matching(posts, "*.parquet")]).create_view("posts")
 
     def close(self) -> None:
         """Close the database."""

@@ -26,7 +26,7 @@ def contents(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if not (is_stray(path.name) or PART.fullmatch(path.name)))
 
 
-def matching(folder: Path, pattern: str) -> list[Path]:
+def find_matching(folder: Path, pattern: str) -> list[Path]:
     """Return the files that match a pattern, sorted, without stray files such as `._model.safetensors`."""
     return sorted(path for path in folder.glob(pattern) if not is_stray(path.name))
 

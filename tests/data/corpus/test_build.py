@@ -214,9 +214,9 @@ def test_an_interrupt_of_the_joins(log: Path, expected: dict[str, bytes], tmp_pa
     assert process.wait() in (-signal.SIGINT, 130, 0)  # 0 where the signal came too late
     assert start(log, tmp_path / "corpus").wait() == 0
     assert contents(tmp_path / "corpus") == expected
-    with pytest.raises(KeyboardInterrupt), building._explaining_limits():
+    with pytest.raises(KeyboardInterrupt), building._explain_limits():
         raise RuntimeError("Query interrupted")
-    with pytest.raises(RuntimeError, match="something else"), building._explaining_limits():
+    with pytest.raises(RuntimeError, match="something else"), building._explain_limits():
         raise RuntimeError("something else")
 
 

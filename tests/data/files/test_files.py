@@ -26,7 +26,7 @@ from interloq.data.files.appended import Appended
 from interloq.data.files.archives import read_files
 from interloq.data.files.arrays import map_array, small_arrays
 from interloq.data.files.cache import BlobCache, cache_folder
-from interloq.data.files.durable import atomic_file, atomic_folder, locked, write_atomically
+from interloq.data.files.durable import atomic_file, atomic_folder, hold_lock, write_atomically
 from interloq.data.files.folders import contents, inside, is_free
 from interloq.data.files.opening import read_json, read_small, reading_saved, replacing, write_text
 from interloq.data.files.overwriting import refuse_overwriting
@@ -37,9 +37,9 @@ from tests.limits import no_larger_than
 
 def test_two_writers_are_one_too_many(tmp_path: Path) -> None:
     busy = pytest.raises(InputError, match="another process is writing here")
-    with locked(tmp_path / "lock"), busy, locked(tmp_path / "lock"):
+    with hold_lock(tmp_path / "lock"), busy, hold_lock(tmp_path / "lock"):
         pass
-    with locked(tmp_path / "lock"):
+    with hold_lock(tmp_path / "lock"):
         pass
     first = Appended(tmp_path / "log")
     with pytest.raises(InputError, match="another process is writing here"):

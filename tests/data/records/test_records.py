@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from interloq import Dialogue, InputError, Rating, Reference, Sample, Score, Turn, evaluate, evaluate_all
 from interloq.data.pseudonyms import HASHED, KEPT, Pseudonyms
-from interloq.data.records.convert_file import RecordSummary, convert_file, kind_held
+from interloq.data.records.convert_file import RecordSummary, convert_file, detect_kind
 from interloq.data.records.dialogue_names import DialogueFinder, name_dialogues, natural
 from interloq.data.records.jsonl import Rejected, header, load, to_json, write
 from interloq.data.records.parsers import PARSERS
@@ -35,7 +35,7 @@ def test_a_table_becomes_jsonl_and_is_counted(folder: Path) -> None:
 
 def test_the_header_and_the_kind_are_kept(folder: Path) -> None:
     write("scores.jsonl", [Score("1", "bleu", 0.5)], kind="scores", results=[], note="x")
-    assert kind_held("scores.jsonl") == "scores"
+    assert detect_kind("scores.jsonl") == "scores"
     assert convert_file("scores.jsonl", "again.jsonl")["kind"] == "scores"
     assert header("again.jsonl") == header("scores.jsonl")
 

@@ -104,9 +104,9 @@ def test_equal_tokens_have_equal_numbers_in_later_calls() -> None:
 def test_texts_are_padded_joined_and_thinned() -> None:
     texts = Texts.of([[5, 6, 7], [], [8]])
     assert texts.lengths.tolist() == [3, 0, 1]
-    assert texts.padded(np.array([2, 0, 1]), 2, -1).tolist() == [[8, -1], [5, 6], [-1, -1]]
-    tokens, lengths = texts.joined(np.array([2, 1, 0]))
+    assert texts.pad(np.array([2, 0, 1]), 2, -1).tolist() == [[8, -1], [5, 6], [-1, -1]]
+    tokens, lengths = texts.join(np.array([2, 1, 0]))
     assert (tokens.tolist(), lengths.tolist()) == ([8, 5, 6, 7], [1, 0, 3])
     thin = texts.without(texts.tokens == 6)
     assert [thin[i].tolist() for i in range(3)] == [[5, 7], [], [8]]
-    assert [part.tolist() for part in texts.joined(np.zeros(0, dtype=np.int64))] == [[], []]
+    assert [part.tolist() for part in texts.join(np.zeros(0, dtype=np.int64))] == [[], []]
