@@ -156,7 +156,8 @@ class ChatConnection:
                     last = failed
             if not last.retry or last.retry_after > LONGEST_PAUSE or tried == self.retries:
                 break
-            await asyncio.sleep(max(last.retry_after, _pause(tried) * (0.5 + rng.random() / 2)))
+            pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(tried, 20))
+            await asyncio.sleep(max(last.retry_after, pause * (0.5 + rng.random() / 2)))
         failure = str(last)
         if tried:
             failure += f" ({tried + 1} attempts)"
@@ -336,10 +337,6 @@ def _message(data: bytes) -> str:
         return str(error.get("message", "no message") if isinstance(error, dict) else error)
     except (orjson.JSONDecodeError, AttributeError):
         return data[:1_000].decode("utf-8", "replace")
-
-
-def _pause(attempt: int) -> float:
-    return min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(attempt, 20))
 
 
 def _retry_after(answer: httpx.Response) -> float:

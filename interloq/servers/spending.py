@@ -181,9 +181,7 @@ def spending(
     log: str | Path | None = None,
 ) -> Iterator[Spending]:
     """Count and limit what is spent inside; `log` is a file that each call is appended to (see `CallLog`)."""
-    for name, value in (("max_calls", max_calls), ("max_cost", max_cost)):
-        if value is not None and not value >= 0:
-            raise InputError(f"{name} must not be negative, got {value}")
+    SpendingLimits(max_calls=max_calls, max_cost=max_cost)  # refuses negative ones
     token = _CURRENT.set(Spending(max_calls, max_cost, announce, log=CallLog(log) if log else None))
     try:
         yield current()

@@ -118,7 +118,7 @@ def pearson_rows(x: Array, y: Array) -> Array:
 
 def spearman_rows(x: Array, y: Array) -> Array:
     """Return Spearman's ρ per row."""
-    return pearson_rows(_rank_rows(x), _rank_rows(y))
+    return pearson_rows(midranks(x), midranks(y))
 
 
 def kendall_rows(x: Array, y: Array) -> Array:
@@ -137,8 +137,9 @@ def _row_signs(x: Array) -> Array:
     return np.asarray(np.sign(x[:, :, None] - x[:, None, :]))
 
 
-def _rank_rows(x: Array) -> Array:
-    return np.asarray(stats.rankdata(x, axis=1, nan_policy="propagate"), dtype=np.float64)
+def midranks(x: Array) -> Array:
+    """Return ranks along the last axis; ties share their mean rank."""
+    return np.asarray(stats.rankdata(x, axis=-1), dtype=np.float64)
 
 
 def dot(x: NDArray[Any], y: NDArray[Any]) -> Array:
@@ -288,7 +289,7 @@ def resample_coefficients(
     x_ties, y_ties = Ties.of(x), Ties.of(y)
     signs = None
     if len(x) <= MATRIX_LIMIT:
-        signs = _signs(x_ties.group) * _signs(y_ties.group)
+        signs = sign_matrix(x_ties.group, x_ties.group) * sign_matrix(y_ties.group, y_ties.group)
     parts: dict[str, list[Array]] = {name: [] for name in chosen}
     for drawn in draws:
         x_counts, y_counts = x_ties.counts(drawn), y_ties.counts(drawn)
@@ -337,6 +338,6 @@ def _kendall(x: Array, y: Array) -> float:
     return float(stats.kendalltau(x, y).statistic)
 
 
-def _signs(group: NDArray[np.intp]) -> NDArray[np.float32]:
-    ranks = group.astype(np.float32)
-    return np.asarray(np.sign(ranks[:, None] - ranks[None, :]))
+def sign_matrix(rows: NDArray[Any], columns: NDArray[Any]) -> NDArray[np.float32]:
+    """Return signs of differences of ranks: multiples of ½, small enough to be exact in single precision."""
+    return np.asarray(np.sign(np.subtract.outer(rows.astype(np.float32), columns.astype(np.float32))))

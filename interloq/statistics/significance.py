@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from interloq.statistics.correlation import BLOCK, Correlation, by_rows, is_constant
+from interloq.statistics.correlation import BLOCK, Correlation, by_rows, is_constant, midranks, sign_matrix
 from interloq.statistics.estimate import Array
 from interloq.statistics.rounding import RELATIVE
 
@@ -131,11 +131,6 @@ def z_scores(x: Array) -> Array:
     return np.asarray(centred / np.where(flat, 1.0, np.sqrt((centred**2).mean(axis=-1, keepdims=True))))
 
 
-def midranks(x: Array) -> Array:
-    """Return ranks along the last axis; ties share their mean rank."""
-    return np.asarray(stats.rankdata(x, axis=-1), dtype=np.float64)
-
-
 def differences(coefficient: str | Correlation, first: Array, second: Array, y: Array, swapped: Swaps) -> Array:
     """Return the coefficient of the first metric with people minus the second metric's, after each permutation."""
     if coefficient == "pearson":
@@ -176,8 +171,8 @@ def kendall_differences(first: Array, second: Array, y: Array, swapped: Swaps) -
             if not (is_constant(a) or is_constant(b) or is_constant(y)):
                 differences[i] = stats.kendalltau(a, y).statistic - stats.kendalltau(b, y).statistic
         return differences
-    order = _signs(midranks(y), midranks(y))
-    signs = _signs(first, first), _signs(second, second), _signs(first, second)
+    order = sign_matrix(midranks(y), midranks(y))
+    signs = sign_matrix(first, first), sign_matrix(second, second), sign_matrix(first, second)
     concordant = _quadratic([sign * order for sign in signs], swapped)
     untied = _quadratic([np.abs(sign) for sign in signs], swapped)
     pairs = np.abs(order).sum(dtype=np.float64)
@@ -195,8 +190,3 @@ def _quadratic(matrices: Sequence[NDArray[np.float32]], swapped: Swaps) -> tuple
         sums[0].sum() + swapped @ (2 * (sums[3] - sums[0])) + both,
         sums[1].sum() + swapped @ (2 * (sums[2] - sums[1])) + both,
     )
-
-
-def _signs(rows: Array, columns: Array) -> NDArray[np.float32]:
-    """Return signs of differences of ranks, multiples of ½ up to PAIR_LIMIT, which are exact in single precision."""
-    return np.asarray(np.sign(np.subtract.outer(rows.astype(np.float32), columns.astype(np.float32))))

@@ -23,7 +23,7 @@ from interloq.data.corpus.clean import Cleaning
 from interloq.data.corpus.formats import READERS, read_batches
 from interloq.data.corpus.scan import clean_texts
 from interloq.data.corpus.settings import default_toml, read_settings
-from interloq.data.corpus.shards import Logs, read_posts
+from interloq.data.corpus.shards import Logs
 from interloq.data.follow_ups import read_follow_ups
 from interloq.data.records.jsonl import header, read
 from interloq.data.sets.registry import read_dataset, read_parts
@@ -59,7 +59,6 @@ from tests.fuzz.fuzz_seeds import (
     RECORDS,
     SPECS,
     TABLE,
-    TWEET,
     Files,
     as_json,
 )
@@ -125,7 +124,6 @@ def _logs() -> Iterator[Case]:
         yield alone(name, data, lambda path: _cleaned(path, "auto"), f"log {kind}, told by its content")
     files = {"a.ascii.txt": LOGS["irc"][1].encode(), "a.annotation.txt": b"0 0 -\n0 2 -\n"}
     yield Case("log irc, annotated", files, lambda folder: _cleaned(folder / "a.ascii.txt", "irc"))
-    yield alone("a.jsonl", [TWEET], lambda path: read_posts([path], reject=lambda *_: None), "posts as records")
     data = {"author": {"name": "ann"}, "words": "hello", "at": 1600000000}
     fields = {"user": "author.name", "text": "words", "time": "at"}
     yield alone("a.jsonl", [data], lambda path: _cleaned(path, "auto", fields), "log with named fields")

@@ -146,7 +146,8 @@ class _Job:
         if path.exists():
             if read_json(path, hint="add --fresh") == orjson.loads(orjson.dumps(plan)):
                 return
-            if self._has_kept_posts():
+            cleaned = find_matching(self.work / "posts", "*.json")
+            if any(read_json(shard, hint="add --fresh").get("kept") for shard in cleaned):  # else it can be reused
                 what = "the folder has an unfinished build with other logs or other options"
                 raise InputError(what, hint="use the same logs and options, or add --fresh", where=str(self.output))
             self.clear()
@@ -162,11 +163,6 @@ class _Job:
             (self.work / "posts").mkdir(parents=True, exist_ok=True)
             (self.work / "parts").mkdir(exist_ok=True)
             write_json(path, plan)
-
-    def _has_kept_posts(self) -> bool:
-        """Return whether an unfinished build has kept a post; before that, its folder can be reused."""
-        files = find_matching(self.work / "posts", "*.json")
-        return any(read_json(path, hint="add --fresh").get("kept") for path in files)
 
     def _facts(self) -> dict[str, Any] | None:
         path = self.output / "corpus.json"

@@ -8,11 +8,10 @@ done.
 from __future__ import annotations
 
 import base64
-import contextlib
 import gc
 import heapq
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -65,35 +64,24 @@ def read_counts(folder: Path, number: int) -> dict[str, Any] | None:
 
 def clean_shard(shard: Shard, cleaning: Cleaning, folder: Path, examples: int, strict: bool) -> int:
     """Clean a shard and write it; return the bytes of input read up to its end."""
-    with _without_garbage_collection():
-        return _clean_shard(shard, cleaning, folder, examples, strict)
-
-
-@contextlib.contextmanager
-def _without_garbage_collection() -> Iterator[None]:
-    """Turn off garbage collection: a shard creates hundreds of thousands of objects and no cycles."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
-
-
-def _clean_shard(shard: Shard, cleaning: Cleaning, folder: Path, examples: int, strict: bool) -> int:
     cleaned = Cleaned(most_examples=examples)
-    for piece in shard.pieces:
+    was_collecting = gc.isenabled()
+    gc.disable()  # a shard creates hundreds of thousands of objects and no cycles
+    try:
+        for piece in shard.pieces:
 
-        def reject(number: int, line: bytes, error: InputError, name: str = piece.name) -> None:
-            if strict:
-                raise InputError(error.what, hint=error.hint, where=f"{name}:{number}")
-            cleaned.rejected.append(_format_bad_line(f"{name}:{number}", line, error))
+            def reject(number: int, line: bytes, error: InputError, name: str = piece.name) -> None:
+                if strict:
+                    raise InputError(error.what, hint=error.hint, where=f"{name}:{number}")
+                cleaned.rejected.append(_format_bad_line(f"{name}:{number}", line, error))
 
-        for posts in read_batches(piece, reject):
-            cleaned.read[piece.name] += len(posts.id)
-            _add(posts, cleaning, cleaned)
-    _write(shard, cleaned, folder)
+            for posts in read_batches(piece, reject):
+                cleaned.read[piece.name] += len(posts.id)
+                _add(posts, cleaning, cleaned)
+        _write(shard, cleaned, folder)
+    finally:
+        if was_collecting:
+            gc.enable()
     return shard.read
 
 

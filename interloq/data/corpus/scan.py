@@ -33,7 +33,12 @@ class Scan:
     """The concatenated characters of a batch of texts."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        self.codes = _codes(END.join(texts) + END)
+        joined = END.join(texts) + END
+        self.codes: Codes
+        if joined.isascii():
+            self.codes = np.frombuffer(joined.encode("ascii"), dtype=np.uint8)
+        else:
+            self.codes = np.frombuffer(joined.encode("utf-32-le"), dtype=np.uint32)
         self.ends = np.fromiter(accumulate(map(len, texts)), dtype=np.int64, count=len(texts))
         self.ends += np.arange(len(texts))  # position of each text's END
         self.starts = np.concatenate(([0], self.ends[:-1] + 1))
@@ -106,12 +111,6 @@ def _clean_batch(texts: Sequence[str], cleaning: Cleaning) -> tuple[list[str], l
         for row in np.flatnonzero(shares < cleaning.script_share).tolist():
             reasons[row] = reasons[row] or "script"
     return cleaned, reasons
-
-
-def _codes(joined: str) -> Codes:
-    if joined.isascii():
-        return np.frombuffer(joined.encode("ascii"), dtype=np.uint8)
-    return np.frombuffer(joined.encode("utf-32-le"), dtype=np.uint32)
 
 
 # ---- what to remove --------------------------------------------------------------------------------------------------

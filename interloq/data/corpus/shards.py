@@ -17,16 +17,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from interloq.data.corpus.formats import WHOLE, check_format, guess_format, is_list, names_in, read_piece
-from interloq.data.corpus.logs import Piece, Reject
+from interloq.data.corpus.formats import WHOLE, guess_format, is_list, names_in
+from interloq.data.corpus.logs import Piece
 from interloq.data.corpus.logs.named_fields import choose_fields
-from interloq.data.corpus.times import iso
 from interloq.data.files import opening as files
 from interloq.data.files.archives import is_archive, members, open_archive, read_member
 from interloq.data.files.compression import COMPRESSED, damage, decompress
 from interloq.data.files.opening import plain_suffix, read_small
 from interloq.errors import InputError
-from interloq.records import Post
 
 BLOCK = 4 * 2**20
 HEAD = 2**18  # bytes read to detect a file's format
@@ -118,16 +116,6 @@ class Logs:
         if format == "table":
             return _plan_table(plan, head, suffix, self.fields)
         return plan
-
-
-def read_posts(
-    inputs: Sequence[str | Path], *, format: str = "auto", fields: Mapping[str, str] | None = None, reject: Reject
-) -> Iterator[Post]:
-    """Yield the posts of logs as records, uncleaned; bad lines go to `reject`."""
-    for shard in Logs(inputs, check_format(format), fields or {}).shards():
-        for piece in shard.pieces:
-            for raw in read_piece(piece, reject):
-                yield Post(raw.id, raw.user, raw.text, iso(raw.time), raw.reply_to, raw.lang)
 
 
 def _plan_table(plan: Piece, head: bytes, suffix: str, fields: Mapping[str, str]) -> Piece:

@@ -65,10 +65,12 @@ class Layout:
         if self.table:
             self._rated_by_row = self.kind == "samples" and "rater" in value
             value = tables.cells(value, self.kind)
-        if self.kind == "samples" and self.names.are_turns("dialogue", value):
+        has_turns = self.kind == "samples" and isinstance(value.get("dialogue"), list | dict)
+        if has_turns and "dialogue" not in self.names.columns:  # turns instead of a name
             value = {name: item for name, item in value.items() if name != "dialogue"}
         field = _TURNS.get(self.kind)
-        if field and is_chat(value.get(field)):
+        turns = value.get(field) if field else None
+        if field and isinstance(turns, list) and any(map(_is_message, turns)):
             value = self._of_chat(value, field)
         ratings = value.get("ratings") if field else None
         if isinstance(ratings, list):
@@ -124,11 +126,6 @@ _TOOLS = ("tool", "function", "function_call", "function_response", "observation
 _LEFT_OUT = dict.fromkeys(("system", "developer"), "system prompt") | dict.fromkeys(_TOOLS, "tool message")
 SYSTEM_FIELDS = ("model", "system")  # beside the messages: the assistant's name, or its prompt
 ASSISTANTS = ("assistant", "gpt", "chatgpt", "bot", "model", "bard", "claude")
-
-
-def is_chat(values: Any) -> bool:
-    """Return whether a list has messages of a chat export: entries with a role instead of a speaker."""
-    return isinstance(values, list) and any(map(_is_message, values))
 
 
 def chat_turns(values: list[Any], skipped: Counter[str]) -> list[Any]:

@@ -12,9 +12,8 @@ import pytest
 import zstandard
 
 from interloq.data.corpus.formats import READERS, guess_format, read_piece
-from interloq.data.corpus.shards import Logs, read_posts
+from interloq.data.corpus.shards import Logs
 from interloq.errors import InputError
-from interloq.records import Post
 from tests.data.corpus.made_logs import IRC, OWN, V1, V2, lines, read
 from tests.published_layouts import packed
 
@@ -111,13 +110,3 @@ def test_formats_are_told_by_the_first_lines() -> None:
     assert guess_format(b"", ".tsv") == "table"
     assert guess_format(b"prose", ".txt") == ""
     assert {"posts", "twitter", "reddit", "irc"} <= set(READERS)
-
-
-def test_posts_as_records(tmp_path: Path) -> None:
-    bad: list[int] = []
-    log = lines(tmp_path / "a.jsonl", OWN, b"broken\n")
-    found = list(read_posts([log], reject=lambda number, *_: bad.append(number)))
-    assert found == [Post("2", "ann", "hi", "2018-10-10T12:00:00Z", "1", "en")]
-    assert bad == [2]
-    with pytest.raises(InputError, match="unknown format 'tweets'"):
-        next(read_posts([log], format="tweets", reject=lambda *_: None))
