@@ -104,7 +104,7 @@ class Spending:
             raise InputError(f"{text}: more than the limit of {self.max_cost:g}", hint="raise it")
 
     def start_call(self) -> str:
-        """Count a call; or the reason not to make it."""
+        """Count a call and return an empty text, or return the reason not to make it."""
         if self.max_calls is not None and self.calls >= self.max_calls:
             return f"the limit of {count(self.max_calls, 'call')} is reached"
         if self.max_cost is not None and self.cost >= self.max_cost:
