@@ -51,9 +51,7 @@ def check_effects(effects: Mapping[str, str], where: str, trust: Trust) -> None:
     if effects and trust is None:
         listed = "; ".join(f"{name!r} {what}" for name, what in effects.items())
         raise InputError(
-            f"its specs reach outside the program: {listed}",
-            hint="if you trust its author, add --trust",
-            where=where,
+            f"its specs reach outside the program: {listed}", hint="if you trust its author, add --trust", where=where
         )
     for name, what in effects.items():
         if trust is not None:

@@ -270,13 +270,7 @@ class Ties:
 
 
 def resample_coefficients(
-    x: Array,
-    y: Array,
-    *,
-    n_bootstrap: int,
-    seed: int,
-    chosen: Coefficients = BUILT_IN,
-    cluster: Counts | None = None,
+    x: Array, y: Array, *, n_bootstrap: int, seed: int, chosen: Coefficients = BUILT_IN, cluster: Counts | None = None
 ) -> dict[str, Array]:
     """Return each coefficient in each bootstrap resample of the points, or of whole clusters.
 

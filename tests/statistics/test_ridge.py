@@ -8,15 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from interloq.statistics.ridge import (
-    STRENGTHS,
-    RatedStates,
-    heads,
-    learn_head,
-    ranks,
-    score_held_out,
-    spearman,
-)
+from interloq.statistics.ridge import STRENGTHS, RatedStates, heads, learn_head, ranks, score_held_out, spearman
 
 
 def made(*sizes: int, dimensions: int = 6, noise: float = 0.5, seed: int = 0) -> RatedStates:

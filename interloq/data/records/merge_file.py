@@ -22,11 +22,7 @@ MERGED = "merged_ratings"  # fact in the header: fingerprints of the files whose
 
 
 def merge_file(
-    path: str | Path,
-    ratings: Sequence[str | Path],
-    output: str | Path,
-    *,
-    reading: ReadOptions = READ_DEFAULTS,
+    path: str | Path, ratings: Sequence[str | Path], output: str | Path, *, reading: ReadOptions = READ_DEFAULTS
 ) -> dict[str, Any]:
     """Write samples or dialogues with the ratings of further files (JSONL, CSV or TSV), and return counts.
 

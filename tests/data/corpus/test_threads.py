@@ -68,10 +68,7 @@ def test_every_broken_link_is_counted(tmp_path: Path) -> None:
         post("alone", "cat", "", 30),
     ]
     facts = built(tmp_path, posts)
-    assert facts["replies"] == {
-        "all": 10,
-        "broken": {"missing": 1, "self": 1, "backwards": 1, "late": 0, "cycle": 4},
-    }
+    assert facts["replies"] == {"all": 10, "broken": {"missing": 1, "self": 1, "backwards": 1, "late": 0, "cycle": 4}}
     assert pairs(tmp_path) == {("root", "root", "good")}
     assert facts["threads"] == {"kept": 1, "orphan": 2, "crosses": 0, "too_large": 0}
     assert facts["unanswered"] == 1

@@ -252,11 +252,7 @@ def test_links_inside_a_folder_lead_nowhere_else(tmp_path: Path) -> None:
     assert (outside / "x").exists()
 
 
-PACKED: dict[str, Callable[[bytes], bytes]] = {
-    ".gz": gzip.compress,
-    ".xz": lzma.compress,
-    ".zst": zstandard.compress,
-}
+PACKED: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".xz": lzma.compress, ".zst": zstandard.compress}
 
 
 def test_a_file_that_expands_without_end_is_refused(tmp_path: Path) -> None:

@@ -88,20 +88,11 @@ def test_dicts_and_frames_are_evaluated_like_samples() -> None:
     assert evaluate_all(["distinct", "chrf"], frame)[0][""].value == evaluate("distinct", SAMPLES).value
 
 
-def test_a_frame_with_one_row_per_rater() -> None:
-    frame = pd.DataFrame({"id": [1, 1], "response": ["a", "a"], "rater": ["ann", "bob"], "rating": [4, 2]})
-    assert from_columns(frame) == [Sample("1", (), "a", (), "", [Rating(4.0, "ann"), Rating(2.0, "bob")])]
-
-
 def test_a_lazy_frame_has_no_rows_yet() -> None:
     frame: Any = pl.LazyFrame({"response": ["fine"]})
     for function in (from_columns, partial(evaluate, "length")):
         with pytest.raises(InputError, match=r"must be a list.* LazyFrame.*collect\(\)"):
             function(frame)
-
-
-def test_an_iterator_of_dicts_is_read_once() -> None:
-    assert from_columns(iter([{"response": "a"}, {"response": "b"}])) == [Sample("1", (), "a"), Sample("2", (), "b")]
 
 
 def test_a_system_that_is_a_number_is_not_lost() -> None:

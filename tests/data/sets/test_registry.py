@@ -22,15 +22,7 @@ from interloq.data.sets.registry import (
     read_parts,
     source_fingerprint,
 )
-from tests.published_layouts import (
-    packed,
-    write_engagement,
-    write_fed,
-    write_grade,
-    write_gupta,
-    write_json,
-    write_usr,
-)
+from tests.published_layouts import packed, write_engagement, write_fed, write_grade, write_gupta, write_json, write_usr
 
 WRITERS: dict[str, Callable[[Path], Path]] = {
     "grade": write_grade,

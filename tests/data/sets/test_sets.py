@@ -95,11 +95,7 @@ def test_usr_file_of_another_name_needs_its_subset(tmp_path: Path) -> None:
 def test_fed_turns_and_dialogues(tmp_path: Path) -> None:
     (sample,) = fed.samples(write_fed(tmp_path))
     assert sample.id == "fed/turn/0/Meena"
-    assert sample.context == (
-        Turn("Hi!", "User"),
-        Turn("Hi! What's up?", "System"),
-        Turn("Not much: tired", "User"),
-    )
+    assert sample.context == (Turn("Hi!", "User"), Turn("Hi! What's up?", "System"), Turn("Not much: tired", "User"))
     assert (sample.response, sample.system, sample.references) == ("Sleep: it helps.", "Meena", ())
     appropriate = [rating.value for rating in sample.ratings if rating.aspect == "semantically appropriate"]
     assert appropriate == [1.0, None]
