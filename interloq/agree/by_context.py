@@ -138,7 +138,7 @@ def _differences(coefficient: str | Correlation, first: Array, second: Array, y:
     """Return one difference per permutation (row) and context (column); scores are standardised within the context."""
     scale = significance.z_scores
     if coefficient in ("spearman", "kendall"):
-        scale = significance.midranks
+        scale = correlation.midranks
     if coefficient == "spearman":
         coefficient = "pearson"  # of mixed ranks as they are: ranking them again would change what was swapped
     a, b = scale(first), scale(second)

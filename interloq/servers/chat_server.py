@@ -318,14 +318,12 @@ def _text(choice: dict[str, Any]) -> str:
 def _candidates(choice: dict[str, Any]) -> Candidates | None:
     match choice.get("logprobs"):
         case {"content": [{"top_logprobs": [*tokens]}, *_]}:
-            return tuple(filter(None, map(_candidate, tokens)))
-    return None
-
-
-def _candidate(value: object) -> tuple[str, float] | None:
-    match value:
-        case {"token": str(token), "logprob": float() | int() as chance}:
-            return token, float(chance)
+            candidates = []
+            for token in tokens:
+                match token:
+                    case {"token": str(text), "logprob": float() | int() as chance}:
+                        candidates.append((text, float(chance)))
+            return tuple(candidates)
     return None
 
 

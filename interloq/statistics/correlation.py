@@ -17,7 +17,7 @@ Undefined is NaN with a note, never 0.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import permutations
@@ -296,7 +296,9 @@ def resample_coefficients(
             elif coefficient == "spearman":
                 values = some * _weighted_pearson(x_ties.midranks(x_counts), y_ties.midranks(y_counts), drawn)
             elif coefficient == "kendall" and signs is not None:
-                values = _kendall_by_signs(signs, drawn, untied)
+                # sums of integers this small are exact in single precision
+                concordant = (drawn.astype(np.float32) @ signs).astype(np.float64)
+                values = ratio(dot(concordant, drawn), untied[0], untied[1])
             elif isinstance(coefficient, str):
                 values = _by_loop(_kendall, x, y, drawn, some)
             else:
@@ -312,11 +314,6 @@ def _weighted_pearson(x: Array, y: Array, drawn: Counts) -> Array:
     x, y = (z - dot(weights, np.broadcast_to(z, weights.shape))[:, None] / n for z in (x, y))
     heavy = weights * x
     return ratio(dot(heavy, y), dot(heavy, x), dot(weights * y, y))
-
-
-def _kendall_by_signs(signs: NDArray[np.float32], drawn: Counts, untied: Sequence[Array]) -> Array:
-    concordant = drawn.astype(np.float32) @ signs  # sums of integers this small are exact in single precision
-    return ratio(dot(concordant.astype(np.float64), drawn), untied[0], untied[1])
 
 
 def _by_loop(function: Correlation, x: Array, y: Array, drawn: Counts, some: Array) -> Array:

@@ -45,7 +45,10 @@ def prediction_powered(ratings: Array, scores: Array, clusters: Sequence[str]) -
         return Powered(alone, None)
     weight = tune_weight(ratings[labelled], scores[labelled], scores[others])
     rest = cluster_mean(ratings[labelled] - weight * scores[labelled], names[labelled].tolist(), lost=2)
-    return Powered(alone, total(rest, _mean_of_others(scores[others], names[others].tolist(), weight, rest)), weight)
+    mean_of_others = cluster_mean(scores[others], names[others].tolist()).times(weight)
+    if not weight:  # the labels alone set the degrees of freedom
+        mean_of_others = Clustered(0.0, mean_of_others.n, rest.freedom, {})
+    return Powered(alone, total(rest, mean_of_others), weight)
 
 
 def are_selected(ratings: Array, scores: Array) -> bool:
@@ -84,11 +87,3 @@ def tune_weight(ratings: Array, scores: Array, others: Array) -> float:
     if len(others) > 1:
         rest = float(others.var(ddof=1))
     return float(np.cov(ratings, scores, ddof=1)[0, 1]) / (spread + len(scores) / len(others) * rest)
-
-
-def _mean_of_others(others: Array, clusters: Sequence[str], weight: float, labelled: Clustered) -> Clustered:
-    """Return λ times the mean score of the unlabelled units. With λ = 0 the labels alone set the degrees of freedom."""
-    mean = cluster_mean(others, clusters).times(weight)
-    if not weight:
-        return Clustered(0.0, mean.n, labelled.freedom, {})
-    return mean

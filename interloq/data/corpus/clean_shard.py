@@ -87,7 +87,10 @@ def clean_shard(shard: Shard, cleaning: Cleaning, folder: Path, examples: int, s
 
 def _add(posts: Columns, cleaning: Cleaning, cleaned: Cleaned) -> None:
     """Clean a batch; the first reason to drop a post is counted."""
-    posts = _without(posts, _reasons(posts, cleaning), posts.text, cleaned)
+    are_ordinary = all(posts.user) and not any(posts.shape) and not (cleaning.need_time and NO_TIME in posts.time)
+    if not are_ordinary:
+        reasons = [reason_of_post(RawPost._make(row), cleaning) for row in zip(*posts, strict=True)]
+        posts = _without(posts, reasons, posts.text, cleaned)
     before = posts.text
     texts, reasons = scan.clean_texts(before, cleaning)
     posts = _without(posts._replace(text=texts), reasons, before, cleaned)
@@ -95,13 +98,6 @@ def _add(posts: Columns, cleaning: Cleaning, cleaned: Cleaned) -> None:
         in_language = are_in_language(posts.text, posts.lang, cleaning.lang, cleaning.detectors)
         posts = _without(posts, ["" if yes else "language" for yes in in_language], posts.text, cleaned)
     _keep(posts, cleaning, cleaned)
-
-
-def _reasons(posts: Columns, cleaning: Cleaning) -> list[str]:
-    """Return `reason_of_post` of every post, or nothing if all have a user and a time and are ordinary posts."""
-    if all(posts.user) and not any(posts.shape) and not (cleaning.need_time and NO_TIME in posts.time):
-        return []
-    return [reason_of_post(RawPost._make(row), cleaning) for row in zip(*posts, strict=True)]
 
 
 def _without(posts: Columns, reasons: Sequence[str], texts: Sequence[str], cleaned: Cleaned) -> Columns:

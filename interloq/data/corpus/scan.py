@@ -76,16 +76,13 @@ def letters_and_digits(texts: Sequence[str]) -> list[str]:
     for row in rows:
         ascii_texts[row] = ""
     normal = letters_and_digits(ascii_texts)
-    for row, text in zip(rows, _of_unicode([texts[row] for row in rows]), strict=True):
-        normal[row] = text
-    return normal
-
-
-def _of_unicode(texts: Sequence[str]) -> list[str]:
-    folded = "\n".join(texts).casefold()  # folding works character by character, and may result in ASCII
+    # folding works character by character, and may result in ASCII
+    folded = "\n".join([texts[row] for row in rows]).casefold()
     codes = np.frombuffer(folded.encode("utf-32-le"), dtype=np.uint32)
     kept: str = codes[_of_words()[codes]].tobytes().decode("utf-32-le")
-    return kept.split("\n")
+    for row, text in zip(rows, kept.split("\n"), strict=True):
+        normal[row] = text
+    return normal
 
 
 def _clean_batch(texts: Sequence[str], cleaning: Cleaning) -> tuple[list[str], list[str]]:

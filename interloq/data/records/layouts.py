@@ -54,7 +54,10 @@ class Layout:
                 continue
             first = held.get(record.key)
             if first and replace(first[2], ratings=(), fields={}) == replace(record, ratings=(), fields={}):
-                held[record.key] = (*first[:2], _merge_rows(first[2], record))
+                # fields that differ between the rows of raters belong to the ratings
+                shared = {name: item for name, item in first[2].fields.items() if record.fields.get(name) == item}
+                merged = replace(first[2], ratings=(*first[2].ratings, *record.ratings), fields=shared)
+                held[record.key] = (*first[:2], merged)
             else:
                 held[(record.key, number) if first else record.key] = number, line, record
         yield from held.values()
@@ -111,12 +114,6 @@ class Layout:
                 record.pop(name, None)
             record["systems"] = chat_systems(turns, value)
         return record
-
-
-def _merge_rows(first: Any, second: Any) -> Any:
-    """Return one sample from the rows of two raters; further fields that differ belong to the ratings, so omit them."""
-    shared = {name: item for name, item in first.fields.items() if second.fields.get(name) == item}
-    return replace(first, ratings=(*first.ratings, *second.ratings), fields=shared)
 
 
 # ---- chat exports ----------------------------------------------------------------------------------------------------
