@@ -26,6 +26,7 @@ from interloq.data.corpus.threads import Joining
 from interloq.data.files.opening import read_small
 from interloq.data.records.jsonl import header, load, write
 from interloq.errors import InputError
+from tests.made_files import put
 from tests.made_posts import made_posts, write_posts
 
 LOOSE = CorpusSettings(joining=Joining(orphans=True), shape=DialogueShape(pairs="all"))
@@ -50,8 +51,7 @@ def test_outputs_are_records_with_headers(expected: dict[str, bytes], tmp_path: 
     assert sorted(expected) == sorted(facts["files"])
     for part, found in facts["parts"].items():
         for kind, records in (("dialogues", "dialogues"), ("pairs", "pairs"), ("groups", "pairs")):
-            path = tmp_path / f"{part}-{kind}.jsonl.zst"
-            path.write_bytes(expected[f"{part}/{kind}.jsonl.zst"])
+            path = put(tmp_path / f"{part}-{kind}.jsonl.zst", expected[f"{part}/{kind}.jsonl.zst"])
             assert header(path)["signature"] == facts["signature"]
             assert header(path)["kind"] == records
             read = load(path, kind=records, strict=True)
@@ -223,8 +223,7 @@ def stopped(monkeypatch: pytest.MonkeyPatch, log: Path, output: Path) -> None:
 
 
 def test_a_changed_log_is_refused_with_the_cure(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    copy = tmp_path / "posts.jsonl"
-    copy.write_bytes(log.read_bytes())
+    copy = put(tmp_path / "posts.jsonl", log.read_bytes())
     stopped(monkeypatch, copy, tmp_path / "corpus")
     copy.write_bytes(log.read_bytes().replace(b"rain", b"snow", 1))
     with pytest.raises(InputError, match=r"the logs have changed since this build started; restore the logs.* --fresh"):
@@ -238,8 +237,7 @@ def test_a_log_that_was_cut_or_went_on_at_a_cut_is_refused(
 ) -> None:
     """Its finished shards are as they were, but there are more or fewer of them."""
     parts = [shard.pieces[0].data for shard in Logs([log], block=2**17).shards()]
-    copy = tmp_path / "posts.jsonl"
-    copy.write_bytes(b"".join(parts[:-1]))
+    copy = put(tmp_path / "posts.jsonl", b"".join(parts[:-1]))
     stopped(monkeypatch, copy, tmp_path / "corpus")
     for data in (parts, parts[:-2]):
         copy.write_bytes(b"".join(data))

@@ -16,6 +16,7 @@ from interloq import InputError, RejectedWarning, Sample, Score, Turn, load, rea
 from interloq.data.files import opening as files
 from interloq.data.records.jsonl import Rejected, header, header_after, rejected_path, write_then_head
 from interloq.errors import ReadWarning
+from tests.made_files import put
 
 GOOD = b'{"id": "good", "context": ["hi"], "response": "hey", "references": ["hello"]}'
 
@@ -66,8 +67,7 @@ BAD_LINES: list[tuple[bytes, str]] = [
 
 @pytest.mark.parametrize(("line", "said"), BAD_LINES)
 def test_a_bad_line_is_named_set_aside_and_passed_over(tmp_path: Path, line: bytes, said: str) -> None:
-    path = tmp_path / "a.jsonl"
-    path.write_bytes(GOOD + b"\n" + line + b'\n{"id": "last", "response": "r"}\n')
+    path = put(tmp_path / "a.jsonl", GOOD + b"\n" + line + b'\n{"id": "last", "response": "r"}\n')
     with pytest.warns(RejectedWarning, match="1 of 3 lines not used") as caught:
         assert [sample.id for sample in load(path)] == ["good", "last"]
     assert f"{path}:2: " in str(caught[0].message)
@@ -86,8 +86,7 @@ def test_a_bad_line_is_named_set_aside_and_passed_over(tmp_path: Path, line: byt
 
 
 def test_nothing_usable_is_an_error(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
-    path.write_bytes(b"garbage\n")
+    path = put(tmp_path / "a.jsonl", b"garbage\n")
     with pytest.raises(InputError, match="no usable record among 1 line"):
         load(path)
     path.write_bytes(b"")
@@ -124,8 +123,7 @@ def test_a_megabyte_on_one_line_is_read(tmp_path: Path) -> None:
 def test_a_line_without_end_is_set_aside_in_bounded_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "MAX_LINE", 1000)
     monkeypatch.setattr("interloq.data.records.jsonl.MAX_LINE", 1000)
-    path = tmp_path / "a.jsonl"
-    path.write_bytes(b'{"id": "' + b"x" * 10_000 + b'"}\n' + GOOD + b"\n")
+    path = put(tmp_path / "a.jsonl", b'{"id": "' + b"x" * 10_000 + b'"}\n' + GOOD + b"\n")
     rejected: list[Rejected] = []
     assert [sample.id for sample in read(path, on_reject=rejected.append)] == ["good"]
     assert "longer than" in rejected[0].what
@@ -187,16 +185,14 @@ ARRAY = [{"id": "a", "response": "x"}, {"id": "b", "respons": "y"}, {"id": "c", 
 
 @pytest.mark.parametrize("text", [json.dumps(ARRAY), "\n" + json.dumps(ARRAY, indent=2) + "\n"])
 def test_a_json_array_is_read_item_by_item(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "a.json"
-    path.write_text(text)
+    path = put(tmp_path / "a.json", text)
     with pytest.warns(RejectedWarning, match=r"a\.json:2: response is missing"):
         assert [sample.id for sample in load(path)] == ["a", "c"]
     assert header(path) == {}
 
 
 def test_an_array_that_is_broken_or_too_large_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps(ARRAY, indent=2)[:-1])
+    path = put(tmp_path / "a.json", json.dumps(ARRAY, indent=2)[:-1])
     with pytest.raises(InputError, match=r"a\.json: not valid JSON"):
         load(path)
     monkeypatch.setattr("interloq.data.records.jsonl.MAX_LINE", 50)

@@ -10,6 +10,7 @@ import pytest
 
 from interloq import Dialogue, InputError, RejectedWarning, Sample, Turn, load
 from interloq.errors import ReadWarning
+from tests.made_files import put
 
 OPENAI = [
     {"role": "system", "content": "Be kind."},
@@ -21,9 +22,7 @@ OPENAI = [
 
 
 def written(folder: Path, *values: Any) -> Path:
-    path = folder / "chat.jsonl"
-    path.write_text("".join(json.dumps(value) + "\n" for value in values))
-    return path
+    return put(folder / "chat.jsonl", "".join(json.dumps(value) + "\n" for value in values))
 
 
 def test_ratings_of_an_unknown_shape_do_not_cost_the_dialogue(tmp_path: Path) -> None:
@@ -38,8 +37,7 @@ def test_a_speaker_without_a_system_may_be_null(tmp_path: Path) -> None:
 
 
 def test_fields_that_differ_between_rows_of_one_sample_are_of_the_raters(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text("id,response,rater,rating,topic,minute\n1,x,ann,4,food,5\n1,x,bob,2,food,9\n")
+    path = put(tmp_path / "a.csv", "id,response,rater,rating,topic,minute\n1,x,ann,4,food,5\n1,x,bob,2,food,9\n")
     with pytest.warns(ReadWarning, match="minute"):
         (sample,) = load(path)
     assert sample.fields == {"topic": "food"}

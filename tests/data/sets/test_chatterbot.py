@@ -9,7 +9,8 @@ import pytest
 from interloq.data.sets import chatterbot
 from interloq.data.sets.imports import pairs
 from interloq.errors import InputError
-from tests.data.sets.made_sets import both, write_text
+from tests.data.sets.made_sets import both
+from tests.made_files import put
 
 YAML = """\
 categories:
@@ -37,7 +38,7 @@ conversations:
 
 def test_chatterbot(tmp_path: Path) -> None:
     folder = tmp_path / "data"
-    write_text(folder / "english" / "greetings.yml", YAML)
+    put(folder / "english" / "greetings.yml", YAML)
     found = [dialogue for _, dialogue in both(folder, "chatterbot")]
     assert [[turn.text for turn in dialogue.turns] for dialogue in found] == [
         ["Hi, how is it going?", 'It\'s "good"'],

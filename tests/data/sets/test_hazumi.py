@@ -10,7 +10,8 @@ from interloq import InputError
 from interloq.data.sets.hazumi import transcript
 from interloq.data.sets.registry import locate, read_dataset
 from interloq.records import Rating, Turn
-from tests.data.sets.made_sets import TIERS, write_hazumi, write_text
+from tests.data.sets.made_sets import TIERS, write_hazumi
+from tests.made_files import put
 from tests.published_layouts import packed
 
 
@@ -62,6 +63,6 @@ def test_mistakes_are_named(tmp_path: Path, change: dict[str, list[str]], messag
     [("<TIER>", "not valid XML"), ('<!DOCTYPE x [<!ENTITY a "aaaa">]><x>&a;</x>', "declares no document type")],
 )
 def test_files_that_are_not_elan(tmp_path: Path, text: str, message: str) -> None:
-    write_text(tmp_path / "elan" / "x.eaf", text)
+    put(tmp_path / "elan" / "x.eaf", text)
     with pytest.raises(InputError, match=message):
         list(read_dataset("hazumi", tmp_path))
