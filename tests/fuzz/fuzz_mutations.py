@@ -34,7 +34,7 @@ TOKENS = (
 )  # fmt: skip
 
 
-def mutated(data: bytes, rng: Random) -> bytes:
+def mutate(data: bytes, rng: Random) -> bytes:
     """One variant; now and then several things are wrong with it, or all of it."""
     for _ in range(rng.choice((1, 1, 1, 2, 5))):
         data = (of_json if rng.random() < 0.6 else of_bytes)(data, rng)

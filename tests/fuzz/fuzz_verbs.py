@@ -28,7 +28,7 @@ from interloq.data.records.parsers import PARSERS
 from interloq.errors import InterloqError
 from tests.fuzz.fuzz_cases import Case
 from tests.fuzz.fuzz_project import inside, make_models, make_project
-from tests.fuzz.fuzz_sandbox import confined
+from tests.fuzz.fuzz_sandbox import confine
 
 BESIDE = re.compile(r"interloq: (bad line: |warning: |[\d,]+ bad lines? of )")  # lines before the message
 CODES = {"gate": (0, 2, 3, 4)}
@@ -140,7 +140,7 @@ def _run_main(arguments: list[str], folder: Path) -> tuple[int, str, str]:
         patch.dict("os.environ", _environment(home)),
         patch.object(tempfile, "tempdir", home),
         _limited_memory(),
-        confined(folder, Path(home)),
+        confine(folder, Path(home)),
     ):
         try:
             code = main(arguments)

@@ -53,7 +53,7 @@ def scipy_values(x: Array, y: Array) -> dict[str, float]:
     return {name: float(SCIPY[name](x, y).statistic) for name in COEFFICIENTS}
 
 
-def tied(n: int, seed: int, levels: int = 5) -> tuple[Array, Array]:
+def draw_tied(n: int, seed: int, levels: int = 5) -> tuple[Array, Array]:
     """Judgments with many ties and a metric that follows them, with ties of its own."""
     rng = np.random.default_rng(seed)
     y = rng.integers(1, levels + 1, n).astype(float)
@@ -61,7 +61,7 @@ def tied(n: int, seed: int, levels: int = 5) -> tuple[Array, Array]:
 
 
 def test_values_and_p_values_are_scipys() -> None:
-    x, y = tied(80, 1)
+    x, y = draw_tied(80, 1)
     found = correlation.coefficients(x, y)
     for name in COEFFICIENTS:
         test = SCIPY[name](x, y)
@@ -72,7 +72,7 @@ def test_values_and_p_values_are_scipys() -> None:
 
 @pytest.mark.parametrize("n", [3, 4, 6])
 def test_few_points_have_an_exact_p_value(n: int) -> None:
-    x, y = tied(n, n + 20, 3)
+    x, y = draw_tied(n, n + 20, 3)
     y[0] += 1.5
     exact = stats.permutation_test(
         [x],
@@ -93,7 +93,7 @@ def test_perfect_order_of_four_points_is_not_certain() -> None:
 
 @pytest.mark.parametrize("n", [3, 4, 17, 150, 400])
 def test_bare_values_are_scipys(n: int) -> None:
-    x, y = tied(n, n)
+    x, y = draw_tied(n, n)
     y[0] += 1.0  # never constant, even with three points
     assert correlation.values(x, y) == pytest.approx(scipy_values(x, y), nan_ok=True)
 
@@ -152,13 +152,13 @@ def assert_alike(found: dict[str, Array], expected: dict[str, Array], tolerance:
 
 @pytest.mark.parametrize(("n", "levels"), [(2, 2), (3, 2), (5, 2), (40, 5), (120, 100)])
 def test_resampled_equals_the_literal_loop(n: int, levels: int) -> None:
-    x, y = tied(n, n, levels)
+    x, y = draw_tied(n, n, levels)
     found, expected = correlation.resample_coefficients(x, y, n_bootstrap=200, seed=7), literal(x, y, 200, 7)
     assert_alike(found, expected)
 
 
 def test_whole_clusters_are_drawn() -> None:
-    x, y = tied(40, 40, 5)
+    x, y = draw_tied(40, 40, 5)
     cluster = np.random.default_rng(0).permutation(np.arange(40) % 7)
     found = correlation.resample_coefficients(x, y, n_bootstrap=100, seed=7, cluster=cluster)
     expected = literal(x, y, 100, 7, cluster)
@@ -174,7 +174,7 @@ def test_scores_of_very_different_size_lose_no_digits() -> None:
 
 
 def test_the_loop_for_large_sets_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    x, y = tied(30, 5, 2)
+    x, y = draw_tied(30, 5, 2)
     x[:20] = 1.0  # so that some resamples are constant
     by_matrix = correlation.resample_coefficients(x, y, n_bootstrap=300, seed=1)
     monkeypatch.setattr(correlation, "MATRIX_LIMIT", 10)

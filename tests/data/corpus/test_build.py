@@ -133,7 +133,7 @@ def start(log: Path, output: Path, *, workers: int = 2) -> subprocess.Popen[byte
     return subprocess.Popen([sys.executable, str(script), str(log), str(output)], start_new_session=True)
 
 
-def until(condition: Callable[[], bool], process: subprocess.Popen[bytes]) -> bool:
+def wait_until(condition: Callable[[], bool], process: subprocess.Popen[bytes]) -> bool:
     """Wait for something in the folder of the build; False where it is over first."""
     for _ in range(20_000):
         if condition():
@@ -144,7 +144,7 @@ def until(condition: Callable[[], bool], process: subprocess.Popen[bytes]) -> bo
     raise AssertionError("waited a minute in vain")
 
 
-def gone(process: subprocess.Popen[bytes]) -> bool:
+def has_ended(process: subprocess.Popen[bytes]) -> bool:
     """Whether the process and the workers that it started are all over."""
     for _ in range(2000):
         try:
@@ -174,11 +174,11 @@ def test_killed_again_and_again_nothing_is_lost_and_nothing_twice(
     shards: dict[str, int] = {}
     for moment in moments:
         process = start(log, output)
-        if until(moment, process):
+        if wait_until(moment, process):
             os.kill(process.pid, signal.SIGKILL)
             kills += 1
         process.wait()
-        assert gone(process), "a worker outlived its parent"
+        assert has_ended(process), "a worker outlived its parent"
         done = {path.name: path.stat().st_mtime_ns for path in (work / "posts").glob("*.json")}
         assert shards.items() <= done.items(), "a finished shard was done again"
         shards = done
@@ -191,10 +191,10 @@ def test_killed_again_and_again_nothing_is_lost_and_nothing_twice(
 def test_an_interrupt_is_safe(log: Path, expected: dict[str, bytes], tmp_path: Path) -> None:
     output = tmp_path / "corpus"
     process = start(log, output)
-    assert until(lambda: any((output / ".work/posts").glob("*.json")), process)
+    assert wait_until(lambda: any((output / ".work/posts").glob("*.json")), process)
     process.send_signal(signal.SIGINT)
     assert process.wait() != 0
-    assert gone(process)
+    assert has_ended(process)
     assert not (output / "corpus.json").exists()
     assert start(log, output).wait() == 0
     assert contents(output) == expected
@@ -203,7 +203,7 @@ def test_an_interrupt_is_safe(log: Path, expected: dict[str, bytes], tmp_path: P
 def test_an_interrupt_of_the_joins(log: Path, expected: dict[str, bytes], tmp_path: Path) -> None:
     """DuckDB makes an error of its own out of Ctrl-C."""
     process = start(log, tmp_path / "corpus", workers=1)
-    assert until((tmp_path / "corpus/.work/tables/again.parquet").exists, process)
+    assert wait_until((tmp_path / "corpus/.work/tables/again.parquet").exists, process)
     process.send_signal(signal.SIGINT)
     assert process.wait() in (-signal.SIGINT, 130, 0)  # 0 where the signal came too late
     assert start(log, tmp_path / "corpus").wait() == 0
@@ -214,7 +214,7 @@ def test_an_interrupt_of_the_joins(log: Path, expected: dict[str, bytes], tmp_pa
         raise RuntimeError("something else")
 
 
-def stopped(monkeypatch: pytest.MonkeyPatch, log: Path, output: Path) -> None:
+def stop_after_cleaning(monkeypatch: pytest.MonkeyPatch, log: Path, output: Path) -> None:
     """A build that stops after cleaning."""
     with monkeypatch.context() as patch:
         patch.setattr(building._Job, "_join", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
@@ -224,7 +224,7 @@ def stopped(monkeypatch: pytest.MonkeyPatch, log: Path, output: Path) -> None:
 
 def test_a_changed_log_is_refused_with_the_cure(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     copy = put(tmp_path / "posts.jsonl", log.read_bytes())
-    stopped(monkeypatch, copy, tmp_path / "corpus")
+    stop_after_cleaning(monkeypatch, copy, tmp_path / "corpus")
     copy.write_bytes(log.read_bytes().replace(b"rain", b"snow", 1))
     with pytest.raises(InputError, match=r"the logs have changed since this build started; restore the logs.* --fresh"):
         build([copy], tmp_path / "corpus", LOOSE, BuildOptions(workers=1, block=2**17))
@@ -238,7 +238,7 @@ def test_a_log_that_was_cut_or_went_on_at_a_cut_is_refused(
     """Its finished shards are as they were, but there are more or fewer of them."""
     parts = [shard.pieces[0].data for shard in Logs([log], block=2**17).shards()]
     copy = put(tmp_path / "posts.jsonl", b"".join(parts[:-1]))
-    stopped(monkeypatch, copy, tmp_path / "corpus")
+    stop_after_cleaning(monkeypatch, copy, tmp_path / "corpus")
     for data in (parts, parts[:-2]):
         copy.write_bytes(b"".join(data))
         with pytest.raises(InputError, match="the logs have changed since this build started"):
@@ -252,7 +252,7 @@ def test_an_output_among_the_logs_is_refused(log: Path, tmp_path: Path) -> None:
 
 
 def test_other_options_are_refused_with_the_cure(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stopped(monkeypatch, log, tmp_path / "corpus")
+    stop_after_cleaning(monkeypatch, log, tmp_path / "corpus")
     with pytest.raises(InputError, match=r"an unfinished build with other logs or other options; .*--fresh"):
         build([log], tmp_path / "corpus", CorpusSettings(), BuildOptions(workers=1, block=2**17))
 

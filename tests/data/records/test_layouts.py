@@ -21,18 +21,18 @@ OPENAI = [
 ]
 
 
-def written(folder: Path, *values: Any) -> Path:
+def write_chat(folder: Path, *values: Any) -> Path:
     return put(folder / "chat.jsonl", "".join(json.dumps(value) + "\n" for value in values))
 
 
 def test_ratings_of_an_unknown_shape_do_not_cost_the_dialogue(tmp_path: Path) -> None:
-    path = written(tmp_path, {"id": "1", "turns": ["a", "b"], "ratings": {"overall": 4}})
+    path = write_chat(tmp_path, {"id": "1", "turns": ["a", "b"], "ratings": {"overall": 4}})
     with pytest.warns(ReadWarning, match="ratings of 1 record are an object and were not read"):
         assert load(path, kind="dialogues") == [Dialogue("1", ["a", "b"])]
 
 
 def test_a_speaker_without_a_system_may_be_null(tmp_path: Path) -> None:
-    (dialogue,) = load(written(tmp_path, {"turns": ["a"], "systems": {"bot": "x", "user": None}}), kind="dialogues")
+    (dialogue,) = load(write_chat(tmp_path, {"turns": ["a"], "systems": {"bot": "x", "user": None}}), kind="dialogues")
     assert dialogue.systems == {"bot": "x"}
 
 
@@ -45,7 +45,7 @@ def test_fields_that_differ_between_rows_of_one_sample_are_of_the_raters(tmp_pat
 
 
 def test_openai_messages(tmp_path: Path) -> None:
-    path = written(tmp_path, {"id": "a", "model": "gpt", "messages": OPENAI})
+    path = write_chat(tmp_path, {"id": "a", "model": "gpt", "messages": OPENAI})
     with pytest.warns(ReadWarning) as caught:
         (dialogue,) = load(path, kind="dialogues")
     assert dialogue == Dialogue("a", [Turn("hi", "user"), Turn("hello\nyou", "assistant")], {"assistant": "gpt"})
@@ -58,25 +58,25 @@ def test_openai_messages(tmp_path: Path) -> None:
 def test_sharegpt_conversations(tmp_path: Path) -> None:
     turns = [{"from": "system", "value": "x"}, {"from": "human", "value": "hi"}, {"from": "gpt", "value": "hello"}]
     with pytest.warns(ReadWarning, match="'conversations' is read as 'turns'; skipped .*: 1 system prompt"):
-        (dialogue,) = load(written(tmp_path, {"id": "a", "conversations": turns}), kind="dialogues")
+        (dialogue,) = load(write_chat(tmp_path, {"id": "a", "conversations": turns}), kind="dialogues")
     assert dialogue == Dialogue("a", [Turn("hi", "human"), Turn("hello", "gpt")])
 
 
 @pytest.mark.parametrize("name", ["utterances", "dialogue", "conversation"])
 def test_other_names_of_turns(tmp_path: Path, name: str) -> None:
     with pytest.warns(ReadWarning):
-        assert load(written(tmp_path, {name: ["hi", "hello"]}), kind="dialogues") == [Dialogue("1", ["hi", "hello"])]
+        assert load(write_chat(tmp_path, {name: ["hi", "hello"]}), kind="dialogues") == [Dialogue("1", ["hi", "hello"])]
 
 
 def test_messages_are_the_context_of_a_sample(tmp_path: Path) -> None:
-    path = written(tmp_path, {"messages": OPENAI[:2], "response": "hello"})
+    path = write_chat(tmp_path, {"messages": OPENAI[:2], "response": "hello"})
     with pytest.warns(ReadWarning):
         assert load(path) == [Sample("1", [Turn("hi", "user")], "hello")]
 
 
 def test_a_speaker_named_system_is_no_system_prompt(tmp_path: Path) -> None:
     turns = [{"speaker": "System", "text": "hi"}, {"speaker": "User", "text": "hello"}]
-    (dialogue,) = load(written(tmp_path, {"turns": turns}), kind="dialogues")
+    (dialogue,) = load(write_chat(tmp_path, {"turns": turns}), kind="dialogues")
     assert len(dialogue.turns) == 2
 
 
@@ -93,7 +93,7 @@ def test_a_speaker_named_system_is_no_system_prompt(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_no_dialogue_is_set_aside(tmp_path: Path, value: Any, said: str) -> None:
-    path = written(tmp_path, {"id": "good", "turns": ["hi"]}, value)
+    path = write_chat(tmp_path, {"id": "good", "turns": ["hi"]}, value)
     with pytest.warns((RejectedWarning, ReadWarning)) as caught:
         assert [dialogue.id for dialogue in load(path, kind="dialogues")] == ["good"]
     assert said in str(caught[0].message)
@@ -102,5 +102,5 @@ def test_what_is_no_dialogue_is_set_aside(tmp_path: Path, value: Any, said: str)
 
 
 def test_a_dialogue_that_failed_at_once_says_so(tmp_path: Path) -> None:
-    path = written(tmp_path, {"id": "a", "failure": "a: timed out at turn 1"})
+    path = write_chat(tmp_path, {"id": "a", "failure": "a: timed out at turn 1"})
     assert load(path, kind="dialogues") == [Dialogue("a", failure="a: timed out at turn 1")]

@@ -81,7 +81,7 @@ def test_distinct_texts_over_many_batches(batches: list[list[str]]) -> None:
     assert found == expected
 
 
-def numbered(name: str, texts: list[str]) -> list[list[str]]:
+def number_tokens(name: str, texts: list[str]) -> list[list[str]]:
     numbering = TokenNumbering(create(name, kind="tokenizer"))
     found = numbering.texts(texts)
     words = numbering.vocabulary()
@@ -91,7 +91,7 @@ def numbered(name: str, texts: list[str]) -> list[list[str]]:
 @given(st.lists(st.text(st.sampled_from("ab-.\n 漢"), max_size=12), max_size=6))
 def test_numbers_stand_for_the_tokenizers_tokens(texts: list[str]) -> None:
     for name in ("whitespace", "13a", "zh"):
-        assert numbered(name, texts) == [list(create(name, kind="tokenizer").tokens(text)) for text in texts]
+        assert number_tokens(name, texts) == [list(create(name, kind="tokenizer").tokens(text)) for text in texts]
 
 
 def test_equal_tokens_have_equal_numbers_in_later_calls() -> None:
