@@ -81,14 +81,14 @@ def _holm(p_values: Array) -> Array:
 # ---- swapping the scores of two metrics ------------------------------------------------------------------------------
 
 
-def permutations_per_test(tests: int, given: int | None = None) -> int:
-    """Return the given number, or enough for the smallest p-value to be about .01 after Holm's adjustment.
+def permutations_per_test(tests: int, chosen: int | None = None) -> int:
+    """Return the chosen number, or enough for the smallest p-value to be about .01 after Holm's adjustment.
 
     With N permutations no p-value is below 1 / (N + 1), so with a fixed N a large family could not have any
     significant result.
     """
-    if given is not None:
-        return given
+    if chosen is not None:
+        return chosen
     return max(LEAST, 100 * tests)
 
 
@@ -182,9 +182,9 @@ def kendall_differences(first: Array, second: Array, y: Array, swapped: Swaps) -
 
 def _quadratic(matrices: Sequence[NDArray[np.float32]], swapped: Swaps) -> tuple[Array, Array]:
     """Return Σ_ij of the matrix of the mixed vector, for the first and the second metric, after each permutation."""
-    own, other, cross = matrices
-    sums = [matrix.sum(axis=1, dtype=np.float64) for matrix in (own, other, cross, cross.T)]
-    mixed = swapped.astype(np.float32) @ (own + other - cross - cross.T)  # integers, exact in single precision
+    first, second, cross = matrices
+    sums = [matrix.sum(axis=1, dtype=np.float64) for matrix in (first, second, cross, cross.T)]
+    mixed = swapped.astype(np.float32) @ (first + second - cross - cross.T)  # integers, exact in single precision
     both = np.einsum("ij,ij->i", mixed.astype(np.float64), swapped)
     return (
         sums[0].sum() + swapped @ (2 * (sums[3] - sums[0])) + both,

@@ -77,14 +77,14 @@ def rows(path: str | Path, kind: str, names: Names, reject: Reject) -> Iterator[
             yield start, line, {name: cell for name, cell in zip(columns, cells, strict=True) if name}
 
 
-def columns_of(given: Sequence[Any], kind: str, names: Names, *, where: str) -> list[str]:
+def columns_of(names_in_table: Sequence[Any], kind: str, names: Names, *, where: str) -> list[str]:
     """Return the column names in lower case; one that looks like a misspelt field is refused, since it would be lost.
 
     Other unknown columns are noted in `names`. A column without a name (the index that pandas writes) keeps an empty
     name.
     """
     columns: list[str] = []
-    for column in given:
+    for column in names_in_table:
         name = str(column).strip().lower()
         columns.append("" if name.startswith("unnamed:") else name)
     for name, columns_with_name in Counter(columns).items():
