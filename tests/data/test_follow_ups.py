@@ -82,7 +82,7 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         ("", "not valid JSON "),
         ('{"turn": ', "not valid JSON "),
@@ -103,9 +103,9 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
         ({"full": [""]}, r"full\[0\] must be a text"),
     ],
 )
-def test_what_is_wrong_with_a_file_is_said(tmp_path: Path, content: Any, said: str) -> None:
+def test_what_is_wrong_with_a_file_is_said(tmp_path: Path, content: Any, message: str) -> None:
     path = write_follow_ups(tmp_path, content)
-    with pytest.raises(InputError, match=said) as caught:
+    with pytest.raises(InputError, match=message) as caught:
         read_follow_ups(path)
     assert str(caught.value).startswith(path)
 

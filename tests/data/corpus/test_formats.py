@@ -54,9 +54,9 @@ def test_folders_and_archives_pass_over_what_is_no_log(tmp_path: Path) -> None:
     for path in (folder, packed(folder), packed(folder, ".tar.xz")):
         logs = Logs([path])
         posts = [p for s in logs.shards() for piece in s.pieces for p in read_piece(piece, lambda *_: None)]
-        said = {post.id: post.reply_to for post in posts if not post.shape}
+        links = {post.id: post.reply_to for post in posts if not post.shape}
         first = "day/2018-10-10"
-        assert said == {
+        assert links == {
             f"{first}:0": "",
             f"{first}:2": f"{first}:0",
             f"{first}:3": f"{first}:0",

@@ -120,7 +120,7 @@ def test_other_names_are_accepted_and_said() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         (lambda: from_columns(GAP, ["x", "y"]), r"responses\[1\] is missing \(nan\)"),
         (lambda: from_columns("abc", ["x", "y", "z"]), "responses must be a list"),
@@ -138,13 +138,13 @@ def test_other_names_are_accepted_and_said() -> None:
         (lambda: evaluate("bleu", TEXTS), "row 1 must be a sample or a dict, got str 'reply'"),
     ],
 )
-def test_what_is_wrong_is_named(given: Callable[[], Any], said: str) -> None:
-    with pytest.raises(InputError, match=said):
+def test_what_is_wrong_is_named(given: Callable[[], Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
         given()
 
 
 @pytest.mark.parametrize(
-    ("table", "columns", "said"),
+    ("table", "columns", "message"),
     [
         (pd.DataFrame({"response": ["a"], "raitings": [3]}), None, r"unknown column 'raitings'; did you mean 'rating'"),
         (pd.DataFrame({"my words": ["a"]}), None, r'or map it: columns={"response": "my words"}$'),
@@ -154,8 +154,8 @@ def test_what_is_wrong_is_named(given: Callable[[], Any], said: str) -> None:
         ([{"response": "a"}], {"id": "key"}, "no record has 'key', named by columns;"),
     ],
 )
-def test_hints_are_in_terms_of_python(table: Any, columns: dict[str, str] | None, said: str) -> None:
-    with pytest.raises(InputError, match=said):
+def test_hints_are_in_terms_of_python(table: Any, columns: dict[str, str] | None, message: str) -> None:
+    with pytest.raises(InputError, match=message):
         from_columns(table, columns=columns)
 
 

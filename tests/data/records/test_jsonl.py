@@ -65,13 +65,13 @@ BAD_LINES: list[tuple[bytes, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("line", "said"), BAD_LINES)
-def test_a_bad_line_is_named_set_aside_and_passed_over(tmp_path: Path, line: bytes, said: str) -> None:
+@pytest.mark.parametrize(("line", "message"), BAD_LINES)
+def test_a_bad_line_is_named_set_aside_and_passed_over(tmp_path: Path, line: bytes, message: str) -> None:
     path = put(tmp_path / "a.jsonl", GOOD + b"\n" + line + b'\n{"id": "last", "response": "r"}\n')
     with pytest.warns(RejectedWarning, match="1 of 3 lines not used") as caught:
         assert [sample.id for sample in load(path)] == ["good", "last"]
     assert f"{path}:2: " in str(caught[0].message)
-    assert said in str(caught[0].message)
+    assert message in str(caught[0].message)
     assert [file.name for file in tmp_path.iterdir()] == ["a.jsonl"], "reading writes nothing"
     rejected: list[Rejected] = []
     assert len(list(read(path, on_reject=rejected.append))) == 2
@@ -81,7 +81,7 @@ def test_a_bad_line_is_named_set_aside_and_passed_over(tmp_path: Path, line: byt
     assert ("base64" in record) if b"\xff" in line else (record["line"].encode() == line)
     with pytest.raises(InputError) as stopped:
         load(path, strict=True)
-    assert said in str(stopped.value)
+    assert message in str(stopped.value)
     assert str(stopped.value).startswith(f"{path}:2: ")
 
 

@@ -81,7 +81,7 @@ def test_a_speaker_named_system_is_no_system_prompt(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "message"),
     [
         ({"id": "x"}, "the dialogue has no turns; the record has 'id'"),
         ({"id": "x", "turns": []}, "the dialogue has no turns"),
@@ -92,11 +92,11 @@ def test_a_speaker_named_system_is_no_system_prompt(tmp_path: Path) -> None:
         ({"id": "x", "messages": "hi", "utterances": ["hi"]}, "could both be the turns; say which: --map turns="),
     ],
 )
-def test_what_is_no_dialogue_is_set_aside(tmp_path: Path, value: Any, said: str) -> None:
+def test_what_is_no_dialogue_is_set_aside(tmp_path: Path, value: Any, message: str) -> None:
     path = write_chat(tmp_path, {"id": "good", "turns": ["hi"]}, value)
     with pytest.warns((RejectedWarning, ReadWarning)) as caught:
         assert [dialogue.id for dialogue in load(path, kind="dialogues")] == ["good"]
-    assert said in str(caught[0].message)
+    assert message in str(caught[0].message)
     with pytest.raises(InputError, match=r"chat\.jsonl:2"):
         load(path, kind="dialogues", strict=True)
 

@@ -29,8 +29,8 @@ def test_a_field_under_another_name_is_read_and_said(tmp_path: Path, name: str) 
 
 def test_between_two_names_nobody_guesses(tmp_path: Path) -> None:
     path = put(tmp_path / "a.jsonl", '{"reply": "a", "answer": "b"}\n')
-    said = "'reply' and 'answer' could both be the response; say which: --map response=reply"
-    with pytest.raises(InputError, match=said):
+    message = "'reply' and 'answer' could both be the response; say which: --map response=reply"
+    with pytest.raises(InputError, match=message):
         load(path)
     assert load(path, columns={"response": "answer"}) == [Sample("1", (), "b", fields={"reply": "a"})]
 
@@ -48,10 +48,12 @@ def test_a_mapping_is_taken_at_its_word(tmp_path: Path) -> None:
 def test_the_dialogue_of_a_sample_has_many_names(tmp_path: Path, name: str) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps({"response": "a", name: 7}) + "\n" + json.dumps({"response": "b", name: "x"}) + "\n")
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         assert [sample.dialogue for sample in load(path)] == ["7", "x"]
-    assert [f"{name!r} is read as 'dialogue'" in str(one.message) for one in said] == [True] * (name != "dialogue")
+    assert [f"{name!r} is read as 'dialogue'" in str(warning.message) for warning in caught] == [True] * (
+        name != "dialogue"
+    )
     table = put(tmp_path / "a.csv", f"response,{name}\na,7\nb,x\n")
     with warnings.catch_warnings(record=True):
         warnings.simplefilter("always")

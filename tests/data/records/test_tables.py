@@ -37,7 +37,7 @@ def test_tsv_and_compression(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("row", "said"),
+    ("row", "message"),
     [
         ("3,c,r", "3 cells for 9 columns"),
         ("3,c,r,g,,bot,four,,", "rating:overall:ann must be a number, got 'four'"),
@@ -45,27 +45,27 @@ def test_tsv_and_compression(tmp_path: Path) -> None:
         ("1,c,r,g,,bot,4,,", "duplicate id '1'"),
     ],
 )
-def test_a_bad_row_is_named_by_its_line(tmp_path: Path, row: str, said: str) -> None:
+def test_a_bad_row_is_named_by_its_line(tmp_path: Path, row: str, message: str) -> None:
     path = put(tmp_path / "samples.csv", TABLE + row + "\n4,c,r,g,,bot,4,,\n")
     with pytest.warns(RejectedWarning, match="1 of 4") as caught:
         assert [sample.id for sample in load(path)] == ["1", "2", "4"]
-    assert said in str(caught[0].message)
+    assert message in str(caught[0].message)
     assert f"{path}:5: " in str(caught[0].message), "lines inside quoted cells count"
 
 
 @pytest.mark.parametrize(
-    ("head", "said"),
+    ("head", "message"),
     [
         ("id,respons\n1,x\n", "name it in the first row or map it: --map response=respons"),
         ("id,system\n1,x\n", "no column 'response'"),
         ("response,rater,rating\na,ann,1\na,bob,2\n", "a column 'rater' but no column 'id'"),
     ],
 )
-def test_bad_columns_stop_at_once(tmp_path: Path, head: str, said: str) -> None:
+def test_bad_columns_stop_at_once(tmp_path: Path, head: str, message: str) -> None:
     path = put(tmp_path / "samples.csv", head)
     with pytest.raises(InputError) as caught:
         load(path)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_an_open_quote_and_bad_bytes_are_set_aside(tmp_path: Path) -> None:

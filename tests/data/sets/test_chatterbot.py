@@ -60,8 +60,8 @@ def test_chatterbot(tmp_path: Path) -> None:
 
 def test_plain_files_are_read_as_yaml_reads_them() -> None:
     yaml = pytest.importorskip("yaml")
-    said = YAML.replace("- question with its dash missing\n  - '22'\n", "").replace("- alone\n", "")
+    plain = YAML.replace("- question with its dash missing\n  - '22'\n", "").replace("- alone\n", "")
     # the base loader makes texts of everything, so that "Yes" stays one
-    value = yaml.load(said, Loader=yaml.BaseLoader)
+    value = yaml.load(plain, Loader=yaml.BaseLoader)
     expected = [[" ".join(turn.split()) for turn in turns if turn] for turns in value["conversations"]]
-    assert chatterbot.conversations(said, "x") == expected
+    assert chatterbot.conversations(plain, "x") == expected

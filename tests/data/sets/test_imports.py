@@ -59,8 +59,8 @@ def test_no_key_is_made_for_sets_without_people(tmp_path: Path) -> None:
 
 def test_profiles_are_written_with_a_corpus(tmp_path: Path) -> None:
     folder = tmp_path / "rpc"
-    said = [{"interlocutor_id": who, "text": "やあ", "timestamp": "2022-08-06"} for who in ("AA", "AB")]
-    write_json(folder / "dialogues" / "00001.json", {"utterances": said, "evaluations": []})
+    utterances = [{"interlocutor_id": who, "text": "やあ", "timestamp": "2022-08-06"} for who in ("AA", "AB")]
+    write_json(folder / "dialogues" / "00001.json", {"utterances": utterances, "evaluations": []})
     write_json(folder / "interlocutors.json", {"AA": {"persona": ["猫が好き。"]}})
     names = import_names("real_persona_chat", UserIdOptions(user_key=str(tmp_path / "key")))
     assert names

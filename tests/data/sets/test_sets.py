@@ -155,9 +155,11 @@ def test_dailydialog(tmp_path: Path) -> None:
 
 def test_real_persona_chat(tmp_path: Path) -> None:
     folder = tmp_path / "real_persona_chat"
-    said = [{"utterance_id": 0, "interlocutor_id": "AA", "text": "こんにちは", "timestamp": "2022-08-06T14:51:18"}]
+    utterances = [
+        {"utterance_id": 0, "interlocutor_id": "AA", "text": "こんにちは", "timestamp": "2022-08-06T14:51:18"}
+    ]
     judged = [{"interlocutor_id": "AB", "informativeness": 5, "satisfaction": 3}]
-    human = {"dialogue_id": 99, "interlocutors": ["AA", "AB"], "utterances": said, "evaluations": judged}
+    human = {"dialogue_id": 99, "interlocutors": ["AA", "AB"], "utterances": utterances, "evaluations": judged}
     write_json(folder / "real_persona_chat" / "dialogues" / "00012.json", human)
     people = {"AA": {"persona": ["私は学生である。", "猫が好き。"]}}
     write_json(folder / "real_persona_chat" / "interlocutors.json", people)

@@ -226,12 +226,12 @@ def test_every_kind_of_bad_line_is_set_aside(tmp_path: Path) -> None:
     posts, rejects = read(log)
     assert [post.id for post in posts] == ["2", "5"]
     assert [number for number, _ in sorted(rejects)] == [2, 3, 4, 6, 7, 8, 9, 10, 11]
-    said = dict(rejects)
-    assert "not valid JSON" in said[2]
-    assert "byte 35 is not valid UTF-8" in said[3]
-    assert said[4] == "expected a JSON object, got list"
-    assert said[7] == "user must be text, got ['ann']"
-    assert said[8] == "cannot read the time 'soon'"
+    reasons = dict(rejects)
+    assert "not valid JSON" in reasons[2]
+    assert "byte 35 is not valid UTF-8" in reasons[3]
+    assert reasons[4] == "expected a JSON object, got list"
+    assert reasons[7] == "user must be text, got ['ann']"
+    assert reasons[8] == "cannot read the time 'soon'"
 
 
 def test_a_log_without_users_says_which_fields_there_are(tmp_path: Path) -> None:
