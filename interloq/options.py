@@ -84,7 +84,7 @@ def option(default: Any, help: str, **flag: Any) -> Any:
     return field(default=default, metadata={"help": help, **flag})
 
 
-def limited_field(default: Any, **limit: float) -> Any:
+def limited(default: Any, **limit: float) -> Any:
     """Return a dataclass field that can be set in Python only, with a limit (`least` or `above`) for `check_limits`."""
     return field(default=default, metadata=limit)
 

@@ -9,7 +9,7 @@ from typing import Literal
 from interloq.errors import InputError
 from interloq.learn.settings import Training
 from interloq.learn.trainable import Facts, Trainable
-from interloq.options import check_limits, limited_field, option
+from interloq.options import check_limits, limited, option
 from interloq.registry import Component
 
 Coefficient = Literal["pearson", "spearman", "kendall"]
@@ -57,9 +57,9 @@ class ReliabilitySettings(Component):
     turns: int = option(4, "last turns of a query that are read", above=0)
     context: int = option(96, "last tokens of a query that are read", above=0)
     reply: int = option(48, "first tokens of a reference that are read", above=0)
-    longest: int = limited_field(128, above=0)  # tokens kept of a turn
+    longest: int = limited(128, above=0)  # tokens kept of a turn
     fine_tune: bool = option(False, "train the encoder too, instead of reading each pair once")
-    seed: int = limited_field(0, least=0)
+    seed: int = limited(0, least=0)
 
     def __post_init__(self) -> None:
         super().__post_init__()

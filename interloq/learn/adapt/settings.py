@@ -9,7 +9,7 @@ from typing import Literal
 from interloq.errors import InputError
 from interloq.learn.settings import Training
 from interloq.learn.trainable import Facts, Trainable
-from interloq.options import check_limits, limited_field, option
+from interloq.options import check_limits, limited, option
 from interloq.registry import Component
 
 ADAPT = Training(
@@ -37,7 +37,7 @@ class Adaptation(Component):
     tokens: int = option(8192, "maximum tokens per batch, padding included", above=0)
     longest: int = option(128, "tokens of a text that are used", above=0)
     dev: int = option(2000, "pairs for the dev part, at most a tenth", above=0)
-    seed: int = limited_field(0, least=0)
+    seed: int = limited(0, least=0)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -8,7 +8,7 @@ from typing import Literal
 
 from interloq.learn.settings import Training
 from interloq.learn.trainable import Trainable, scorer_result
-from interloq.options import check_limits, limited_field, option
+from interloq.options import check_limits, limited, option
 from interloq.registry import Component
 
 TRAINING = Training(epochs=15, learning_rate=1e-3)
@@ -23,7 +23,7 @@ class BertRuberSettings(Component):
     longest: int = option(128, "tokens of a text that are used", above=0)
     batch: int = option(128, "pairs per batch", above=0)
     dev: int = option(10_000, "pairs for the dev part, at most a tenth", above=0)
-    seed: int = limited_field(0, least=0)
+    seed: int = limited(0, least=0)
 
     def __post_init__(self) -> None:
         super().__post_init__()

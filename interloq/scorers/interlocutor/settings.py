@@ -12,7 +12,7 @@ from typing import Final, Literal
 from interloq.errors import InputError, count
 from interloq.learn.settings import LowRank, Training
 from interloq.learn.trainable import Facts, Trainable
-from interloq.options import check_limits, limited_field, option
+from interloq.options import check_limits, limited, option
 from interloq.records import INTERLOCUTOR
 from interloq.registry import Component
 from interloq.scorers.interlocutor.continuity_labels import CONTINUED
@@ -101,7 +101,7 @@ class Target(Component):
     )
     balance: bool = option(False, "give both classes the same weight in the loss; probabilities are corrected for it")
     batch: int = option(64, "samples per batch", above=0)
-    seed: int = limited_field(0, least=0)
+    seed: int = limited(0, least=0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -122,7 +122,7 @@ class Added(Component):
     kind: Kind = DCP  # of the model
     user_samples: int = option(5, "training samples that a user needs to be added", above=0)
     batch: int = option(16, "samples per batch", above=0)
-    seed: int = limited_field(0, least=0)
+    seed: int = limited(0, least=0)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from interloq.errors import count
 from interloq.learn.settings import LowRank, Training
 from interloq.learn.trainable import Facts, Trainable
-from interloq.options import check_limits, limited_field, option
+from interloq.options import check_limits, limited, option
 from interloq.registry import Component
 
 LEAST = 50
@@ -46,7 +46,7 @@ class TuneSettings(Component):
     least: int = option(LEAST, "minimum number of rated replies per set to learn an aspect from", above=0)
     replies: int = option(300, "replies per set and epoch, whatever the set's size", above=0)
     batch: int = option(32, "replies per batch, all of one set", above=0)
-    seed: int = limited_field(0, least=0)
+    seed: int = limited(0, least=0)
 
     def __post_init__(self) -> None:
         super().__post_init__()

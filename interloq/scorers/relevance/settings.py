@@ -9,7 +9,7 @@ from typing import Literal
 from interloq.errors import InputError
 from interloq.learn.settings import LowRank, Training
 from interloq.learn.trainable import Facts, Trainable
-from interloq.options import check_limits, limited_field, option
+from interloq.options import check_limits, limited, option
 from interloq.registry import Component
 
 TRAINING = Training(
@@ -26,9 +26,9 @@ class RelevanceReading(Component):
 
     spec_name = "Reading"  # as in stored examples and ids of jobs
     turns: int = option(4, "last turns of a context that are read", above=0)
-    longest: int = limited_field(128, above=0)  # tokens kept of a turn
+    longest: int = limited(128, above=0)  # tokens kept of a turn
     dev: int = option(5_000, "exchanges for the dev part, at most a tenth", above=0)
-    seed: int = limited_field(0, least=0)
+    seed: int = limited(0, least=0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -57,7 +57,7 @@ class RelevanceSettings(Component):
     repeated: float = option(0.1, "share that are the true reply with words repeated three times")
     cut: float = option(0.05, "share that are the true reply without its second half")
     written: float = option(0.5, "share of wrong replies written by people, if there are any")
-    seed: int = limited_field(0, least=0)
+    seed: int = limited(0, least=0)
 
     def __post_init__(self) -> None:
         super().__post_init__()

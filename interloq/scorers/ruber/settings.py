@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from interloq.learn.settings import Training
 from interloq.learn.trainable import Trainable, scorer_result
-from interloq.options import check_limits, limited_field, option
+from interloq.options import check_limits, limited, option
 from interloq.registry import Component
 
 TRAINING = Training(epochs=15, learning_rate=1e-4)
@@ -24,7 +24,7 @@ class Unreferenced(Component):
     vocabulary: int = option(16_000, "pieces of the tokenizer, if one is trained", above=0)
     longest: int = option(128, "pieces of a text that are used", above=0)
     dev: int = option(10_000, "pairs for the dev part, at most a tenth", above=0)
-    seed: int = limited_field(0, least=0)
+    seed: int = limited(0, least=0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
