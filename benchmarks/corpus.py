@@ -21,7 +21,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from interloq.data.corpus.clean import Cleaning, RawPost, clean_post, letters_and_digits, replied_to, without_digits
+from interloq.data.corpus.clean import (
+    Cleaning,
+    RawPost,
+    clean_post,
+    find_answered_id,
+    letters_and_digits,
+    without_digits,
+)
 from interloq.data.corpus.clean_shard import clean_shard
 from interloq.data.corpus.language_filter import are_in_language
 from interloq.data.corpus.shards import Logs
@@ -86,7 +93,7 @@ def plain_loop(lines: list[str], cleaning: Cleaning) -> list[tuple[str, str]]:
             continue
         normal = letters_and_digits(text) or text
         without_digits(normal)
-        replied_to(post, cleaning)
+        find_answered_id(post, cleaning)
         kept.append((post.id, text))
     return kept
 

@@ -54,10 +54,5 @@ def _find_registered(tree: ast.Module) -> Iterator[str]:
             yield attribute
 
 
-def write_catalogue() -> None:
-    """Write the catalogue to its file."""
-    CATALOGUE.write_text(json.dumps(make_catalogue(), indent=1, ensure_ascii=False) + "\n", "utf-8")
-
-
 if __name__ == "__main__":
-    write_catalogue()
+    CATALOGUE.write_text(json.dumps(make_catalogue(), indent=1, ensure_ascii=False) + "\n", "utf-8")

@@ -64,9 +64,9 @@ def short_repr(value: object) -> str:
     return f"{_SHORT.repr(value):.60}"
 
 
-def count(n: int, one: str, many: str = "") -> str:
+def count(n: int, singular: str, plural: str = "") -> str:
     """Return a count that agrees with its noun, for messages: `1 pair`, `2,000 pairs`."""
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
+    return f"{n:,} {singular if n == 1 else plural or singular + 's'}"
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

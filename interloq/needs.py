@@ -33,7 +33,7 @@ class Needs:
 
     def line(self) -> str:
         """Return the needs on one short line, for lists."""
-        given = [f"{name}: {re.split('[;:]', what)[0]}" for name, what in self.fields.items()]
-        parts = ["references"] * self.references + ["a context"] * self.context + given
+        fields = [f"{name}: {re.split('[;:]', what)[0]}" for name, what in self.fields.items()]
+        parts = ["references"] * self.references + ["a context"] * self.context + fields
         extra = self.extra.replace("|", " or ")
         return "; ".join([*parts, *([f"interloq[{extra}]"] if extra else [])]) or "nothing"

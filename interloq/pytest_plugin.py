@@ -54,12 +54,12 @@ class Quality:
             refused = str(error)
         pytest.fail(f"gate: refused: {refused}", pytrace=False)  # outside, so that the message is printed once
 
-    def check(self, found: Gate) -> Gate:
+    def check(self, gate: Gate) -> Gate:
         """Fail the test unless a gate passed; an undecided gate fails too."""
-        if found.outcome != "pass":
-            reasons = "\n".join(f"{v.name}: {v.outcome}: {v.reason}" for v in found.verdicts)
-            pytest.fail(f"gate: {found.outcome}\n{reasons}", pytrace=False)
-        return found
+        if gate.outcome != "pass":
+            reasons = "\n".join(f"{v.name}: {v.outcome}: {v.reason}" for v in gate.verdicts)
+            pytest.fail(f"gate: {gate.outcome}\n{reasons}", pytrace=False)
+        return gate
 
 
 @pytest.fixture

@@ -90,7 +90,7 @@ class Preference:
         if self.winner and self.winner not in names:
             hint = f'name {names[0]!r} or {names[1]!r}, or "" for a tie'
             raise InputError(f"the winner is not one of the two systems: {_format_value(self.winner)}", hint=hint)
-        if len(ids) not in (0, 2) or not all(isinstance(one, str) and one for one in ids):
+        if len(ids) not in (0, 2) or not all(isinstance(id, str) and id for id in ids):
             raise InputError(f"ids must be those of the two answers, got {_format_value(self.ids)}")
         object.__setattr__(self, "systems", names)
         object.__setattr__(self, "ids", ids)
@@ -287,7 +287,7 @@ class Result(Tabular):
         """Return the metric's spec."""
         return self.metric
 
-    def _shown_rows(self) -> list[Row]:
+    def _table_rows(self) -> list[Row]:
         """Return one row: the value, its interval, the numbers of samples, and the details."""
         counts = {"n": self.n, "unscored": self.unscored}
         return [{"value": self.value, **bounds(self.ci), **counts, **self.details}]
@@ -388,11 +388,11 @@ def _systems(systems: Mapping[str, str | None]) -> dict[str, str]:
     return {speaker: system for speaker, system in systems.items() if system is not None}
 
 
-def _further(given: Further | None, kind: type[Any]) -> Further:
+def _further(fields: Further | None, kind: type[Any]) -> Further:
     """Check further fields of a record; one that is called like a field of the record would be read as that field."""
-    if taken := (given or {}).keys() & kind.__dataclass_fields__.keys():
+    if taken := (fields or {}).keys() & kind.__dataclass_fields__.keys():
         raise InputError(f"{min(taken)!r} is a field of its own", hint="give further fields other names")
-    return dict(given) if given else {}
+    return dict(fields) if fields else {}
 
 
 def _normalise(record: Any, *names: str) -> None:

@@ -134,8 +134,9 @@ def _complete(cls: Any, kind: str) -> None:
         return
     for part in base.__mro__[:-1]:
         for name, default in vars(part).items():
-            own = inspect.getattr_static(cls, name, None)
-            if not name.startswith("_") and name not in fields and (own is None or own is vars(Component).get(name)):
+            attribute = inspect.getattr_static(cls, name, None)
+            is_missing = attribute is None or attribute is vars(Component).get(name)
+            if is_missing and not name.startswith("_") and name not in fields:
                 setattr(cls, name, default)
 
 
@@ -332,8 +333,8 @@ def _name_parts(written: ParsedSpec, cls: type) -> dict[str, ParsedSpec]:
     """Return the parts given without a name, under the fields that hold components, in their order."""
     slots = [field.name for field, _ in _fields(cls) if field.metadata.get("kind")]
     if len(written.parts) > len(slots):
-        given, taken = count(len(written.parts), "component"), " and ".join(slots) or "none"
-        raise SpecError(f"{written.name} has {given} without a field's name, and takes {taken}")
+        parts, fields = count(len(written.parts), "component"), " and ".join(slots) or "none"
+        raise SpecError(f"{written.name} has {parts} without a field's name, and takes {fields}")
     named_parts = dict(zip(slots, written.parts, strict=False))
     if twice := named_parts.keys() & written.fields.keys():
         raise SpecError(f"{min(twice)!r} is given twice in {written.name}(…)")
@@ -357,12 +358,12 @@ def _find_registered(target: str) -> tuple[str, str] | None:
 
 def _build(cls: type, name: str, arguments: dict[str, Any]) -> Any:
     known = [field.name for field, _ in _fields(cls)]
-    for given in arguments:
-        if given not in known:
-            raise SpecError(f"{name} has no field {given!r}{nearest(given, known)}")
+    for argument in arguments:
+        if argument not in known:
+            raise SpecError(f"{name} has no field {argument!r}{nearest(argument, known)}")
     missing = [field.name for field, _ in _fields(cls) if _is_required(field) and field.name not in arguments]
     if missing:
-        raise SpecError(_missing_fields(name, cls, missing))
+        raise SpecError(_describe_missing_fields(name, cls, missing))
     return cls(**arguments)
 
 
@@ -370,7 +371,7 @@ def _is_required(field: dataclasses.Field[Any]) -> bool:
     return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
-def _missing_fields(name: str, cls: Any, missing: list[str]) -> str:
+def _describe_missing_fields(name: str, cls: Any, missing: list[str]) -> str:
     """Return a message about missing fields, with how to get their values if known."""
     described = list(missing)
     for i, field in enumerate(missing):

@@ -57,7 +57,7 @@ def _describe_unreadable(text: str) -> str:
     return f"cannot read spec {_shorten(text)}; write name or name(field=value,…)"
 
 
-def straight(text: str) -> str:
+def straighten_quotes(text: str) -> str:
     """Return the text with curly quotes replaced by straight ones."""
     return text.translate(_CURLY)
 
@@ -67,9 +67,9 @@ def split_specs(text: str) -> list[str]:
     parts, start, depth, quote = [], 0, 0, ""
     for i, mark in enumerate(text):
         if quote:
-            quote = "" if straight(mark) == quote and text[i - 1] != "\\" else quote
+            quote = "" if straighten_quotes(mark) == quote and text[i - 1] != "\\" else quote
         elif mark in _QUOTES:
-            quote = straight(mark)
+            quote = straighten_quotes(mark)
         elif mark in _OPEN:
             depth += 1
         elif mark in _CLOSE:
@@ -114,7 +114,7 @@ def describe_expected(hint: Any, kind: str | None = None) -> str:
 def _call(text: str, whole: str) -> ast.Call:
     """Parse the text as a call. Curly quotes are replaced only if parsing fails, since a value may contain ’."""
     failure: Exception | None = None
-    for tried in dict.fromkeys((text, straight(text))):
+    for tried in dict.fromkeys((text, straighten_quotes(text))):
         try:
             call = ast.parse("f" + tried, mode="eval").body
         except (SyntaxError, ValueError) as error:

@@ -32,13 +32,13 @@ class Tabular:
         """Return the title of the table, on one line."""
         raise NotImplementedError
 
-    def _shown_rows(self) -> list[Row]:
+    def _table_rows(self) -> list[Row]:
         """Return the rows of the table."""
         raise NotImplementedError
 
     def _frame_rows(self) -> list[Row]:
         """Return the rows of the data frame; the rows of the table unless overridden."""
-        return self._shown_rows()
+        return self._table_rows()
 
     def _remarks(self) -> Sequence[str]:
         """Return the notes as texts, shown below the table."""
@@ -72,7 +72,7 @@ class Tabular:
 
     def _cells(self) -> list[list[str]]:
         """Return the names of the columns, then the rows as text; nothing without rows."""
-        rows = self._shown_rows()
+        rows = self._table_rows()
         head = [list(row) for row in rows[:1]]
         return head + [list(map(_format_value, row.values())) for row in rows]
 

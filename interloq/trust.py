@@ -41,9 +41,15 @@ def check_trust(components: Mapping[str, Any], where: str, trust: Trust) -> None
         if effect := side_effect(component):
             effects[name] = effect
     check_effects(effects, where, trust)
-    for name in effects:
-        for key in _keys(components[name]):
-            _check_key(name, key, effects[name], where)
+    for name, effect in effects.items():
+        for variable in dict.fromkeys(part.key_variable for part in _with_parts(components[name])):
+            is_allowed = variable in os.environ.get(ALLOWED_KEYS, "").replace(",", " ").split()
+            if os.environ.get(variable, "") and not is_allowed:
+                raise InputError(
+                    f"{name!r} would send the key in {variable} to a server named in the file: it {effect}",
+                    hint=f"write this spec on the command line, or allow the key: {ALLOWED_KEYS}={variable}",
+                    where=where,
+                )
 
 
 def check_effects(effects: Mapping[str, str], where: str, trust: Trust) -> None:
@@ -51,9 +57,7 @@ def check_effects(effects: Mapping[str, str], where: str, trust: Trust) -> None:
     if effects and trust is None:
         listed = "; ".join(f"{name!r} {what}" for name, what in effects.items())
         raise InputError(
-            f"its specs reach outside the program: {listed}",
-            hint="if you trust its author, add --trust",
-            where=where,
+            f"its specs reach outside the program: {listed}", hint="if you trust its author, add --trust", where=where
         )
     for name, what in effects.items():
         if trust is not None:
@@ -102,18 +106,3 @@ def _texts(component: Any) -> Iterator[tuple[str, str]]:
         for text in values:
             if isinstance(text, str):
                 yield field.name, text
-
-
-def _keys(component: Any) -> list[str]:
-    """Return environment variables that are set and that a component or its parts would send to a server."""
-    variables = dict.fromkeys(part.key_variable for part in _with_parts(component))
-    return [variable for variable in variables if os.environ.get(variable, "")]
-
-
-def _check_key(name: str, variable: str, effect: str, where: str) -> None:
-    if variable not in os.environ.get(ALLOWED_KEYS, "").replace(",", " ").split():
-        raise InputError(
-            f"{name!r} would send the key in {variable} to a server named in the file: it {effect}",
-            hint=f"write this spec on the command line, or allow the key: {ALLOWED_KEYS}={variable}",
-            where=where,
-        )

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from interloq import InputError, InterloqError, Sample, read
 from interloq.data.files.durable import atomic_path
-from interloq.data.files.folders import matching
+from interloq.data.files.folders import find_matching
 from interloq.learn.job import train
 from interloq.learn.settings import LowRank, Training
 from interloq.retrieve.training_log import TrainingLog
@@ -143,7 +143,7 @@ class Plan:
 
 def part_file(folder: Path, part: str) -> Path:
     """File of one part of the samples."""
-    found = matching(folder, f"{part}.jsonl*")
+    found = find_matching(folder, f"{part}.jsonl*")
     if not found:
         raise InputError(f"no samples of the part {part!r}", hint="run with --prepare first", where=str(folder))
     return found[0]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from rated_sets import Floats, RatedSet
 
-from interloq.statistics.correlation import complete, resample_coefficients, values
+from interloq.statistics.correlation import complete_rows, resample_coefficients, values
 from interloq.statistics.resampling import percentile_interval
 
 MEAN = "mean"  # of all sets
@@ -82,7 +82,7 @@ def _difference(
     claim: Claim, scores: Mapping[str, Floats], human: Floats, resamples: int, seed: int
 ) -> tuple[float, Floats]:
     """Difference of the correlations, over the samples that both rows scored, and in each resample."""
-    places = complete(scores[claim.higher], scores[claim.lower], human)
+    places = complete_rows(scores[claim.higher], scores[claim.lower], human)
     columns = [scores[row][places] for row in (claim.higher, claim.lower)]
     higher, lower = (spearman(column, human[places]) for column in columns)
     spread = [
@@ -104,7 +104,7 @@ def _verdict(claim: Claim, name: str, difference: float, spread: Floats) -> Verd
 
 def spearman(scores: Floats, human: Floats) -> float:
     """Over the samples that are scored; NaN if undefined."""
-    places = complete(scores, human)
+    places = complete_rows(scores, human)
     return values(scores[places], human[places], chosen=SPEARMAN)["spearman"]
 
 

@@ -23,14 +23,14 @@ def card_of(metric: str) -> str:
     raise AssertionError(f"no card has the fields of {metric}")
 
 
-def rewritten(text: str) -> str:
+def rewrite_tables(text: str) -> str:
     """A page with every field table as its component has it."""
     return TABLE.sub(lambda found: f"<!-- fields of {found['name']} -->\n\n{describe(found['name']).table()}\n", text)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_field_tables_are_those_of_the_components(page: Path) -> None:
-    assert page.read_text() == rewritten(page.read_text()), "run: python -m tests.test_cards"
+    assert page.read_text() == rewrite_tables(page.read_text()), "run: python -m tests.test_cards"
 
 
 def test_every_component_with_settings_has_its_table() -> None:
@@ -44,4 +44,4 @@ def test_every_component_with_settings_has_its_table() -> None:
 
 if __name__ == "__main__":
     for path in sorted(DOCS.rglob("*.md")):
-        path.write_text(rewritten(path.read_text()))
+        path.write_text(rewrite_tables(path.read_text()))

@@ -100,8 +100,8 @@ def test_an_unfinished_training_of_a_rater_is_refused_with_what_to_do(capsys: Ca
     small = ["--embedding", "8", "--hidden", "8", "--layers", "1", "--width", "8", "--vocabulary", "50"]
     command = ["train", "rater", "pairs.jsonl", *small, "--dev-share", ".2", "--epochs", "1", "--device", "cpu"]
     assert main([*command, "-o", "unfinished_rater", "--quiet"]) == 2
-    said = capsys.readouterr().err
-    assert "unfinished_rater contains an unfinished job of an earlier version; remove " in said
+    message = capsys.readouterr().err
+    assert "unfinished_rater contains an unfinished job of an earlier version; remove " in message
     shutil.rmtree("unfinished_rater")
     assert main([*command, "-o", "unfinished_rater", "--quiet"]) == 0
 

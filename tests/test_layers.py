@@ -66,36 +66,36 @@ MODULES = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix("
            for path in sorted(ROOT.rglob("*.py")) if path != ROOT / "__init__.py"}  # fmt: skip
 
 
-def _layer(module: str) -> str:
-    """The narrowest layer that a module belongs to: `data.corpus` for `data.corpus.logs.irc`."""
+def find_layer(module: str) -> str:
+    """Return the narrowest layer that a module belongs to: `data.corpus` for `data.corpus.logs.irc`."""
     parts = module.split(".")
     return next(name for n in range(len(parts), 0, -1) if (name := ".".join(parts[:n])) in LEVEL)
 
 
-def _imports(path: Path) -> set[str]:
-    """The modules of this package that a module imports anywhere, inside functions too."""
-    found = set()
+def find_imports(path: Path) -> set[str]:
+    """Return the modules of this package that a file imports anywhere, inside functions too."""
+    imported = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "interloq":
             module = node.module.removeprefix("interloq").removeprefix(".")
             inner = {f"{module}.{alias.name}".removeprefix(".") for alias in node.names}
-            found |= (inner & MODULES.keys()) or {module}
+            imported |= (inner & MODULES.keys()) or {module}
         elif isinstance(node, ast.Import):
-            found |= {
+            imported |= {
                 alias.name.removeprefix("interloq.") for alias in node.names if alias.name.startswith("interloq.")
             }
-    return found - {""}
+    return imported - {""}
 
 
 @pytest.mark.parametrize("module", MODULES)
 def test_imports_go_down_only(module: str) -> None:
-    own = LEVEL[_layer(module)]
-    above = {name for name in _imports(MODULES[module]) if LEVEL[_layer(name)] > own}
+    level = LEVEL[find_layer(module)]
+    above = {name for name in find_imports(MODULES[module]) if LEVEL[find_layer(name)] > level}
     assert not above, f"{module} imports from above: {above}"
 
 
 def test_no_two_modules_import_each_other() -> None:
-    imports = {module: _imports(path) for module, path in MODULES.items()}
+    imports = {module: find_imports(path) for module, path in MODULES.items()}
     both = {(a, b) for a, names in imports.items() for b in names if a < b and a in imports.get(b, ())}
     assert both == set()
 
@@ -104,7 +104,7 @@ def test_no_two_modules_import_each_other() -> None:
 def test_scripts_call_functions_and_not_the_command_line(folder: str) -> None:
     scripts = sorted((ROOT.parent / folder).rglob("*.py"))
     assert scripts
-    assert not [path.name for path in scripts if any(name.split(".")[0] == "cli" for name in _imports(path))]
+    assert not [path.name for path in scripts if any(name.split(".")[0] == "cli" for name in find_imports(path))]
 
 
 def test_importing_interloq_loads_nothing_heavy() -> None:

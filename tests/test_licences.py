@@ -54,7 +54,7 @@ def table() -> str:
     return "\n".join(lines)
 
 
-def rewritten(text: str) -> str:
+def rewrite_table(text: str) -> str:
     return TABLE.sub(lambda found: f"{found[1]}{table()}\n", text)
 
 
@@ -64,7 +64,7 @@ def test_the_list_of_licences_is_true() -> None:
             metadata(package)
         except PackageNotFoundError:
             missing(package)
-    assert PAGE.read_text() == rewritten(PAGE.read_text()), "run: python -m tests.test_licences"
+    assert PAGE.read_text() == rewrite_table(PAGE.read_text()), "run: python -m tests.test_licences"
 
 
 def test_the_project_has_the_apache_licence() -> None:
@@ -95,4 +95,4 @@ def test_every_file_that_is_not_code_is_accounted_for() -> None:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(rewritten(PAGE.read_text()))
+    PAGE.write_text(rewrite_table(PAGE.read_text()))

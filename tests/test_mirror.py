@@ -1,13 +1,16 @@
 """Tests mirror the package: `interloq/a/b.py` is tested in `tests/a/test_b.py` or in `tests/a/test_a.py`, the tests of
-its package, and `recipes/c.py` in `tests/recipes`.
+its package, which import `b` or name it in quotes. `recipes/c.py` is tested in `tests/recipes`.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
+
+from tests.test_layers import find_imports
 
 TESTS = Path(__file__).parent
 PACKAGE = TESTS.parent / "interloq"
@@ -71,7 +74,16 @@ def namesake(module: str) -> str:
 def package_tests(module: str) -> str:
     """Return the file that tests the package of a module as a whole."""
     folder = Path(module).parent
-    return (folder / f"test_{folder.name}.py").as_posix()
+    return (folder / f"test_{folder.name or 'interloq'}.py").as_posix()
+
+
+def names_module(path: Path, module: str) -> bool:
+    """Return whether a test file imports a module, quotes its name (`"cite"`) or lists it in its docstring."""
+    source, name = path.read_text(), Path(module).stem
+    if module.removesuffix(".py").replace("/", ".") in find_imports(path) or re.search(rf"[\"'`]{name}\b", source):
+        return True
+    docstring = " ".join((ast.get_docstring(ast.parse(source)) or "").split())
+    return re.search(rf"\b{name.replace('_', ' ')}\b", docstring) is not None
 
 
 def is_declaration(module: str) -> bool:
@@ -84,7 +96,8 @@ def test_every_module_has_tests_under_its_name(module: str) -> None:
     path = TESTS / namesake(module)
     if not path.exists():
         path = TESTS / package_tests(module)
-    assert path.exists(), f"write tests/{namesake(module)} or tests/{package_tests(module)}"
+        assert path.exists(), f"write tests/{namesake(module)} or tests/{package_tests(module)}"
+        assert names_module(path, module), f"test it in tests/{package_tests(module)}, which does not name it yet"
     names = [node.name for node in ast.parse(path.read_text()).body if isinstance(node, ast.FunctionDef)]
     assert any(name.startswith("test_") for name in names)
 

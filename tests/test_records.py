@@ -33,7 +33,7 @@ def test_records_are_frozen_hashable_and_replaceable() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ({"references": [["a", "b"], ["c"]]}, "references[0] must be text"),
         ({"references": 3}, "references must be a list of texts"),
@@ -43,10 +43,10 @@ def test_records_are_frozen_hashable_and_replaceable() -> None:
         ({"id": 7}, "id must be text"),
     ],
 )
-def test_wrong_types_are_named(arguments: dict[str, Any], said: str) -> None:
+def test_wrong_types_are_named(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError) as caught:
         Sample(**{"id": "1", "context": "c", "response": "r", **arguments})
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])

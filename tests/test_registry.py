@@ -49,7 +49,7 @@ def test_spellings_of_the_same_component_are_equal() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("blue", "unknown component 'blue'; did you mean 'bleu'?"),
         ("bleu(ordre=2)", "bleu has no field 'ordre'; did you mean 'order'?"),
@@ -86,10 +86,10 @@ def test_spellings_of_the_same_component_are_equal() -> None:
         ("bleu(order=2\0)", "cannot read spec"),
     ],
 )
-def test_bad_specs_say_what_is_wrong(text: str, said: str) -> None:
+def test_bad_specs_say_what_is_wrong(text: str, message: str) -> None:
     with pytest.raises(SpecError) as caught:
         create(text)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(

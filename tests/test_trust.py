@@ -28,7 +28,7 @@ SERVER = "endpoint(url='http://127.0.0.1:9/v1',model='m',key='MADE_UP_SECRET')"
 
 
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "message"),
     [
         (PROGRAM, "starts the program: touch 'was here'"),
         (MODULE, "imports the module 'made_by_others' and calls 'made_by_others:speak'"),
@@ -47,8 +47,8 @@ SERVER = "endpoint(url='http://127.0.0.1:9/v1',model='m',key='MADE_UP_SECRET')"
         ("echo", ""),
     ],
 )
-def test_what_bots_do_beyond_speaking(spec: str, said: str) -> None:
-    assert side_effect(create(spec, kind="bot")) == said
+def test_what_bots_do_beyond_speaking(spec: str, message: str) -> None:
+    assert side_effect(create(spec, kind="bot")) == message
 
 
 @pytest.mark.parametrize(
@@ -99,12 +99,12 @@ def test_bots_of_a_file_wait_for_trust(
     (folder / "bots.json").write_text(json.dumps({"theirs": spec, "own": "eliza"}))
     for command in (["run", "--scheme", "self-play", "--limit", "1"], ["partners"]):
         assert main(["play", *command, "--bots", "bots.json", "-o", "out.jsonl"]) == 2
-        said = capsys.readouterr().err
-        assert said.startswith("interloq: bots.json: its specs reach outside the program: 'theirs' ")
-        assert side_effect(create(spec, kind="bot")) in said
-        assert "'own'" not in said
-        assert "add --trust" in said
-        assert "hidden" not in said
+        message = capsys.readouterr().err
+        assert message.startswith("interloq: bots.json: its specs reach outside the program: 'theirs' ")
+        assert side_effect(create(spec, kind="bot")) in message
+        assert "'own'" not in message
+        assert "add --trust" in message
+        assert "hidden" not in message
     assert sorted(path.name for path in folder.iterdir()) == ["bots.json", "made_by_others.py"]
     assert "made_by_others" not in sys.modules
 
@@ -124,8 +124,8 @@ def test_partner_sets_wait_for_trust(folder: Path, capsys: pytest.CaptureFixture
     assert not (folder / "was here").exists()
     capsys.readouterr()
     assert main([*run, "--trust"]) == 0
-    said = capsys.readouterr().err
-    assert said.startswith(f"trusted: p.json: 'theirs' starts the program: {sys.executable} bot.py\n")
+    message = capsys.readouterr().err
+    assert message.startswith(f"trusted: p.json: 'theirs' starts the program: {sys.executable} bot.py\n")
     assert (folder / "was here").exists()
 
 

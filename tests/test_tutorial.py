@@ -11,7 +11,7 @@ from nbclient import NotebookClient
 NOTEBOOK = Path(__file__).parents[1] / "docs" / "tutorial.ipynb"
 
 
-def executed(folder: Path) -> nbformat.NotebookNode:
+def execute_notebook(folder: Path) -> nbformat.NotebookNode:
     """The notebook after running all cells in this folder."""
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     where = {"metadata": {"path": str(folder)}}
@@ -22,7 +22,7 @@ def executed(folder: Path) -> nbformat.NotebookNode:
 def test_the_notebook_runs_and_prints_what_is_stored(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
         monkeypatch.setenv(name, str(folder / name.lower()))
-    stored, now = nbformat.read(NOTEBOOK, as_version=4), executed(folder)
+    stored, now = nbformat.read(NOTEBOOK, as_version=4), execute_notebook(folder)
     assert any(cell.get("outputs") for cell in stored.cells)
     for before, after in zip(stored.cells, now.cells, strict=True):
         assert after.get("outputs") == before.get("outputs"), f"run: python -m tests.test_tutorial\n{after.source}"
@@ -33,4 +33,4 @@ if __name__ == "__main__":
     from tempfile import TemporaryDirectory
 
     with TemporaryDirectory() as name:
-        nbformat.write(executed(Path(name)), NOTEBOOK)
+        nbformat.write(execute_notebook(Path(name)), NOTEBOOK)

@@ -56,17 +56,7 @@ def test_the_form_is_in_the_signature_of_texts_that_have_more_than_one() -> None
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "👩\u200d👩\u200d👧",
-        "می\u200cخواهم",
-        "क्\u200dष",
-        "x²",
-        "ﬁne",
-        "ｆｕｌｌ",
-        "\u3000",
-        "a\u200eb",
-    ],
+    "text", ["👩\u200d👩\u200d👧", "می\u200cخواهم", "क्\u200dष", "x²", "ﬁne", "ｆｕｌｌ", "\u3000", "a\u200eb"]
 )
 def test_what_people_see_is_kept(text: str) -> None:
     assert normalise(text) == unicodedata.normalize("NFC", text) == text

@@ -18,7 +18,7 @@ from interloq.agree.score_columns import Column, scores_of
 from interloq.errors import InputError
 from interloq.metrics.metric import Array
 from interloq.statistics import correlation, significance
-from interloq.statistics.correlation import BUILT_IN, Coefficients, Correlation, complete, constant
+from interloq.statistics.correlation import BUILT_IN, Coefficients, Correlation, complete_rows, is_constant
 from interloq.statistics.estimate import Estimate
 from interloq.statistics.resampling import bootstrap_counts
 
@@ -77,7 +77,7 @@ class Contexts:
 
     def _groups(self, *columns: Array) -> list[Rows]:
         """Return the usable samples as matrices with one row per context, one for each number of replies."""
-        rows = complete(*columns)
+        rows = complete_rows(*columns)
         rows = rows[self.context[rows] >= 0]
         rows = rows[np.argsort(self.context[rows], kind="stable")]
         starts, sizes = np.unique(self.context[rows], return_index=True, return_counts=True)[1:]
@@ -123,14 +123,14 @@ def _average(values: Array, unit: str) -> Estimate:
     if not len(known):
         return Estimate(float("nan"), 0, note=note or f"no {unit} has enough scored replies")
     estimate = Estimate(float(known.mean()), len(known), note=note)
-    if len(known) < 2 or constant(known):
+    if len(known) < 2 or is_constant(known):
         return estimate  # a t-test needs variance
     return replace(estimate, p=float(stats.ttest_1samp(known, 0.0).pvalue))
 
 
 def _find_varying(rows: Rows, *columns: Array) -> Rows:
     """Return the rows of the contexts in which no column is constant."""
-    flat = np.any([constant(column[rows]) for column in columns], axis=0)
+    flat = np.any([is_constant(column[rows]) for column in columns], axis=0)
     return np.asarray(rows[~flat])
 
 
@@ -138,7 +138,7 @@ def _differences(coefficient: str | Correlation, first: Array, second: Array, y:
     """Return one difference per permutation (row) and context (column); scores are standardised within the context."""
     scale = significance.z_scores
     if coefficient in ("spearman", "kendall"):
-        scale = significance.midranks
+        scale = correlation.midranks
     if coefficient == "spearman":
         coefficient = "pearson"  # of mixed ranks as they are: ranking them again would change what was swapped
     a, b = scale(first), scale(second)

@@ -21,7 +21,7 @@ from interloq.agree.system_agreement import without_p_of_few
 from interloq.errors import InputError
 from interloq.metrics.metric import Array
 from interloq.statistics import correlation, significance
-from interloq.statistics.correlation import BUILT_IN, Coefficients, complete
+from interloq.statistics.correlation import BUILT_IN, Coefficients, complete_rows
 from interloq.statistics.estimate import Estimate
 from interloq.statistics.resampling import bootstrap_counts
 from interloq.statistics.rounding import round_mean
@@ -104,7 +104,7 @@ class Systems:
 
     def _rows(self, *columns: Column) -> tuple[NDArray[np.intp], Index]:
         """Return the usable samples and, for each, its system as a number from 0."""
-        rows = complete(*map(scores_of, columns))
+        rows = complete_rows(*map(scores_of, columns))
         rows = rows[self.system[rows] >= 0]
         return rows, np.unique(self.system[rows], return_inverse=True)[1]
 

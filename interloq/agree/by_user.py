@@ -24,7 +24,7 @@ from interloq.agree.table import UserSplit
 from interloq.errors import InputError, count
 from interloq.metrics.metric import Array
 from interloq.statistics import correlation
-from interloq.statistics.correlation import Coefficients, complete
+from interloq.statistics.correlation import Coefficients, complete_rows
 from interloq.statistics.estimate import Estimate
 from interloq.statistics.resampling import percentile_interval
 from interloq.statistics.rounding import DIGITS
@@ -66,7 +66,7 @@ def user_splits(
 def _split(
     metric: str, scores: Array, people: Array, user: Index, coefficients: Coefficients, n_bootstrap: int, seed: int
 ) -> UserSplit:
-    rows = complete(scores, people)
+    rows = complete_rows(scores, people)
     rows = rows[user[rows] >= 0]
     user = _renumber_users(user[rows])
     x, y = _scale_column(scores[rows]), _scale_column(people[rows])

@@ -70,7 +70,7 @@ class ContinuityTable(Tabular):
         """Return the title of the table."""
         return f"prediction of {self.aspect!r}, {count(self.samples, 'sample')}, {self.replied:,} answered"
 
-    def _shown_rows(self) -> list[Row]:
+    def _table_rows(self) -> list[Row]:
         """Return one row per metric and threshold."""
         rows: list[Row] = []
         for row in self.rows:

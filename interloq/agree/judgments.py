@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interloq.agree.table import Counted
-from interloq.data.records.raters import Normalise, rater_notes, selected_ratings
+from interloq.data.records.raters import Normalise, rater_notes, select_ratings
 from interloq.data.records.raters import normalise as normalise_ratings
 from interloq.errors import InputError, count
 from interloq.metrics.metric import Array
@@ -105,7 +105,7 @@ def collect(
     rows: list[_Row] = []
     for sample in samples:
         seen.update(rating.aspect for rating in sample.ratings)
-        fitting = selected_ratings(sample, aspect, role)
+        fitting = select_ratings(sample, aspect, role)
         roles.update(rating.role for rating in fitting)
         rows.append(_row(sample, fitting))
     rows.sort(key=lambda row: row.key)

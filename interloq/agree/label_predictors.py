@@ -23,7 +23,7 @@ from interloq.metrics.metric import Array
 from interloq.records import Sample, SampleKeys, Score
 from interloq.score.selection import SampleFilter
 from interloq.scorers.interlocutor.baselines import check_label
-from interloq.statistics.binary import Labels, of_decisions, of_probabilities, of_scores
+from interloq.statistics.binary import Labels, measure_auc, measure_decisions, measure_probabilities
 from interloq.statistics.correlation import Counts
 from interloq.statistics.estimate import Estimate
 
@@ -71,17 +71,17 @@ class Predictor:
         cluster = np.asarray(np.unique(samples.dialogues[used], return_inverse=True)[1], dtype=np.int64)
         how = cluster, n_bootstrap, seed
         shared = {
-            "auc": of_scores(scores, labels, *how),
+            "auc": measure_auc(scores, labels, *how),
             **_make_undefined_estimates(("ece", "brier"), len(scores), NO_PROBABILITY),
         }
         if self.probable:
-            shared |= of_probabilities(scores, labels, *how)
+            shared |= measure_probabilities(scores, labels, *how)
         thresholds: Mapping[Threshold, float] = self.thresholds or {"none": math.nan}
         for threshold, cut in thresholds.items():
             measures = _make_undefined_estimates(("accuracy", "macro_f1"), len(scores), NO_THRESHOLD)
             predicted = math.nan
             if not math.isnan(cut):
-                measures = of_decisions(scores >= cut, labels, *how)
+                measures = measure_decisions(scores >= cut, labels, *how)
                 if len(scores):
                     predicted = float(np.mean(scores >= cut))
             yield ContinuityRow(

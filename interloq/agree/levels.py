@@ -25,7 +25,7 @@ from interloq.agree.table import By
 from interloq.errors import InputError, count
 from interloq.metrics.metric import Array
 from interloq.statistics import correlation, significance
-from interloq.statistics.correlation import BUILT_IN, Coefficients, complete
+from interloq.statistics.correlation import BUILT_IN, Coefficients, complete_rows
 from interloq.statistics.estimate import Estimate
 
 
@@ -83,18 +83,18 @@ class Samples:
 
     def points(self, *columns: Column) -> list[Array]:
         scores = [scores_of(column) for column in columns]
-        rows = complete(*scores)
+        rows = complete_rows(*scores)
         return [column[rows] for column in scores]
 
     def _clusters(self, *columns: Column) -> Index | None:
         """Return the cluster of each point, numbered from 0."""
         if self.clusters is None:
             return None
-        rows = complete(*map(scores_of, columns))
+        rows = complete_rows(*map(scores_of, columns))
         return np.asarray(np.unique(self.clusters[rows], return_inverse=True)[1], dtype=np.int64)
 
     def size(self, *columns: Column) -> int:
-        return len(complete(*map(scores_of, columns)))
+        return len(complete_rows(*map(scores_of, columns)))
 
     def values(self, x: Column, y: Array) -> dict[str, float]:
         return correlation.values(*self.points(x, y), chosen=self.coefficients)

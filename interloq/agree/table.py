@@ -137,7 +137,7 @@ class MetaTable(Tabular):
         rated = count(self.counted.rated, f"rated {self.unit}")
         return f"correlation with {self.aspect!r} by people, by={self.by!r}, {rated}"
 
-    def _shown_rows(self) -> list[Row]:
+    def _table_rows(self) -> list[Row]:
         """Return one row per metric and coefficient."""
         rows: list[Row] = []
         for row in self.rows:

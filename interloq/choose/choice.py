@@ -97,7 +97,7 @@ class Choice(Tabular):
     def _title(self) -> str:
         return f"agreement with {self.aspect!r} by people, {count(self.samples, 'rated ' + self.unit)}"
 
-    def _shown_rows(self) -> list[Row]:
+    def _table_rows(self) -> list[Row]:
         """Return one row per candidate."""
         rows: list[Row] = []
         unknown = Estimate(math.nan, 0)

@@ -36,7 +36,7 @@ from interloq.registry import spec
 from interloq.score.default_metrics import FEWEST_RATED
 from interloq.signature import Signature
 from interloq.statistics import correlation, significance
-from interloq.statistics.correlation import complete, constant
+from interloq.statistics.correlation import complete_rows, is_constant
 from interloq.statistics.estimate import Estimate
 from interloq.statistics.resampling import percentile_interval
 
@@ -69,7 +69,7 @@ def choose(
     check_counts(n_bootstrap, n_permutations)
     people = judgments.mean()
     used, excluded = _usable(columns, people)
-    rows = complete(people, *(column.scores for column in used.values()))
+    rows = complete_rows(people, *(column.scores for column in used.values()))
     metrics = {name: column for name, column in used.items() if not column.is_baseline}
     rated = _standardise_scores(metrics, people, judgments, rows)
     _check(rated, metrics, excluded)
@@ -111,7 +111,7 @@ def _usable(columns: Mapping[str, Column], people: Array) -> tuple[dict[str, Col
         missing = int(np.isnan(scores).sum())
         if missing > MOST_UNSCORED * len(scores):
             excluded[name] = f"it scored only {len(scores) - missing} of {len(scores)}"
-        elif constant(scores[~np.isnan(scores)]):
+        elif is_constant(scores[~np.isnan(scores)]):
             excluded[name] = "all its scores are equal"
         else:
             usable[name] = column
@@ -136,7 +136,7 @@ def _check(rated: RatedScores, metrics: Mapping[str, Column], excluded: Mapping[
             f"{count(n, 'rated item')} in {count(contexts, 'context')} scored by all metrics are too few to choose by",
             hint=f"rate at least {FEWEST_RATED}, in at least {FEWEST_CONTEXTS} contexts",
         )
-    if constant(rated.people):
+    if is_constant(rated.people):
         raise InputError("all mean judgments are equal", hint="rate samples of different quality")
 
 

@@ -16,8 +16,8 @@ from interloq.choose.choose_options import CHOOSE_DEFAULTS, ChooseOptions
 from interloq.data.files.opening import write_json
 from interloq.data.files.overwriting import refuse_overwriting
 from interloq.data.progress import Progress, silent
-from interloq.data.records.convert_file import kind_held
-from interloq.data.records.raters import selected_ratings
+from interloq.data.records.convert_file import detect_kind
+from interloq.data.records.raters import select_ratings
 from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.errors import InputError
 from interloq.metrics import metric_names
@@ -50,7 +50,7 @@ def choose_file(
     """
     refuse_overwriting([output] if output else [], [path])
     refuse_functions(options.metrics)
-    kind = "dialogues" if str(path) != "-" and kind_held(path) == "dialogues" else "samples"
+    kind = "dialogues" if str(path) != "-" and detect_kind(path) == "dialogues" else "samples"
     selection = SampleFilter(drop_own_replies=options.drop_own_replies, without=options.without)
     if selection.facts() and kind == "dialogues":
         raise InputError("systems and references can be excluded for samples only", hint="give rated samples")
@@ -119,7 +119,7 @@ def _select_rated(records: Sequence[Sample | Dialogue], aspect: str, role: str) 
     dialogues: list[Dialogue] = []
     samples: list[Sample] = []
     for record in records:
-        if all(rating.value is None for rating in selected_ratings(record, aspect, role)):
+        if all(rating.value is None for rating in select_ratings(record, aspect, role)):
             continue
         if isinstance(record, Dialogue):
             dialogues.append(record)

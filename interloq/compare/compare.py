@@ -32,7 +32,7 @@ from interloq.metrics.metric import Array
 from interloq.metrics.metric_names import about_sets, direction, direction_note, unknown_directions
 from interloq.signature import Signature, fingerprint
 from interloq.statistics.clustered import Clustered, cluster_mean, difference, pooled_skewness
-from interloq.statistics.correlation import constant
+from interloq.statistics.correlation import is_constant
 from interloq.statistics.estimate import Estimate
 from interloq.statistics.prediction_powered import Powered, are_selected, prediction_powered
 from interloq.statistics.rounding import RELATIVE, typical_size
@@ -73,7 +73,7 @@ class _Column:
 
     def constant(self) -> float | None:
         """Return the score that all units have; None if they differ."""
-        if constant(np.concatenate([self.old, self.new])):
+        if is_constant(np.concatenate([self.old, self.new])):
             return float(self.new[0])
         return None
 

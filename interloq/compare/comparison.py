@@ -114,7 +114,7 @@ class Comparison(Tabular):
         """Return the line that names the two versions."""
         return f"{self.old} → {self.new}"
 
-    def _shown_rows(self) -> list[Row]:
+    def _table_rows(self) -> list[Row]:
         """Return one row per metric and slice."""
         rows: list[Row] = []
         for change in self.changes:

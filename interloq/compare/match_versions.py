@@ -30,7 +30,7 @@ from interloq.compare.comparison import Pairing
 from interloq.data.records.dialogue_names import natural
 from interloq.errors import count
 from interloq.statistics.clustered import Array, cluster_mean
-from interloq.statistics.correlation import constant
+from interloq.statistics.correlation import is_constant
 
 LENGTHS = (2, 5, 10, 20)
 LIKELY, CERTAIN = 0.84, 1.645  # one-sided p = .2 and .05 of the correlation of neighbours
@@ -309,7 +309,7 @@ def _widest(values: Array, units: Sequence[Unit], version: Version, clusters: tu
 
 def _alike(values: Array) -> float:
     """Return the correlation of neighbours in units of its standard error; 0 if the values do not vary."""
-    if len(values) < 3 or constant(values):
+    if len(values) < 3 or is_constant(values):
         return 0.0
     centred = values - values.mean()
     return float((centred[1:] * centred[:-1]).sum() / (centred**2).sum()) * math.sqrt(len(values))

@@ -18,7 +18,7 @@ from interloq.compare.compared_references import (
 from interloq.compare.match_versions import Unit, Version
 from interloq.compare.version_units import common_scale, dialogue_units, sample_units
 from interloq.data.progress import Progress, silent
-from interloq.data.records.convert_file import kind_held
+from interloq.data.records.convert_file import detect_kind
 from interloq.data.records.jsonl import header
 from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.errors import InputError
@@ -68,7 +68,7 @@ def read_versions(files: Mapping[str, str | Path], reading: VersionReading) -> V
     """Read one file per version; files that cannot be compared are refused."""
     if "-" in map(str, files.values()):
         raise InputError("comparisons need files, not a pipe", hint="write both versions to files")
-    kinds = {kind_held(path) for path in files.values()}
+    kinds = {detect_kind(path) for path in files.values()}
     if len(kinds) > 1 or not kinds <= {"samples", "scores", "dialogues"}:
         raise InputError(
             f"cannot compare files of {' and '.join(sorted(kinds))}",

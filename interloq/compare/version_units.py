@@ -16,7 +16,7 @@ from interloq.compare.compare_options import Ratings
 from interloq.compare.comparison import Pairing
 from interloq.compare.match_versions import Unit
 from interloq.data.records.dialogue_names import name_dialogues
-from interloq.data.records.raters import normalise, rater_notes, selected_ratings
+from interloq.data.records.raters import normalise, rater_notes, select_ratings
 from interloq.data.records.sample_fingerprint import SamplePrint
 from interloq.errors import InputError
 from interloq.metrics.metric_names import about_dialogues
@@ -211,7 +211,7 @@ def common_scale(records: Mapping[str, Sequence[Any]], ratings: Ratings) -> tupl
 def _raters(records: Sequence[Any], aspect: str, role: str) -> set[str]:
     raters = set()
     for record in records:
-        for rating in selected_ratings(record, aspect, role):
+        for rating in select_ratings(record, aspect, role):
             if rating.rater and rating.value is not None:
                 raters.add(rating.rater)
     return raters

@@ -86,14 +86,7 @@ class UserIdOptions:
 
     def pseudonyms(self) -> Pseudonyms | None:
         """Return pseudonyms with the key; None to keep ids as they are."""
-        return pseudonyms(self.user_key, keep=self.keep_user_ids)
-
-
-def pseudonyms(key: str | Path | None = None, *, keep: bool = False) -> Pseudonyms | None:
-    """Return pseudonyms with this key (see `read_key`); None to keep ids as they are."""
-    if keep:
-        return None
-    return Pseudonyms(read_key(key))
+        return None if self.keep_user_ids else Pseudonyms(read_key(self.user_key))
 
 
 def is_pseudonym(user: str) -> bool:

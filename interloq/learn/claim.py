@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from interloq.data.files.durable import discard, locked, make_folder
+from interloq.data.files.durable import discard, hold_lock, make_folder
 from interloq.data.files.folders import contents, inside, is_free
 from interloq.data.files.opening import read_json, write_json
 from interloq.data.files.write_errors import writing
@@ -42,7 +42,7 @@ def claim(
                 _check_free(folder, work)
             with writing(folder):
                 make_folder(work)
-            stack.enter_context(locked(inside(folder, WORK, LOCK), where=folder))
+            stack.enter_context(hold_lock(inside(folder, WORK, LOCK), where=folder))
         if done.exists():
             _check_same(folder, same() if same else _job(done) == job, others)
             clear_work(folder)  # in case it was killed between saving and cleaning up

@@ -241,7 +241,7 @@ class Encoder:
     def _pad_rows(self, places: Ints, numbered: Texts) -> tuple[torch.Tensor, torch.Tensor]:
         lengths = numbered.lengths[places]
         width = int(lengths.max())
-        ids = numbered.padded(places, width, self._pad).astype(np.int64)
+        ids = numbered.pad(places, width, self._pad).astype(np.int64)
         mask = (np.arange(width) < lengths[:, None]).astype(np.int64)
         return torch.from_numpy(ids).to(self.device), torch.from_numpy(mask).to(self.device)
 

@@ -21,7 +21,7 @@ import torch
 import transformers
 
 from interloq.data.files.durable import write_atomically
-from interloq.data.files.folders import matching
+from interloq.data.files.folders import find_matching
 from interloq.data.files.opening import read_json
 from interloq.data.text.token_texts import Texts
 from interloq.errors import InputError, InterloqError, short_repr
@@ -79,7 +79,7 @@ def model_folder(name: str | Path, *, download: bool = True) -> Path:
         raise InputError(f"the model folder {name!r} {problem}", hint="check the path, or write hub:org/name@revision")
     else:
         folder = _find_installed_weights(name)
-    if not matching(folder, "*.safetensors"):
+    if not find_matching(folder, "*.safetensors"):
         pickled = sorted(path.name for path in folder.iterdir() if path.suffix in PICKLES)
         if pickled:
             what = f"{folder} has no *.safetensors, only {pickled[0]}, and pickles are not loaded"
@@ -206,7 +206,7 @@ def check_fit(words: int, network: Any, folder: Path) -> None:
 
 def weights_fingerprint(folder: Path) -> str:
     """Return a fingerprint of the weights that does not depend on their location."""
-    parts = list(map(_content, matching(folder, "*.safetensors")))
+    parts = list(map(_content, find_matching(folder, "*.safetensors")))
     if len(parts) == 1:
         return parts[0]
     return fingerprint(*parts)

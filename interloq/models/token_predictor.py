@@ -18,7 +18,7 @@ import transformers
 from safetensors import safe_open
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING, MODEL_FOR_MASKED_LM_MAPPING
 
-from interloq.data.files.folders import matching
+from interloq.data.files.folders import find_matching
 from interloq.data.files.opening import reading_saved
 from interloq.errors import InputError
 from interloq.models.packing import Packing
@@ -165,7 +165,7 @@ def room(config: Any, special_tokens: SpecialTokens) -> int:
 def read_carried_weights(folder: Path, prefix: str) -> dict[str, torch.Tensor]:
     """Return the folder's weights that predict no tokens, named as in a complete network."""
     carried_weights: dict[str, torch.Tensor] = {}
-    for path in matching(folder, "*.safetensors"):
+    for path in find_matching(folder, "*.safetensors"):
         with reading_saved(path), safe_open(path, framework="pt") as file:
             names = list(file.keys())
             added = f"{prefix}."

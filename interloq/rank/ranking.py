@@ -90,7 +90,7 @@ class Ranking(Tabular):
         """Return what the systems are ranked by."""
         return f"{count(len(self.standings), 'system')} ranked by {self.metric}, method {self.method}"
 
-    def _shown_rows(self) -> list[Row]:
+    def _table_rows(self) -> list[Row]:
         """Return one row per system, the best first."""
         return [
             {

@@ -104,7 +104,7 @@ class TurnSubwords(Subwords):
     def texts(self, texts: Sequence[str]) -> Texts:
         parts = [text.split(BETWEEN) for text in texts]
         turns, which = number_distinct(list(chain.from_iterable(parts)))  # a turn is in several contexts
-        flat = super().texts(turns).taken(which)
+        flat = super().texts(turns).take(which)
         if len(flat.lengths) == len(parts):
             return flat
         last = np.cumsum(list(map(len, parts)))

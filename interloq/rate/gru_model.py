@@ -97,7 +97,7 @@ class RaterTask:
         distinct, places = np.unique(rows, return_inverse=True)
         u1, r1, u2, r2 = places.reshape(rows.shape).T
         triplets = np.concatenate([np.column_stack([u1, r1, r2]), np.column_stack([u2, r2, r1])])
-        tokens, lengths = self.pairs.texts.joined(distinct)
+        tokens, lengths = self.pairs.texts.join(distinct)
         return GruBatch(
             torch.from_numpy(tokens),
             torch.from_numpy(lengths),
@@ -247,7 +247,7 @@ class RaterModel:
         pieces = self.pieces.texts(texts)
         vectors = torch.zeros(len(texts), 2 * self.network.shape.hidden, device=self.device)
         for batch in make_batches(pieces.lengths, size=TEXTS, tokens=TOKENS, rng=None):
-            tokens, lengths = pieces.joined(batch)
+            tokens, lengths = pieces.join(batch)
             vectors[torch.from_numpy(batch).to(self.device)] = self.network.encoder(
                 torch.from_numpy(tokens).to(self.device), torch.from_numpy(lengths)
             )

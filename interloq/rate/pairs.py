@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from interloq.data.batched import batched
 from interloq.data.files.durable import atomic_folder, remove
-from interloq.data.files.folders import is_free, matching
+from interloq.data.files.folders import find_matching, is_free
 from interloq.data.files.opening import read_json, write_json
 from interloq.data.progress import Step
 from interloq.data.text.texts import UnseenTexts
@@ -290,7 +290,7 @@ def _is_made(folder: Path, job: str) -> bool:
 
 
 def _close(folder: Path, facts: dict[str, Any]) -> None:
-    files = matching(folder, "*.npy")
+    files = find_matching(folder, "*.npy")
     facts["fingerprint"] = fingerprint(*(f"{path.name}:{file_fingerprint(path)}" for path in files))
     write_json(folder / FACTS, facts)
 

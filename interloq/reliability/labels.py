@@ -29,7 +29,7 @@ from interloq.reliability.settings import PER_SIZE, SIZES
 from interloq.reliability.settings import Coefficient as Coefficient
 from interloq.retrieve.leaks import normalise_text
 from interloq.signature import fingerprint
-from interloq.statistics.correlation import BY_ROW, constant
+from interloq.statistics.correlation import BY_ROW, is_constant
 
 Members = NDArray[np.int32]  # one row of reference numbers per set, padded with NONE
 NONE = -1
@@ -280,7 +280,7 @@ def _unusable(scored: QueryScores, smallest: int) -> str:
     rated = _find_rated_replies(scored)
     if rated.sum() < FEWEST_REPLIES:
         return FEW_REPLIES
-    if constant(scored.query.ratings[rated]):
+    if is_constant(scored.query.ratings[rated]):
         return CONSTANT_RATINGS
     return ""
 

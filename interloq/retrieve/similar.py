@@ -34,7 +34,7 @@ def near(documents: Texts, queries: Texts, count: int) -> Ints:
     for part in range(parts):
         inside, asked = np.arange(part, n, parts), np.arange((part + 1) % parts, len(near_places), parts)
         if len(asked):
-            places = _search_documents(documents.taken(inside), queries.taken(asked), count + skipped)[:, skipped:]
+            places = _search_documents(documents.take(inside), queries.take(asked), count + skipped)[:, skipped:]
             near_places[asked, : places.shape[1]] = np.where(places == NOTHING, NOTHING, inside[places])
     return near_places
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from interloq.data.progress import Progress, count_records, silent
-from interloq.data.records.convert_file import RecordSummary, kind_held
+from interloq.data.records.convert_file import RecordSummary, detect_kind
 from interloq.data.records.raters import RaterRanges
 from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.records import Note, Rating, Sample
@@ -29,7 +29,7 @@ def check_file(
     `kind` is found in the file unless it is given.
     """
     chosen, _ = choose(options.metrics, trust=options.trust)
-    kind, summary, raters = kind or kind_held(path), RecordSummary(), RaterRanges()
+    kind, summary, raters = kind or detect_kind(path), RecordSummary(), RaterRanges()
     checks = Checks([choice.metric for choice in chosen])
     with progress("reading", None) as step:
         for record in summary.watch(count_records(reading.read(path, kind=kind), step)):

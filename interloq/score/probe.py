@@ -105,7 +105,7 @@ class Probe(Tabular):
     def _title(self) -> str:
         return self.metric
 
-    def _shown_rows(self) -> list[Row]:
+    def _table_rows(self) -> list[Row]:
         rows: list[Row] = []
         for row in self.rows:
             cells: dict[str, object] = {"perturbation": row.perturbation, "change": row.change, **bounds(row.ci)}

@@ -21,7 +21,7 @@ from typing import Any
 
 from interloq.data.files.overwriting import refuse_overwriting
 from interloq.data.progress import Progress, silent
-from interloq.data.records.convert_file import kind_held
+from interloq.data.records.convert_file import detect_kind
 from interloq.data.records.jsonl import header, to_json, write
 from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.errors import InputError
@@ -125,7 +125,7 @@ def score_file(
 
 def _read_records(path: str | Path, reading: ReadOptions) -> tuple[Iterable[Sample], list[Dialogue]]:
     """Return the samples of a file, and its dialogues if it has any."""
-    kind = "dialogues" if kind_held(path) == "dialogues" else "samples"
+    kind = "dialogues" if detect_kind(path) == "dialogues" else "samples"
     records = reading.read(path, kind=kind)
     if kind == "samples":
         return records, []

@@ -37,17 +37,16 @@ def cache_answers(answers: Mapping[bytes, ChatAnswer]) -> None:
     """Add answers to the cache, unless it is off."""
     cache = _cache()
     if cache and answers:
-        cache.put([(key, _serialise_answer(answer)) for key, answer in answers.items()])
+        rows = []
+        for key, answer in answers.items():
+            tokens = answer.prompt_tokens, answer.completion_tokens
+            rows.append((key, json.dumps([answer.text, answer.candidates, *tokens, answer.left_out]).encode()))
+        cache.put(rows)
 
 
 def _cache() -> BlobCache | None:
     folder = cache_folder()
     return BlobCache(folder / FILE, "answer") if folder else None
-
-
-def _serialise_answer(answer: ChatAnswer) -> bytes:
-    tokens = answer.prompt_tokens, answer.completion_tokens
-    return json.dumps([answer.text, answer.candidates, *tokens, answer.left_out]).encode()
 
 
 def _parse_answer(row: bytes) -> ChatAnswer | None:

@@ -28,7 +28,7 @@ class ChatParameters:
         self.refused: set[str] = set()
         self._reported: set[str] = set()
 
-    def accepted(self, body: Mapping[str, Any], *, reasoning_tokens: int = 0) -> dict[str, Any]:
+    def adapt(self, body: Mapping[str, Any], *, reasoning_tokens: int = 0) -> dict[str, Any]:
         """Return the request with what the model accepts.
 
         `reasoning_tokens` are added if the server counts reasoning.

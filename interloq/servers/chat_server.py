@@ -129,9 +129,9 @@ class ChatConnection:
                 return read_text(await self._post(client, content, read_body))
 
             try:
-                await self._accepted(attempt, body)
+                await self._send_accepted(attempt, body)
             except RequestFailed as failed:
-                return RequestFailed(self._redacted(str(failed)), retry=failed.retry, works=failed.works)
+                return RequestFailed(self._redact(str(failed)), retry=failed.retry, works=failed.works)
         return None
 
     def _client(self) -> httpx.AsyncClient:
@@ -151,19 +151,20 @@ class ChatConnection:
         for tried in range(self.retries + 1):
             async with slots:
                 try:
-                    return await self._accepted(attempt, body, reasoning_tokens)
+                    return await self._send_accepted(attempt, body, reasoning_tokens)
                 except RequestFailed as failed:
                     last = failed
             if not last.retry or last.retry_after > LONGEST_PAUSE or tried == self.retries:
                 break
-            await asyncio.sleep(max(last.retry_after, _pause(tried) * (0.5 + rng.random() / 2)))
+            pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(tried, 20))
+            await asyncio.sleep(max(last.retry_after, pause * (0.5 + rng.random() / 2)))
         failure = str(last)
         if tried:
             failure += f" ({tried + 1} attempts)"
-        failure = self._redacted(failure)
+        failure = self._redact(failure)
         return RequestFailed(failure, retry=last.retry, works=last.works, refused=last.refused)
 
-    async def _accepted(
+    async def _send_accepted(
         self, attempt: Callable[[bytes], Coroutine[Any, Any, T]], body: dict[str, Any], reasoning_tokens: int = 0
     ) -> T:
         """Return the outcome of one attempt.
@@ -172,7 +173,7 @@ class ChatConnection:
         """
         parameters = parameters_of(self.url, str(body.get("model", "")))
         while True:
-            sent = parameters.accepted(body, reasoning_tokens=reasoning_tokens)
+            sent = parameters.adapt(body, reasoning_tokens=reasoning_tokens)
             await self._wait_for_rate()
             try:
                 return await attempt(json.dumps(sent).encode())  # it escapes lone surrogates, which orjson rejects
@@ -230,7 +231,7 @@ class ChatConnection:
         refused = find_refused_parameter(answer.status_code, refusal)
         raise RequestFailed(failure, retry=retry, retry_after=_retry_after(answer), works=retry, refused=refused)
 
-    def _redacted(self, text: str) -> str:
+    def _redact(self, text: str) -> str:
         """Return the message without the key, which some servers repeat."""
         return _KEY.sub("***", one_line(text.replace(self.secret, "***") if self.secret else text))
 
@@ -317,14 +318,12 @@ def _text(choice: dict[str, Any]) -> str:
 def _candidates(choice: dict[str, Any]) -> Candidates | None:
     match choice.get("logprobs"):
         case {"content": [{"top_logprobs": [*tokens]}, *_]}:
-            return tuple(filter(None, map(_candidate, tokens)))
-    return None
-
-
-def _candidate(value: object) -> tuple[str, float] | None:
-    match value:
-        case {"token": str(token), "logprob": float() | int() as chance}:
-            return token, float(chance)
+            candidates = []
+            for token in tokens:
+                match token:
+                    case {"token": str(text), "logprob": float() | int() as chance}:
+                        candidates.append((text, float(chance)))
+            return tuple(candidates)
     return None
 
 
@@ -336,10 +335,6 @@ def _message(data: bytes) -> str:
         return str(error.get("message", "no message") if isinstance(error, dict) else error)
     except (orjson.JSONDecodeError, AttributeError):
         return data[:1_000].decode("utf-8", "replace")
-
-
-def _pause(attempt: int) -> float:
-    return min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(attempt, 20))
 
 
 def _retry_after(answer: httpx.Response) -> float:

@@ -65,8 +65,8 @@ class _Stream:
     def _event(self, value: object) -> None:
         match value:
             case {"error": error}:
-                said = error.get("message", "no message") if isinstance(error, dict) else error
-                raise RequestFailed(f"the server stopped: {said}", retry=True, works=True)
+                message = error.get("message", "no message") if isinstance(error, dict) else error
+                raise RequestFailed(f"the server stopped: {message}", retry=True, works=True)
             case {"choices": [{"delta": {"content": str(part)}}, *_]} if part:
                 self.text += part
                 if shown := without_reasoning(self.text):

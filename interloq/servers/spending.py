@@ -104,7 +104,7 @@ class Spending:
             raise InputError(f"{text}: more than the limit of {self.max_cost:g}", hint="raise it")
 
     def start_call(self) -> str:
-        """Count a call; or the reason not to make it."""
+        """Count a call and return an empty text, or return the reason not to make it."""
         if self.max_calls is not None and self.calls >= self.max_calls:
             return f"the limit of {count(self.max_calls, 'call')} is reached"
         if self.max_cost is not None and self.cost >= self.max_cost:
@@ -181,9 +181,7 @@ def spending(
     log: str | Path | None = None,
 ) -> Iterator[Spending]:
     """Count and limit what is spent inside; `log` is a file that each call is appended to (see `CallLog`)."""
-    for name, value in (("max_calls", max_calls), ("max_cost", max_cost)):
-        if value is not None and not value >= 0:
-            raise InputError(f"{name} must not be negative, got {value}")
+    SpendingLimits(max_calls=max_calls, max_cost=max_cost)  # refuses negative ones
     token = _CURRENT.set(Spending(max_calls, max_cost, announce, log=CallLog(log) if log else None))
     try:
         yield current()

@@ -25,24 +25,26 @@ Labels = NDArray[np.bool_]
 BINS = 10
 
 
-def of_decisions(
+def measure_decisions(
     predicted: Labels, labels: Labels, cluster: Counts, n_bootstrap: int, seed: int
 ) -> dict[str, Estimate]:
     """Return accuracy and macro-F1 of predicted labels."""
     cells = predicted & labels, predicted & ~labels, ~predicted & labels, ~predicted & ~labels
     rows = np.stack(cells, axis=1).astype(np.float64)
-    return _of_sums({"accuracy": _accuracy, "macro_f1": _macro_f1}, rows, cluster, n_bootstrap, seed)
+    return _measure_sums({"accuracy": _accuracy, "macro_f1": _macro_f1}, rows, cluster, n_bootstrap, seed)
 
 
-def of_probabilities(p: Array, labels: Labels, cluster: Counts, n_bootstrap: int, seed: int) -> dict[str, Estimate]:
+def measure_probabilities(
+    p: Array, labels: Labels, cluster: Counts, n_bootstrap: int, seed: int
+) -> dict[str, Estimate]:
     """Return calibration error and Brier score of probabilities of the label 1."""
     miss = labels - p
     which = np.searchsorted(np.arange(1, BINS) / BINS, p, side="right")
     rows = np.column_stack([np.ones(len(p)), miss**2, np.eye(BINS)[which] * miss[:, None]])
-    return _of_sums({"ece": _calibration_error, "brier": _brier}, rows, cluster, n_bootstrap, seed)
+    return _measure_sums({"ece": _calibration_error, "brier": _brier}, rows, cluster, n_bootstrap, seed)
 
 
-def of_scores(scores: Array, labels: Labels, cluster: Counts, n_bootstrap: int, seed: int) -> Estimate:
+def measure_auc(scores: Array, labels: Labels, cluster: Counts, n_bootstrap: int, seed: int) -> Estimate:
     """Return the AUC of scores of any scale; NaN if all labels are equal."""
     n, ties = len(scores), Ties.of(scores)
     value = float("nan")
@@ -66,7 +68,7 @@ def _auc(ties: Ties, labels: Labels, drawn: Counts) -> Array:
         return np.asarray(above / (positives * negatives))
 
 
-def _of_sums(
+def _measure_sums(
     measures: Mapping[str, Callable[[Array], Array]], rows: Array, cluster: Counts, n_bootstrap: int, seed: int
 ) -> dict[str, Estimate]:
     """Return functions of sums of rows, with intervals from resamples of clusters."""

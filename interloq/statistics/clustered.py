@@ -189,10 +189,11 @@ def difference(first: Clustered, second: Clustered) -> Clustered:
 def _welch(first: Clustered, second: Clustered) -> float:
     if not (first.freedom > 0 and second.freedom > 0):
         return 0
-    one, other = first.error**2, second.error**2
-    if one + other == 0:
+    first_variance, second_variance = first.error**2, second.error**2
+    if first_variance + second_variance == 0:
         return min(first.freedom, second.freedom)
-    return (one + other) ** 2 / (one**2 / first.freedom + other**2 / second.freedom)
+    weights = first_variance**2 / first.freedom + second_variance**2 / second.freedom
+    return (first_variance + second_variance) ** 2 / weights
 
 
 def beta_interval(share: float, n: float) -> tuple[float, float]:

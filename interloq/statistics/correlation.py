@@ -17,7 +17,7 @@ Undefined is NaN with a note, never 0.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import permutations
@@ -102,14 +102,14 @@ def _name(coefficient: str | Correlation) -> str:
 # ---- many rows at once -----------------------------------------------------------------------------------------------
 
 
-def constant(x: Array) -> Any:
+def is_constant(x: Array) -> Any:
     """Return whether all values along the last axis are equal up to rounding."""
     return np.ptp(x, axis=-1) <= NEARLY_CONSTANT * np.abs(x).max(axis=-1)
 
 
 def pearson_rows(x: Array, y: Array) -> Array:
     """Return Pearson's r per row."""
-    flat = constant(x) | constant(y)
+    flat = is_constant(x) | is_constant(y)
     x, y = x - x.mean(axis=1, keepdims=True), y - y.mean(axis=1, keepdims=True)
     coefficient = ratio(dot(x, y), dot(x, x), dot(y, y))
     coefficient[flat] = np.nan  # rounding may leave a tiny variance
@@ -118,7 +118,7 @@ def pearson_rows(x: Array, y: Array) -> Array:
 
 def spearman_rows(x: Array, y: Array) -> Array:
     """Return Spearman's ρ per row."""
-    return pearson_rows(_rank_rows(x), _rank_rows(y))
+    return pearson_rows(midranks(x), midranks(y))
 
 
 def kendall_rows(x: Array, y: Array) -> Array:
@@ -137,8 +137,9 @@ def _row_signs(x: Array) -> Array:
     return np.asarray(np.sign(x[:, :, None] - x[:, None, :]))
 
 
-def _rank_rows(x: Array) -> Array:
-    return np.asarray(stats.rankdata(x, axis=1, nan_policy="propagate"), dtype=np.float64)
+def midranks(x: Array) -> Array:
+    """Return ranks along the last axis; ties share their mean rank."""
+    return np.asarray(stats.rankdata(x, axis=-1), dtype=np.float64)
 
 
 def dot(x: NDArray[Any], y: NDArray[Any]) -> Array:
@@ -160,7 +161,7 @@ def by_rows(coefficient: str | Correlation, x: Array, y: Array) -> Array:
     """Return one coefficient per row of two matrices of the same shape; NaN if a row is constant or contains NaN."""
     if isinstance(coefficient, str):
         return BY_ROW[coefficient](x, y)
-    undefined_rows = constant(x) | constant(y) | np.isnan(x).any(axis=1) | np.isnan(y).any(axis=1)
+    undefined_rows = is_constant(x) | is_constant(y) | np.isnan(x).any(axis=1) | np.isnan(y).any(axis=1)
     values = np.full(len(x), np.nan)
     for i in np.flatnonzero(~undefined_rows):
         values[i] = apply_function(coefficient, x[i], y[i])
@@ -227,14 +228,14 @@ def explain_undefined(x: Array, y: Array) -> str:
     if len(x) < 2:
         return f"{count(len(x), 'point')}: nothing to correlate"
     flat = []
-    if constant(x):
+    if is_constant(x):
         flat.append("scores")
-    if constant(y):
+    if is_constant(y):
         flat.append("judgments")
     return f"constant {' and '.join(flat)}" if flat else ""
 
 
-def complete(*columns: Array) -> NDArray[np.intp]:
+def complete_rows(*columns: Array) -> NDArray[np.intp]:
     """Return the indices of the samples that have a number in every column."""
     return np.flatnonzero(~np.isnan(np.array(columns)).any(axis=0))
 
@@ -269,13 +270,7 @@ class Ties:
 
 
 def resample_coefficients(
-    x: Array,
-    y: Array,
-    *,
-    n_bootstrap: int,
-    seed: int,
-    chosen: Coefficients = BUILT_IN,
-    cluster: Counts | None = None,
+    x: Array, y: Array, *, n_bootstrap: int, seed: int, chosen: Coefficients = BUILT_IN, cluster: Counts | None = None
 ) -> dict[str, Array]:
     """Return each coefficient in each bootstrap resample of the points, or of whole clusters.
 
@@ -288,7 +283,7 @@ def resample_coefficients(
     x_ties, y_ties = Ties.of(x), Ties.of(y)
     signs = None
     if len(x) <= MATRIX_LIMIT:
-        signs = _signs(x_ties.group) * _signs(y_ties.group)
+        signs = sign_matrix(x_ties.group, x_ties.group) * sign_matrix(y_ties.group, y_ties.group)
     parts: dict[str, list[Array]] = {name: [] for name in chosen}
     for drawn in draws:
         x_counts, y_counts = x_ties.counts(drawn), y_ties.counts(drawn)
@@ -301,7 +296,9 @@ def resample_coefficients(
             elif coefficient == "spearman":
                 values = some * _weighted_pearson(x_ties.midranks(x_counts), y_ties.midranks(y_counts), drawn)
             elif coefficient == "kendall" and signs is not None:
-                values = _kendall_by_signs(signs, drawn, untied)
+                # sums of integers this small are exact in single precision
+                concordant = (drawn.astype(np.float32) @ signs).astype(np.float64)
+                values = ratio(dot(concordant, drawn), untied[0], untied[1])
             elif isinstance(coefficient, str):
                 values = _by_loop(_kendall, x, y, drawn, some)
             else:
@@ -319,11 +316,6 @@ def _weighted_pearson(x: Array, y: Array, drawn: Counts) -> Array:
     return ratio(dot(heavy, y), dot(heavy, x), dot(weights * y, y))
 
 
-def _kendall_by_signs(signs: NDArray[np.float32], drawn: Counts, untied: Sequence[Array]) -> Array:
-    concordant = drawn.astype(np.float32) @ signs  # sums of integers this small are exact in single precision
-    return ratio(dot(concordant.astype(np.float64), drawn), untied[0], untied[1])
-
-
 def _by_loop(function: Correlation, x: Array, y: Array, drawn: Counts, some: Array) -> Array:
     """Apply a function to the points of each resample; also for τ-b of sets too large for a matrix of signs."""
     values = some.copy()
@@ -337,6 +329,6 @@ def _kendall(x: Array, y: Array) -> float:
     return float(stats.kendalltau(x, y).statistic)
 
 
-def _signs(group: NDArray[np.intp]) -> NDArray[np.float32]:
-    ranks = group.astype(np.float32)
-    return np.asarray(np.sign(ranks[:, None] - ranks[None, :]))
+def sign_matrix(rows: NDArray[Any], columns: NDArray[Any]) -> NDArray[np.float32]:
+    """Return signs of differences of ranks: multiples of ½, small enough to be exact in single precision."""
+    return np.asarray(np.sign(np.subtract.outer(rows.astype(np.float32), columns.astype(np.float32))))

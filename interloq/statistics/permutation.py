@@ -78,7 +78,7 @@ def _permute_cells(cells: NDArray[np.float64], size: float, shared: int, n_permu
         gaps[np.abs(gaps) <= RELATIVE * size * cells[1]] = 0.0
         return sign_flips(gaps, n_permutations, seed)
     if not shared:
-        return _dealt_out(cells, size, n_permutations, seed)
+        return _deal_out(cells, size, n_permutations, seed)
     return np.concatenate(
         [_statistics(cells, swapped, size) for swapped in _draw_relabellings(cells, n_permutations, seed)]
     )
@@ -149,7 +149,7 @@ def _draw_relabellings(cells: NDArray[np.float64], n_permutations: int, seed: in
         yield swapped
 
 
-def _dealt_out(cells: NDArray[np.float64], size: float, n_permutations: int, seed: int) -> Array:
+def _deal_out(cells: NDArray[np.float64], size: float, n_permutations: int, seed: int) -> Array:
     """Return the same as `_statistics`, for units of one group each."""
     order = np.argsort(cells[1] == 0, kind="stable")  # those of the first group first
     total, number = (cells[:2] + cells[2:])[:, order]
@@ -159,11 +159,11 @@ def _dealt_out(cells: NDArray[np.float64], size: float, n_permutations: int, see
     for labels in reassignments(len(order), groups, n_permutations, seed):
         gaps, squares, rounding = np.zeros((3, len(labels)))
         first = labels @ moments
-        for sign, own, n in ((1.0, first, groups), (-1.0, moments.sum(axis=0) - first, len(order) - groups)):
-            mean = own[:, 0] / own[:, 1]
-            residuals = own[:, 2] - 2 * mean * own[:, 3] + mean**2 * own[:, 4]
-            squares += n / (n - 1) * np.maximum(residuals, 0.0) / own[:, 1] ** 2
-            rounding += RELATIVE * own[:, 2] / own[:, 1] ** 2
+        for sign, group, n in ((1.0, first, groups), (-1.0, moments.sum(axis=0) - first, len(order) - groups)):
+            mean = group[:, 0] / group[:, 1]
+            residuals = group[:, 2] - 2 * mean * group[:, 3] + mean**2 * group[:, 4]
+            squares += n / (n - 1) * np.maximum(residuals, 0.0) / group[:, 1] ** 2
+            rounding += RELATIVE * group[:, 2] / group[:, 1] ** 2
             gaps += sign * mean
         drawn.append(_divide_by_errors(gaps, np.sqrt(np.where(squares <= rounding, 0.0, squares)), size))
     return np.concatenate(drawn)
@@ -173,10 +173,10 @@ def _statistics(cells: NDArray[np.float64], swapped: NDArray[np.bool_], size: fl
     """Return the difference of the means divided by its standard error, after each relabelling."""
     influence: NDArray[np.float64] | float = 0.0
     gaps: NDArray[np.float64] | float = 0.0
-    for sign, own, other in ((1.0, cells[:2], cells[2:]), (-1.0, cells[2:], cells[:2])):
-        total, number = np.where(swapped, other[0], own[0]), np.where(swapped, other[1], own[1])
+    for sign, group, other in ((1.0, cells[:2], cells[2:]), (-1.0, cells[2:], cells[:2])):
+        total, number = np.where(swapped, other[0], group[0]), np.where(swapped, other[1], group[1])
         mean = total.sum(axis=1) / number.sum(axis=1)
-        groups = np.count_nonzero(own[1])
+        groups = np.count_nonzero(group[1])
         scale = sign * math.sqrt(groups / (groups - 1)) / number.sum(axis=1)
         influence = influence + scale[:, None] * (total - mean[:, None] * number)
         gaps = gaps + sign * mean

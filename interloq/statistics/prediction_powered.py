@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from interloq.statistics.clustered import Array, Clustered, cluster_mean, difference, total
-from interloq.statistics.correlation import constant
+from interloq.statistics.correlation import is_constant
 
 LEAST = 5  # labels: with fewer, the weight is too noisy
 COMPARED = 10  # units with and without a label that are needed to tell whether these were chosen
@@ -45,7 +45,10 @@ def prediction_powered(ratings: Array, scores: Array, clusters: Sequence[str]) -
         return Powered(alone, None)
     weight = tune_weight(ratings[labelled], scores[labelled], scores[others])
     rest = cluster_mean(ratings[labelled] - weight * scores[labelled], names[labelled].tolist(), lost=2)
-    return Powered(alone, total(rest, _of_others(scores[others], names[others].tolist(), weight, rest)), weight)
+    mean_of_others = cluster_mean(scores[others], names[others].tolist()).times(weight)
+    if not weight:  # the labels alone set the degrees of freedom
+        mean_of_others = Clustered(0.0, mean_of_others.n, rest.freedom, {})
+    return Powered(alone, total(rest, mean_of_others), weight)
 
 
 def are_selected(ratings: Array, scores: Array) -> bool:
@@ -67,7 +70,7 @@ def _differ(first: Array, second: Array) -> bool:
     second_mean = cluster_mean(second, [f"second {i}" for i in range(len(second))])
     gap = difference(first_mean, second_mean)
     if not gap.error:
-        return not constant(np.concatenate([first, second]))
+        return not is_constant(np.concatenate([first, second]))
     return abs(gap.value) >= gap.quantile(CERTAIN) * gap.error
 
 
@@ -78,17 +81,9 @@ def tune_weight(ratings: Array, scores: Array, others: Array) -> float:
     that of labels alone.
     """
     spread = float(scores.var(ddof=1))
-    if constant(scores):
+    if is_constant(scores):
         return 0.0
     rest = spread
     if len(others) > 1:
         rest = float(others.var(ddof=1))
     return float(np.cov(ratings, scores, ddof=1)[0, 1]) / (spread + len(scores) / len(others) * rest)
-
-
-def _of_others(others: Array, clusters: Sequence[str], weight: float, labelled: Clustered) -> Clustered:
-    """Return λ times the mean score of the unlabelled units. With λ = 0 the labels alone set the degrees of freedom."""
-    mean = cluster_mean(others, clusters).times(weight)
-    if not weight:
-        return Clustered(0.0, mean.n, labelled.freedom, {})
-    return mean

@@ -19,6 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from interloq.statistics.resampling import percentile_interval
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 STRENGTHS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)  # λ
@@ -138,10 +140,5 @@ def interval(rated: RatedStates, scores: Floats) -> tuple[float, float]:
     for _ in range(RESAMPLES):
         drawn = np.concatenate([groups[i] for i in rng.integers(len(groups), size=len(groups))])
         resample = replace(rated, targets=rated.targets[drawn], sets=rated.sets[drawn])
-        correlation = spearman(resample, scores[drawn])
-        if np.isfinite(correlation):
-            correlations.append(correlation)
-    if not correlations:
-        return np.nan, np.nan
-    low, high = np.percentile(correlations, [2.5, 97.5])
-    return float(low), float(high)
+        correlations.append(spearman(resample, scores[drawn]))
+    return percentile_interval(np.array(correlations))

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from interloq.statistics.correlation import BLOCK, Correlation, by_rows, constant
+from interloq.statistics.correlation import BLOCK, Correlation, by_rows, is_constant, midranks, sign_matrix
 from interloq.statistics.estimate import Array
 from interloq.statistics.rounding import RELATIVE
 
@@ -81,14 +81,14 @@ def _holm(p_values: Array) -> Array:
 # ---- swapping the scores of two metrics ------------------------------------------------------------------------------
 
 
-def permutations_per_test(tests: int, given: int | None = None) -> int:
-    """Return the given number, or enough for the smallest p-value to be about .01 after Holm's adjustment.
+def permutations_per_test(tests: int, chosen: int | None = None) -> int:
+    """Return the chosen number, or enough for the smallest p-value to be about .01 after Holm's adjustment.
 
     With N permutations no p-value is below 1 / (N + 1), so with a fixed N a large family could not have any
     significant result.
     """
-    if given is not None:
-        return given
+    if chosen is not None:
+        return chosen
     return max(LEAST, 100 * tests)
 
 
@@ -126,14 +126,9 @@ def z_scores(x: Array) -> Array:
     """Return values scaled to mean 0 and standard deviation 1 along the last axis; all 0 if they are constant."""
     if not x.size:
         return x
-    flat = np.expand_dims(constant(x), -1)
+    flat = np.expand_dims(is_constant(x), -1)
     centred = np.where(flat, 0.0, x - x.mean(axis=-1, keepdims=True))
     return np.asarray(centred / np.where(flat, 1.0, np.sqrt((centred**2).mean(axis=-1, keepdims=True))))
-
-
-def midranks(x: Array) -> Array:
-    """Return ranks along the last axis; ties share their mean rank."""
-    return np.asarray(stats.rankdata(x, axis=-1), dtype=np.float64)
 
 
 def differences(coefficient: str | Correlation, first: Array, second: Array, y: Array, swapped: Swaps) -> Array:
@@ -173,11 +168,11 @@ def kendall_differences(first: Array, second: Array, y: Array, swapped: Swaps) -
         differences = np.full(len(swapped), np.nan)
         for i, swap in enumerate(swapped):
             a, b = np.where(swap, second, first), np.where(swap, first, second)
-            if not (constant(a) or constant(b) or constant(y)):
+            if not (is_constant(a) or is_constant(b) or is_constant(y)):
                 differences[i] = stats.kendalltau(a, y).statistic - stats.kendalltau(b, y).statistic
         return differences
-    order = _signs(midranks(y), midranks(y))
-    signs = _signs(first, first), _signs(second, second), _signs(first, second)
+    order = sign_matrix(midranks(y), midranks(y))
+    signs = sign_matrix(first, first), sign_matrix(second, second), sign_matrix(first, second)
     concordant = _quadratic([sign * order for sign in signs], swapped)
     untied = _quadratic([np.abs(sign) for sign in signs], swapped)
     pairs = np.abs(order).sum(dtype=np.float64)
@@ -187,16 +182,11 @@ def kendall_differences(first: Array, second: Array, y: Array, swapped: Swaps) -
 
 def _quadratic(matrices: Sequence[NDArray[np.float32]], swapped: Swaps) -> tuple[Array, Array]:
     """Return Σ_ij of the matrix of the mixed vector, for the first and the second metric, after each permutation."""
-    own, other, cross = matrices
-    sums = [matrix.sum(axis=1, dtype=np.float64) for matrix in (own, other, cross, cross.T)]
-    mixed = swapped.astype(np.float32) @ (own + other - cross - cross.T)  # integers, exact in single precision
+    first, second, cross = matrices
+    sums = [matrix.sum(axis=1, dtype=np.float64) for matrix in (first, second, cross, cross.T)]
+    mixed = swapped.astype(np.float32) @ (first + second - cross - cross.T)  # integers, exact in single precision
     both = np.einsum("ij,ij->i", mixed.astype(np.float64), swapped)
     return (
         sums[0].sum() + swapped @ (2 * (sums[3] - sums[0])) + both,
         sums[1].sum() + swapped @ (2 * (sums[2] - sums[1])) + both,
     )
-
-
-def _signs(rows: Array, columns: Array) -> NDArray[np.float32]:
-    """Return signs of differences of ranks, multiples of ½ up to PAIR_LIMIT, which are exact in single precision."""
-    return np.asarray(np.sign(np.subtract.outer(rows.astype(np.float32), columns.astype(np.float32))))

@@ -178,7 +178,7 @@ def test_labels_stand_for_metrics_in_rows_comparisons_and_notes(samples: list[Sa
 
 def test_there_is_one_row_per_metric_and_coefficient(samples: list[Sample]) -> None:
     found = table(samples)
-    rows = found._shown_rows()
+    rows = found._table_rows()
     assert [(row["metric"], row["coefficient"]) for row in rows] == [
         (row.metric, name) for row in found.rows for name in ("pearson", "spearman", "kendall")
     ]

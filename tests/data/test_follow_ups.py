@@ -23,7 +23,7 @@ TURN = {
 }
 
 
-def written(path: Path, content: Any) -> str:
+def write_follow_ups(path: Path, content: Any) -> str:
     file = path / "mine.json"
     file.write_text(content if isinstance(content, str) else json.dumps(content), "utf-8")
     return str(file)
@@ -72,7 +72,9 @@ def test_names_may_be_written_with_underscores() -> None:
 
 
 def test_a_file_of_ones_own(tmp_path: Path) -> None:
-    path = written(tmp_path, {"turn": {"Kind": {"positive": ["So kind !"]}, "rude": {"negative": ["How rude !"]}}})
+    path = write_follow_ups(
+        tmp_path, {"turn": {"Kind": {"positive": ["So kind !"]}, "rude": {"negative": ["How rude !"]}}}
+    )
     file = read_follow_ups(path)
     assert file.dimension("kind").positive == ("So kind !",)
     assert (file.dimension("rude").positive, file.dimension("rude").level, file.full) == ((), "turn", ())
@@ -80,7 +82,7 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         ("", "not valid JSON "),
         ('{"turn": ', "not valid JSON "),
@@ -101,9 +103,9 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
         ({"full": [""]}, r"full\[0\] must be a text"),
     ],
 )
-def test_what_is_wrong_with_a_file_is_said(tmp_path: Path, content: Any, said: str) -> None:
-    path = written(tmp_path, content)
-    with pytest.raises(InputError, match=said) as caught:
+def test_what_is_wrong_with_a_file_is_said(tmp_path: Path, content: Any, message: str) -> None:
+    path = write_follow_ups(tmp_path, content)
+    with pytest.raises(InputError, match=message) as caught:
         read_follow_ups(path)
     assert str(caught.value).startswith(path)
 

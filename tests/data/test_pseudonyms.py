@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from interloq import InputError
-from interloq.data.pseudonyms import Pseudonyms, names_of, pseudonyms, read_key
+from interloq.data.pseudonyms import Pseudonyms, UserIdOptions, names_of, read_key
 from interloq.records import Dialogue, Rating, Sample, Turn
 
 KEY = "sixteen or more characters"
@@ -60,9 +60,9 @@ def test_a_key_is_made_once_for_its_owner_alone(tmp_path: Path, monkeypatch: pyt
 def test_a_key_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_KEY", f" {KEY}\n")
     assert read_key("env:MY_KEY") == KEY
-    made = pseudonyms("env:MY_KEY")
-    assert made
-    assert made("ann") == Pseudonyms(KEY)("ann")
+    names = UserIdOptions(user_key="env:MY_KEY").pseudonyms()
+    assert names
+    assert names("ann") == Pseudonyms(KEY)("ann")
 
 
 def test_short_and_missing_keys_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,7 +77,7 @@ def test_short_and_missing_keys_are_refused(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_kept_ids_need_no_key(tmp_path: Path) -> None:
-    assert pseudonyms(tmp_path / "key", keep=True) is None
+    assert UserIdOptions(user_key=str(tmp_path / "key"), keep_user_ids=True).pseudonyms() is None
     assert not (tmp_path / "key").exists()
 
 

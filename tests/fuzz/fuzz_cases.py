@@ -23,11 +23,12 @@ from interloq.data.corpus.clean import Cleaning
 from interloq.data.corpus.formats import READERS, read_batches
 from interloq.data.corpus.scan import clean_texts
 from interloq.data.corpus.settings import default_toml, read_settings
-from interloq.data.corpus.shards import Logs, read_posts
+from interloq.data.corpus.shards import Logs
 from interloq.data.follow_ups import read_follow_ups
 from interloq.data.records.jsonl import header, read
 from interloq.data.sets.registry import read_dataset, read_parts
 from interloq.data.text.texts import file_texts
+from interloq.errors import InterloqError
 from interloq.metrics.contextual.bertscore_baseline import load_baseline
 from interloq.play.journal import Journal
 from interloq.play.openings import read_openings
@@ -58,7 +59,6 @@ from tests.fuzz.fuzz_seeds import (
     RECORDS,
     SPECS,
     TABLE,
-    TWEET,
     Files,
     as_json,
 )
@@ -124,7 +124,6 @@ def _logs() -> Iterator[Case]:
         yield alone(name, data, lambda path: _cleaned(path, "auto"), f"log {kind}, told by its content")
     files = {"a.ascii.txt": LOGS["irc"][1].encode(), "a.annotation.txt": b"0 0 -\n0 2 -\n"}
     yield Case("log irc, annotated", files, lambda folder: _cleaned(folder / "a.ascii.txt", "irc"))
-    yield alone("a.jsonl", [TWEET], lambda path: read_posts([path], reject=lambda *_: None), "posts as records")
     data = {"author": {"name": "ann"}, "words": "hello", "at": 1600000000}
     fields = {"user": "author.name", "text": "words", "time": "at"}
     yield alone("a.jsonl", [data], lambda path: _cleaned(path, "auto", fields), "log with named fields")
@@ -317,17 +316,14 @@ def _searched(folder: Path) -> object:
 
 
 def _specs() -> Iterator[Case]:
-    yield alone("spec.txt", "\n".join(SPECS), _created, "specs")
+    yield alone("spec.txt", "\n".join(SPECS), _create_all, "specs")
 
 
-def _created(path: Path) -> list[Any]:
-    return [_made(line) for line in path.read_text("utf-8", "surrogateescape").split("\n")]
-
-
-def _made(text: str) -> Any:
-    from interloq.errors import InterloqError
-
-    try:
-        return create(text)
-    except InterloqError as error:
-        return error
+def _create_all(path: Path) -> list[Any]:
+    made: list[Any] = []
+    for line in path.read_text("utf-8", "surrogateescape").split("\n"):
+        try:
+            made.append(create(line))
+        except InterloqError as error:
+            made.append(error)
+    return made

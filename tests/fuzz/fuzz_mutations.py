@@ -28,43 +28,13 @@ VALUES: tuple[Any, ...] = (
     *([], {}, [[]], [["x"]], ["x"], [1], [None], {"x": 1}, {"text": ["x"]}, [{}], [[[[1]]]], "bleu", "process('ls')"),
 )
 TOKENS = (
-    *(
-        b"\0",
-        b"\xff",
-        b"\xed\xa0\x80",
-        b"\r",
-        b"\n",
-        b"\r\n",
-        b"\t",
-        b'"',
-        b"'",
-        b'""',
-        b",",
-        b";",
-        b"(",
-        b")",
-        b"=",
-        b"[",
-    ),
-    *(
-        b"{",
-        b"}",
-        b"]",
-        b"\\",
-        b"\xef\xbb\xbf",
-        b" " * 300,
-        b"9" * 400,
-        b"-1",
-        b"1e308",
-        b"|||",
-        b"..",
-        b"/",
-        b"__eou__",
-    ),
-)
+    *(b"\0", b"\xff", b"\xed\xa0\x80", b"\r", b"\n", b"\r\n", b"\t", b'"', b"'", b'""', b",", b";", b"(", b")", b"="),
+    *(b"[", b"{", b"}", b"]", b"\\", b"\xef\xbb\xbf", b" " * 300, b"9" * 400, b"-1", b"1e308", b"|||", b"..", b"/"),
+    b"__eou__",
+)  # fmt: skip
 
 
-def mutated(data: bytes, rng: Random) -> bytes:
+def mutate(data: bytes, rng: Random) -> bytes:
     """One variant; now and then several things are wrong with it, or all of it."""
     for _ in range(rng.choice((1, 1, 1, 2, 5))):
         data = (of_json if rng.random() < 0.6 else of_bytes)(data, rng)

@@ -13,7 +13,7 @@ from random import Random
 
 from interloq.errors import InterloqError, ReadWarning, RejectedWarning
 from tests.fuzz.fuzz_cases import Case
-from tests.fuzz.fuzz_mutations import mutated
+from tests.fuzz.fuzz_mutations import mutate
 
 SECONDS = 10  # what a tiny file may take
 
@@ -23,7 +23,7 @@ class HangError(Exception):
 
 
 @contextlib.contextmanager
-def limited() -> Iterator[None]:
+def limit_time() -> Iterator[None]:
     """Ends what hangs, and takes every warning that is not the project's for an error."""
     before = signal.signal(signal.SIGALRM, _hang)
     signal.setitimer(signal.ITIMER_REAL, SECONDS)
@@ -52,13 +52,13 @@ def try_seed(case: Case, folder: Path, seed: int) -> bool:
     """Whether the reader took the variant that a seed names; the file is put back afterwards."""
     rng = Random(seed)
     name = rng.choice(sorted(case.files))
-    return try_bytes(case, folder, name, mutated(case.files[name], rng))
+    return try_bytes(case, folder, name, mutate(case.files[name], rng))
 
 
 def try_bytes(case: Case, folder: Path, name: str, data: bytes) -> bool:
     (folder / name).write_bytes(data)
     try:
-        with limited():
+        with limit_time():
             case.read(folder)
     except InterloqError as error:
         if not str(error).strip():

@@ -20,7 +20,7 @@ class ForbiddenError(Exception):
 
 
 @contextlib.contextmanager
-def confined(*folders: Path) -> Iterator[None]:
+def confine(*folders: Path) -> Iterator[None]:
     """Raise a ForbiddenError where this process writes outside the folders, starts a program or connects to a host."""
     global _allowed
     _install()

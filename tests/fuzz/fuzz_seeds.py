@@ -36,31 +36,18 @@ TABLE = 'id,context,response,reference,system,rating,rating:q:ann\n1,"hi|||you",
 TWEET = {"id": "1", "author_id": "a", "text": "hello @you", "created_at": "2020-01-01T00:00:00Z", "lang": "en"}
 TWEET |= {"referenced_tweets": [{"type": "replied_to", "id": "0"}]}  # type: ignore[dict-item]
 _OLD_TWEET = {
-    "id_str": "1",
-    "user": {"id_str": "a"},
-    "full_text": "hello",
-    "extended_tweet": {"full_text": "hello you"},
-}
-_OLD_TWEET |= {"created_at": "Wed Oct 10 20:19:24 +0000 2018", "in_reply_to_status_id_str": "0", "lang": "en"}
+    "id_str": "1", "user": {"id_str": "a"}, "full_text": "hello", "extended_tweet": {"full_text": "hello you"},
+    "created_at": "Wed Oct 10 20:19:24 +0000 2018", "in_reply_to_status_id_str": "0", "lang": "en",
+}  # fmt: skip
 _COMMENT = {"id": "c", "author": "a", "body": "hello **you**", "created_utc": 1600000000, "parent_id": "t3_x"}
 _COMMENT |= {"link_id": "t3_x", "subreddit": "s"}
 _MESSAGE = {"id": 1, "type": "message", "from_id": "u1", "date_unixtime": "1600000000", "reply_to_message_id": 0}
 _MESSAGE |= {"text": ["hello ", {"type": "link", "text": "x.org"}]}
 _DISCORD = {
-    "id": "1",
-    "type": "Reply",
-    "timestamp": "2020-01-01T00:00:00+00:00",
-    "content": "hello <@1>",
-    "isPinned": False,
-}
-_DISCORD |= {"author": {"id": "a", "name": "ann"}, "reference": {"messageId": "0"}}
-_SLACK = {
-    "type": "message",
-    "user": "u",
-    "text": "hello <http://x.org|x>",
-    "ts": "1600000000.000100",
-    "thread_ts": "1.0",
-}
+    "id": "1", "type": "Reply", "timestamp": "2020-01-01T00:00:00+00:00", "content": "hello <@1>", "isPinned": False,
+    "author": {"id": "a", "name": "ann"}, "reference": {"messageId": "0"},
+}  # fmt: skip
+_SLACK = {"type": "message", "user": "u", "text": "hello <http://x.org|x>", "ts": "16.0001", "thread_ts": "1.0"}
 LOGS: dict[str, tuple[str, Any]] = {
     "posts": ("a.jsonl", [RECORDS["posts"]] * 3),
     "table": ("a.csv", 'id,user,text,time\n1,ann,"hello, you",1600000000\n2,ben,"a ""b""\nc",2020-01-01\n'),

@@ -28,7 +28,7 @@ from interloq.data.records.parsers import PARSERS
 from interloq.errors import InterloqError
 from tests.fuzz.fuzz_cases import Case
 from tests.fuzz.fuzz_project import inside, make_models, make_project
-from tests.fuzz.fuzz_sandbox import confined
+from tests.fuzz.fuzz_sandbox import confine
 
 BESIDE = re.compile(r"interloq: (bad line: |warning: |[\d,]+ bad lines? of )")  # lines before the message
 CODES = {"gate": (0, 2, 3, 4)}
@@ -57,9 +57,7 @@ class Verb:
         paths = [path for name in self.inputs.split() for path in _files(project / name)]
         files = {path.relative_to(project).as_posix(): path.read_bytes() for path in paths}
         assert files, f"{self.command} has no inputs"
-        return Case(
-            f"verb {self.name or _verb_name(self.command)}", files, self.run, TIMES_A_READER * self.cost, on_disk=True
-        )
+        return Case(self.title, files, self.run, TIMES_A_READER * self.cost, on_disk=True)
 
     def run(self, folder: Path) -> None:
         """Run the command in a folder, and check what it says and leaves there."""
@@ -142,7 +140,7 @@ def _run_main(arguments: list[str], folder: Path) -> tuple[int, str, str]:
         patch.dict("os.environ", _environment(home)),
         patch.object(tempfile, "tempdir", home),
         _limited_memory(),
-        confined(folder, Path(home)),
+        confine(folder, Path(home)),
     ):
         try:
             code = main(arguments)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.fuzz.fuzz_cases import Case, cases
 from tests.fuzz.fuzz_project import make_project
 from tests.fuzz.fuzz_run import lay_out, try_bytes, try_seed
-from tests.fuzz.fuzz_sandbox import ForbiddenError, confined
+from tests.fuzz.fuzz_sandbox import ForbiddenError, confine
 from tests.fuzz.fuzz_verbs import VERBS
 
 EXAMPLES = int(os.environ.get("INTERLOQ_FUZZ_EXAMPLES", "30"))
@@ -78,7 +78,7 @@ def test_verbs_cannot_leave_their_folder(tmp_path: Path) -> None:
     """The fuzz would see it."""
     inner = tmp_path / "inner"
     inner.mkdir()
-    with confined(inner):
+    with confine(inner):
         (inner / "a").write_text("allowed")
         with pytest.raises(ForbiddenError):
             (tmp_path / "b").write_text("outside")

@@ -37,7 +37,7 @@ class Reference:
     seconds: float
 
 
-def undisturbed(server: Server, verb: Verb, folder: Path) -> Reference:
+def run_undisturbed(server: Server, verb: Verb, folder: Path) -> Reference:
     """Two runs, as the first is slower and both must give the same."""
     inputs = folder / "inputs"
     inputs.mkdir(parents=True)
@@ -52,7 +52,7 @@ def undisturbed(server: Server, verb: Verb, folder: Path) -> Reference:
         found.append(content(folder / RUN))
         (folder / RUN).rename(folder / name)
     if found[0] != found[1]:
-        raise TrialError(f"two undisturbed runs differ: {differing(*found)} in {folder}")
+        raise TrialError(f"two undisturbed runs differ: {name_differences(*found)} in {folder}")
     return Reference(inputs, found[0], runs[1].code, runs[1].appeared, runs[1].seconds)
 
 
@@ -79,7 +79,7 @@ def _compare(folder: Path, known: Reference) -> None:
     if found != known.content:
         kept = folder.with_name(f"failed-{secrets.token_hex(3)}")
         folder.rename(kept)
-        raise TrialError(f"{differing(found, known.content)} in {kept}")
+        raise TrialError(f"{name_differences(found, known.content)} in {kept}")
 
 
 def rival_trial(first: Server, second: Server, verb: Verb, known: Reference, rng: Random) -> bool:
@@ -115,7 +115,7 @@ def content(folder: Path) -> dict[str, str]:
     }
 
 
-def differing(one: dict[str, str], two: dict[str, str]) -> str:
+def name_differences(one: dict[str, str], two: dict[str, str]) -> str:
     names = [name for name in sorted(one.keys() | two.keys()) if one.get(name) != two.get(name)]
     return ", ".join(f"{name} ({'+' if name not in two else '-' if name not in one else '≠'})" for name in names)
 

@@ -152,10 +152,7 @@ RELIABILITY = (
     "train reliability rated.jsonl --metric bleu_star --encoder encoder --context 24 --reply 12 --sizes 2,3 "
     "--hidden 16 --epochs 2"
 )
-STUDY = (
-    "serve add study.db samples.jsonl --task rate --alone --name replies",
-    "serve invite study.db replies -n 3000",
-)
+STUDY = ("serve add study.db samples.jsonl --task rate --alone --name replies", "serve invite study.db replies -n 3000")
 BACKUP = "serve backup study.db "
 VERBS = (
     Verb("index build (words)", f"{INDEX} bm25", pairs, quick=True),

@@ -13,7 +13,7 @@ from pathlib import Path
 from random import Random
 
 from tests.kill.kill_server import Server
-from tests.kill.kill_trials import Reference, TrialError, rival_trial, trial, undisturbed
+from tests.kill.kill_trials import Reference, TrialError, rival_trial, run_undisturbed, trial
 from tests.kill.kill_verbs import VERBS
 
 
@@ -32,7 +32,7 @@ def main() -> int:
             done[verb.name] += 1
             try:
                 if verb.name not in known:
-                    known[verb.name] = undisturbed(server, verb, place)
+                    known[verb.name] = run_undisturbed(server, verb, place)
                 rng = Random(f"{seed} {number}")
                 if verb.name.startswith("train ") and number // len(wanted) % 2:
                     rival_trial(server, rival, verb, known[verb.name], rng)

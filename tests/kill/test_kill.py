@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from tests.kill.kill_server import Server
-from tests.kill.kill_trials import rival_trial, trial, undisturbed
+from tests.kill.kill_trials import rival_trial, run_undisturbed, trial
 from tests.kill.kill_verbs import VERBS, Verb
 
 TRIALS, MOST_TRIALS = 3, 12
@@ -23,7 +23,7 @@ def server() -> Iterator[Server]:
 
 @pytest.mark.parametrize("verb", [verb for verb in VERBS if verb.quick], ids=lambda verb: verb.name)
 def test_a_killed_command_ends_as_if_it_had_not_been(server: Server, verb: Verb, tmp_path: Path) -> None:
-    known = undisturbed(server, verb, tmp_path)
+    known = run_undisturbed(server, verb, tmp_path)
     rng = Random(verb.name)
     kills = [trial(server, verb, known, rng) for _ in range(TRIALS)]
     while not any(kills) and len(kills) < MOST_TRIALS:
@@ -33,7 +33,7 @@ def test_a_killed_command_ends_as_if_it_had_not_been(server: Server, verb: Verb,
 
 def test_two_trainings_in_one_folder_do_not_disturb_each_other(server: Server, tmp_path: Path) -> None:
     (verb,) = [verb for verb in VERBS if verb.name == "train vectors"]
-    known = undisturbed(server, verb, tmp_path)
+    known = run_undisturbed(server, verb, tmp_path)
     rng, met = Random(verb.name), list[bool]()
     with Server(name="-rival") as rival:
         while len(met) < TRIALS or (not any(met) and len(met) < MOST_TRIALS):

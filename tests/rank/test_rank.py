@@ -349,7 +349,7 @@ def test_other_units_of_scores_change_no_rank_and_no_p(method: Method, factor: f
 
 def test_there_is_one_row_per_system_the_best_first() -> None:
     ranking = ranked(*played({"low": 0.0, "high": 4.0}), n_bootstrap=50)
-    rows = ranking._shown_rows()
+    rows = ranking._table_rows()
     assert [(row["system"], row["rank"], row["dialogues"]) for row in rows] == [("high", 1, 20), ("low", 2, 20)]
     assert (rows[0]["rank_from"], rows[0]["rank_to"]) == ranking.standings[0].rank_range
     assert "2 systems ranked by made" in repr(ranking)
@@ -359,7 +359,7 @@ def test_without_permutations_there_are_no_ranges() -> None:
     result = ranked(*played({"a": 0, "b": 1}), n_bootstrap=0, n_permutations=0)
     assert all(s.rank_range is None and s.best is None for s in result.standings)
     assert result.differences[0].p is None
-    assert [(row["rank_from"], row["rank_to"]) for row in result._shown_rows()] == [(None, None)] * 2
+    assert [(row["rank_from"], row["rank_to"]) for row in result._table_rows()] == [(None, None)] * 2
 
 
 def test_systems_with_different_partners_are_noted() -> None:

@@ -1,9 +1,11 @@
-"""The modules of `interloq.servers`: chat parameters, http body, replies."""
+"""The modules of `interloq.servers`: chat cache, chat parameters, chat stream, http body, replies."""
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -11,10 +13,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interloq.data.files.cache import BlobCache
 from interloq.play.bot import check_reply, make_crash_reply
+from interloq.servers.chat_cache import FILE, answer_key, cache_answers, read_cached_answers
 from interloq.servers.chat_parameters import ChatParameters, find_refused_parameter, parameters_of
+from interloq.servers.chat_server import ChatAnswer, ChatConnection
+from interloq.servers.chat_stream import stream_reply
 from interloq.servers.http_body import Body, BodyError
 from interloq.servers.replies import Reply, one_line
+from tests.made_chat_server import KEY, Server
+
+pytest.importorskip("httpx")
 
 
 @pytest.mark.parametrize(
@@ -52,17 +61,17 @@ def test_a_refusal_as_a_list_of_fields() -> None:
 def test_what_is_sent_after_refusals() -> None:
     body = {"model": "m", "max_tokens": 20, "seed": 1, "temperature": 0.5, "logprobs": True}
     known = ChatParameters()
-    assert known.accepted(body, reasoning_tokens=99) == body
+    assert known.adapt(body, reasoning_tokens=99) == body
     assert known.learn("max_tokens", body)
-    assert known.accepted(body, reasoning_tokens=99)["max_completion_tokens"] == 119
+    assert known.adapt(body, reasoning_tokens=99)["max_completion_tokens"] == 119
     assert not known.left_out  # it is only renamed
     assert known.learn("seed", body)
     assert (known.news(), known.news()) == (("seed",), ())
-    assert known.accepted(body) == {"model": "m", "max_completion_tokens": 20, "temperature": 0.5, "logprobs": True}
+    assert known.adapt(body) == {"model": "m", "max_completion_tokens": 20, "temperature": 0.5, "logprobs": True}
     assert not known.learn("seed", {"model": "m"})  # it was not sent, so leaving it out would change nothing
     assert not known.learn("logprobs", body)  # the caller cannot do without it
     assert known.learn("max_completion_tokens", {"max_completion_tokens": 20})
-    assert known.accepted(body) == {"model": "m", "temperature": 0.5, "logprobs": True}
+    assert known.adapt(body) == {"model": "m", "temperature": 0.5, "logprobs": True}
     assert known.left_out == ("max_tokens", "max_completion_tokens", "seed")
 
 
@@ -149,3 +158,61 @@ def test_messages_stand_on_one_line() -> None:
     assert one_line("a\n\x1b[0m b\u2028c; d\ud800") == "a [0m b c, d"
     assert one_line("x" * 1_000) == "x" * 299 + "…"
     assert make_crash_reply(ValueError("")) == Reply("", "crashed: ValueError")
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("INTERLOQ_CACHE", str(tmp_path))
+    return tmp_path
+
+
+def test_answers_are_found_by_key(cache: Path) -> None:
+    answers = {
+        b"a": ChatAnswer("half \ud83d", None),
+        b"b": ChatAnswer("5", (("5", -0.1), (" 4", -2.5)), 7, 1, ("seed",)),
+    }
+    cache_answers(answers)
+    assert read_cached_answers([b"a", b"b", b"c"]) == answers
+    BlobCache(cache / FILE, "answer").put([(b"d", b'["5", null, 7, 1]')])  # as earlier versions wrote it
+    assert read_cached_answers([b"d"]) == {b"d": ChatAnswer("5", None, 7, 1)}
+
+
+@pytest.mark.parametrize("row", [b"[", b"{}", b'["5"]', b'["5", [["x"]], 1, 1]', b'["5", null, 1, "x"]'])
+def test_damaged_answers_are_ignored(cache: Path, row: bytes) -> None:
+    BlobCache(cache / FILE, "answer").put([(b"a", row)])
+    assert read_cached_answers([b"a"]) == {}
+
+
+def test_nothing_is_stored_if_the_cache_is_off(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("INTERLOQ_CACHE", "off")
+    cache_answers({b"a": ChatAnswer("5")})
+    assert read_cached_answers([b"a"]) == {}
+    assert list(cache.iterdir()) == []
+
+
+def test_a_key_depends_on_address_and_every_field() -> None:
+    body = {"model": "m", "seed": 1}
+    assert answer_key("u", body) == answer_key("u", {"seed": 1, "model": "m"})
+    others = [answer_key("v", body), answer_key("u", {**body, "seed": 2}), answer_key("u", {**body, "top_p": 1})]
+    assert len({answer_key("u", body), *others}) == 4
+
+
+@pytest.mark.parametrize(
+    ("word", "shown", "failure", "attempts"),
+    [
+        ("broken", "half a", "broke off: the stream ended early", 1),
+        ("stopped", "half a", "broke off: the server stopped: out of memory, sorry", 1),
+        ("garbled", "", "an event of the stream is not valid JSON (2 attempts)", 2),
+        ("refusing", "", "refused: I will not", 1),
+        ("401", "", "HTTP 401: wrong key ***, or ***", 1),
+        ("waiting", "The first part", "broke off: timed out after 1 s", 1),
+    ],
+)
+def test_a_stream_that_breaks_is_a_failure(server: Server, word: str, shown: str, failure: str, attempts: int) -> None:
+    texts = [""]
+    url = f"{server.url}/chat/completions"
+    connection = ChatConnection(url, secret=KEY, local=True, concurrency=1, timeout=1.0, retries=1, rate=0.0)
+    body = {"messages": [{"role": "user", "content": word}]}
+    assert asyncio.run(stream_reply(connection, body, texts.append)) == Reply("", failure)
+    assert server.asked[word] == attempts
+    assert texts[-1] == shown

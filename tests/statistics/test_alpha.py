@@ -26,7 +26,7 @@ WORKED: list[list[float | None]] = [
 ]
 
 
-def judged(table: list[list[float | None]], *, named: bool = True) -> Judgments:
+def make_judgments(table: list[list[float | None]], *, named: bool = True) -> Judgments:
     """A row an annotator, a column a sample."""
     samples = []
     for i, column in enumerate(zip(*table, strict=True)):
@@ -46,7 +46,7 @@ def oracle(table: list[list[float | None]], level: str) -> float:
 
 @pytest.mark.parametrize("named", [True, False])
 def test_the_worked_example(named: bool) -> None:
-    interval, ordinal = alphas_of(judged(WORKED, named=named), n_bootstrap=0, seed=0)
+    interval, ordinal = alphas_of(make_judgments(WORKED, named=named), n_bootstrap=0, seed=0)
     assert (round(interval.value, 3), round(ordinal.value, 3)) == (0.849, 0.815)
     assert (interval.n, interval.ci) == (11, None)  # the last unit has one judgment
 
@@ -65,7 +65,9 @@ def test_any_table_equals_the_public_implementation(columns: list[list[float | N
     if not values:
         return
     table = [list(row) for row in zip(*columns, strict=True)]
-    for found, level in zip(alphas_of(judged(table), n_bootstrap=0, seed=0), ("interval", "ordinal"), strict=True):
+    for found, level in zip(
+        alphas_of(make_judgments(table), n_bootstrap=0, seed=0), ("interval", "ordinal"), strict=True
+    ):
         if len(set(paired)) < 2:
             assert math.isnan(found.value)
             assert found.note
@@ -86,23 +88,25 @@ def test_interval_equals_literal_resampling_of_samples() -> None:
             columns = [kept[i] for i, count in enumerate(drawn) for _ in range(count)]
             for level, values in resampled.items():
                 values.append(oracle([list(row) for row in zip(*columns, strict=True)], level))
-    for found, values in zip(alphas_of(judged(table), n_bootstrap=200, seed=5), resampled.values(), strict=True):
+    for found, values in zip(
+        alphas_of(make_judgments(table), n_bootstrap=200, seed=5), resampled.values(), strict=True
+    ):
         assert found.ci == pytest.approx(percentile_interval(np.array(values)))
         assert found.ci is not None
         assert found.ci[0] < found.value < found.ci[1]
 
 
 def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = alphas_of(judged(WORKED), n_bootstrap=100, seed=1)
+    whole = alphas_of(make_judgments(WORKED), n_bootstrap=100, seed=1)
     monkeypatch.setattr(alpha, "BLOCK", 64)
-    assert alphas_of(judged(WORKED), n_bootstrap=100, seed=1) == whole
+    assert alphas_of(make_judgments(WORKED), n_bootstrap=100, seed=1) == whole
 
 
 def test_a_slider_with_a_thousand_values_needs_no_matrix_of_values() -> None:
     rng = np.random.default_rng(1)
     true = rng.random(400)
     table = [[float(v) for v in true + rng.normal(scale=0.1, size=400)] for _ in range(3)]
-    interval, ordinal = alphas_of(judged(table), n_bootstrap=50, seed=0)  # type: ignore[arg-type]
+    interval, ordinal = alphas_of(make_judgments(table), n_bootstrap=50, seed=0)  # type: ignore[arg-type]
     assert 0.8 < interval.value < 0.95
     assert interval.ci is not None
     assert ordinal.value == pytest.approx(interval.value, abs=0.05)
@@ -113,6 +117,6 @@ def test_a_slider_with_a_thousand_values_needs_no_matrix_of_values() -> None:
     [([[1, 2, 3], [NA, NA, NA]], "no sample has two judgments"), ([[4, 4], [4, 4]], "constant judgments")],
 )
 def test_undefined_alpha_says_why(table: list[list[float | None]], why: str) -> None:
-    for found in alphas_of(judged(table), n_bootstrap=100, seed=0):
+    for found in alphas_of(make_judgments(table), n_bootstrap=100, seed=0):
         assert math.isnan(found.value)
         assert (found.note, found.ci) == (why, None)

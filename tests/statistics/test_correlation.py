@@ -50,11 +50,10 @@ def scipy_values(x: Array, y: Array) -> dict[str, float]:
     """The independent implementation; NaN where scipy would only warn."""
     if len(set(x.tolist())) < 2 or len(set(y.tolist())) < 2:
         return dict.fromkeys(COEFFICIENTS, math.nan)
-    tests = (stats.pearsonr(x, y), stats.spearmanr(x, y), stats.kendalltau(x, y))
-    return {name: float(test.statistic) for name, test in zip(COEFFICIENTS, tests, strict=True)}
+    return {name: float(SCIPY[name](x, y).statistic) for name in COEFFICIENTS}
 
 
-def tied(n: int, seed: int, levels: int = 5) -> tuple[Array, Array]:
+def draw_tied(n: int, seed: int, levels: int = 5) -> tuple[Array, Array]:
     """Judgments with many ties and a metric that follows them, with ties of its own."""
     rng = np.random.default_rng(seed)
     y = rng.integers(1, levels + 1, n).astype(float)
@@ -62,11 +61,10 @@ def tied(n: int, seed: int, levels: int = 5) -> tuple[Array, Array]:
 
 
 def test_values_and_p_values_are_scipys() -> None:
-    x, y = tied(80, 1)
+    x, y = draw_tied(80, 1)
     found = correlation.coefficients(x, y)
-    for name, test in zip(
-        COEFFICIENTS, (stats.pearsonr(x, y), stats.spearmanr(x, y), stats.kendalltau(x, y)), strict=True
-    ):
+    for name in COEFFICIENTS:
+        test = SCIPY[name](x, y)
         assert found[name].value == pytest.approx(test.statistic)
         assert found[name].p == pytest.approx(test.pvalue)
         assert (found[name].n, found[name].note, found[name].ci) == (80, "", None)
@@ -74,7 +72,7 @@ def test_values_and_p_values_are_scipys() -> None:
 
 @pytest.mark.parametrize("n", [3, 4, 6])
 def test_few_points_have_an_exact_p_value(n: int) -> None:
-    x, y = tied(n, n + 20, 3)
+    x, y = draw_tied(n, n + 20, 3)
     y[0] += 1.5
     exact = stats.permutation_test(
         [x],
@@ -95,7 +93,7 @@ def test_perfect_order_of_four_points_is_not_certain() -> None:
 
 @pytest.mark.parametrize("n", [3, 4, 17, 150, 400])
 def test_bare_values_are_scipys(n: int) -> None:
-    x, y = tied(n, n)
+    x, y = draw_tied(n, n)
     y[0] += 1.0  # never constant, even with three points
     assert correlation.values(x, y) == pytest.approx(scipy_values(x, y), nan_ok=True)
 
@@ -147,21 +145,24 @@ def literal(
     return {name: np.array(values) for name, values in found.items()}
 
 
+def assert_alike(found: dict[str, Array], expected: dict[str, Array], tolerance: float = 1e-12) -> None:
+    for name in COEFFICIENTS:
+        np.testing.assert_allclose(found[name], expected[name], atol=tolerance, err_msg=name)
+
+
 @pytest.mark.parametrize(("n", "levels"), [(2, 2), (3, 2), (5, 2), (40, 5), (120, 100)])
 def test_resampled_equals_the_literal_loop(n: int, levels: int) -> None:
-    x, y = tied(n, n, levels)
+    x, y = draw_tied(n, n, levels)
     found, expected = correlation.resample_coefficients(x, y, n_bootstrap=200, seed=7), literal(x, y, 200, 7)
-    for name in COEFFICIENTS:
-        np.testing.assert_allclose(found[name], expected[name], atol=1e-12, err_msg=name)
+    assert_alike(found, expected)
 
 
 def test_whole_clusters_are_drawn() -> None:
-    x, y = tied(40, 40, 5)
+    x, y = draw_tied(40, 40, 5)
     cluster = np.random.default_rng(0).permutation(np.arange(40) % 7)
     found = correlation.resample_coefficients(x, y, n_bootstrap=100, seed=7, cluster=cluster)
     expected = literal(x, y, 100, 7, cluster)
-    for name in COEFFICIENTS:
-        np.testing.assert_allclose(found[name], expected[name], atol=1e-12, err_msg=name)
+    assert_alike(found, expected)
 
 
 def test_scores_of_very_different_size_lose_no_digits() -> None:
@@ -169,18 +170,16 @@ def test_scores_of_very_different_size_lose_no_digits() -> None:
     x = 10.0 ** rng.uniform(-19, 0, 60) + np.where(np.arange(60) == 5, 1e6, 0.0)
     y = rng.integers(1, 6, 60).astype(float)
     found, expected = correlation.resample_coefficients(x, y, n_bootstrap=100, seed=0), literal(x, y, 100, 0)
-    for name in COEFFICIENTS:
-        np.testing.assert_allclose(found[name], expected[name], atol=1e-9, err_msg=name)
+    assert_alike(found, expected, 1e-9)
 
 
 def test_the_loop_for_large_sets_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    x, y = tied(30, 5, 2)
+    x, y = draw_tied(30, 5, 2)
     x[:20] = 1.0  # so that some resamples are constant
     by_matrix = correlation.resample_coefficients(x, y, n_bootstrap=300, seed=1)
     monkeypatch.setattr(correlation, "MATRIX_LIMIT", 10)
     by_loop = correlation.resample_coefficients(x, y, n_bootstrap=300, seed=1)
-    for name in COEFFICIENTS:
-        np.testing.assert_allclose(by_loop[name], by_matrix[name], atol=1e-12)
+    assert_alike(by_loop, by_matrix)
 
 
 def test_a_constant_resample_has_no_value() -> None:
@@ -198,8 +197,7 @@ def test_a_constant_resample_has_no_value() -> None:
 def test_resamples_of_any_ties_equal_scipy(pairs: list[tuple[int, int]], seed: int) -> None:
     x, y = np.array(pairs, dtype=float).T
     found, expected = correlation.resample_coefficients(x, y, n_bootstrap=5, seed=seed), literal(x, y, 5, seed)
-    for name in COEFFICIENTS:
-        np.testing.assert_allclose(found[name], expected[name], atol=1e-12)
+    assert_alike(found, expected)
 
 
 @settings(max_examples=60, deadline=None)

@@ -8,18 +8,10 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from interloq.statistics.ridge import (
-    STRENGTHS,
-    RatedStates,
-    heads,
-    learn_head,
-    ranks,
-    score_held_out,
-    spearman,
-)
+from interloq.statistics.ridge import STRENGTHS, RatedStates, heads, learn_head, ranks, score_held_out, spearman
 
 
-def made(*sizes: int, dimensions: int = 6, noise: float = 0.5, seed: int = 0) -> RatedStates:
+def make_states(*sizes: int, dimensions: int = 6, noise: float = 0.5, seed: int = 0) -> RatedStates:
     """Ratings depend on the first two dimensions; states of each set are shifted. Two replies per context."""
     rng, n = np.random.default_rng(seed), sum(sizes)
     sets = np.repeat(np.arange(len(sizes)), sizes)
@@ -36,7 +28,7 @@ def test_ranks_run_from_minus_one_to_one() -> None:
 
 
 def test_the_closed_form() -> None:
-    rated = made(30, 50)
+    rated = make_states(30, 50)
     parts = [rated[rated.sets == k] for k in (0, 1)]
     scale = np.sqrt(sum(part.states.var(axis=0) for part in parts) / 2) + 1e-6
     columns = [(part.states - part.states.mean(axis=0)) / scale for part in parts]
@@ -51,7 +43,7 @@ def test_the_closed_form() -> None:
 
 
 def test_a_set_is_scored_by_the_others() -> None:
-    rated = made(40, 60, 50)
+    rated = make_states(40, 60, 50)
     scores = score_held_out(rated)
     for k in range(3):
         own = rated.sets == k
@@ -60,7 +52,7 @@ def test_a_set_is_scored_by_the_others() -> None:
 
 
 def test_replies_to_a_held_out_context_are_not_learned_from() -> None:
-    rated = made(40, 60)
+    rated = make_states(40, 60)
     shared = replace(rated, contexts=np.where(rated.contexts == 25, 0, rated.contexts))  # a context of both sets
     own, known = shared.sets == 0, shared.contexts == 0
     for row, head in zip(score_held_out(shared), heads(shared[~own & ~known]), strict=True):
@@ -68,7 +60,7 @@ def test_replies_to_a_held_out_context_are_not_learned_from() -> None:
 
 
 def test_one_set_or_the_same_contexts_are_held_out_by_context() -> None:
-    one = made(80)
+    one = make_states(80)
     for rated in (one, replace(one, sets=np.arange(80) % 2)):
         scores = score_held_out(rated)
         held = rated.contexts % 5 == 3
@@ -77,7 +69,7 @@ def test_one_set_or_the_same_contexts_are_held_out_by_context() -> None:
 
 
 def test_the_best_strength_and_its_agreement() -> None:
-    rated = made(60, 90)
+    rated = make_states(60, 90)
     scores, head = score_held_out(rated), learn_head(rated)
     best = STRENGTHS.index(head.strength)
     found = [spearman(rated, row) for row in scores]
@@ -90,13 +82,13 @@ def test_the_best_strength_and_its_agreement() -> None:
 
 
 def test_ratings_of_nothing_agree_with_nothing() -> None:
-    rated = made(60, 60)
+    rated = make_states(60, 60)
     noise = replace(rated, targets=np.random.default_rng(3).permutation(rated.targets))
     assert learn_head(noise).ci[0] < 0.1
 
 
 def test_constant_states_have_no_correlation() -> None:
-    rated = made(20, 20)
+    rated = make_states(20, 20)
     head = learn_head(replace(rated, states=np.ones_like(rated.states)))
     assert np.isnan([head.spearman, *head.ci]).all()
     assert head(np.ones((1, 6))) == pytest.approx([0.0], abs=1e-9)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from interloq.learn.calibrate import brier_score, calibration_error, reliability
-from interloq.statistics.binary import of_decisions, of_probabilities, of_scores
+from interloq.statistics.binary import measure_auc, measure_decisions, measure_probabilities
 from interloq.statistics.resampling import (
     bootstrap_counts,
     cluster_counts,
@@ -50,8 +50,8 @@ def plain(scores: Array, labels: NDArray[np.bool_]) -> dict[str, float]:
 
 def test_values_and_intervals_are_those_of_resampled_clusters() -> None:
     how = CLUSTER, 50, 3
-    found = of_decisions(SCORES >= 0.5, LABELS, *how) | of_probabilities(SCORES, LABELS, *how)
-    found["auc"] = of_scores(SCORES, LABELS, *how)
+    found = measure_decisions(SCORES >= 0.5, LABELS, *how) | measure_probabilities(SCORES, LABELS, *how)
+    found["auc"] = measure_auc(SCORES, LABELS, *how)
     assert {name: each.value for name, each in found.items()} == pytest.approx(plain(SCORES, LABELS))
     drawn = []
     for counts in np.concatenate(list(bootstrap_counts(12, 50, 3))):
@@ -63,23 +63,23 @@ def test_values_and_intervals_are_those_of_resampled_clusters() -> None:
 
 def test_the_majority_of_the_paper_has_its_published_macro_f1() -> None:
     labels = np.arange(1000) < 564
-    found = of_decisions(np.ones(1000, dtype=bool), labels, np.arange(1000), 0, 0)
+    found = measure_decisions(np.ones(1000, dtype=bool), labels, np.arange(1000), 0, 0)
     assert (found["accuracy"].value, round(found["macro_f1"].value, 3), found["macro_f1"].ci) == (0.564, 0.361, None)
 
 
 def test_a_class_that_does_not_occur_is_skipped_and_auc_undefined() -> None:
     ones = np.ones(4, dtype=bool)
-    assert of_decisions(ones, ones, np.arange(4), 0, 0)["macro_f1"].value == 1
-    auc = of_scores(np.arange(4.0), ones, np.arange(4), 10, 0)
+    assert measure_decisions(ones, ones, np.arange(4), 0, 0)["macro_f1"].value == 1
+    auc = measure_auc(np.arange(4.0), ones, np.arange(4), 10, 0)
     assert (np.isnan(auc.value), auc.ci, auc.note) == (True, None, "all labels are equal")
 
 
 def test_nothing_to_measure_is_missing() -> None:
     none = np.zeros(0, dtype=bool), np.zeros(0, dtype=np.int64)
-    found = of_decisions(none[0], *none, 10, 0)
+    found = measure_decisions(none[0], *none, 10, 0)
     assert np.isnan(found["accuracy"].value)
     assert found["accuracy"].note == "no sample has a score and a label"
-    assert np.isnan(of_scores(np.zeros(0), *none, 10, 0).value)
+    assert np.isnan(measure_auc(np.zeros(0), *none, 10, 0).value)
 
 
 def test_every_resample_has_as_many_items_as_there_are() -> None:

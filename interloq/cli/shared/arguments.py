@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeVar
 from interloq.data.records.read_options import ReadOptions
 from interloq.errors import InputError
 from interloq.options import Flag, flags_of
-from interloq.spec_text import straight
+from interloq.spec_text import straighten_quotes
 from interloq.terminal.console import print_stderr
 from interloq.trust import Trust
 
@@ -76,7 +76,7 @@ def _iterate_texts(args: argparse.Namespace) -> Iterator[str]:
 
 def _find_quoted_texts(text: str) -> Iterator[str]:
     """Yield the quoted texts of a spec, which may be paths, and the texts quoted within them."""
-    for _, inner in _QUOTED.findall(straight(text)):
+    for _, inner in _QUOTED.findall(straighten_quotes(text)):
         yield inner
         yield from _find_quoted_texts(inner)
 

@@ -28,7 +28,7 @@ from interloq.compare.version_files import VersionReading, Versions, read_versio
 from interloq.data.files.opening import lines, reading_saved
 from interloq.data.files.overwriting import refuse_overwriting
 from interloq.data.progress import Progress, silent
-from interloq.data.records.convert_file import kind_held
+from interloq.data.records.convert_file import detect_kind
 from interloq.data.records.jsonl import SCHEMA, header, write
 from interloq.data.records.parsers import parse_number
 from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
@@ -78,7 +78,7 @@ def gate_file(
         gated = [judged.preference, *gated]
         allowed = UNPAIRED if options.allow_unpaired else ""
         refuse_unscored(judged.new, judged.preference, NEW, allowed=allowed)
-    if options.rated and not options.rated_scores and kind_held(new) == "scores":
+    if options.rated and not options.rated_scores and detect_kind(new) == "scores":
         choose(gated, trust=options.trust, where=str(new))
     with refuse_rejected_input():
         slopes = margin_slopes(gated, options, read.judges, version_reading)
@@ -148,7 +148,7 @@ def _read(files: Mapping[str, str | Path], baseline: str | Path | None, reading:
         with refuse_rejected_input():
             return read_versions(files, reading)
     blessed = read_baseline(baseline)
-    if not options.metrics and kind_held(files[NEW]) != "scores":
+    if not options.metrics and detect_kind(files[NEW]) != "scores":
         metrics = blessed.versions[OLD].metrics
         choose(metrics, trust=options.trust, where=str(baseline))
         options = replace(options, metrics=metrics)
@@ -190,7 +190,7 @@ def _average_repeats(
         for metric in metrics:
             refuse_unscored(version, metric, NEW)
     replies = []
-    if kind_held(paths[0]) == "scores":  # they judge the same replies if they have the same fingerprint of samples
+    if detect_kind(paths[0]) == "scores":  # they judge the same replies if they have the same fingerprint of samples
         replies = [read_signatures(str(path))[metrics[0]].parts.get("samples", "") for path in paths]
     return average_repeats(new, repeats, metrics, replies=replies)
 

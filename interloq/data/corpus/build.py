@@ -36,8 +36,8 @@ from interloq.data.corpus.shards import Logs, Shard, total_size
 from interloq.data.corpus.split import PARTS, format_borders
 from interloq.data.corpus.threads import Tables
 from interloq.data.corpus.workers import cores, work
-from interloq.data.files.durable import discard, locked
-from interloq.data.files.folders import inside, is_free, matching
+from interloq.data.files.durable import discard, hold_lock
+from interloq.data.files.folders import find_matching, inside, is_free
 from interloq.data.files.opening import read_json, write_json
 from interloq.data.files.write_errors import writing
 from interloq.data.records.jsonl import SCHEMA
@@ -72,7 +72,7 @@ def build(
         discard(job.work)  # exists if the build was killed at the very end
         return built
     job.begin()
-    with locked(job.work / "lock"):
+    with hold_lock(job.work / "lock"):
         facts = job.run()
         discard(job.work)
     return facts
@@ -107,7 +107,7 @@ class _Job:
         if self._facts() is None and not self.work.exists():
             return
         if self.work.exists():
-            with locked(self.work / "lock"):
+            with hold_lock(self.work / "lock"):
                 pass  # no other process is building here
         for part in (*PARTS, ""):
             folder = self.output / part
@@ -146,7 +146,8 @@ class _Job:
         if path.exists():
             if read_json(path, hint="add --fresh") == orjson.loads(orjson.dumps(plan)):
                 return
-            if self._has_kept_posts():
+            cleaned = find_matching(self.work / "posts", "*.json")
+            if any(read_json(shard, hint="add --fresh").get("kept") for shard in cleaned):  # else it can be reused
                 what = "the folder has an unfinished build with other logs or other options"
                 raise InputError(what, hint="use the same logs and options, or add --fresh", where=str(self.output))
             self.clear()
@@ -163,11 +164,6 @@ class _Job:
             (self.work / "parts").mkdir(exist_ok=True)
             write_json(path, plan)
 
-    def _has_kept_posts(self) -> bool:
-        """Return whether an unfinished build has kept a post; before that, its folder can be reused."""
-        files = matching(self.work / "posts", "*.json")
-        return any(read_json(path, hint="add --fresh").get("kept") for path in files)
-
     def _facts(self) -> dict[str, Any] | None:
         path = self.output / "corpus.json"
         if not path.exists():
@@ -180,7 +176,7 @@ class _Job:
         cleaned = self._clean()
         tables = Tables(self.work / "posts", self.work / "tables", memory=self.options.memory, threads=self.workers)
         tables.progress = lambda share: self.progress("joining threads", share)
-        with contextlib.closing(tables), _explaining_limits():
+        with contextlib.closing(tables), _explain_limits():
             at = self._join(tables)
             ranges = [ThreadRange(i, *place) for i, place in enumerate(threads.chunks(tables))]
             joined = threads.counts(tables, self.settings.examples)
@@ -216,24 +212,24 @@ class _Job:
         self._check_whole(len(numbers))
         counts_of_shards = [counts for number in numbers if (counts := read_counts(folder, number))]
         if not any(counts["kept"] for counts in counts_of_shards):
-            raise self._nothing_left(counts_of_shards)
+            raise self._no_posts_error(counts_of_shards)
         return counts_of_shards
 
     def _check_whole(self, shards: int) -> None:
         """Check that an earlier run's tables were made from exactly these shards: a log may have changed in length."""
         cleaned = {"shards": shards, "source": _source(self.logs)}
         path = self.work / "cleaned.json"
-        if len(matching(self.work / "posts", "*.json")) != shards:
+        if len(find_matching(self.work / "posts", "*.json")) != shards:
             raise _changed_logs_error(str(self.inputs[0]))
         if path.exists() and read_json(path, hint="add --fresh") != cleaned:
             raise _changed_logs_error(str(self.inputs[0]))
         write_json(path, cleaned)
 
-    def _nothing_left(self, counts_of_shards: Sequence[dict[str, Any]]) -> InputError:
+    def _no_posts_error(self, counts_of_shards: Sequence[dict[str, Any]]) -> InputError:
         reasons = [f"{n} {reason}" for reason, n in sum_counts(counts_of_shards, "dropped").most_common()]
         bad = sum(counts["rejected"] for counts in counts_of_shards)
         if bad:
-            file = matching(self.work / "posts", "*.rejected")[0]
+            file = find_matching(self.work / "posts", "*.rejected")[0]
             first = orjson.loads(file.read_bytes().split(b"\n", 1)[0])
             reasons.append(f"{count(bad, 'bad line')}, the first: {first['where']}: {first['what']}")
         hint = "check that the files contain posts"
@@ -292,7 +288,7 @@ class _Job:
         if not any(counts["rejected"] for counts in cleaned):
             (self.output / BAD_LINES).unlink(missing_ok=True)
             return []
-        assemble(self.output / BAD_LINES, b"", matching(self.work / "posts", "*.rejected"))
+        assemble(self.output / BAD_LINES, b"", find_matching(self.work / "posts", "*.rejected"))
         return [BAD_LINES]
 
 
@@ -307,7 +303,7 @@ def _source(logs: Logs) -> str:
 
 
 @contextlib.contextmanager
-def _explaining_limits() -> Iterator[None]:
+def _explain_limits() -> Iterator[None]:
     """Say what to do if the joins run out of memory or disk."""
     import duckdb
 

@@ -116,13 +116,13 @@ def mark(table: NDArray[np.uint8], ranges: Iterable[Range], bit: int) -> None:
 
 
 @cache
-def combining() -> tuple[Range, ...]:
+def combining_marks() -> tuple[Range, ...]:
     """Return the combining marks: vowel signs and accents are part of a word although they are not letters."""
     return _ranges([code for code in range(0x10000) if unicodedata.category(chr(code))[0] == "M"])
 
 
 @cache
-def alphanumeric() -> tuple[Range, ...]:
+def alphanumeric_characters() -> tuple[Range, ...]:
     r"""Return what `\w` matches, except the underscore."""
     return _ranges([code for code in range(ASSIGNED) if chr(code).isalnum()])
 

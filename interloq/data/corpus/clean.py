@@ -248,7 +248,7 @@ _DIGITS = re.compile(r"\d+")
 
 @cache
 def _not_of_words() -> re.Pattern[str]:
-    marks = characters.in_pattern(characters.combining())
+    marks = characters.in_pattern(characters.combining_marks())
     return re.compile(rf"[^\w{marks}]+|_+")
 
 
@@ -304,7 +304,7 @@ def clean_post(post: RawPost, cleaning: Cleaning) -> tuple[str, str]:
     return text, ""
 
 
-def replied_to(post: RawPost, cleaning: Cleaning) -> str:
+def find_answered_id(post: RawPost, cleaning: Cleaning) -> str:
     """Return the id of the post that a post answers; with `quotes="reply"`, a quote answers the quoted post."""
     if not post.reply_to and post.shape == "quote" and cleaning.quotes == "reply":
         return post.quoted

@@ -8,11 +8,10 @@ done.
 from __future__ import annotations
 
 import base64
-import contextlib
 import gc
 import heapq
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -22,7 +21,15 @@ import numpy as np
 import orjson
 
 from interloq.data.corpus import scan
-from interloq.data.corpus.clean import NO_TIME, Cleaning, Columns, RawPost, reason_of_post, replied_to, without_digits
+from interloq.data.corpus.clean import (
+    NO_TIME,
+    Cleaning,
+    Columns,
+    RawPost,
+    find_answered_id,
+    reason_of_post,
+    without_digits,
+)
 from interloq.data.corpus.formats import read_batches
 from interloq.data.corpus.language_filter import are_in_language
 from interloq.data.corpus.shards import Shard
@@ -57,41 +64,33 @@ def read_counts(folder: Path, number: int) -> dict[str, Any] | None:
 
 def clean_shard(shard: Shard, cleaning: Cleaning, folder: Path, examples: int, strict: bool) -> int:
     """Clean a shard and write it; return the bytes of input read up to its end."""
-    with _without_garbage_collection():
-        return _clean_shard(shard, cleaning, folder, examples, strict)
-
-
-@contextlib.contextmanager
-def _without_garbage_collection() -> Iterator[None]:
-    """Turn off garbage collection: a shard creates hundreds of thousands of objects and no cycles."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
-
-
-def _clean_shard(shard: Shard, cleaning: Cleaning, folder: Path, examples: int, strict: bool) -> int:
     cleaned = Cleaned(most_examples=examples)
-    for piece in shard.pieces:
+    was_collecting = gc.isenabled()
+    gc.disable()  # a shard creates hundreds of thousands of objects and no cycles
+    try:
+        for piece in shard.pieces:
 
-        def reject(number: int, line: bytes, error: InputError, name: str = piece.name) -> None:
-            if strict:
-                raise InputError(error.what, hint=error.hint, where=f"{name}:{number}")
-            cleaned.rejected.append(_format_bad_line(f"{name}:{number}", line, error))
+            def reject(number: int, line: bytes, error: InputError, name: str = piece.name) -> None:
+                if strict:
+                    raise InputError(error.what, hint=error.hint, where=f"{name}:{number}")
+                cleaned.rejected.append(_format_bad_line(f"{name}:{number}", line, error))
 
-        for posts in read_batches(piece, reject):
-            cleaned.read[piece.name] += len(posts.id)
-            _add(posts, cleaning, cleaned)
-    _write(shard, cleaned, folder)
+            for posts in read_batches(piece, reject):
+                cleaned.read[piece.name] += len(posts.id)
+                _add(posts, cleaning, cleaned)
+        _write(shard, cleaned, folder)
+    finally:
+        if was_collecting:
+            gc.enable()
     return shard.read
 
 
 def _add(posts: Columns, cleaning: Cleaning, cleaned: Cleaned) -> None:
     """Clean a batch; the first reason to drop a post is counted."""
-    posts = _without(posts, _reasons(posts, cleaning), posts.text, cleaned)
+    are_ordinary = all(posts.user) and not any(posts.shape) and not (cleaning.need_time and NO_TIME in posts.time)
+    if not are_ordinary:
+        reasons = [reason_of_post(RawPost._make(row), cleaning) for row in zip(*posts, strict=True)]
+        posts = _without(posts, reasons, posts.text, cleaned)
     before = posts.text
     texts, reasons = scan.clean_texts(before, cleaning)
     posts = _without(posts._replace(text=texts), reasons, before, cleaned)
@@ -99,13 +98,6 @@ def _add(posts: Columns, cleaning: Cleaning, cleaned: Cleaned) -> None:
         in_language = are_in_language(posts.text, posts.lang, cleaning.lang, cleaning.detectors)
         posts = _without(posts, ["" if yes else "language" for yes in in_language], posts.text, cleaned)
     _keep(posts, cleaning, cleaned)
-
-
-def _reasons(posts: Columns, cleaning: Cleaning) -> list[str]:
-    """Return `reason_of_post` of every post, or nothing if all have a user and a time and are ordinary posts."""
-    if all(posts.user) and not any(posts.shape) and not (cleaning.need_time and NO_TIME in posts.time):
-        return []
-    return [reason_of_post(RawPost._make(row), cleaning) for row in zip(*posts, strict=True)]
 
 
 def _without(posts: Columns, reasons: Sequence[str], texts: Sequence[str], cleaned: Cleaned) -> Columns:
@@ -134,7 +126,9 @@ def _keep(posts: Columns, cleaning: Cleaning, cleaned: Cleaned) -> None:
     columns["text"] += posts.text
     columns["time"] += posts.time
     if cleaning.quotes == "reply":
-        posts = posts._replace(reply_to=[replied_to(RawPost._make(row), cleaning) for row in zip(*posts, strict=True)])
+        posts = posts._replace(
+            reply_to=[find_answered_id(RawPost._make(row), cleaning) for row in zip(*posts, strict=True)]
+        )
     columns["reply_to"] += posts.reply_to
     columns["normal"] += normal
     # None: the same as the normal text

@@ -90,13 +90,11 @@ class FastText:
         self._detector = LangDetector(LangDetectConfig(custom_model_path=str(model), max_input_length=None))
 
     def agree(self, posts: Sequence[tuple[str, str]]) -> list[bool]:
-        return [self._of(text) == self.lang for text, _ in posts]
-
-    def _of(self, text: str) -> str:
-        guesses = self._detector.detect(text[:LOOKED_AT].replace("\n", " "), model="lite")
-        if not guesses:
-            return ""
-        return plain_code(guesses[0]["lang"])
+        verdicts = []
+        for text, _ in posts:
+            guesses = self._detector.detect(text[:LOOKED_AT].replace("\n", " "), model="lite")
+            verdicts.append(bool(guesses) and plain_code(guesses[0]["lang"]) == self.lang)
+        return verdicts
 
 
 class Lingua:

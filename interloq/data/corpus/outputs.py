@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
@@ -73,8 +73,12 @@ def write_range(chunk: ThreadRange, ordered: Path, folder: Path, shape: Dialogue
     """Write the records of a range, then the counts, and return the number of posts."""
     lines: dict[str, list[bytes]] = {kind: [] for kind in KINDS}
     counts: Counter[str] = Counter(dict.fromkeys(COUNTED, 0))
-    for thread in _threads(ordered, chunk):
-        _walk(thread, shape, lines, counts)
+    rows = threads.read_lines(ordered, chunk.first, chunk.end)
+    for _, rows_of_thread in groupby(rows, key=itemgetter(0)):
+        posts = []
+        for _, place, parent, id, user, text, time in rows_of_thread:
+            posts.append(ThreadPost(place, parent, id, user, text, NO_TIME if time is None else time))
+        _walk(Thread(posts), shape, lines, counts)
     for kind in KINDS:
         write_atomically(chunk.path(folder, kind), pack(b"".join(lines[kind]), compression))
     write_atomically(chunk.path(folder, "json"), orjson.dumps(counts))
@@ -96,17 +100,6 @@ def _walk(thread: Thread, shape: DialogueShape, lines: dict[str, list[bytes]], c
         counts["pairs"] += len(pairs)
         counts["groups"] += bool(group)
         counts["group_pairs"] += len(group)
-
-
-def _threads(ordered: Path, chunk: ThreadRange) -> Iterator[Thread]:
-    rows = threads.read_lines(ordered, chunk.first, chunk.end)
-    for _, group in groupby(rows, key=itemgetter(0)):
-        yield Thread([_post(row) for row in group])
-
-
-def _post(row: tuple[Any, ...]) -> ThreadPost:
-    _, place, parent, id, user, text, time = row
-    return ThreadPost(place, parent, id, user, text, NO_TIME if time is None else time)
 
 
 def _dialogue_line(dialogue: Dialogue) -> bytes:

@@ -33,7 +33,12 @@ class Scan:
     """The concatenated characters of a batch of texts."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        self.codes = _codes(END.join(texts) + END)
+        joined = END.join(texts) + END
+        self.codes: Codes
+        if joined.isascii():
+            self.codes = np.frombuffer(joined.encode("ascii"), dtype=np.uint8)
+        else:
+            self.codes = np.frombuffer(joined.encode("utf-32-le"), dtype=np.uint32)
         self.ends = np.fromiter(accumulate(map(len, texts)), dtype=np.int64, count=len(texts))
         self.ends += np.arange(len(texts))  # position of each text's END
         self.starts = np.concatenate(([0], self.ends[:-1] + 1))
@@ -71,16 +76,13 @@ def letters_and_digits(texts: Sequence[str]) -> list[str]:
     for row in rows:
         ascii_texts[row] = ""
     normal = letters_and_digits(ascii_texts)
-    for row, text in zip(rows, _of_unicode([texts[row] for row in rows]), strict=True):
-        normal[row] = text
-    return normal
-
-
-def _of_unicode(texts: Sequence[str]) -> list[str]:
-    folded = "\n".join(texts).casefold()  # folding works character by character, and may result in ASCII
+    # folding works character by character, and may result in ASCII
+    folded = "\n".join([texts[row] for row in rows]).casefold()
     codes = np.frombuffer(folded.encode("utf-32-le"), dtype=np.uint32)
     kept: str = codes[_of_words()[codes]].tobytes().decode("utf-32-le")
-    return kept.split("\n")
+    for row, text in zip(rows, kept.split("\n"), strict=True):
+        normal[row] = text
+    return normal
 
 
 def _clean_batch(texts: Sequence[str], cleaning: Cleaning) -> tuple[list[str], list[str]]:
@@ -106,12 +108,6 @@ def _clean_batch(texts: Sequence[str], cleaning: Cleaning) -> tuple[list[str], l
         for row in np.flatnonzero(shares < cleaning.script_share).tolist():
             reasons[row] = reasons[row] or "script"
     return cleaned, reasons
-
-
-def _codes(joined: str) -> Codes:
-    if joined.isascii():
-        return np.frombuffer(joined.encode("ascii"), dtype=np.uint8)
-    return np.frombuffer(joined.encode("utf-32-le"), dtype=np.uint32)
 
 
 # ---- what to remove --------------------------------------------------------------------------------------------------
@@ -280,7 +276,7 @@ def _of_scripts(scripts: tuple[str, ...]) -> NDArray[np.uint8]:
 @cache
 def _of_words() -> NDArray[np.bool_]:
     table = np.zeros(characters.TOP, dtype=np.uint8)
-    characters.mark(table, [*characters.alphanumeric(), *characters.combining(), (10, 10)], 1)
+    characters.mark(table, [*characters.alphanumeric_characters(), *characters.combining_marks(), (10, 10)], 1)
     return table.astype(bool)
 
 

@@ -90,11 +90,7 @@ class BuildOptions:
     workers: int = option(0, "processes", shown="one per core")
     memory: str = option("2GB", "memory limit of the joins", metavar="SIZE")
     block: int = option(
-        4 * 2**20,
-        "size of the blocks given to workers, in MiB",
-        metavar="MIB",
-        parse=_mebibytes,
-        shown="4",
+        4 * 2**20, "size of the blocks given to workers, in MiB", metavar="MIB", parse=_mebibytes, shown="4"
     )  # in bytes
     fresh: bool = option(False, "start over instead of resuming")
     strict: bool = False  # a bad line is an error

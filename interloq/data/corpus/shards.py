@@ -17,16 +17,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from interloq.data.corpus.formats import WHOLE, check_format, guess_format, is_list, names_in, read_piece
-from interloq.data.corpus.logs import Piece, Reject
+from interloq.data.corpus.formats import WHOLE, guess_format, is_list, names_in
+from interloq.data.corpus.logs import Piece
 from interloq.data.corpus.logs.named_fields import choose_fields
-from interloq.data.corpus.times import iso
 from interloq.data.files import opening as files
 from interloq.data.files.archives import is_archive, members, open_archive, read_member
 from interloq.data.files.compression import COMPRESSED, damage, decompress
 from interloq.data.files.opening import plain_suffix, read_small
 from interloq.errors import InputError
-from interloq.records import Post
 
 BLOCK = 4 * 2**20
 HEAD = 2**18  # bytes read to detect a file's format
@@ -72,7 +70,7 @@ class Logs:
             yield Shard(number, tuple(pieces), read, self._digest())
 
     def _pieces(self, source: LogSource) -> Iterator[Piece]:
-        with naming_damage(source.name):
+        with report_damage(source.name):
             head = b""  # read repeatedly, because pipes give parts
             while len(head) < HEAD and (more := source.stream.read(HEAD - len(head))):
                 head += more
@@ -81,7 +79,7 @@ class Logs:
             self.passed_over.append(source.name)
             return
         self._current = hashlib.sha256(plan.links)
-        with naming_damage(source.name):
+        with report_damage(source.name):
             for piece in _cut(plan, head, source.stream, self.block):
                 self._current.update(piece.data)
                 yield piece
@@ -116,21 +114,11 @@ class Logs:
         if format == "posts":
             return replace(plan, fields=choose_fields(names_in(head), self.fields, source.name))
         if format == "table":
-            return _of_table(plan, head, suffix, self.fields)
+            return _plan_table(plan, head, suffix, self.fields)
         return plan
 
 
-def read_posts(
-    inputs: Sequence[str | Path], *, format: str = "auto", fields: Mapping[str, str] | None = None, reject: Reject
-) -> Iterator[Post]:
-    """Yield the posts of logs as records, uncleaned; bad lines go to `reject`."""
-    for shard in Logs(inputs, check_format(format), fields or {}).shards():
-        for piece in shard.pieces:
-            for raw in read_piece(piece, reject):
-                yield Post(raw.id, raw.user, raw.text, iso(raw.time), raw.reply_to, raw.lang)
-
-
-def _of_table(plan: Piece, head: bytes, suffix: str, fields: Mapping[str, str]) -> Piece:
+def _plan_table(plan: Piece, head: bytes, suffix: str, fields: Mapping[str, str]) -> Piece:
     delimiter = "\t" if suffix == ".tsv" else ","
     first = head.removeprefix(b"\xef\xbb\xbf").split(b"\n")[0].decode("utf-8", "replace").rstrip("\r")
     try:
@@ -255,7 +243,7 @@ def open_logs(inputs: Sequence[str | Path]) -> Iterator[LogSource]:
 
 
 @contextlib.contextmanager
-def naming_damage(name: str) -> Iterator[None]:
+def report_damage(name: str) -> Iterator[None]:
     """Name the file in the error if it turns out to be damaged."""
     try:
         yield
@@ -278,7 +266,7 @@ def _open_alone(path: Path, done: int, *, named: bool) -> Iterator[LogSource]:
 
 def _open_members(path: Path, done: int) -> Iterator[LogSource]:
     """Yield the regular files of an archive in its order; nothing is unpacked, and links are not followed."""
-    with naming_damage(str(path)), open_archive(path) as (archive, tell):
+    with report_damage(str(path)), open_archive(path) as (archive, tell):
         all_members = list(members(archive, path))
         names = {member.name for member in all_members}
         links = {}

@@ -19,7 +19,7 @@ from interloq.data.corpus.clean_shard import cut
 from interloq.data.corpus.split import Split, borders
 from interloq.data.corpus.times import DAY, SECOND
 from interloq.data.files.durable import atomic_path
-from interloq.data.files.folders import matching
+from interloq.data.files.folders import find_matching
 from interloq.errors import InputError, MissingDependencyError
 
 DROPPED = {
@@ -68,11 +68,16 @@ class Tables:
     """The steps, each a file in a folder, and their `counts`."""
 
     def __init__(self, posts: Path, folder: Path, *, memory: str, threads: int) -> None:
+        import duckdb
+
         self.folder, self.made = folder, 0
         self.progress: Callable[[float], None] = lambda _: None
         folder.mkdir(parents=True, exist_ok=True)
-        self.connection = _connect(folder / "spill", memory, threads)
-        self.connection.read_parquet([str(path) for path in matching(posts, "*.parquet")]).create_view("posts")
+        spill = folder / "spill"
+        shutil.rmtree(spill, ignore_errors=True)
+        config = {"threads": threads, "temp_directory": str(spill), "memory_limit": check_memory(memory)}
+        self.connection: Any = duckdb.connect(config=config)
+        self.connection.read_parquet([str(path) for path in find_matching(posts, "*.parquet")]).create_view("posts")
 
     def close(self) -> None:
         """Close the database."""
@@ -116,14 +121,6 @@ def duckdb_version() -> str:
     except ImportError:
         raise MissingDependencyError("interloq corpus build", "duckdb", "corpus") from None
     return str(duckdb.__version__)
-
-
-def _connect(spill: Path, memory: str, threads: int) -> Any:
-    import duckdb
-
-    shutil.rmtree(spill, ignore_errors=True)
-    config: dict[str, Any] = {"threads": threads, "temp_directory": str(spill), "memory_limit": check_memory(memory)}
-    return duckdb.connect(config=config)
 
 
 def check_memory(size: str) -> str:

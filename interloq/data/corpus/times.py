@@ -29,7 +29,7 @@ def microseconds(value: Any) -> int:
     if value.__class__ is int and 0 <= value <= LATEST_SECONDS:  # the most common format
         return int(value) * SECOND
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return _of_number(value)
+        return _read_number(value)
     if value is None:
         return NO_TIME
     if not isinstance(value, str):
@@ -38,8 +38,8 @@ def microseconds(value: Any) -> int:
     if value.lower() in _ABSENT:
         return NO_TIME
     if _NUMBER.fullmatch(value) and not _DATE.fullmatch(value):
-        return _of_number(float(value) if "." in value else int(value))
-    return _of_text(value)
+        return _read_number(float(value) if "." in value else int(value))
+    return _read_text(value)
 
 
 def iso(time: int) -> str:
@@ -50,7 +50,7 @@ def iso(time: int) -> str:
     return moment.replace(tzinfo=None).isoformat() + "Z"
 
 
-def _of_number(value: float) -> int:
+def _read_number(value: float) -> int:
     """Return a time in microseconds. Its size tells the unit: seconds until 2100 have ten digits."""
     if not math.isfinite(value):
         return NO_TIME
@@ -62,11 +62,11 @@ def _of_number(value: float) -> int:
     raise _unreadable(value)
 
 
-def _of_text(value: str) -> int:
+def _read_text(value: str) -> int:
     try:
         moment = datetime.fromisoformat(value)
     except ValueError:
-        moment = _of_twitter(value)
+        moment = _read_twitter_time(value)
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     time = (moment - _EPOCH) // _MICROSECOND
@@ -75,7 +75,7 @@ def _of_text(value: str) -> int:
     return time
 
 
-def _of_twitter(value: str) -> datetime:
+def _read_twitter_time(value: str) -> datetime:
     """Read `Wed Oct 10 20:19:24 +0000 2018`."""
     parts = _TWITTER.fullmatch(value)
     if not parts or _MONTHS.find(parts[1]) % 3:

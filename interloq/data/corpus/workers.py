@@ -30,27 +30,21 @@ def work(function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], workers
         return
     context = multiprocessing.get_context("spawn")  # a fork would copy locks held by other threads
     pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin)
+    running: set[Future[Any]] = set()
     try:
-        yield from _submit_ahead(pool, function, tasks, 2 * workers)
+        for task in tasks:
+            running.add(pool.submit(function, *task))
+            if len(running) >= 2 * workers:
+                done, running = wait(running, return_when=FIRST_COMPLETED)
+                yield from (future.result() for future in done)
+        while running:
+            done, running = wait(running, return_when=FIRST_COMPLETED)
+            yield from (future.result() for future in done)
     except BrokenProcessPool as error:
         hint = "run it again to resume; fewer --workers need less memory"
         raise InterloqError(f"a worker process was killed; {hint}") from error
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _submit_ahead(
-    pool: ProcessPoolExecutor, function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], most: int
-) -> Iterator[Any]:
-    running: set[Future[Any]] = set()
-    for task in tasks:
-        running.add(pool.submit(function, *task))
-        if len(running) >= most:
-            done, running = wait(running, return_when=FIRST_COMPLETED)
-            yield from (future.result() for future in done)
-    while running:
-        done, running = wait(running, return_when=FIRST_COMPLETED)
-        yield from (future.result() for future in done)
 
 
 def _begin() -> None:

@@ -89,7 +89,10 @@ class Appended:
                     os.fsync(self._file.fileno())
                     self._last = time.monotonic()
         except InputError:
-            self._forget(place)
+            with contextlib.suppress(OSError):
+                self._file.close()
+            with contextlib.suppress(OSError):
+                os.truncate(self.path, place)  # removes what was written of the data
             raise
         return place
 
@@ -103,13 +106,6 @@ class Appended:
             os.fsync(self._file.fileno())
         with contextlib.suppress(OSError):
             self._file.close()
-
-    def _forget(self, place: int) -> None:
-        """Remove the bytes of a failed write from the buffer and the disk."""
-        with contextlib.suppress(OSError):
-            self._file.close()
-        with contextlib.suppress(OSError):
-            os.truncate(self.path, place)
 
 
 def _read_run(line: bytes, kind: str, path: Path) -> dict[str, Any]:

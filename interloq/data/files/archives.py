@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from interloq.data.files.compression import COMPRESSED, damage, decompress
-from interloq.data.files.folders import matching
+from interloq.data.files.folders import find_matching
 from interloq.data.files.opening import not_utf8, read_small
 from interloq.errors import InputError
 
@@ -82,7 +82,7 @@ def _read_folder(folder: Path, patterns: Sequence[str]) -> list[DataFile]:
     """Return files in the folder or one level below, as archives are unpacked."""
     files = []
     for pattern in patterns:
-        for path in sorted({*matching(folder, pattern), *matching(folder, f"*/{pattern}")}):
+        for path in sorted({*find_matching(folder, pattern), *find_matching(folder, f"*/{pattern}")}):
             if path.is_file():
                 data = read_small(path, limit=MAX_FILE)
                 files.append(DataFile(_matched_part(path.as_posix(), pattern), str(path), data))

@@ -206,7 +206,7 @@ def hold(handle: int, *, unknown: bool = True) -> bool:
 
 
 @contextlib.contextmanager
-def locked(path: Path, *, where: Path | None = None) -> Iterator[None]:
+def hold_lock(path: Path, *, where: Path | None = None) -> Iterator[None]:
     """Let only one process at a time work in a folder (`where`, default the file's), with a lock on the file `path`."""
     while True:
         with writing(path):

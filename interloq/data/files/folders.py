@@ -26,17 +26,17 @@ def contents(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if not (is_stray(path.name) or PART.fullmatch(path.name)))
 
 
-def matching(folder: Path, pattern: str) -> list[Path]:
+def find_matching(folder: Path, pattern: str) -> list[Path]:
     """Return the files that match a pattern, sorted, without stray files such as `._model.safetensors`."""
     return sorted(path for path in folder.glob(pattern) if not is_stray(path.name))
 
 
-def is_free(folder: Path, *own: str) -> bool:
-    """Return whether a folder does not exist or is empty, except for empty files or folders with these names."""
+def is_free(folder: Path, *allowed: str) -> bool:
+    """Return whether a folder does not exist or is empty, except for empty files or folders with the allowed names."""
     if not folder.is_dir():
         return not os.path.lexists(folder)
     for path in contents(folder):
-        if path.name not in own or path.is_symlink():
+        if path.name not in allowed or path.is_symlink():
             return False
         if path.is_dir() and not is_free(path):
             return False

@@ -69,9 +69,7 @@ def lines(path: str | Path) -> Iterator[tuple[int, bytes]]:
                     is_cut = bool(rest) and not rest.endswith(b"\n")
         except damage() as error:
             raise InputError(
-                f"the file is damaged or truncated: {error}",
-                hint="copy it again",
-                where=f"{path}:{number + 1}",
+                f"the file is damaged or truncated: {error}", hint="copy it again", where=f"{path}:{number + 1}"
             ) from error
 
 

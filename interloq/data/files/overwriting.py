@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Refuses an output that is also an input, comparing files, not names."""
+"""Refuse an output that is also an input; files are compared, not names."""
 
 from __future__ import annotations
 

@@ -83,10 +83,10 @@ def as_samples(rows: Any, *, columns: Mapping[str, str] | None = None) -> Iterab
         hint = "read a file with load(path); pass a list of samples or dicts, or a data frame"
         raise InputError(f"samples must be a list, got {_describe(rows)}", hint=_lazy(rows) or hint)
     if _is_frame(rows):
-        return _of_frame(rows, columns)
+        return _read_frame(rows, columns)
     if isinstance(rows, list) and all(isinstance(row, Sample) for row in rows):
         return rows
-    return _of_dicts(rows, columns)
+    return _read_dicts(rows, columns)
 
 
 @contextmanager
@@ -109,7 +109,7 @@ def _check_split(rows: Any) -> None:
         raise InputError(f"the dataset has splits: {names}", hint=f"choose one: dataset[{next(iter(rows))!r}]")
 
 
-def _of_frame(frame: Any, columns: Mapping[str, str] | None) -> Iterator[Sample]:
+def _read_frame(frame: Any, columns: Mapping[str, str] | None) -> Iterator[Sample]:
     with _in_python_terms():
         layout = Layout("samples", columns, table=True)
         names = columns_of(list(frame.columns), "samples", layout.names, where="the data frame")
@@ -127,7 +127,7 @@ def _of_frame(frame: Any, columns: Mapping[str, str] | None) -> Iterator[Sample]
     _warn(layout)
 
 
-def _of_dicts(rows: Iterable[Any], columns: Mapping[str, str] | None) -> Iterator[Sample]:
+def _read_dicts(rows: Iterable[Any], columns: Mapping[str, str] | None) -> Iterator[Sample]:
     with _in_python_terms():
         layout = Layout("samples", columns)
     for number, row in enumerate(rows, start=1):

@@ -36,14 +36,14 @@ def convert_file(
     if plain_suffix(output) in (".csv", ".tsv"):
         raise InputError(f"cannot write {output}: records are written as JSONL", hint="name a .jsonl file")
     kept = {name: value for name, value in _header(path).items() if name not in ("kind", "schema")}
-    kind, summary = kind or kind_held(path), RecordSummary()
+    kind, summary = kind or detect_kind(path), RecordSummary()
     with progress("reading", None) as step:
         records = count_records(reading.read(path, kind=kind), step)
         write(output, summary.watch(records), kind=kind, **kept)
     return {"kind": kind, **summary.facts()}
 
 
-def kind_held(path: str | Path) -> str:
+def detect_kind(path: str | Path) -> str:
     """Return the kind of records in the file, from its header or first record."""
     kind = kind_of(path)
     if kind not in KINDS:

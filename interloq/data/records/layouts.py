@@ -54,7 +54,10 @@ class Layout:
                 continue
             first = held.get(record.key)
             if first and replace(first[2], ratings=(), fields={}) == replace(record, ratings=(), fields={}):
-                held[record.key] = (*first[:2], _merge_rows(first[2], record))
+                # fields that differ between the rows of raters belong to the ratings
+                shared = {name: item for name, item in first[2].fields.items() if record.fields.get(name) == item}
+                merged = replace(first[2], ratings=(*first[2].ratings, *record.ratings), fields=shared)
+                held[record.key] = (*first[:2], merged)
             else:
                 held[(record.key, number) if first else record.key] = number, line, record
         yield from held.values()
@@ -65,10 +68,12 @@ class Layout:
         if self.table:
             self._rated_by_row = self.kind == "samples" and "rater" in value
             value = tables.cells(value, self.kind)
-        if self.kind == "samples" and self.names.are_turns("dialogue", value):
+        has_turns = self.kind == "samples" and isinstance(value.get("dialogue"), list | dict)
+        if has_turns and "dialogue" not in self.names.columns:  # turns instead of a name
             value = {name: item for name, item in value.items() if name != "dialogue"}
         field = _TURNS.get(self.kind)
-        if field and is_chat(value.get(field)):
+        turns = value.get(field) if field else None
+        if field and isinstance(turns, list) and any(map(_is_message, turns)):
             value = self._of_chat(value, field)
         ratings = value.get("ratings") if field else None
         if isinstance(ratings, list):
@@ -111,12 +116,6 @@ class Layout:
         return record
 
 
-def _merge_rows(first: Any, second: Any) -> Any:
-    """Return one sample from the rows of two raters; further fields that differ belong to the ratings, so omit them."""
-    shared = {name: item for name, item in first.fields.items() if second.fields.get(name) == item}
-    return replace(first, ratings=(*first.ratings, *second.ratings), fields=shared)
-
-
 # ---- chat exports ----------------------------------------------------------------------------------------------------
 
 
@@ -124,11 +123,6 @@ _TOOLS = ("tool", "function", "function_call", "function_response", "observation
 _LEFT_OUT = dict.fromkeys(("system", "developer"), "system prompt") | dict.fromkeys(_TOOLS, "tool message")
 SYSTEM_FIELDS = ("model", "system")  # beside the messages: the assistant's name, or its prompt
 ASSISTANTS = ("assistant", "gpt", "chatgpt", "bot", "model", "bard", "claude")
-
-
-def is_chat(values: Any) -> bool:
-    """Return whether a list has messages of a chat export: entries with a role instead of a speaker."""
-    return isinstance(values, list) and any(map(_is_message, values))
 
 
 def chat_turns(values: list[Any], skipped: Counter[str]) -> list[Any]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from interloq.data.files.overwriting import refuse_overwriting
-from interloq.data.records.convert_file import kind_held
+from interloq.data.records.convert_file import detect_kind
 from interloq.data.records.jsonl import header, record_line, write
 from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.errors import InputError
@@ -22,11 +22,7 @@ MERGED = "merged_ratings"  # fact in the header: fingerprints of the files whose
 
 
 def merge_file(
-    path: str | Path,
-    ratings: Sequence[str | Path],
-    output: str | Path,
-    *,
-    reading: ReadOptions = READ_DEFAULTS,
+    path: str | Path, ratings: Sequence[str | Path], output: str | Path, *, reading: ReadOptions = READ_DEFAULTS
 ) -> dict[str, Any]:
     """Write samples or dialogues with the ratings of further files (JSONL, CSV or TSV), and return counts.
 
@@ -36,7 +32,7 @@ def merge_file(
     unless their file was merged before (its fingerprint is in the header).
     """
     refuse_overwriting([output], [path, *ratings])
-    kind = kind_held(path)
+    kind = detect_kind(path)
     if kind not in ("samples", "dialogues"):
         raise InputError(f"{path} contains {kind}", hint="give samples or dialogues")
     facts = {name: value for name, value in header(path).items() if name not in ("kind", "schema")}

@@ -64,11 +64,11 @@ def rater_notes(
     """Return the notes on raters of one aspect."""
     ranges = RaterRanges()
     for record in records:
-        ranges.add(selected_ratings(record, aspect, role))
+        ranges.add(select_ratings(record, aspect, role))
     return ranges.notes(normalised=normalised)
 
 
-def selected_ratings(record: Sample | Dialogue, aspect: str, role: str = "") -> list[Rating]:
+def select_ratings(record: Sample | Dialogue, aspect: str, role: str = "") -> list[Rating]:
     """Return the ratings of one aspect, only by people in `role` if it is given."""
     return [rating for rating in record.ratings if rating.aspect == aspect and role in ("", rating.role)]
 
@@ -138,7 +138,7 @@ def normalise(
     """
     values: dict[str, list[float]] = {}
     for record in records:
-        for rating in selected_ratings(record, aspect, role):
+        for rating in select_ratings(record, aspect, role):
             if rating.value is not None:
                 values.setdefault(rating.rater, []).append(rating.value)
     scales: dict[str, dict[float, float]] = {}
@@ -179,7 +179,7 @@ def _scale(values: np.ndarray[tuple[int], np.dtype[np.float64]], how: Normalise)
 
 
 def _rescale(record: Record, scales: dict[str, dict[float, float]], aspect: str, role: str) -> Record:
-    chosen = selected_ratings(record, aspect, role)
+    chosen = select_ratings(record, aspect, role)
     ratings = []
     for rating in record.ratings:
         if rating not in chosen or rating.value is None:

@@ -87,10 +87,6 @@ class Names:
             record[field] = value[name]
         return record
 
-    def are_turns(self, field: str, value: Mapping[str, Any]) -> bool:
-        """Return whether a field that should be a name has turns or an object instead, and the user did not map it."""
-        return isinstance(value.get(field), list | dict) and field not in self.columns
-
     def check(self) -> None:
         """Refuse a mapping to a name that no record had: a typing mistake would lose the field silently."""
         if self._absent:

@@ -49,7 +49,8 @@ def rows(path: str | Path, kind: str, names: Names, reject: Reject) -> Iterator[
     csv.field_size_limit(MAX_LINE)
     texts = _decode_lines(path, reject)
     first = next(texts, "")
-    delimiter = _delimiter(first, "\t" if plain_suffix(path) == ".tsv" else ",")
+    usual = "\t" if plain_suffix(path) == ".tsv" else ","
+    delimiter = max(DELIMITERS, key=lambda mark: (first.count(mark), mark == usual))  # names of exports may be wrong
     try:
         column_names = next(csv.reader([first], delimiter=delimiter, strict=True), [])
     except csv.Error as error:
@@ -76,14 +77,14 @@ def rows(path: str | Path, kind: str, names: Names, reject: Reject) -> Iterator[
             yield start, line, {name: cell for name, cell in zip(columns, cells, strict=True) if name}
 
 
-def columns_of(given: Sequence[Any], kind: str, names: Names, *, where: str) -> list[str]:
+def columns_of(names_in_table: Sequence[Any], kind: str, names: Names, *, where: str) -> list[str]:
     """Return the column names in lower case; one that looks like a misspelt field is refused, since it would be lost.
 
     Other unknown columns are noted in `names`. A column without a name (the index that pandas writes) keeps an empty
     name.
     """
     columns: list[str] = []
-    for column in given:
+    for column in names_in_table:
         name = str(column).strip().lower()
         columns.append("" if name.startswith("unnamed:") else name)
     for name, columns_with_name in Counter(columns).items():
@@ -169,12 +170,6 @@ def _decode_lines(path: str | Path, reject: Reject) -> Iterator[str]:
         except UnicodeDecodeError as error:
             reject(number, line, not_utf8(error))
             yield "\n"
-
-
-def _delimiter(first: str, usual: str) -> str:
-    """Return the separator of the first row, since exports differ whatever the file is called."""
-    counts = {mark: first.count(mark) for mark in DELIMITERS}
-    return max(DELIMITERS, key=lambda mark: (counts[mark], mark == usual))
 
 
 def _csv_message(error: csv.Error) -> str:

@@ -26,9 +26,9 @@ def dialogues(path: str | Path) -> Iterator[tuple[str, Dialogue]]:
     for file in read_files(path, FILES):
         if "GPT-" in file.name:
             for item in items(file):
-                yield "system", _with_system(item)
+                yield "system", _read_system_dialogue(item)
         else:
-            yield "human", _between_people(file)
+            yield "human", _read_human_dialogue(file)
 
 
 def profiles(path: str | Path) -> dict[str, str]:
@@ -38,7 +38,7 @@ def profiles(path: str | Path) -> dict[str, str]:
     return {name: " ".join(map(str, people.inner(name).sequence("persona"))) for name in people.value}
 
 
-def _between_people(file: DataFile) -> Dialogue:
+def _read_human_dialogue(file: DataFile) -> Dialogue:
     item = as_item(parse_json(text(file), file.where), file.where)
     turns = item.turns("utterances", "text", "interlocutor_id", "timestamp")
     ratings: list[Rating] = []
@@ -47,7 +47,7 @@ def _between_people(file: DataFile) -> Dialogue:
     return Dialogue(f"real_persona_chat/{Path(file.name).stem.lstrip('0')}", turns, ratings=ratings)
 
 
-def _with_system(item: DatasetItem) -> Dialogue:
+def _read_system_dialogue(item: DatasetItem) -> Dialogue:
     system, rater = item.text("system_id"), item.text("interlocutor_id")
     turns = []
     for turn in item.objects("utterances"):

@@ -101,13 +101,9 @@ class UnseenTexts:
         known = np.zeros(len(hashes), dtype=bool)
         for run in self._runs:
             known |= run[np.searchsorted(run, hashes).clip(max=len(run) - 1)] == hashes
-        self._remember(hashes[~known])
-        return [texts[i] for i in np.sort(first[~known])]
-
-    def _remember(self, hashes: NDArray[np.uint64]) -> None:
-        """Merge runs of similar size, so that there are few of them."""
-        if len(hashes):
-            self._runs.append(hashes)
-        while len(self._runs) > 1 and len(self._runs[-2]) < 2 * len(self._runs[-1]):
+        if not known.all():
+            self._runs.append(hashes[~known])
+        while len(self._runs) > 1 and len(self._runs[-2]) < 2 * len(self._runs[-1]):  # keeps the runs few
             last = self._runs.pop()
             self._runs[-1] = np.sort(np.concatenate([self._runs[-1], last]))
+        return [texts[i] for i in np.sort(first[~known])]

@@ -37,7 +37,7 @@ class Texts:
         """Number of tokens in each text."""
         return np.diff(self.ends)
 
-    def padded(self, which: NDArray[np.int64], width: int, fill: int) -> Ints:
+    def pad(self, which: NDArray[np.int64], width: int, fill: int) -> Ints:
         """Return the chosen texts as rows of equal width."""
         starts, columns = self.ends[which], np.arange(width)
         inside = columns < (self.ends[which + 1] - starts)[:, None]
@@ -45,15 +45,15 @@ class Texts:
         rows[inside] = self.tokens[(starts[:, None] + columns)[inside]]
         return rows
 
-    def joined(self, which: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def join(self, which: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the concatenated tokens of the chosen texts, and their lengths."""
         starts = self.ends[which]
         lengths = self.ends[which + 1] - starts
         return self.tokens[spans(starts, lengths)].astype(np.int64), lengths
 
-    def taken(self, which: NDArray[Any]) -> Texts:
+    def take(self, which: NDArray[Any]) -> Texts:
         """Return the chosen texts."""
-        tokens, lengths = self.joined(which)
+        tokens, lengths = self.join(which)
         return Texts(tokens.astype(np.int32), np.concatenate([[0], np.cumsum(lengths)]))
 
     def without(self, dropped: NDArray[np.bool_]) -> Texts:

@@ -19,7 +19,7 @@ import transformers
 from safetensors import SafetensorError
 
 from interloq.data.files.durable import remove
-from interloq.data.files.folders import matching
+from interloq.data.files.folders import find_matching
 from interloq.data.files.opening import read_json, reading_saved, write_json
 from interloq.data.files.write_errors import writing
 from interloq.data.text.token_texts import Texts
@@ -290,4 +290,4 @@ def copy_tokenizer(source: Path, target: Path) -> None:
 
 def tokenizer_files(folder: Path) -> list[Path]:
     """Return the tokenizer files in a model folder."""
-    return sorted({path for pattern in TOKENIZER for path in matching(folder, pattern) if path.is_file()})
+    return sorted({path for pattern in TOKENIZER for path in find_matching(folder, pattern) if path.is_file()})

@@ -119,7 +119,7 @@ def _blocks(numbered: Numbered, widths: NDArray[np.int64], samples: NDArray[np.i
 
 def _count_by_comparing(numbered: Numbered, widths: NDArray[np.int64], block: NDArray[np.int64], order: int) -> Counts:
     """Count by comparing all pairs of tokens; the block is the last axis, so every operation runs along it."""
-    response = np.ascontiguousarray(numbered.responses.padded(block, _width(numbered.responses.lengths[block]), -1).T)
+    response = np.ascontiguousarray(numbered.responses.pad(block, _width(numbered.responses.lengths[block]), -1).T)
     references, weights = _references(numbered, block, _width(widths[block]))
     own = response[:, None] == response[None]  # [i', i, b]
     other = response[None, :, None] == references[:, None]  # [l, i, j, b]
@@ -144,7 +144,7 @@ def _references(numbered: Numbered, block: NDArray[np.int64], width: int) -> tup
     present = columns < each[:, None]
     which = (numbered.first_reference[block][:, None] + columns)[present]
     tokens = np.full((len(block), len(columns), width), -2, dtype=np.int32)
-    tokens[present] = numbered.references.padded(which, width, -2)
+    tokens[present] = numbered.references.pad(which, width, -2)
     weights = np.full((len(block), len(columns)), np.nan)
     weights[present] = numbered.weights[which]
     return np.ascontiguousarray(tokens.transpose(2, 1, 0)), np.ascontiguousarray(weights.T)

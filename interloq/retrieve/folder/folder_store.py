@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from interloq.data.files.arrays import map_array
-from interloq.data.files.durable import atomic_file, atomic_folder, locked, make_folder, remove, sweep_all
+from interloq.data.files.durable import atomic_file, atomic_folder, hold_lock, make_folder, remove, sweep_all
 from interloq.data.files.folders import check_confined, contents, inside, is_free
 from interloq.data.files.write_errors import writing
 from interloq.errors import InputError
@@ -93,7 +93,7 @@ class Embedded:
         if not _holds_pairs(folder):  # an index without pairs may be replaced
             with writing(folder):
                 make_folder(folder)
-            with locked(inside(folder, LOCK)):
+            with hold_lock(inside(folder, LOCK)):
                 if not _holds_pairs(folder):
                     (folder / SEGMENTS).mkdir(exist_ok=True)
                     write_manifest(folder, manifest)
@@ -136,7 +136,7 @@ class Embedded:
         if self._locked:
             yield
             return
-        with locked(inside(self.folder, LOCK)):
+        with hold_lock(inside(self.folder, LOCK)):
             self._locked = True
             try:
                 yield

@@ -18,7 +18,7 @@ from interloq.data.files.durable import atomic_folder, discard
 from interloq.data.files.opening import write_json
 from interloq.data.files.overwriting import refuse_overwriting
 from interloq.data.pseudonyms import HASHED, KEPT, Pseudonyms
-from interloq.data.records.convert_file import kind_held
+from interloq.data.records.convert_file import detect_kind
 from interloq.data.records.jsonl import header, write
 from interloq.data.records.profiles import NAME, read_profiles, write_profiles
 from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
@@ -103,7 +103,7 @@ def ratings_file(
     Rated replies are cut along the course of each dialogue; dialogues rated as a whole are split by time or by user.
     """
     dropped = Counter[str]()
-    if kind_held(source.path) == "dialogues":
+    if detect_kind(source.path) == "dialogues":
         labelled = LabelledTurns(list(find_rated_turns(map(source.rename, source.read("dialogues")), dropped)), dropped)
         return _split(source, output, selection, labelled, RATINGS, compress)
     parts = along(select_rated_replies(map(source.rename, source.read("samples")), dropped), selection)

@@ -19,7 +19,7 @@ import orjson
 from numpy.typing import NDArray
 
 from interloq.data.batched import batched
-from interloq.data.files.durable import locked, make_folder
+from interloq.data.files.durable import hold_lock, make_folder
 from interloq.data.files.opening import read_json, reading_saved, replacing
 from interloq.data.files.write_errors import writing
 from interloq.data.text.texts import UnseenTexts
@@ -128,7 +128,7 @@ def write_exchanges(
     """
     with writing(folder):
         make_folder(folder)
-    with locked(folder / LOCK):
+    with hold_lock(folder / LOCK):
         stored = _tokenise(exchanges, subwords, reading, source, similar, step)
         for name in ARRAYS:
             np.save(folder / f"{name}.npy", getattr(stored, name), allow_pickle=False)
@@ -299,9 +299,9 @@ def _find_similar(stored: Exchanges, seed: int) -> None:
 
     rng = np.random.default_rng(seed)
     for which in groups(stored):
-        documents = stored.texts.taken(stored.replies[which])
+        documents = stored.texts.take(stored.replies[which])
         for column, asked in ((0, stored.contexts[which, -1]), (KEPT // 2, stored.replies[which])):
-            places = near(documents, stored.texts.taken(asked), NEAR)
+            places = near(documents, stored.texts.take(asked), NEAR)
             texts = np.where(places == NONE, NONE, stored.replies[which][places])
             rows = np.repeat(np.arange(which.start, which.stop), texts.shape[1]).reshape(texts.shape)
             unfit = (texts == NONE) | stored.is_true(rows, texts) | (texts == stored.contexts[which, -1:])

@@ -17,7 +17,7 @@ from xml.sax.saxutils import quoteattr
 
 from interloq.data.files.opening import write_json, write_text
 from interloq.data.files.overwriting import refuse_overwriting
-from interloq.data.records.convert_file import kind_held
+from interloq.data.records.convert_file import detect_kind
 from interloq.data.records.jsonl import read
 from interloq.errors import InputError
 from interloq.options import option
@@ -53,7 +53,7 @@ def label_studio_file(
         )
     config, key = target.with_suffix(".xml"), target.with_suffix(".key.json")
     refuse_overwriting([target, config, key], [path])
-    kind = kind_held(path)
+    kind = detect_kind(path)
     if kind not in ("samples", "dialogues"):
         raise InputError(f"{path} contains {kind}", hint="give samples or dialogues")
     records = read(path, kind=kind, strict=True)

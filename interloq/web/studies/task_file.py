@@ -20,7 +20,7 @@ from sqlalchemy import Connection
 
 from interloq.data.files.opening import read_json
 from interloq.data.pseudonyms import HASHED
-from interloq.data.records.convert_file import kind_held
+from interloq.data.records.convert_file import detect_kind
 from interloq.data.records.jsonl import first_object, header
 from interloq.data.records.parsers import PARSERS
 from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
@@ -186,7 +186,7 @@ def prepare_file(
     """Return a task with the records of a file."""
     if str(path) == "-":
         raise InputError("a task needs a file, not a pipe", hint="name a file of samples or dialogues")
-    kind = kind_held(path)
+    kind = detect_kind(path)
     if kind not in ("samples", "dialogues"):
         raise InputError(f"{path} contains {kind}", hint="give samples or dialogues")
     records = list(reading.read(path, kind=kind))

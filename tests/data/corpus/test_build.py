@@ -23,8 +23,10 @@ from interloq.data.corpus.settings import BuildOptions, CorpusSettings
 from interloq.data.corpus.shards import Logs
 from interloq.data.corpus.split import Split
 from interloq.data.corpus.threads import Joining
+from interloq.data.files.opening import read_small
 from interloq.data.records.jsonl import header, load, write
 from interloq.errors import InputError
+from tests.made_files import put
 from tests.made_posts import made_posts, write_posts
 
 LOOSE = CorpusSettings(joining=Joining(orphans=True), shape=DialogueShape(pairs="all"))
@@ -49,23 +51,14 @@ def test_outputs_are_records_with_headers(expected: dict[str, bytes], tmp_path: 
     assert sorted(expected) == sorted(facts["files"])
     for part, found in facts["parts"].items():
         for kind, records in (("dialogues", "dialogues"), ("pairs", "pairs"), ("groups", "pairs")):
-            path = tmp_path / f"{part}-{kind}.jsonl.zst"
-            path.write_bytes(expected[f"{part}/{kind}.jsonl.zst"])
+            path = put(tmp_path / f"{part}-{kind}.jsonl.zst", expected[f"{part}/{kind}.jsonl.zst"])
             assert header(path)["signature"] == facts["signature"]
             assert header(path)["kind"] == records
             read = load(path, kind=records, strict=True)
             assert len(read) == found["group_pairs" if kind == "groups" else kind]
             write(tmp_path / "again.jsonl", read, kind=records)  # our own lines are what `jsonl.py` writes
             again = (tmp_path / "again.jsonl").read_bytes().split(b"\n", 1)[1]
-            path.with_suffix("").write_bytes(b"")
-            assert _unpacked(path).split(b"\n", 1)[1] == again
-
-
-def _unpacked(path: Path) -> bytes:
-    from interloq.data.files.opening import open_bytes
-
-    with open_bytes(path) as stream:
-        return stream.read()
+            assert read_small(path).split(b"\n", 1)[1] == again
 
 
 def test_every_post_is_accounted_for(expected: dict[str, bytes]) -> None:
@@ -115,7 +108,8 @@ def test_the_order_of_posts_and_files_changes_no_record(log: Path, expected: dic
         if name.endswith(".zst"):
             (tmp_path / "a.zst").write_bytes(expected[name])
             (tmp_path / "b.zst").write_bytes(found[name])
-            assert _unpacked(tmp_path / "a.zst").split(b"\n", 1)[1] == _unpacked(tmp_path / "b.zst").split(b"\n", 1)[1]
+            first, second = read_small(tmp_path / "a.zst"), read_small(tmp_path / "b.zst")
+            assert first.split(b"\n", 1)[1] == second.split(b"\n", 1)[1]
 
 
 @pytest.mark.parametrize(("compression", "suffix"), [("gz", ".jsonl.gz"), ("none", ".jsonl")])
@@ -124,7 +118,7 @@ def test_other_compressions_hold_the_same(
 ) -> None:
     build([log], tmp_path / "corpus", CorpusSettings(joining=LOOSE.joining, shape=LOOSE.shape, compression=compression))
     (tmp_path / "pairs.jsonl.zst").write_bytes(expected["dev/pairs.jsonl.zst"])
-    assert _unpacked(tmp_path / f"corpus/dev/pairs{suffix}") == _unpacked(tmp_path / "pairs.jsonl.zst")
+    assert read_small(tmp_path / f"corpus/dev/pairs{suffix}") == read_small(tmp_path / "pairs.jsonl.zst")
 
 
 def start(log: Path, output: Path, *, workers: int = 2) -> subprocess.Popen[bytes]:
@@ -139,7 +133,7 @@ def start(log: Path, output: Path, *, workers: int = 2) -> subprocess.Popen[byte
     return subprocess.Popen([sys.executable, str(script), str(log), str(output)], start_new_session=True)
 
 
-def until(condition: Callable[[], bool], process: subprocess.Popen[bytes]) -> bool:
+def wait_until(condition: Callable[[], bool], process: subprocess.Popen[bytes]) -> bool:
     """Wait for something in the folder of the build; False where it is over first."""
     for _ in range(20_000):
         if condition():
@@ -150,7 +144,7 @@ def until(condition: Callable[[], bool], process: subprocess.Popen[bytes]) -> bo
     raise AssertionError("waited a minute in vain")
 
 
-def gone(process: subprocess.Popen[bytes]) -> bool:
+def has_ended(process: subprocess.Popen[bytes]) -> bool:
     """Whether the process and the workers that it started are all over."""
     for _ in range(2000):
         try:
@@ -180,11 +174,11 @@ def test_killed_again_and_again_nothing_is_lost_and_nothing_twice(
     shards: dict[str, int] = {}
     for moment in moments:
         process = start(log, output)
-        if until(moment, process):
+        if wait_until(moment, process):
             os.kill(process.pid, signal.SIGKILL)
             kills += 1
         process.wait()
-        assert gone(process), "a worker outlived its parent"
+        assert has_ended(process), "a worker outlived its parent"
         done = {path.name: path.stat().st_mtime_ns for path in (work / "posts").glob("*.json")}
         assert shards.items() <= done.items(), "a finished shard was done again"
         shards = done
@@ -197,10 +191,10 @@ def test_killed_again_and_again_nothing_is_lost_and_nothing_twice(
 def test_an_interrupt_is_safe(log: Path, expected: dict[str, bytes], tmp_path: Path) -> None:
     output = tmp_path / "corpus"
     process = start(log, output)
-    assert until(lambda: any((output / ".work/posts").glob("*.json")), process)
+    assert wait_until(lambda: any((output / ".work/posts").glob("*.json")), process)
     process.send_signal(signal.SIGINT)
     assert process.wait() != 0
-    assert gone(process)
+    assert has_ended(process)
     assert not (output / "corpus.json").exists()
     assert start(log, output).wait() == 0
     assert contents(output) == expected
@@ -209,18 +203,18 @@ def test_an_interrupt_is_safe(log: Path, expected: dict[str, bytes], tmp_path: P
 def test_an_interrupt_of_the_joins(log: Path, expected: dict[str, bytes], tmp_path: Path) -> None:
     """DuckDB makes an error of its own out of Ctrl-C."""
     process = start(log, tmp_path / "corpus", workers=1)
-    assert until((tmp_path / "corpus/.work/tables/again.parquet").exists, process)
+    assert wait_until((tmp_path / "corpus/.work/tables/again.parquet").exists, process)
     process.send_signal(signal.SIGINT)
     assert process.wait() in (-signal.SIGINT, 130, 0)  # 0 where the signal came too late
     assert start(log, tmp_path / "corpus").wait() == 0
     assert contents(tmp_path / "corpus") == expected
-    with pytest.raises(KeyboardInterrupt), building._explaining_limits():
+    with pytest.raises(KeyboardInterrupt), building._explain_limits():
         raise RuntimeError("Query interrupted")
-    with pytest.raises(RuntimeError, match="something else"), building._explaining_limits():
+    with pytest.raises(RuntimeError, match="something else"), building._explain_limits():
         raise RuntimeError("something else")
 
 
-def stopped(monkeypatch: pytest.MonkeyPatch, log: Path, output: Path) -> None:
+def stop_after_cleaning(monkeypatch: pytest.MonkeyPatch, log: Path, output: Path) -> None:
     """A build that stops after cleaning."""
     with monkeypatch.context() as patch:
         patch.setattr(building._Job, "_join", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
@@ -229,9 +223,8 @@ def stopped(monkeypatch: pytest.MonkeyPatch, log: Path, output: Path) -> None:
 
 
 def test_a_changed_log_is_refused_with_the_cure(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    copy = tmp_path / "posts.jsonl"
-    copy.write_bytes(log.read_bytes())
-    stopped(monkeypatch, copy, tmp_path / "corpus")
+    copy = put(tmp_path / "posts.jsonl", log.read_bytes())
+    stop_after_cleaning(monkeypatch, copy, tmp_path / "corpus")
     copy.write_bytes(log.read_bytes().replace(b"rain", b"snow", 1))
     with pytest.raises(InputError, match=r"the logs have changed since this build started; restore the logs.* --fresh"):
         build([copy], tmp_path / "corpus", LOOSE, BuildOptions(workers=1, block=2**17))
@@ -244,9 +237,8 @@ def test_a_log_that_was_cut_or_went_on_at_a_cut_is_refused(
 ) -> None:
     """Its finished shards are as they were, but there are more or fewer of them."""
     parts = [shard.pieces[0].data for shard in Logs([log], block=2**17).shards()]
-    copy = tmp_path / "posts.jsonl"
-    copy.write_bytes(b"".join(parts[:-1]))
-    stopped(monkeypatch, copy, tmp_path / "corpus")
+    copy = put(tmp_path / "posts.jsonl", b"".join(parts[:-1]))
+    stop_after_cleaning(monkeypatch, copy, tmp_path / "corpus")
     for data in (parts, parts[:-2]):
         copy.write_bytes(b"".join(data))
         with pytest.raises(InputError, match="the logs have changed since this build started"):
@@ -260,7 +252,7 @@ def test_an_output_among_the_logs_is_refused(log: Path, tmp_path: Path) -> None:
 
 
 def test_other_options_are_refused_with_the_cure(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stopped(monkeypatch, log, tmp_path / "corpus")
+    stop_after_cleaning(monkeypatch, log, tmp_path / "corpus")
     with pytest.raises(InputError, match=r"an unfinished build with other logs or other options; .*--fresh"):
         build([log], tmp_path / "corpus", CorpusSettings(), BuildOptions(workers=1, block=2**17))
 
@@ -297,12 +289,6 @@ def test_two_builds_in_one_folder(log: Path, tmp_path: Path) -> None:
         fcntl.flock(file, fcntl.LOCK_EX)
         with pytest.raises(InputError, match="another process is writing here"):
             build([log], tmp_path / "corpus", LOOSE, BuildOptions(workers=1))
-
-
-def test_nothing_left_says_why(tmp_path: Path) -> None:
-    log = write_posts(tmp_path / "posts.jsonl", [{"id": "1", "user": "ann", "text": "hm", "time": 5}])
-    with pytest.raises(InputError, match="no post is left after cleaning; dropped: 1 short"):
-        build([log], tmp_path / "corpus", options=BuildOptions(workers=1))
 
 
 def test_shards_of_which_nothing_is_left(tmp_path: Path) -> None:
@@ -360,7 +346,7 @@ def _limited(log: Path, output: Path) -> subprocess.Popen[bytes]:
 def test_a_build_that_failed_before_it_kept_a_post_is_nobodys(log: Path, tmp_path: Path) -> None:
     for text in ("hm", "oh"):
         other = write_posts(tmp_path / f"{text}.jsonl", [{"id": "1", "user": "ann", "text": text, "time": 5}])
-        with pytest.raises(InputError, match="no post is left after cleaning"):
+        with pytest.raises(InputError, match="no post is left after cleaning; dropped: 1 short"):
             build([other], tmp_path / "corpus", options=BuildOptions(workers=1))
     (tmp_path / "corpus" / ".DS_Store").write_text("stray")
     (tmp_path / "corpus" / ".work" / "posts" / "._000000.json").write_text("stray")

@@ -13,10 +13,10 @@ import pytest
 from interloq.data.corpus.build import build
 from interloq.data.corpus.dialogues import DialogueShape
 from interloq.data.corpus.settings import BuildOptions, CorpusSettings
-from interloq.data.corpus.shards import read_posts
 from interloq.data.corpus.split import Split
 from interloq.data.corpus.threads import BotFilter, Joining
 from interloq.data.records.jsonl import load
+from tests.data.corpus.made_logs import read
 
 pytest.importorskip("duckdb")
 DATA = Path(os.environ.get("INTERLOQ_DATA", ""))
@@ -60,19 +60,19 @@ def test_irc_links_equal_the_annotation() -> None:
     if path is None:
         pytest.skip("no ubuntu_irc there")
     answering: set[tuple[str, int]] = set()
-    said: set[tuple[str, int]] = set()
+    spoken: set[tuple[str, int]] = set()
     for name, text in _texts(path):
         stem = name.rsplit("/", 1)[1].split(".annotation")[0].split(".ascii")[0]
         for number, line in enumerate(text.splitlines()):
             if name.endswith(".ascii.txt") and line.startswith("[") and line[8:9] == "<":
-                said.add((stem, number))
+                spoken.add((stem, number))
             elif name.endswith(".annotation.txt") and line.split()[0] != line.split()[1]:
                 answering.add((stem, max(int(word) for word in line.split()[:2])))
-    posts = list(read_posts([path], reject=lambda *_: None))
+    posts, _ = read(path)
     found = {post.id.split("/", 1)[1] for post in posts if post.reply_to}
-    assert found == {f"{stem}:{number}" for stem, number in answering & said}
+    assert found == {f"{stem}:{number}" for stem, number in answering & spoken}
     assert len(found) > 40_000
-    assert sum(bool(post.user) for post in posts) == len(said)
+    assert sum(bool(post.user) for post in posts) == len(spoken)
 
 
 def _texts(path: Path) -> list[tuple[str, str]]:

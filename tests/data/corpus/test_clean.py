@@ -119,9 +119,9 @@ def test_reasons_to_drop_a_post(post: RawPost, cleaning: Cleaning, reason: str) 
 
 def test_a_quote_answers_what_it_quotes_where_asked() -> None:
     quote = POST._replace(shape="quote", quoted="7")
-    assert clean.replied_to(quote, Cleaning(quotes="reply")) == "7"
-    assert clean.replied_to(quote, Cleaning()) == ""
-    assert clean.replied_to(quote._replace(reply_to="8"), Cleaning(quotes="reply")) == "8"
+    assert clean.find_answered_id(quote, Cleaning(quotes="reply")) == "7"
+    assert clean.find_answered_id(quote, Cleaning()) == ""
+    assert clean.find_answered_id(quote._replace(reply_to="8"), Cleaning(quotes="reply")) == "8"
 
 
 def test_exactly_the_share_asked_for_is_enough() -> None:

@@ -65,7 +65,7 @@ def test_scripts_do_not_overlap() -> None:
 duckdb = pytest.importorskip("duckdb")
 
 
-def cleaned(folder: Path, *values: object, strict: bool = False) -> Path:
+def clean_posts(folder: Path, *values: object, strict: bool = False) -> Path:
     (shard,) = Logs([lines(folder / "posts.jsonl", *values)], "auto", {}).shards()
     clean_shard(shard, Cleaning(), folder, 2, strict)
     return folder
@@ -73,7 +73,7 @@ def cleaned(folder: Path, *values: object, strict: bool = False) -> Path:
 
 def test_posts_are_kept_dropped_or_set_aside_and_counted(tmp_path: Path) -> None:
     blank = [OWN | {"id": f"b{i}", "text": " "} for i in range(3)]
-    folder = cleaned(tmp_path, OWN | {"text": "good morning"}, b"{broken\n", *blank)
+    folder = clean_posts(tmp_path, OWN | {"text": "good morning"}, b"{broken\n", *blank)
     counts = read_counts(folder, 0)
     assert counts is not None
     assert (sum(counts["read"].values()), counts["kept"], counts["rejected"]) == (4, 1, 1)
@@ -89,7 +89,7 @@ def test_posts_are_kept_dropped_or_set_aside_and_counted(tmp_path: Path) -> None
 def test_the_counts_are_there_only_when_all_is_written(tmp_path: Path) -> None:
     assert read_counts(tmp_path, 0) is None
     with pytest.raises(InputError, match=r"posts\.jsonl:2"):
-        cleaned(tmp_path, OWN, b"{broken\n", strict=True)
+        clean_posts(tmp_path, OWN, b"{broken\n", strict=True)
     assert read_counts(tmp_path, 0) is None
     assert gc.isenabled()
 

@@ -24,7 +24,7 @@ pytest.importorskip("duckdb")
 Posts = list[dict[str, Any]]
 
 
-def built(tmp_path: Path, posts: Posts, **options: Any) -> dict[str, Any]:
+def build_corpus(tmp_path: Path, posts: Posts, **options: Any) -> dict[str, Any]:
     """A corpus of posts, not split unless asked, with every reply as a pair."""
     chosen: dict[str, Any] = {
         "split": Split(()),
@@ -67,11 +67,8 @@ def test_every_broken_link_is_counted(tmp_path: Path) -> None:
         post("under-circle", "bob", "c0", 21),
         post("alone", "cat", "", 30),
     ]
-    facts = built(tmp_path, posts)
-    assert facts["replies"] == {
-        "all": 10,
-        "broken": {"missing": 1, "self": 1, "backwards": 1, "late": 0, "cycle": 4},
-    }
+    facts = build_corpus(tmp_path, posts)
+    assert facts["replies"] == {"all": 10, "broken": {"missing": 1, "self": 1, "backwards": 1, "late": 0, "cycle": 4}}
     assert pairs(tmp_path) == {("root", "root", "good")}
     assert facts["threads"] == {"kept": 1, "orphan": 2, "crosses": 0, "too_large": 0}
     assert facts["unanswered"] == 1
@@ -79,14 +76,14 @@ def test_every_broken_link_is_counted(tmp_path: Path) -> None:
 
 def test_orphans_may_begin_threads(tmp_path: Path) -> None:
     posts = [post("lost", "bob", "nowhere"), post("a", "ann", "lost", 1), post("b", "bob", "a", 2)]
-    facts = built(tmp_path, posts, joining=Joining(orphans=True))
+    facts = build_corpus(tmp_path, posts, joining=Joining(orphans=True))
     assert facts["threads"]["kept"] == 1
     assert pairs(tmp_path) == {("lost", "lost", "a"), ("lost", "a", "b")}
 
 
 def test_late_replies_begin_nothing(tmp_path: Path) -> None:
     posts = [post("a"), post("b", "bob", "a", 3600), post("c", "cat", "a", 3601)]
-    facts = built(tmp_path, posts, joining=Joining(max_gap=1))
+    facts = build_corpus(tmp_path, posts, joining=Joining(max_gap=1))
     assert facts["replies"]["broken"]["late"] == 1
     assert pairs(tmp_path) == {("a", "a", "b")}
 
@@ -95,13 +92,13 @@ def test_late_replies_begin_nothing(tmp_path: Path) -> None:
 def test_chains_of_any_depth_find_their_first_post(tmp_path: Path, depth: int) -> None:
     posts = [post(str(i), "ann" if i % 2 else "bob", str(i - 1) if i else "", i) for i in range(depth + 1)]
     random.Random(depth).shuffle(posts)
-    facts = built(tmp_path, posts, joining=Joining(duplicates="off"), bots=BotFilter(0, 0, 0))
+    facts = build_corpus(tmp_path, posts, joining=Joining(duplicates="off"), bots=BotFilter(0, 0, 0))
     assert facts["threads"]["kept"] == 1
     assert {thread for thread, _, _ in pairs(tmp_path)} == {"0"}
 
 
 def test_replies_at_the_same_second_are_in_time(tmp_path: Path) -> None:
-    assert built(tmp_path, [post("b", "bob", "a"), post("a")])["replies"]["broken"]["backwards"] == 0
+    assert build_corpus(tmp_path, [post("b", "bob", "a"), post("a")])["replies"]["broken"]["backwards"] == 0
     assert pairs(tmp_path) == {("a", "a", "b")}
 
 
@@ -111,7 +108,7 @@ def test_replies_at_the_same_second_are_in_time(tmp_path: Path) -> None:
 def test_of_posts_with_one_id_the_earliest_stays(tmp_path: Path) -> None:
     posts = [post("a", text="later words", time=9), post("a", text="first words", time=1), post("b", "bob", "a", 20)]
     for order in (posts, posts[::-1]):
-        facts = built(tmp_path, order)
+        facts = build_corpus(tmp_path, order)
         assert facts["posts"]["dropped"]["duplicate_id"]["count"] == 1
         assert facts["posts"]["dropped"]["duplicate_id"]["examples"][0]["text"] == "later words"
         assert [p.utterance for p in load(tmp_path / "corpus/pairs.jsonl", kind="pairs")] == ["first words"]
@@ -127,7 +124,7 @@ def test_copies_of_a_day(tmp_path: Path, scope: Any, dropped: list[str]) -> None
         post("4", "ann", text="good morning all", time=midnight + DAY + 100),
         post("5", "bob", "4", midnight + DAY + 200),
     ]
-    found = built(tmp_path, posts, joining=Joining(duplicates=scope))["posts"]["dropped"]["same_day"]
+    found = build_corpus(tmp_path, posts, joining=Joining(duplicates=scope))["posts"]["dropped"]["same_day"]
     assert [example["id"] for example in found["examples"]] == dropped
     assert found["count"] == len(dropped)
 
@@ -141,7 +138,7 @@ def test_days_begin_where_the_offset_says(tmp_path: Path) -> None:
         post("3", "b", "2", noon + 9 * 3600),
     ]
     for offset, count in ((0.0, 1), (9.0, 0)):
-        facts = built(tmp_path, posts, joining=Joining(utc_offset=offset))
+        facts = build_corpus(tmp_path, posts, joining=Joining(utc_offset=offset))
         assert facts["posts"]["dropped"]["same_day"]["count"] == count
 
 
@@ -172,7 +169,7 @@ def bot_posts() -> Posts:
 )
 def test_users_that_behave_like_programs(tmp_path: Path, bots: BotFilter, found: dict[str, set[str]]) -> None:
     posts = [*bot_posts(), post("q1", "ann", time=50), post("q2", "bob", "q1", 60)]
-    facts = built(tmp_path, posts, bots=bots, joining=Joining(duplicates="off"))
+    facts = build_corpus(tmp_path, posts, bots=bots, joining=Joining(duplicates="off"))
     assert facts["bots"] == {why: len(users) for why, users in found.items()}
     gone = set().union(*found.values()) if found else set()
     assert facts["posts"]["dropped"]["bot"]["count"] == sum(p["user"] in gone for p in posts)
@@ -222,7 +219,7 @@ def test_threads_equal_loops(tmp_path: Path, data: st.DataObject, n: int) -> Non
         post(id, rng.choice("xyz"), rng.choice([*ids, "gone", "", "", ""]), rng.randrange(n), f"words of post {id}")
         for id in ids
     ]
-    facts = built(tmp_path, posts, joining=Joining(orphans=True, duplicates="off"), bots=BotFilter(0, 0, 0))
+    facts = build_corpus(tmp_path, posts, joining=Joining(orphans=True, duplicates="off"), bots=BotFilter(0, 0, 0))
     roots, broken = literal_threads(posts)
     user = {p["id"]: p["user"] for p in posts}
     expected = {
@@ -239,7 +236,7 @@ def test_threads_equal_loops(tmp_path: Path, data: st.DataObject, n: int) -> Non
 
 def test_a_larger_log_equals_loops(tmp_path: Path) -> None:
     posts = made_posts(3000, seed=3)
-    facts = built(tmp_path, posts, joining=Joining(orphans=True))
+    facts = build_corpus(tmp_path, posts, joining=Joining(orphans=True))
     cleaned = {p["id"]: clean_text(p["text"], Cleaning()) for p in posts}
     seen: set[tuple[str, str, int]] = set()
     kept = []
@@ -268,7 +265,7 @@ def test_a_larger_log_equals_loops(tmp_path: Path) -> None:
 
 
 def test_parts_share_no_thread_and_follow_each_other(tmp_path: Path) -> None:
-    facts = built(tmp_path, made_posts(3000), split=Split((0.6, 0.2, 0.2)), joining=Joining(orphans=True))
+    facts = build_corpus(tmp_path, made_posts(3000), split=Split((0.6, 0.2, 0.2)), joining=Joining(orphans=True))
     times: dict[str, list[str]] = {}
     threads: dict[str, set[str]] = {}
     for part in ("train", "dev", "test"):
@@ -285,7 +282,7 @@ def test_parts_share_no_thread_and_follow_each_other(tmp_path: Path) -> None:
 
 def test_borders_by_date(tmp_path: Path) -> None:
     posts = [p for i in range(3) for p in (post(f"a{i}", time=i * DAY), post(f"b{i}", "bob", f"a{i}", i * DAY + 60))]
-    facts = built(tmp_path, posts, split=Split((), "2017-07-15", "2017-07-16"))
+    facts = build_corpus(tmp_path, posts, split=Split((), "2017-07-15", "2017-07-16"))
     assert {part: found["pairs"] for part, found in facts["parts"].items()} == {"train": 1, "dev": 1, "test": 1}
 
 
@@ -296,7 +293,7 @@ def test_texts_of_later_parts_are_unseen_where_asked(tmp_path: Path) -> None:
     texts: dict[str, list[set[str]]] = {}
     loose = Joining(orphans=True, duplicates="off")
     for unseen in (False, True):
-        facts = built(tmp_path, posts, split=Split(unseen=unseen), joining=loose, bots=BotFilter(repeats=0))
+        facts = build_corpus(tmp_path, posts, split=Split(unseen=unseen), joining=loose, bots=BotFilter(repeats=0))
         texts[str(unseen)] = [
             {letters_and_digits(text) for pair in _parts(tmp_path, part) for text in (pair.utterance, pair.response)}
             for part in ("train", "dev", "test")
@@ -320,10 +317,10 @@ def test_posts_without_times_need_a_corpus_that_is_not_split(tmp_path: Path) -> 
     posts = [post("a"), post("b", "bob", "a")]
     for p in posts:
         del p["time"]
-    facts = built(tmp_path, posts)
+    facts = build_corpus(tmp_path, posts)
     assert pairs(tmp_path) == {("a", "a", "b")}
     assert "time" not in (tmp_path / "corpus/pairs.jsonl").read_text().splitlines()[1]
     posts += [post("c"), post("d", "bob", "c", 5)]
-    facts = built(tmp_path, posts, split=Split((1.0, 0.0, 0.0)))
+    facts = build_corpus(tmp_path, posts, split=Split((1.0, 0.0, 0.0)))
     assert facts["posts"]["dropped"]["no_time"]["count"] == 2
     assert pairs(tmp_path, "train") == {("c", "c", "d")}

@@ -15,7 +15,7 @@ import pytest
 
 from interloq import InputError
 from interloq.data.files import durable, folders
-from interloq.data.files.durable import atomic_folder, lock, locked, write_atomically
+from interloq.data.files.durable import atomic_folder, hold_lock, lock, write_atomically
 
 WRITER = """
 import os, signal, sys
@@ -132,7 +132,7 @@ def test_a_lock_on_a_file_that_was_removed_meanwhile_is_not_enough(
         locks.append(file)
 
     monkeypatch.setattr(durable, "lock", lock_after_removal)
-    with locked(path):
+    with hold_lock(path):
         assert len(locks) == 2
-        with pytest.raises(InputError, match="another process"), locked(path):
+        with pytest.raises(InputError, match="another process"), hold_lock(path):
             pass

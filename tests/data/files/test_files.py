@@ -26,20 +26,21 @@ from interloq.data.files.appended import Appended
 from interloq.data.files.archives import read_files
 from interloq.data.files.arrays import map_array, small_arrays
 from interloq.data.files.cache import BlobCache, cache_folder
-from interloq.data.files.durable import atomic_file, atomic_folder, locked, write_atomically
+from interloq.data.files.durable import atomic_file, atomic_folder, hold_lock, write_atomically
 from interloq.data.files.folders import contents, inside, is_free
 from interloq.data.files.opening import read_json, read_small, reading_saved, replacing, write_text
 from interloq.data.files.overwriting import refuse_overwriting
 from interloq.errors import short_repr
 from interloq.rank.rank_file import read_system_scores
 from tests.limits import no_larger_than
+from tests.made_files import put
 
 
 def test_two_writers_are_one_too_many(tmp_path: Path) -> None:
     busy = pytest.raises(InputError, match="another process is writing here")
-    with locked(tmp_path / "lock"), busy, locked(tmp_path / "lock"):
+    with hold_lock(tmp_path / "lock"), busy, hold_lock(tmp_path / "lock"):
         pass
-    with locked(tmp_path / "lock"):
+    with hold_lock(tmp_path / "lock"):
         pass
     first = Appended(tmp_path / "log")
     with pytest.raises(InputError, match="another process is writing here"):
@@ -48,8 +49,7 @@ def test_two_writers_are_one_too_many(tmp_path: Path) -> None:
 
 
 def test_an_append_that_was_cut_resumes_after_its_last_whole_line(tmp_path: Path) -> None:
-    path = tmp_path / "log"
-    path.write_bytes(b"one\ntwo\nthr")
+    path = put(tmp_path / "log", b"one\ntwo\nthr")
     log = Appended(path)
     assert list(log.lines()) == [(0, b"one\n"), (4, b"two\n")]
     assert log.add(b"three\n") == 8
@@ -103,8 +103,7 @@ def member(name: str, type: bytes = tarfile.REGTYPE, target: str = "") -> tarfil
 
 
 def test_links_and_paths_that_lead_out_of_an_archive_lead_nowhere(tmp_path: Path) -> None:
-    secret = tmp_path / "fed_data.json"
-    secret.write_text('["secret"]')
+    secret = put(tmp_path / "fed_data.json", '["secret"]')
     path = archive(
         tmp_path / "fed.tar.gz",
         (member("x/fed_data.json", tarfile.SYMTYPE, str(secret)), b""),
@@ -133,8 +132,7 @@ def test_an_archive_is_bounded_by_size_and_number(tmp_path: Path, monkeypatch: p
 def test_a_header_that_claims_gigabytes_is_refused(tmp_path: Path) -> None:
     info = member("long name", tarfile.GNUTYPE_LONGNAME)
     info.size = 2**33
-    path = tmp_path / "a.tar.gz"
-    path.write_bytes(gzip.compress(info.tobuf(tarfile.GNU_FORMAT) + bytes(2**20)))
+    path = put(tmp_path / "a.tar.gz", gzip.compress(info.tobuf(tarfile.GNU_FORMAT) + bytes(2**20)))
     with pytest.raises(InputError, match="a header claims 8,589,9"):
         read_files(path, ["*.txt"])
 
@@ -194,8 +192,7 @@ def test_only_the_owner_may_read_it(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_not_a_database(tmp_path: Path) -> None:
-    path = tmp_path / "answers.db"
-    path.write_text("no database at all, but text" * 99)
+    path = put(tmp_path / "answers.db", "no database at all, but text" * 99)
     with pytest.raises(InputError, match=r"answers\.db: the answer cache cannot be used: .*; delete it"):
         BlobCache(path, "answer").get([b"k"])
 
@@ -252,17 +249,12 @@ def test_links_inside_a_folder_lead_nowhere_else(tmp_path: Path) -> None:
     assert (outside / "x").exists()
 
 
-PACKED: dict[str, Callable[[bytes], bytes]] = {
-    ".gz": gzip.compress,
-    ".xz": lzma.compress,
-    ".zst": zstandard.compress,
-}
+PACKED: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".xz": lzma.compress, ".zst": zstandard.compress}
 
 
 def test_a_file_that_expands_without_end_is_refused(tmp_path: Path) -> None:
     for suffix, pack in PACKED.items():
-        path = tmp_path / f"scores.json{suffix}"
-        path.write_bytes(pack(b"[" * 2_000_000))
+        path = put(tmp_path / f"scores.json{suffix}", pack(b"[" * 2_000_000))
         with pytest.raises(InputError, match="has more than 1 MiB"):
             read_small(path, limit=2**20)
         path.write_bytes(path.read_bytes()[:-9])
@@ -271,8 +263,7 @@ def test_a_file_that_expands_without_end_is_refused(tmp_path: Path) -> None:
 
 
 def test_deep_nesting_is_an_error_like_any_other(tmp_path: Path) -> None:
-    path = tmp_path / "scores.json"
-    path.write_text('{"a": ' + "[" * 100_000 + "]" * 100_000 + "}")
+    path = put(tmp_path / "scores.json", '{"a": ' + "[" * 100_000 + "]" * 100_000 + "}")
     for read in (read_system_scores, read_json):
         with pytest.raises(InputError, match="not valid JSON"):
             read(path)

@@ -6,10 +6,9 @@ import io
 import json
 import subprocess
 import sys
-import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,6 +16,7 @@ from interloq import InputError, RejectedWarning, Sample, Score, Turn, load, rea
 from interloq.data.files import opening as files
 from interloq.data.records.jsonl import Rejected, header, header_after, rejected_path, write_then_head
 from interloq.errors import ReadWarning
+from tests.made_files import put
 
 GOOD = b'{"id": "good", "context": ["hi"], "response": "hey", "references": ["hello"]}'
 
@@ -65,14 +65,13 @@ BAD_LINES: list[tuple[bytes, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("line", "said"), BAD_LINES)
-def test_a_bad_line_is_named_set_aside_and_passed_over(tmp_path: Path, line: bytes, said: str) -> None:
-    path = tmp_path / "a.jsonl"
-    path.write_bytes(GOOD + b"\n" + line + b'\n{"id": "last", "response": "r"}\n')
+@pytest.mark.parametrize(("line", "message"), BAD_LINES)
+def test_a_bad_line_is_named_set_aside_and_passed_over(tmp_path: Path, line: bytes, message: str) -> None:
+    path = put(tmp_path / "a.jsonl", GOOD + b"\n" + line + b'\n{"id": "last", "response": "r"}\n')
     with pytest.warns(RejectedWarning, match="1 of 3 lines not used") as caught:
         assert [sample.id for sample in load(path)] == ["good", "last"]
     assert f"{path}:2: " in str(caught[0].message)
-    assert said in str(caught[0].message)
+    assert message in str(caught[0].message)
     assert [file.name for file in tmp_path.iterdir()] == ["a.jsonl"], "reading writes nothing"
     rejected: list[Rejected] = []
     assert len(list(read(path, on_reject=rejected.append))) == 2
@@ -82,13 +81,12 @@ def test_a_bad_line_is_named_set_aside_and_passed_over(tmp_path: Path, line: byt
     assert ("base64" in record) if b"\xff" in line else (record["line"].encode() == line)
     with pytest.raises(InputError) as stopped:
         load(path, strict=True)
-    assert said in str(stopped.value)
+    assert message in str(stopped.value)
     assert str(stopped.value).startswith(f"{path}:2: ")
 
 
 def test_nothing_usable_is_an_error(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
-    path.write_bytes(b"garbage\n")
+    path = put(tmp_path / "a.jsonl", b"garbage\n")
     with pytest.raises(InputError, match="no usable record among 1 line"):
         load(path)
     path.write_bytes(b"")
@@ -125,8 +123,7 @@ def test_a_megabyte_on_one_line_is_read(tmp_path: Path) -> None:
 def test_a_line_without_end_is_set_aside_in_bounded_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "MAX_LINE", 1000)
     monkeypatch.setattr("interloq.data.records.jsonl.MAX_LINE", 1000)
-    path = tmp_path / "a.jsonl"
-    path.write_bytes(b'{"id": "' + b"x" * 10_000 + b'"}\n' + GOOD + b"\n")
+    path = put(tmp_path / "a.jsonl", b'{"id": "' + b"x" * 10_000 + b'"}\n' + GOOD + b"\n")
     rejected: list[Rejected] = []
     assert [sample.id for sample in read(path, on_reject=rejected.append)] == ["good"]
     assert "longer than" in rejected[0].what
@@ -158,27 +155,22 @@ def test_standard_input_is_a_dash(folder: Path, monkeypatch: pytest.MonkeyPatch)
     assert not list(folder.iterdir())
 
 
-def test_writing_is_atomic(tmp_path: Path) -> None:
+def failing() -> Iterator[Sample]:
+    yield Sample("2", "c", "r")
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    "rewrite", [partial(write, kind="samples"), lambda path, rows: write_then_head(path, rows, dict, kind="samples")]
+)
+def test_writing_is_atomic(tmp_path: Path, rewrite: Callable[[Path, Iterator[Sample]], object]) -> None:
     path = tmp_path / "out" / "samples.jsonl"
     write(path, [Sample("1", "c", "r")], kind="samples")
     before = path.read_bytes()
-
-    def broken() -> Any:
-        yield Sample("2", "c", "r")
-        raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
-        write(path, broken(), kind="samples")
+        rewrite(path, failing())
     assert path.read_bytes() == before
     assert [p.name for p in path.parent.iterdir()] == ["samples.jsonl"], "no half-written file stays behind"
-
-
-def test_a_clean_file_gives_no_warning(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
-    path.write_bytes(GOOD)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        load(path)
 
 
 def test_bad_lines_go_beside_the_output() -> None:
@@ -193,16 +185,14 @@ ARRAY = [{"id": "a", "response": "x"}, {"id": "b", "respons": "y"}, {"id": "c", 
 
 @pytest.mark.parametrize("text", [json.dumps(ARRAY), "\n" + json.dumps(ARRAY, indent=2) + "\n"])
 def test_a_json_array_is_read_item_by_item(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "a.json"
-    path.write_text(text)
+    path = put(tmp_path / "a.json", text)
     with pytest.warns(RejectedWarning, match=r"a\.json:2: response is missing"):
         assert [sample.id for sample in load(path)] == ["a", "c"]
     assert header(path) == {}
 
 
 def test_an_array_that_is_broken_or_too_large_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps(ARRAY, indent=2)[:-1])
+    path = put(tmp_path / "a.json", json.dumps(ARRAY, indent=2)[:-1])
     with pytest.raises(InputError, match=r"a\.json: not valid JSON"):
         load(path)
     monkeypatch.setattr("interloq.data.records.jsonl.MAX_LINE", 50)
@@ -240,12 +230,6 @@ def test_the_dialogue_is_in_ids_of_earlier_files_that_we_wrote_and_of_no_others(
         assert load(path, kind="scores")[0].dialogue == dialogue
 
 
-def test_a_dialogue_is_written_and_read(tmp_path: Path) -> None:
-    path, sample = tmp_path / "a.jsonl", Sample("1", (), "a", dialogue="d")
-    write(path, [sample], kind="samples")
-    assert load(path) == [sample]
-
-
 SAMPLES = [Sample(str(i), ["hi"], "yes …") for i in range(5)]
 
 
@@ -263,18 +247,6 @@ def test_the_file_is_what_write_makes_of_the_same_facts(tmp_path: Path, name: st
     write(early, SAMPLES, kind="samples", seen=5)
     assert load(late) == SAMPLES
     assert header(late) == header(early) == {"kind": "samples", "schema": 1, "seen": 5}
-
-
-def test_a_failure_leaves_the_file_that_was_there(tmp_path: Path) -> None:
-    def failing() -> Iterator[Sample]:
-        yield SAMPLES[0]
-        raise ValueError("no more")
-
-    write(tmp_path / "a.jsonl", SAMPLES, kind="samples")
-    with pytest.raises(ValueError, match="no more"):
-        write_then_head(tmp_path / "a.jsonl", failing(), dict, kind="samples")
-    assert load(tmp_path / "a.jsonl") == SAMPLES
-    assert [path.name for path in tmp_path.iterdir()] == ["a.jsonl"]
 
 
 def test_a_stage_adds_its_facts_and_keeps_the_others() -> None:

@@ -9,83 +9,8 @@ from typing import Any
 import pytest
 
 from interloq import Dialogue, InputError, RejectedWarning, Sample, Turn, load
-from interloq.data.records.layouts import Layout
 from interloq.errors import ReadWarning
-
-Rejects = list[tuple[int, InputError]]
-
-
-def read(layout: Layout, *values: dict[str, Any]) -> tuple[list[Any], Rejects]:
-    rejected: Rejects = []
-    objects = [(number, b"", value) for number, value in enumerate(values, start=1)]
-    found = list(layout.records(objects, lambda number, _, error: rejected.append((number, error))))
-    return [record for _, _, record in found], rejected
-
-
-def test_rows_with_one_rater_each_are_one_sample() -> None:
-    row = {"id": "1", "context": "hi", "response": "hello", "aspect": "overall"}
-    layout = Layout("samples", table=True)
-    (sample, other), rejected = read(
-        layout,
-        row | {"rater": "a", "rating": "4"},
-        row | {"rater": "b", "rating": "2"},
-        row | {"id": "2", "rater": "a", "rating": "1"},
-    )
-    assert not rejected
-    assert [(rating.rater, rating.value) for rating in sample.ratings] == [("a", 4.0), ("b", 2.0)]
-    assert [rating.value for rating in other.ratings] == [1.0]
-
-
-def test_bad_objects_go_to_the_caller_with_their_line() -> None:
-    (sample,), ((number, error),) = read(Layout("samples"), {"id": "1"}, {"id": "2", "response": "x"})
-    assert sample == Sample("2", (), "x")
-    assert number == 1
-    assert "response" in str(error)
-
-
-def test_notes_say_what_was_read_otherwise() -> None:
-    layout = Layout("dialogues")
-    assert layout.notes() == ""
-    messages = [{"role": role, "content": role} for role in ("system", "user", "assistant")]
-    (dialogue,), _ = read(layout, {"id": "1", "messages": messages})
-    assert [turn.text for turn in dialogue.turns] == ["user", "assistant"]
-    assert "'messages' is read as 'turns'" in layout.notes()
-    assert "1 system" in layout.notes()
-
-
-def test_an_unknown_kind_is_refused() -> None:
-    with pytest.raises(InputError, match="'sample'; did you mean 'samples'"):
-        Layout("sample")
-
-
-def test_ratings_of_an_unknown_shape_do_not_cost_the_dialogue() -> None:
-    layout = Layout("dialogues")
-    (dialogue,), rejected = read(layout, {"id": "1", "turns": ["a", "b"], "ratings": {"overall": 4}})
-    assert not rejected
-    assert dialogue.ratings == ()
-    assert "ratings of 1 record are an object and were not read" in layout.notes()
-
-
-@pytest.mark.parametrize("system", [["a"], {"name": "a"}, 7])
-def test_a_system_that_is_not_text_is_a_bad_line(system: object) -> None:
-    found, ((_, error),) = read(Layout("dialogues"), {"id": "1", "turns": ["a"], "systems": {"s": system}})
-    assert found == []
-    assert "systems['s'] must be text" in str(error)
-
-
-def test_a_speaker_without_a_system_may_be_null() -> None:
-    (dialogue,), _ = read(Layout("dialogues"), {"id": "1", "turns": ["a"], "systems": {"bot": "x", "user": None}})
-    assert dialogue.systems == {"bot": "x"}
-
-
-def test_fields_that_differ_between_rows_of_one_sample_are_of_the_raters(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text("id,response,rater,rating,topic,minute\n1,x,ann,4,food,5\n1,x,bob,2,food,9\n")
-    with pytest.warns(ReadWarning, match="minute"):
-        (sample,) = load(path)
-    assert sample.fields == {"topic": "food"}
-    assert [rating.rater for rating in sample.ratings] == ["ann", "bob"]
-
+from tests.made_files import put
 
 OPENAI = [
     {"role": "system", "content": "Be kind."},
@@ -96,14 +21,31 @@ OPENAI = [
 ]
 
 
-def written(folder: Path, *values: Any) -> Path:
-    path = folder / "chat.jsonl"
-    path.write_text("".join(json.dumps(value) + "\n" for value in values))
-    return path
+def write_chat(folder: Path, *values: Any) -> Path:
+    return put(folder / "chat.jsonl", "".join(json.dumps(value) + "\n" for value in values))
+
+
+def test_ratings_of_an_unknown_shape_do_not_cost_the_dialogue(tmp_path: Path) -> None:
+    path = write_chat(tmp_path, {"id": "1", "turns": ["a", "b"], "ratings": {"overall": 4}})
+    with pytest.warns(ReadWarning, match="ratings of 1 record are an object and were not read"):
+        assert load(path, kind="dialogues") == [Dialogue("1", ["a", "b"])]
+
+
+def test_a_speaker_without_a_system_may_be_null(tmp_path: Path) -> None:
+    (dialogue,) = load(write_chat(tmp_path, {"turns": ["a"], "systems": {"bot": "x", "user": None}}), kind="dialogues")
+    assert dialogue.systems == {"bot": "x"}
+
+
+def test_fields_that_differ_between_rows_of_one_sample_are_of_the_raters(tmp_path: Path) -> None:
+    path = put(tmp_path / "a.csv", "id,response,rater,rating,topic,minute\n1,x,ann,4,food,5\n1,x,bob,2,food,9\n")
+    with pytest.warns(ReadWarning, match="minute"):
+        (sample,) = load(path)
+    assert sample.fields == {"topic": "food"}
+    assert [rating.rater for rating in sample.ratings] == ["ann", "bob"]
 
 
 def test_openai_messages(tmp_path: Path) -> None:
-    path = written(tmp_path, {"id": "a", "model": "gpt", "messages": OPENAI})
+    path = write_chat(tmp_path, {"id": "a", "model": "gpt", "messages": OPENAI})
     with pytest.warns(ReadWarning) as caught:
         (dialogue,) = load(path, kind="dialogues")
     assert dialogue == Dialogue("a", [Turn("hi", "user"), Turn("hello\nyou", "assistant")], {"assistant": "gpt"})
@@ -116,48 +58,49 @@ def test_openai_messages(tmp_path: Path) -> None:
 def test_sharegpt_conversations(tmp_path: Path) -> None:
     turns = [{"from": "system", "value": "x"}, {"from": "human", "value": "hi"}, {"from": "gpt", "value": "hello"}]
     with pytest.warns(ReadWarning, match="'conversations' is read as 'turns'; skipped .*: 1 system prompt"):
-        (dialogue,) = load(written(tmp_path, {"id": "a", "conversations": turns}), kind="dialogues")
+        (dialogue,) = load(write_chat(tmp_path, {"id": "a", "conversations": turns}), kind="dialogues")
     assert dialogue == Dialogue("a", [Turn("hi", "human"), Turn("hello", "gpt")])
 
 
 @pytest.mark.parametrize("name", ["utterances", "dialogue", "conversation"])
 def test_other_names_of_turns(tmp_path: Path, name: str) -> None:
     with pytest.warns(ReadWarning):
-        assert load(written(tmp_path, {name: ["hi", "hello"]}), kind="dialogues") == [Dialogue("1", ["hi", "hello"])]
+        assert load(write_chat(tmp_path, {name: ["hi", "hello"]}), kind="dialogues") == [Dialogue("1", ["hi", "hello"])]
 
 
 def test_messages_are_the_context_of_a_sample(tmp_path: Path) -> None:
-    path = written(tmp_path, {"messages": OPENAI[:2], "response": "hello"})
+    path = write_chat(tmp_path, {"messages": OPENAI[:2], "response": "hello"})
     with pytest.warns(ReadWarning):
         assert load(path) == [Sample("1", [Turn("hi", "user")], "hello")]
 
 
 def test_a_speaker_named_system_is_no_system_prompt(tmp_path: Path) -> None:
     turns = [{"speaker": "System", "text": "hi"}, {"speaker": "User", "text": "hello"}]
-    (dialogue,) = load(written(tmp_path, {"turns": turns}), kind="dialogues")
+    (dialogue,) = load(write_chat(tmp_path, {"turns": turns}), kind="dialogues")
     assert len(dialogue.turns) == 2
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "message"),
     [
         ({"id": "x"}, "the dialogue has no turns; the record has 'id'"),
         ({"id": "x", "turns": []}, "the dialogue has no turns"),
         ({"id": "x", "messages": OPENAI[:1]}, "the dialogue has no turns"),
         ({"id": "x", "messages": [{"role": 3, "content": "hi"}]}, "the role of message 1 must be text, got 3"),
         ({"id": "x", "messages": [{"role": "user", "content": 3}]}, "the content of message 1 must be text or a list"),
+        *(({"turns": ["a"], "systems": {"s": s}}, "systems['s'] must be text") for s in (["a"], {"name": "a"}, 7)),
         ({"id": "x", "messages": "hi", "utterances": ["hi"]}, "could both be the turns; say which: --map turns="),
     ],
 )
-def test_what_is_no_dialogue_is_set_aside(tmp_path: Path, value: Any, said: str) -> None:
-    path = written(tmp_path, {"id": "good", "turns": ["hi"]}, value)
+def test_what_is_no_dialogue_is_set_aside(tmp_path: Path, value: Any, message: str) -> None:
+    path = write_chat(tmp_path, {"id": "good", "turns": ["hi"]}, value)
     with pytest.warns((RejectedWarning, ReadWarning)) as caught:
         assert [dialogue.id for dialogue in load(path, kind="dialogues")] == ["good"]
-    assert said in str(caught[0].message)
+    assert message in str(caught[0].message)
     with pytest.raises(InputError, match=r"chat\.jsonl:2"):
         load(path, kind="dialogues", strict=True)
 
 
 def test_a_dialogue_that_failed_at_once_says_so(tmp_path: Path) -> None:
-    path = written(tmp_path, {"id": "a", "failure": "a: timed out at turn 1"})
+    path = write_chat(tmp_path, {"id": "a", "failure": "a: timed out at turn 1"})
     assert load(path, kind="dialogues") == [Dialogue("a", failure="a: timed out at turn 1")]

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from interloq import Dialogue, InputError, Rating, Reference, Sample, Score, Turn, evaluate, evaluate_all
 from interloq.data.pseudonyms import HASHED, KEPT, Pseudonyms
-from interloq.data.records.convert_file import RecordSummary, convert_file, kind_held
+from interloq.data.records.convert_file import RecordSummary, convert_file, detect_kind
 from interloq.data.records.dialogue_names import DialogueFinder, name_dialogues, natural
 from interloq.data.records.jsonl import Rejected, header, load, to_json, write
 from interloq.data.records.parsers import PARSERS
@@ -35,7 +35,7 @@ def test_a_table_becomes_jsonl_and_is_counted(folder: Path) -> None:
 
 def test_the_header_and_the_kind_are_kept(folder: Path) -> None:
     write("scores.jsonl", [Score("1", "bleu", 0.5)], kind="scores", results=[], note="x")
-    assert kind_held("scores.jsonl") == "scores"
+    assert detect_kind("scores.jsonl") == "scores"
     assert convert_file("scores.jsonl", "again.jsonl")["kind"] == "scores"
     assert header("again.jsonl") == header("scores.jsonl")
 
@@ -78,62 +78,55 @@ def names(samples: Sequence[Sample]) -> list[str]:
     return [sample.dialogue for sample in name_dialogues(samples)]
 
 
-def test_numbers_in_ids_are_read_as_numbers() -> None:
+def test_numbers_in_ids_are_read_as_numbers_and_other_digits_as_text() -> None:
     assert sorted(["o-10", "o-9", "o-1/r-2", "o-1/r-10"], key=natural) == ["o-1/r-2", "o-1/r-10", "o-9", "o-10"]
-
-
-def test_other_digits_are_text() -> None:
     assert sorted(["c²", "c10", "c9", "²", "٣"], key=natural) == ["c9", "c10", "c²", "²", "٣"]
 
 
-def test_a_context_that_contains_the_reply_of_another_continues_it() -> None:
-    talk = [
-        Sample("b", ["tea ?", "yes", "milk ?"], "no"),
-        Sample("c", ["tea ?", "yes", "milk ?", "no", "sugar ?"], "two"),
-        Sample("a", ["tea ?"], "yes"),
-        Sample("x", ["coffee ?"], "yes"),
-    ]
-    assert names(talk) == ["a", "a", "a", ""]
+TEA = ["tea ?", "yes", "milk ?"]
+LONGER = Sample("c", [*TEA, "no", "sugar ?"], "two")
+OTHER_REPLY = Sample("a", ["tea ?"], "I am a bot")  # contexts often come from a log, whatever the system replied
+GREETINGS = [
+    Sample(f"{i}/{turn}", context, reply)
+    for i in range(2)
+    for turn, context, reply in ((1, ["hi"], "hello"), (2, ["hi", "hello", f"topic {i}"], "I see"))
+]
+TWO_SYSTEMS = [
+    Sample(f"{i}", context, reply, system=system)
+    for system in "pq"
+    for i, (context, reply) in enumerate([(TEA[:1], "yes"), (TEA, "no")])
+]
 
 
-def test_a_context_may_contain_the_reply_of_somebody_else() -> None:
-    """Contexts of a test set often come from a log, whatever the system replied before."""
-    assert names([Sample("a", ["tea ?"], "I am a bot"), Sample("b", ["tea ?", "yes", "milk ?"], "no")]) == ["a", "a"]
-
-
-def test_a_dialogue_may_start_with_a_reply() -> None:
-    assert names([Sample("a", (), "Hello"), Sample("b", ["Hello", "hi"], "How are you ?")]) == ["a", "a"]
-
-
-def test_conversations_with_the_same_greeting_are_not_one() -> None:
-    talk = []
-    for i in range(3):
-        talk += [Sample(f"{i}/1", ["hi"], "hello"), Sample(f"{i}/2", ["hi", "hello", f"topic {i}"], "I see")]
-    assert names(talk) == ["0/1", "0/1", "1/1", "1/1", "2/1", "2/1"]
-
-
-def test_replies_to_the_same_long_context_belong_together() -> None:
-    same = [Sample(id, ["tea ?", "yes", "milk ?"], reply) for id, reply in (("a", "no"), ("b", "why ?"))]
-    assert names(same) == ["a", "a"]
-    assert names([Sample("a", ["hi"], "no"), Sample("b", ["hi"], "why ?")]) == ["", ""]
-
-
-def test_systems_do_not_continue_each_other() -> None:
-    talk = [
-        Sample(f"{n}", context, reply, system=system)
-        for system in "pq"
-        for n, (context, reply) in enumerate([(["tea ?"], "yes"), (["tea ?", "yes", "milk ?"], "no")])
-    ]
-    assert names(talk) == ["0", "0", "0", "0"]
-    assert names([talk[0], talk[3]]) == ["", ""]
-
-
-def test_a_named_dialogue_is_kept_and_ids_never_count() -> None:
-    assert names([Sample("a", ["tea ?"], "yes", dialogue="d"), Sample("b", ["tea ?", "yes", "milk ?"], "no")]) == [
-        "d",
-        "",
-    ]
-    assert names([Sample(f"ticket#{i}", [f"question {i}"], "yes") for i in range(3)]) == ["", "", ""]
+@pytest.mark.parametrize(
+    ("samples", "expected"),
+    [
+        ([Sample("b", TEA, "no"), LONGER, Sample("a", TEA[:1], "yes"), Sample("x", ["coffee ?"], "yes")], "a a a -"),
+        ([OTHER_REPLY, Sample("b", TEA, "no")], "a a"),
+        ([Sample("a", (), "Hello"), Sample("b", ["Hello", "hi"], "How are you ?")], "a a"),
+        (GREETINGS, "0/1 0/1 1/1 1/1"),
+        ([Sample("a", TEA, "no"), Sample("b", TEA, "why ?")], "a a"),
+        ([Sample("a", ["hi"], "no"), Sample("b", ["hi"], "why ?")], "- -"),
+        (TWO_SYSTEMS, "0 0 0 0"),
+        ([TWO_SYSTEMS[0], TWO_SYSTEMS[3]], "- -"),
+        ([Sample("a", TEA[:1], "yes", dialogue="d"), Sample("b", TEA, "no")], "d -"),
+        ([Sample(f"ticket#{i}", [f"question {i}"], "yes") for i in range(3)], "- - -"),
+    ],
+    ids=[
+        "a context with the reply of another continues it",
+        "a context may have a reply of somebody else",
+        "a dialogue may start with a reply",
+        "conversations with the same greeting are not one",
+        "replies to the same long context belong together",
+        "replies to the same short context do not",
+        "systems have dialogues of their own",
+        "systems do not continue each other",
+        "a named dialogue is kept",
+        "ids never count",
+    ],
+)
+def test_replies_that_belong_to_one_dialogue(samples: list[Sample], expected: str) -> None:
+    assert " ".join(name or "-" for name in names(samples)) == expected
 
 
 def test_the_parts_that_samples_come_in_do_not_matter() -> None:

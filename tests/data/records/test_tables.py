@@ -10,6 +10,7 @@ from interloq import InputError, Rating, Reference, RejectedWarning, Sample, Tur
 from interloq.data.records.jsonl import Rejected
 from interloq.data.records.tables import guard, unguard, write_table
 from interloq.errors import ReadWarning
+from tests.made_files import put
 
 TABLE = """id,context,response,reference,reference_2,system,rating:overall:ann,rating:fluent:ann,rating
 1,hi ||| how are you?,"fine, thanks",good,very well,bot,4,,5
@@ -19,8 +20,7 @@ line two",ok,yes,,bot,3,2,
 
 
 def test_columns_become_fields(tmp_path: Path) -> None:
-    path = tmp_path / "samples.csv"
-    path.write_text(TABLE)
+    path = put(tmp_path / "samples.csv", TABLE)
     first, second = load(path)
     assert first.context == (Turn("hi"), Turn("how are you?"))
     assert first.response == "fine, thanks"
@@ -31,14 +31,13 @@ def test_columns_become_fields(tmp_path: Path) -> None:
 
 
 def test_tsv_and_compression(tmp_path: Path) -> None:
-    path = tmp_path / "samples.tsv.gz"
-    path.write_bytes(gzip.compress(b"response\treferences\r\nhello\ta ||| b\r\n"))
+    path = put(tmp_path / "samples.tsv.gz", gzip.compress(b"response\treferences\r\nhello\ta ||| b\r\n"))
     (sample,) = load(path)
     assert (sample.id, sample.references) == ("2", (Reference("a"), Reference("b")))
 
 
 @pytest.mark.parametrize(
-    ("row", "said"),
+    ("row", "message"),
     [
         ("3,c,r", "3 cells for 9 columns"),
         ("3,c,r,g,,bot,four,,", "rating:overall:ann must be a number, got 'four'"),
@@ -46,34 +45,31 @@ def test_tsv_and_compression(tmp_path: Path) -> None:
         ("1,c,r,g,,bot,4,,", "duplicate id '1'"),
     ],
 )
-def test_a_bad_row_is_named_by_its_line(tmp_path: Path, row: str, said: str) -> None:
-    path = tmp_path / "samples.csv"
-    path.write_text(TABLE + row + "\n4,c,r,g,,bot,4,,\n")
+def test_a_bad_row_is_named_by_its_line(tmp_path: Path, row: str, message: str) -> None:
+    path = put(tmp_path / "samples.csv", TABLE + row + "\n4,c,r,g,,bot,4,,\n")
     with pytest.warns(RejectedWarning, match="1 of 4") as caught:
         assert [sample.id for sample in load(path)] == ["1", "2", "4"]
-    assert said in str(caught[0].message)
+    assert message in str(caught[0].message)
     assert f"{path}:5: " in str(caught[0].message), "lines inside quoted cells count"
 
 
 @pytest.mark.parametrize(
-    ("head", "said"),
+    ("head", "message"),
     [
         ("id,respons\n1,x\n", "name it in the first row or map it: --map response=respons"),
         ("id,system\n1,x\n", "no column 'response'"),
         ("response,rater,rating\na,ann,1\na,bob,2\n", "a column 'rater' but no column 'id'"),
     ],
 )
-def test_bad_columns_stop_at_once(tmp_path: Path, head: str, said: str) -> None:
-    path = tmp_path / "samples.csv"
-    path.write_text(head)
+def test_bad_columns_stop_at_once(tmp_path: Path, head: str, message: str) -> None:
+    path = put(tmp_path / "samples.csv", head)
     with pytest.raises(InputError) as caught:
         load(path)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_an_open_quote_and_bad_bytes_are_set_aside(tmp_path: Path) -> None:
-    path = tmp_path / "samples.csv"
-    path.write_bytes(b'id,response\n1,fine\n2,\xff\n3,fine\n4,"open')
+    path = put(tmp_path / "samples.csv", b'id,response\n1,fine\n2,\xff\n3,fine\n4,"open')
     with pytest.warns(RejectedWarning) as caught:
         assert [sample.id for sample in load(path)] == ["1", "3"]
     assert "2 of 4 lines" in str(caught[0].message)
@@ -90,29 +86,25 @@ def test_an_open_quote_and_bad_bytes_are_set_aside(tmp_path: Path) -> None:
     ],
 )
 def test_the_separator_is_seen_from_the_first_row(tmp_path: Path, name: str, text: str) -> None:
-    path = tmp_path / name
-    path.write_text(text)
+    path = put(tmp_path / name, text)
     assert load(path) == [Sample("1", (), "fine; thanks", ["good, really"])]
 
 
 @pytest.mark.parametrize("content", [b"id,response\r1,x\r", b"id,res\0ponse\n1,x\n", b'id,"response\n1,x\n'])
 def test_a_first_row_that_is_none_is_named(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "a.csv"
-    path.write_bytes(content)
+    path = put(tmp_path / "a.csv", content)
     with pytest.raises(InputError, match=r"a\.csv:1: (not a row of column names|no column)"):
         load(path)
 
 
 def test_a_lone_carriage_return_in_a_row_is_set_aside(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_bytes(b"id,response\n1,fi\rne\n\n2,fine\n")
+    path = put(tmp_path / "a.csv", b"id,response\n1,fi\rne\n\n2,fine\n")
     with pytest.warns(RejectedWarning, match=r"a\.csv:2: not a valid row"):
         assert [sample.id for sample in load(path)] == ["2"]
 
 
 def test_lines_are_counted_past_bad_bytes(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_bytes(b"id,response\n1,\xff\n2,fine\n3,a,b\n")
+    path = put(tmp_path / "a.csv", b"id,response\n1,\xff\n2,fine\n3,a,b\n")
     rejected: list[Rejected] = []
     list(read(path, on_reject=rejected.append))
     assert [bad.where for bad in rejected] == [f"{path}:2", f"{path}:4"]
@@ -127,8 +119,7 @@ def test_columns_under_other_names(tmp_path: Path) -> None:
 
 
 def test_columns_are_mapped(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text("Reply,answer,Bot A\nfine,42,bot\n")
+    path = put(tmp_path / "a.csv", "Reply,answer,Bot A\nfine,42,bot\n")
     with pytest.raises(InputError, match="'reply' and 'answer' could both be the response; say which: --map response="):
         load(path)
     path.write_text("Utterance,Bot A\nfine,bot\n")
@@ -138,15 +129,13 @@ def test_columns_are_mapped(tmp_path: Path) -> None:
 
 
 def test_two_columns_of_one_name(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text("response,Response\na,b\n")
+    path = put(tmp_path / "a.csv", "response,Response\na,b\n")
     with pytest.raises(InputError, match="two columns are named 'response'"):
         load(path)
 
 
 def test_ratings_come_as_a_table_too(tmp_path: Path) -> None:
-    path = tmp_path / "ratings.csv"
-    path.write_text("item;annotator;aspect;rating\n7;ann;fluent;4\n8;;;\n")
+    path = put(tmp_path / "ratings.csv", "item;annotator;aspect;rating\n7;ann;fluent;4\n8;;;\n")
     with pytest.warns(ReadWarning):
         assert load(path, kind="ratings") == [Rating(4.0, "ann", "fluent", item="7"), Rating(None, item="8")]
 
@@ -169,21 +158,16 @@ def test_a_rating_that_is_not_applicable_does_not_cost_the_sample(tmp_path: Path
 
 
 def test_further_columns_are_noted_and_misspelt_ones_refused(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text("id,response,topic,timestamp\n1,fine,food,5\n")
+    path = put(tmp_path / "a.csv", "id,response,topic,timestamp\n1,fine,food,5\n")
     with pytest.warns(ReadWarning, match=r"not fields of samples.*'topic', 'timestamp'"):
         assert load(path) == [Sample("1", (), "fine", fields={"topic": "food", "timestamp": "5"})]
     path.write_text("id,response,refrences\n1,fine,good\n")
     with pytest.raises(InputError, match=r"unknown column 'refrences'; did you mean.*--map references=refrences"):
         load(path)
-    path.write_text("id,text,references\n1,fine,good\n")
-    with pytest.raises(InputError, match=r"no column 'response'.*--map response=text"):
-        load(path)
 
 
 def test_an_error_of_a_file_is_not_reworded_by_the_metric_that_reads_it(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text("id,text,references\n1,fine,good\n")
+    path = put(tmp_path / "a.csv", "id,text,references\n1,fine,good\n")
     with pytest.raises(InputError, match="--map response=text"):
         evaluate("bleu", read(path))
 

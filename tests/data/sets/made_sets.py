@@ -7,13 +7,8 @@ from xml.sax.saxutils import escape
 
 from interloq.data.sets.registry import read_parts
 from interloq.records import Dialogue
+from tests.made_files import put
 from tests.published_layouts import packed
-
-
-def write_text(path: Path, text: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
-    return path
 
 
 def both(folder: Path, name: str) -> list[tuple[str, Dialogue]]:
@@ -45,5 +40,5 @@ def write_hazumi(folder: Path, tiers: dict[str, list[str]] = TIERS, name: str = 
     }
     inner = "".join(f'<TIER TIER_ID="{tier}">{found}</TIER>' for tier, found in values.items())
     xml = f'<?xml version="1.0" encoding="UTF-8"?>\n<ANNOTATION_DOCUMENT>{inner}</ANNOTATION_DOCUMENT>'
-    write_text(folder / "elan" / f"{name}.eaf", xml)
+    put(folder / "elan" / f"{name}.eaf", xml)
     return folder

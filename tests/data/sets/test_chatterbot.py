@@ -9,7 +9,8 @@ import pytest
 from interloq.data.sets import chatterbot
 from interloq.data.sets.imports import pairs
 from interloq.errors import InputError
-from tests.data.sets.made_sets import both, write_text
+from tests.data.sets.made_sets import both
+from tests.made_files import put
 
 YAML = """\
 categories:
@@ -37,7 +38,7 @@ conversations:
 
 def test_chatterbot(tmp_path: Path) -> None:
     folder = tmp_path / "data"
-    write_text(folder / "english" / "greetings.yml", YAML)
+    put(folder / "english" / "greetings.yml", YAML)
     found = [dialogue for _, dialogue in both(folder, "chatterbot")]
     assert [[turn.text for turn in dialogue.turns] for dialogue in found] == [
         ["Hi, how is it going?", 'It\'s "good"'],
@@ -59,8 +60,8 @@ def test_chatterbot(tmp_path: Path) -> None:
 
 def test_plain_files_are_read_as_yaml_reads_them() -> None:
     yaml = pytest.importorskip("yaml")
-    said = YAML.replace("- question with its dash missing\n  - '22'\n", "").replace("- alone\n", "")
+    plain = YAML.replace("- question with its dash missing\n  - '22'\n", "").replace("- alone\n", "")
     # the base loader makes texts of everything, so that "Yes" stays one
-    value = yaml.load(said, Loader=yaml.BaseLoader)
+    value = yaml.load(plain, Loader=yaml.BaseLoader)
     expected = [[" ".join(turn.split()) for turn in turns if turn] for turns in value["conversations"]]
-    assert chatterbot.conversations(said, "x") == expected
+    assert chatterbot.conversations(plain, "x") == expected

@@ -10,7 +10,8 @@ from interloq import InputError
 from interloq.data.sets.hazumi import transcript
 from interloq.data.sets.registry import locate, read_dataset
 from interloq.records import Rating, Turn
-from tests.data.sets.made_sets import TIERS, write_hazumi, write_text
+from tests.data.sets.made_sets import TIERS, write_hazumi
+from tests.made_files import put
 from tests.published_layouts import packed
 
 
@@ -18,12 +19,7 @@ def test_exchanges(tmp_path: Path) -> None:
     folder = write_hazumi(tmp_path / "hazumi1902")
     first, second, third = read_dataset("hazumi", folder)
     assert [first, second, third] == list(read_dataset("hazumi", packed(folder)))
-    assert (first.id, first.context, first.response, first.system) == (
-        "hazumi/1902F2001#0",
-        (),
-        "始めます。",
-        "wizard",
-    )
+    assert (first.id, first.context, first.response, first.system) == ("hazumi/1902F2001#0", (), "始めます。", "wizard")
     assert first.ratings == (
         Rating(4, "F1", "topic_continuance", "outsider"),
         Rating(5, "F1", "impression", "outsider"),
@@ -64,12 +60,9 @@ def test_mistakes_are_named(tmp_path: Path, change: dict[str, list[str]], messag
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [
-        ("<TIER>", "not valid XML"),
-        ('<!DOCTYPE x [<!ENTITY a "aaaa">]><x>&a;</x>', "declares no document type"),
-    ],
+    [("<TIER>", "not valid XML"), ('<!DOCTYPE x [<!ENTITY a "aaaa">]><x>&a;</x>', "declares no document type")],
 )
 def test_files_that_are_not_elan(tmp_path: Path, text: str, message: str) -> None:
-    write_text(tmp_path / "elan" / "x.eaf", text)
+    put(tmp_path / "elan" / "x.eaf", text)
     with pytest.raises(InputError, match=message):
         list(read_dataset("hazumi", tmp_path))

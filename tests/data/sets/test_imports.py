@@ -11,7 +11,8 @@ from interloq.data.pseudonyms import UserIdOptions
 from interloq.data.records.jsonl import header, load
 from interloq.data.records.profiles import read_profiles
 from interloq.data.sets.imports import import_corpus, import_dataset, import_names, pairs
-from tests.data.sets.made_sets import write_hazumi, write_text
+from tests.data.sets.made_sets import write_hazumi
+from tests.made_files import put
 from tests.published_layouts import write_json, write_usr
 
 
@@ -26,7 +27,7 @@ def test_a_rated_set_is_written_and_counted(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("compress", "suffix"), [("zst", ".jsonl.zst"), ("none", ".jsonl")])
 def test_a_corpus_is_written_with_pairs_and_groups(tmp_path: Path, compress: str, suffix: str) -> None:
     yaml = "conversations:\n- - Hi\n  - Hello\n- - Hi\n  - Hey\n- - Bye\n  - Ciao\n"
-    write_text(tmp_path / "data" / "english" / "greetings.yml", yaml)
+    put(tmp_path / "data" / "english" / "greetings.yml", yaml)
     facts = import_corpus("chatterbot", tmp_path / "out", path=tmp_path / "data", compress=compress)
     ((part, counts),) = facts["parts"].items()
     assert counts == {"dialogues": 3, "turns": 6, "pairs": 3, "group_pairs": 2}
@@ -58,8 +59,8 @@ def test_no_key_is_made_for_sets_without_people(tmp_path: Path) -> None:
 
 def test_profiles_are_written_with_a_corpus(tmp_path: Path) -> None:
     folder = tmp_path / "rpc"
-    said = [{"interlocutor_id": who, "text": "やあ", "timestamp": "2022-08-06"} for who in ("AA", "AB")]
-    write_json(folder / "dialogues" / "00001.json", {"utterances": said, "evaluations": []})
+    utterances = [{"interlocutor_id": who, "text": "やあ", "timestamp": "2022-08-06"} for who in ("AA", "AB")]
+    write_json(folder / "dialogues" / "00001.json", {"utterances": utterances, "evaluations": []})
     write_json(folder / "interlocutors.json", {"AA": {"persona": ["猫が好き。"]}})
     names = import_names("real_persona_chat", UserIdOptions(user_key=str(tmp_path / "key")))
     assert names

@@ -73,10 +73,7 @@ def broken_grade(folder: Path) -> Iterator[tuple[Any, str]]:
         "human_judgement.json:1: reply 1 of eval_data/convai2/ranker/human_hyp.txt is 'perhaps .'",
     )
     (folder / "eval_data/convai2/ranker/human_ref.txt").write_text("only one\n")
-    yield (
-        grade.samples(folder),
-        "human_judgement.json:1: eval_data/convai2/ranker has no reply and reference 1",
-    )
+    yield (grade.samples(folder), "human_judgement.json:1: eval_data/convai2/ranker has no reply and reference 1")
 
 
 def broken_fed(folder: Path) -> Iterator[tuple[Any, str]]:

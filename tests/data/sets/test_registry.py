@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import gzip
-import io
-import json
 import os
-import tarfile
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -25,16 +22,7 @@ from interloq.data.sets.registry import (
     read_parts,
     source_fingerprint,
 )
-from tests.published_layouts import (
-    FED,
-    packed,
-    write_engagement,
-    write_fed,
-    write_grade,
-    write_gupta,
-    write_json,
-    write_usr,
-)
+from tests.published_layouts import packed, write_engagement, write_fed, write_grade, write_gupta, write_json, write_usr
 
 WRITERS: dict[str, Callable[[Path], Path]] = {
     "grade": write_grade,
@@ -59,26 +47,6 @@ def test_a_lone_file_may_be_compressed(tmp_path: Path) -> None:
     plain = write_fed(tmp_path) / "fed_data.json"
     (tmp_path / "fed_data.json.gz").write_bytes(gzip.compress(plain.read_bytes()))
     assert list(fed.samples(tmp_path / "fed_data.json.gz")) == list(fed.samples(plain)) == list(fed.samples(tmp_path))
-
-
-def test_archives_are_not_unpacked_and_links_not_followed(tmp_path: Path) -> None:
-    secret = write_json(tmp_path / "secret.json", FED)
-    path = tmp_path / "in" / "fed.tar"
-    path.parent.mkdir()
-    with tarfile.open(path, "w") as archive:
-        for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE):
-            link = tarfile.TarInfo("fed/fed_data.json")
-            link.type, link.linkname = kind, str(secret)
-            archive.addfile(link)
-    with pytest.raises(InputError, match=r"found none of fed_data\.json"):
-        list(fed.samples(path))
-    with tarfile.open(path, "w") as archive:
-        data = json.dumps(FED).encode()
-        member = tarfile.TarInfo("../../evil/fed_data.json")
-        member.size = len(data)
-        archive.addfile(member, io.BytesIO(data))
-    assert len(list(fed.samples(path))) == 1, "a member is read whatever its path says"
-    assert sorted(p.name for p in tmp_path.rglob("*")) == ["fed.tar", "in", "secret.json"]
 
 
 def test_a_dataset_is_found_in_the_folder_of_datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,8 @@ from interloq.data.sets import fed, grade, multiref_dailydialog, predictive_enga
 from interloq.data.sets.real_persona_chat import profiles
 from interloq.data.sets.registry import read_dataset, read_parts
 from interloq.records import Dialogue
-from tests.data.sets.made_sets import both, write_text
+from tests.data.sets.made_sets import both
+from tests.made_files import put
 from tests.published_layouts import (
     usr_item,
     write_engagement,
@@ -95,11 +96,7 @@ def test_usr_file_of_another_name_needs_its_subset(tmp_path: Path) -> None:
 def test_fed_turns_and_dialogues(tmp_path: Path) -> None:
     (sample,) = fed.samples(write_fed(tmp_path))
     assert sample.id == "fed/turn/0/Meena"
-    assert sample.context == (
-        Turn("Hi!", "User"),
-        Turn("Hi! What's up?", "System"),
-        Turn("Not much: tired", "User"),
-    )
+    assert sample.context == (Turn("Hi!", "User"), Turn("Hi! What's up?", "System"), Turn("Not much: tired", "User"))
     assert (sample.response, sample.system, sample.references) == ("Sleep: it helps.", "Meena", ())
     appropriate = [rating.value for rating in sample.ratings if rating.aspect == "semantically appropriate"]
     assert appropriate == [1.0, None]
@@ -144,23 +141,25 @@ def test_predictive_engagement_gives_its_stored_scores(tmp_path: Path) -> None:
 def test_dailydialog(tmp_path: Path) -> None:
     folder = tmp_path / "dailydialog"
     for theirs in ("train", "validation", "test"):
-        write_text(folder / theirs / f"dialogues_{theirs}.txt", f" Hi {theirs} . __eou__ Hello ! __eou__ Bye __eou__\n")
+        put(folder / theirs / f"dialogues_{theirs}.txt", f" Hi {theirs} . __eou__ Hello ! __eou__ Bye __eou__\n")
     found = both(folder, "dailydialog")
     assert sorted(part for part, _ in found) == ["dev", "test", "train"]
     dialogue = dict(found)["dev"]
     assert list(read_dataset("dailydialog", folder, subset="dev")) == [dialogue]
     assert dialogue.id == "dailydialog/dev/0"
     assert dialogue.turns == (Turn("Hi validation .", "A"), Turn("Hello !", "B"), Turn("Bye", "A"))
-    write_text(folder / "train" / "dialogues_train.txt", "no mark at all\n")
+    put(folder / "train" / "dialogues_train.txt", "no mark at all\n")
     with pytest.raises(InputError, match=r"dialogues_train\.txt:1: not a dialogue: 'no mark at all'"):
         list(read_parts("dailydialog", folder))
 
 
 def test_real_persona_chat(tmp_path: Path) -> None:
     folder = tmp_path / "real_persona_chat"
-    said = [{"utterance_id": 0, "interlocutor_id": "AA", "text": "こんにちは", "timestamp": "2022-08-06T14:51:18"}]
+    utterances = [
+        {"utterance_id": 0, "interlocutor_id": "AA", "text": "こんにちは", "timestamp": "2022-08-06T14:51:18"}
+    ]
     judged = [{"interlocutor_id": "AB", "informativeness": 5, "satisfaction": 3}]
-    human = {"dialogue_id": 99, "interlocutors": ["AA", "AB"], "utterances": said, "evaluations": judged}
+    human = {"dialogue_id": 99, "interlocutors": ["AA", "AB"], "utterances": utterances, "evaluations": judged}
     write_json(folder / "real_persona_chat" / "dialogues" / "00012.json", human)
     people = {"AA": {"persona": ["私は学生である。", "猫が好き。"]}}
     write_json(folder / "real_persona_chat" / "interlocutors.json", people)

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from interloq import InputError, create
-from interloq.data.files.durable import locked
+from interloq.data.files.durable import hold_lock
 from interloq.records import Pair
 from interloq.retrieve.folder import folder_store as embedded
 from interloq.retrieve.folder import vector_lists as lists
@@ -195,7 +195,7 @@ def test_folders_that_are_no_index(tmp_path: Path) -> None:
 
 def test_two_writers_are_one_too_many(tmp_path: Path) -> None:
     store = Embedded.create(tmp_path / "index", create("bm25"))
-    with locked(store.folder / embedded.LOCK), pytest.raises(InputError, match="another process"):
+    with hold_lock(store.folder / embedded.LOCK), pytest.raises(InputError, match="another process"):
         store.finish()
 
 

@@ -1,4 +1,4 @@
-"""Logs of every kind: Twitter, Reddit, IRC, exports of chats, JSON lines and tables."""
+"""The modules of `interloq.data.corpus.logs`: chats, irc, named fields (JSON lines and tables), reddit, twitter."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 from interloq.data.corpus.clean import NO_TIME, RawPost
 from interloq.errors import InputError
 from tests.data.corpus.made_logs import IRC, OWN, V1, V2, lines, read
+from tests.made_files import put
 
 NOON = 1_539_172_800_000_000  # 2018-10-10T12:00:00Z
 
@@ -69,8 +70,7 @@ def test_reddit_comments_and_submissions(tmp_path: Path) -> None:
 
 
 def test_irc_without_annotation_follows_names(tmp_path: Path) -> None:
-    log = tmp_path / "2018-10-10.txt"
-    log.write_text(IRC)
+    log = put(tmp_path / "2018-10-10.txt", IRC)
     posts, rejects = read(log)
     name = f"{tmp_path.name}/2018-10-10"
     assert [post.id for post in posts if not post.shape] == [f"{name}:{i}" for i in (0, 2, 3, 6)]
@@ -83,8 +83,7 @@ def test_irc_without_annotation_follows_names(tmp_path: Path) -> None:
 
 
 def test_irc_with_annotation(tmp_path: Path) -> None:
-    log = tmp_path / "2018-10-10.ascii.txt"
-    log.write_text(IRC)
+    log = put(tmp_path / "2018-10-10.ascii.txt", IRC)
     (tmp_path / "2018-10-10.annotation.txt").write_text("0 0 -\n0 2 -\n0 3 -\n2 3 - \n6 6 -\n")
     name = f"{tmp_path.name}/2018-10-10"
     posts = [post for post in read(log)[0] if not post.shape]
@@ -94,8 +93,7 @@ def test_irc_with_annotation(tmp_path: Path) -> None:
 
 
 def test_irc_with_dates_in_its_lines(tmp_path: Path) -> None:
-    log = tmp_path / "all.log"
-    log.write_text("2018-10-10 12:00:00 <@ann> one\n[2018-10-11 12:00:30] <bob> two\n")
+    log = put(tmp_path / "all.log", "2018-10-10 12:00:00 <@ann> one\n[2018-10-11 12:00:30] <bob> two\n")
     assert [(post.user, post.time - NOON) for post in read(log)[0]] == [("ann", 0), ("bob", 86_430_000_000)]
     (tmp_path / "undated.log").write_text("[12:00] <ann> one\n")
     assert [post.time for post in read(tmp_path / "undated.log")[0]] == [NO_TIME]
@@ -228,12 +226,12 @@ def test_every_kind_of_bad_line_is_set_aside(tmp_path: Path) -> None:
     posts, rejects = read(log)
     assert [post.id for post in posts] == ["2", "5"]
     assert [number for number, _ in sorted(rejects)] == [2, 3, 4, 6, 7, 8, 9, 10, 11]
-    said = dict(rejects)
-    assert "not valid JSON" in said[2]
-    assert "byte 35 is not valid UTF-8" in said[3]
-    assert said[4] == "expected a JSON object, got list"
-    assert said[7] == "user must be text, got ['ann']"
-    assert said[8] == "cannot read the time 'soon'"
+    reasons = dict(rejects)
+    assert "not valid JSON" in reasons[2]
+    assert "byte 35 is not valid UTF-8" in reasons[3]
+    assert reasons[4] == "expected a JSON object, got list"
+    assert reasons[7] == "user must be text, got ['ann']"
+    assert reasons[8] == "cannot read the time 'soon'"
 
 
 def test_a_log_without_users_says_which_fields_there_are(tmp_path: Path) -> None:
@@ -293,8 +291,7 @@ def test_a_malformed_message_costs_itself_alone(tmp_path: Path, text: object) ->
         {"id": i, "from_id": "u", "date_unixtime": "1600000000", "text": "hello"} for i in range(1, 4)
     ]
     messages[1]["text"] = text
-    path = tmp_path / "x.json"
-    path.write_text(json.dumps({"id": 1, "messages": messages}))
+    path = put(tmp_path / "x.json", json.dumps({"id": 1, "messages": messages}))
     posts, rejected = read(path)
     assert ([post.text for post in posts], [number for number, _ in rejected]) == (["hello", "hello"], [2])
 
@@ -307,15 +304,13 @@ def test_a_malformed_message_costs_itself_alone(tmp_path: Path, text: object) ->
     ],
 )
 def test_a_date_that_does_not_exist_costs_its_line_alone(tmp_path: Path, log: str) -> None:
-    path = tmp_path / "day-20209999.txt"
-    path.write_text(log)
+    path = put(tmp_path / "day-20209999.txt", log)
     posts, rejected = read(path)
     assert ([post.text for post in posts], [number for number, _ in rejected]) == (["hello", "hello"], [2])
 
 
 def test_open_quotes_in_every_row_cost_no_hour(tmp_path: Path) -> None:
-    path = tmp_path / "x.csv"
-    path.write_text("id,user,text\n1,ann,hello\n" + 'b","\n' * 20_000)
+    path = put(tmp_path / "x.csv", "id,user,text\n1,ann,hello\n" + 'b","\n' * 20_000)
     posts, rejected = read(path)
     assert [post.text for post in posts] == ["hello"]
     assert len(rejected) == 20_000
