@@ -22,8 +22,8 @@ from typing import Annotated
 from interloq.data.files.opening import check_size
 from interloq.data.records.jsonl import read
 from interloq.errors import InputError, SpecError
+from interloq.rate.rater import Rater
 from interloq.records import Key, Rating, Reference, Sample, format_key
-from interloq.registry import Component
 from interloq.retrieve.leaks import is_original
 from interloq.signature import Signature, file_fingerprint, signature
 
@@ -32,10 +32,11 @@ UNKNOWN, GOLD = 0.0, 1.0  # weights of references without votes
 
 
 @dataclass(frozen=True)
-class Human(Component, kind="rater", name="human"):
+class Human(Rater, name="human"):
     """Weights from people's ratings."""
 
     places = ("ratings",)
+    rates_all = False
     ratings: Annotated[
         str, "JSONL of ratings; `item` is `<sample id>/<index of the reference, from 0>`, `system` the sample's"
     ]
@@ -72,22 +73,18 @@ class Human(Component, kind="rater", name="human"):
         return counts
 
     def judged(self, sample: Sample) -> list[bool]:
-        """Return which references of a sample have been rated."""
         return [self._weight(key, reference) is not None for key, reference in _items(sample)]
 
     def used(self, sample: Sample) -> set[Key]:
-        """Return the rated items (name and system) that are references of this sample."""
         keys: set[Key] = set()
         for (item, system), _ in _items(sample):
             keys |= {(item, system), (item, "")}
         return keys & self._weights.keys()
 
     def example(self) -> str:
-        """Return a rated item, for messages."""
         return format_key(min(self._weights))
 
     def items(self) -> int:
-        """Number of rated items in the file; if it exceeds the `used` ones, some ratings are of something else."""
         return len(self._weights)
 
     def signature(self) -> Signature:

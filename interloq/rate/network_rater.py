@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interloq.models.loaded import load_model
+from interloq.rate.rater import Rater
 from interloq.rate.summary import folder_warning
 from interloq.records import Pair, Reference, Sample
-from interloq.registry import Component
 from interloq.retrieve.leaks import is_original
 from interloq.signature import NETWORK, Signature, signature
 
@@ -35,7 +35,7 @@ BETWEEN = "\x1e"  # "record separator" of ASCII, between the turns of a context 
 
 
 @dataclass(frozen=True)
-class NetworkRater(Component, kind="rater"):
+class NetworkRater(Rater):
     """Rater that is a trained network; `model` is its folder."""
 
     places = ("model",)

@@ -32,10 +32,9 @@ from interloq.data.records.jsonl import (
 from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.errors import InputError, count
 from interloq.rate.rate_options import BATCH, RateOptions
-from interloq.rate.rater import Rater, select
+from interloq.rate.rater import Rater, RaterLike, as_rater, select
 from interloq.rate.summary import parrot_warning, summary, warnings_of
 from interloq.records import Sample, format_key
-from interloq.registry import create
 from interloq.signature import LIBRARIES, Signature, file_fingerprint
 
 
@@ -55,7 +54,7 @@ def rate_file(
     weights (see `rate.rater.select`); counts are over all rated references.
     """
     refuse_overwriting([output], [samples])
-    rater: Rater = create(options.rater, kind="rater") if isinstance(options.rater, str) else options.rater
+    rater = as_rater(options.rater)
     before = {}
     if str(samples) != "-":
         before = header(samples)
@@ -208,7 +207,7 @@ def _read_job(first: bytes) -> dict[str, str]:
 def rate_into(
     spool: Spool,
     samples: Iterable[Sample],
-    rater: Rater,
+    rater: RaterLike,
     *,
     batch: int = BATCH,
     progress: Callable[[int], None] = lambda _: None,
@@ -223,7 +222,7 @@ def rate_into(
         progress(len(chunk))
 
 
-def _rate_chunk(rater: Rater, chunk: Sequence[Sample]) -> list[Sample]:
+def _rate_chunk(rater: RaterLike, chunk: Sequence[Sample]) -> list[Sample]:
     """Rate samples and check the result: a rater from another package may be wrong, and later steps could not tell."""
     rated = rater.rate(chunk)
     for before, after in zip(chunk, rated, strict=False):

@@ -9,15 +9,16 @@ import pytest
 
 from interloq import InputError, Reference, Sample, SpecError, create, spec
 from interloq.rate.ensemble import Ensemble
+from interloq.rate.rater import Rater
 from interloq.rate.settings import TRAINABLE, Batching, Shape
-from interloq.registry import Component, full_spec
+from interloq.registry import full_spec
 from interloq.signature import Signature, signature
 
 SAMPLE = Sample("1", ["hello"], "hi", ["gold", Reference("other", source="retrieved:1")])
 
 
 @dataclass(frozen=True)
-class Fixed(Component):
+class Fixed(Rater):
     """The same weights for every sample."""
 
     weights: tuple[float, ...] = (1.0, 0.5)

@@ -11,6 +11,7 @@ import pytest
 from interloq import InputError, Rating, Reference, Sample, create, evaluate, write
 from interloq.cli.main import main
 from interloq.rate.human import Human
+from interloq.rate.rater import Rater
 from interloq.rate.settings import TRAINABLE
 from interloq.rate.summary import WEAK, folder_warning, summary, warning, warnings_of
 from interloq.records import Pair
@@ -21,13 +22,9 @@ from tests.made_rater import small_rater
 GOLD, FOUND, BAD = Reference("a", 0.5), Reference("b", 1.0, "retrieved:1"), Reference("c", -1.0, "retrieved:2")
 
 
-class Anyone:
-    """A rater that judges every reference."""
-
-
 def test_weights_are_counted_by_source() -> None:
     given = [Sample("1", (), "x", [GOLD, FOUND, BAD]), Sample("2", (), "x", [BAD]), Sample("3", (), "x")]
-    facts = summary(given, Anyone())  # type: ignore[arg-type]
+    facts = summary(given, Rater())
     assert (facts["samples"], facts["without_references"], facts["without_gold"]) == (3, 1, 2)
     assert (facts["without_positive"], facts["references"]) == (1, 4)
     retrieved = facts["sources"]["retrieved"]

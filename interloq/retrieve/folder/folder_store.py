@@ -44,7 +44,7 @@ from interloq.retrieve.folder.folder_files import (
     write_manifest,
 )
 from interloq.retrieve.recall import as_probes, choose_effort, share_of_scores
-from interloq.retrieve.retriever import Encoded, Field, Floats, Ids, Retriever, Words, best, fields
+from interloq.retrieve.retriever import Encoded, Field, Floats, Ids, Retriever, Store, Words, best, fields
 
 LOCK, SEGMENTS = "index.lock", "segments"
 OURS = re.compile(r"\d{6,12}(\.part)?")  # names of segments; earlier versions wrote `….part` first
@@ -52,11 +52,14 @@ N_PROBES, NEIGHBOURS = 256, 15
 MOST_LISTS = 16_384
 
 
-class Embedded:
+class Embedded(Store):
     """A store in a folder, which needs no server."""
+
+    manifest: FolderManifest
 
     def __init__(self, folder: str | Path, retriever: Retriever | None = None) -> None:
         self.folder = Path(folder)
+        self.where = str(self.folder)
         self.manifest = self._read()
         self._opened: dict[Field, list[Any]] = {}
         self._rankings: dict[Field, Any] = {}
@@ -113,8 +116,8 @@ class Embedded:
             )
 
     @property
-    def where(self) -> str:
-        return str(self.folder)
+    def segments(self) -> int:
+        return len(self.manifest.segments)
 
     def _check(self, retriever: Retriever) -> None:
         for name, own, given in (
@@ -125,7 +128,7 @@ class Embedded:
                 raise InputError(
                     f"the index was built with another {name}: {own!r}, not {given!r}",
                     hint="open it with the one it was built with, or build a new index",
-                    where=str(self.folder),
+                    where=self.where,
                 )
 
     # ---- adding ------------------------------------------------------------------------------------------------------
