@@ -27,6 +27,7 @@ from interloq.models.memory import read_in_parts
 from interloq.models.pretrained import (
     LONGEST,
     Subwords,
+    check_fit,
     load_network,
     load_tokenizer,
     model_folder,
@@ -61,7 +62,9 @@ class MaskedLikelihood:
         """Load a model named as in `models.pretrained`; texts are truncated to `longest` tokens, or to what fits."""
         folder = model_folder(name)
         model = load_network(folder, transformers.AutoModelForMaskedLM, hint=HINT)
-        special_tokens = special_tokens_of(load_tokenizer(folder), "mlm", folder)
+        tokenizer = load_tokenizer(folder)
+        check_fit(tokenizer.vocab_size, model, folder)
+        special_tokens = special_tokens_of(tokenizer, "mlm", folder)
         positions = getattr(model.config, "max_position_embeddings", None)
         if positions is not None:
             longest = min(longest, positions - SPARE - SPECIAL)

@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import orjson
 import pytest
 
 from interloq import InputError, Reference, Sample, create, spec
 from interloq.data.corpus.dialogues import pairs_of_dialogue
+from interloq.learn.calibrate import CALIBRATION
+from interloq.learn.learning_curve import read_curve
 from interloq.rate.bert_model import BertRaterModel
 from interloq.rate.gru_model import RaterModel
 from interloq.rate.network_rater import BETWEEN, Bert, Gru, weights, with_contexts
 from interloq.records import Dialogue, Pair, Turn
+from tests.made_rater import new_triplets
 from tests.rate.made_bert_rater import literal as literal_bert
 from tests.rate.made_gru_rater import FIRST, PARROT, SAMPLE, SECOND, literal
 
 GOLD = SAMPLE.references[0]
 BOTH = pytest.mark.parametrize("kind", ["gru", "bert"])
+MODELS: dict[str, Any] = {"gru": RaterModel, "bert": BertRaterModel}
+TRIPLETS = [("tea ?", "i like tea", "tea then"), ("rain ?", "", "so much rain"), ("昨日は", "🙂", "猫")]
+TRIPLETS += [("tea ?", "tea then", "i like tea"), ("tea " * 90, "rain " * 90, "cats " * 90)]
 
 
 @pytest.fixture
@@ -28,6 +36,34 @@ def folders(kind: str, request: pytest.FixtureRequest) -> tuple[Path, Path]:
     """A rater that was hardly trained, and one that learned its log."""
     suffix = {"gru": "", "bert": "_bert"}[kind]
     return request.getfixturevalue(f"small{suffix}"), request.getfixturevalue(f"learned{suffix}")
+
+
+@BOTH
+def test_it_learns_what_a_reply_is(kind: str, folders: tuple[Path, Path]) -> None:
+    learned = folders[1]
+    best = min(epoch["dev_loss"] for epoch in read_curve(learned))
+    assert best < {"gru": 0.6, "bert": 0.8}[kind] * math.log(2)
+    facts = orjson.loads((learned / CALIBRATION).read_bytes())
+    assert facts["nll"] == pytest.approx(best, abs=0.1)  # of the first triplets, the curve's of both
+    model = MODELS[kind].load(learned)
+    assert facts["temperature"] == model.facts["temperature"]
+    true, wrong = (model.chances(triplets) for triplets in new_triplets())
+    assert np.mean(true > wrong) > {"gru": 0.85, "bert": 0.75}[kind]
+    assert np.mean(true) > np.mean(wrong) + 0.2
+
+
+@BOTH
+@pytest.mark.parametrize("calibrated", [False, True])
+def test_chances_are_those_of_one_triplet_at_a_time(kind: str, folders: tuple[Path, Path], calibrated: bool) -> None:
+    model = MODELS[kind].load(folders[1])
+    assert model.facts["temperature"] != 1
+    temperature = model.facts["temperature"] if calibrated else 1.0
+    if kind == "gru":
+        expected = [literal(model, *triplet, temperature) for triplet in TRIPLETS]
+    else:
+        expected = [literal_bert(model, triplet, temperature) for triplet in TRIPLETS]
+    assert model.chances(TRIPLETS, calibrated=calibrated) == pytest.approx(expected, abs=1e-5)
+    assert model.chances([]).shape == (0,)
 
 
 def chances_of(folder: Path, sample: Sample, *, calibrated: bool = False) -> dict[str, float]:

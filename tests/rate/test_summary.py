@@ -12,7 +12,6 @@ from interloq import InputError, Rating, Reference, Sample, create, evaluate, wr
 from interloq.cli.main import main
 from interloq.rate.human import Human
 from interloq.rate.rater import Rater
-from interloq.rate.settings import TRAINABLE
 from interloq.rate.summary import WEAK, folder_warning, summary, warning, warnings_of
 from interloq.records import Pair
 from interloq.retrieve.index import index_files
@@ -86,7 +85,7 @@ def test_no_figures_no_warning_and_damaged_ones_are_refused(folder: Path) -> Non
     assert warnings_of(create("human(ratings='none.jsonl')")) == warnings_of(create("bleu")) == []
 
 
-def test_train_rate_and_score_print_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rate_and_score_print_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     small_rater(folder, utterances=20)
     index_files([_log()], "index", IndexOptions(retriever="bm25"))
     write("samples.jsonl", [Sample("1", ["i like tea"], "me too", ["the tea"], "a")], kind="samples")
@@ -100,13 +99,10 @@ def test_train_rate_and_score_print_it(folder: Path, capsys: pytest.CaptureFixtu
     assert json.loads(capsys.readouterr().out)["warnings"] == [warning(figure)]
     (note,) = evaluate(score[3], [Sample("1", ["i like tea"], "me too", ["the tea"], "a")], n_bootstrap=0).notes
     assert (note.name, note.text, note.by_system) == ("rater", warning(figure), (("a", 1),))
-    told = TRAINABLE.result({"temperature": 1.0}, [{"epoch": 1, "dev_loss": figure}])
-    assert told.endswith(f"\nnote: {warning(figure)}")
     Figures(0.3, 0.3).write("rater")
     for command in (rate, score):
         assert main(command) == 0
         assert "note: the rater" not in capsys.readouterr().out
-    assert "note" not in TRAINABLE.result({"temperature": 1.0}, [{"epoch": 1, "dev_loss": 0.3}])
 
 
 def _log() -> str:
