@@ -74,7 +74,8 @@ def watch_network(network: Any, monkeypatch: pytest.MonkeyPatch, *, most: float 
     watched, forward = WatchedNetwork(most), network.forward
 
     def watching(*given: Any, **inputs: Any) -> Any:
-        rows = len(given[0].ids) if given else len(inputs.get("input_ids", inputs.get("attention_mask")))
+        name = "input_ids" if "input_ids" in inputs else "attention_mask"
+        rows = len(given[0].ids) if given else len(inputs[name])
         if rows > watched.most:
             raise torch.OutOfMemoryError("CUDA out of memory")
         watched.rows.append(rows)

@@ -22,7 +22,7 @@ from interloq.data.text.token_texts import Texts
 from interloq.errors import InputError
 from interloq.models.batches import lengths_of, make_batches
 from interloq.models.memory import Reader, read_in_parts
-from interloq.models.packing import Packing, first_position
+from interloq.models.packing import Packing, count_positions
 from interloq.models.pretrained import Subwords, empty_network, load_network
 from interloq.models.token_rows import Packed, TokenRows
 
@@ -48,7 +48,7 @@ class CrossEncoder(torch.nn.Module):  # type: ignore[misc]
         torch.nn.init.zeros_(self.head.bias)
         self.kinds: int = getattr(encoder.config, "type_vocab_size", 0) or 0
         self.vocabulary: int = encoder.config.vocab_size
-        self.positions = _positions(encoder)
+        self.positions = count_positions(encoder)
         self.causal = _is_causal(encoder.config)
         self.packing = Packing(encoder)
 
@@ -142,14 +142,6 @@ def cut_lengths(lengths: Ints, limit: int | None) -> Ints:
     cut = lengths.copy()
     cut[long] = np.minimum(lengths[long], low[:, None])
     return cut
-
-
-def _positions(encoder: Any) -> int | None:
-    """Return the length of the longest row that the encoder can read."""
-    longest = getattr(encoder.config, "max_position_embeddings", None)
-    if longest is None or longest < 1:
-        return None
-    return int(longest) - first_position(encoder)
 
 
 def _is_causal(config: Any) -> bool:

@@ -29,6 +29,7 @@ from interloq.data.text.token_texts import Texts
 from interloq.errors import InputError
 from interloq.models.batches import make_batches, number_distinct
 from interloq.models.memory import read_in_parts
+from interloq.models.packing import count_positions
 from interloq.models.pretrained import (
     check_fit,
     load_network,
@@ -89,7 +90,7 @@ class Encoder:
         self.layer = self.layers if layer is None else layer
         if not 0 <= self.layer <= self.layers:
             raise InputError(f"the model has layers 0 to {self.layers}, not {layer}", where=str(self.folder))
-        self.longest = min(longest, _positions(model))
+        self.longest = min(longest, count_positions(model) or LIMIT)
         self.dimensions: int = model.config.hidden_size
         self.vocabulary: int = max(model.config.vocab_size, len(self._tokenizer))
         self.special: list[int] = sorted({self._tokenizer.cls_token_id, self._tokenizer.sep_token_id} - {None})
@@ -264,18 +265,6 @@ class Encoder:
         if every:
             return [*output.hidden_states[: self.layer + 1], own]
         return [own]
-
-
-def _positions(model: Any) -> int:
-    """Number of tokens that have a position; RoBERTa-like models count positions from the padding index + 1."""
-    table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
-    most = int(getattr(model.config, "max_position_embeddings", None) or LIMIT)
-    if most < 0:  # XLNet has -1: no limit
-        most = LIMIT
-    first = getattr(table, "padding_idx", None)
-    if first is not None:
-        most -= first + 1
-    return most
 
 
 def pool_states(states: torch.Tensor, mask: torch.Tensor, pooling: Pooling) -> torch.Tensor:

@@ -115,6 +115,14 @@ def first_position(model: Any) -> int:
     return int(padding) + 1
 
 
+def count_positions(model: Any) -> int | None:
+    """Return the number of tokens that the network can read in a row; None if it has no limit."""
+    positions = getattr(model.config, "max_position_embeddings", None)
+    if positions is None or positions < 1:  # XLNet has -1
+        return None
+    return int(positions) - first_position(model)
+
+
 def packed_attention(
     module: torch.nn.Module,
     query: torch.Tensor,

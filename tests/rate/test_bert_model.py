@@ -146,7 +146,7 @@ def test_training_without_room_says_what_to_do(tmp_path: Path, monkeypatch: pyte
 
 def test_a_tokenizer_with_more_tokens_than_the_encoder_is_refused(tmp_path: Path) -> None:
     subwords = Subwords(tiny_bert(tmp_path / "small_bert", vocab_size=150), longest=16)
-    with pytest.raises(InputError, match=r"the tokenizer has \d+ tokens, the encoder 150"):
+    with pytest.raises(InputError, match=r"the tokenizer has \d+ tokens and the network 150"):
         train(bert_job(tmp_path, 40, subwords=subwords), tmp_path / "new", device="cpu")
 
 

@@ -38,9 +38,12 @@ def rows(address: str, statement: Any) -> list[tuple[Any, ...]]:
 
 
 PROGRAM = """
-import sys
+import sys, time
 from interloq.data.records.jsonl import read
 from interloq.retrieve.index import create_index
+from interloq.retrieve.servers.postgres import Postgres
+add = Postgres.add
+Postgres.add = lambda *a, **options: (add(*a, **options), time.sleep(0.02))
 index = create_index(sys.argv[2], sys.argv[3])
 print("open", flush=True)
 index.add(read(sys.argv[1], kind="pairs"), source="log", segment=50)
