@@ -115,6 +115,7 @@ class Nodes:
 
     @property
     def where(self) -> str:
+        """The address of the collection, for messages."""
         return str(self.address)
 
     def _next(self) -> Node:
