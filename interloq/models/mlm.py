@@ -78,9 +78,9 @@ class MaskedLikelihood:
         """Return the quartiles saved with the encoder."""
         return read_bounds(self.subwords.folder, mode)
 
-    def known(self, text: str) -> int:
+    def count_known(self, text: str) -> int:
         """Return the number of tokens of a text that can be predicted."""
-        return int(self._known(self.subwords.texts([text]).tokens).sum())
+        return int(self._is_known(self.subwords.texts([text]).tokens).sum())
 
     def scores(self, texts: Sequence[str]) -> tuple[Floats, Ints]:
         """Sum of log-likelihoods and number of predicted tokens of each text; each distinct text is read once."""
@@ -91,7 +91,7 @@ class MaskedLikelihood:
     def of_tokens(self, texts: Texts) -> tuple[Floats, Ints]:
         """Do the same as `scores`, for tokenised texts."""
         starts, lengths = texts.ends[:-1], np.diff(texts.ends)
-        hidden = np.flatnonzero(self._known(texts.tokens))  # one row per token
+        hidden = np.flatnonzero(self._is_known(texts.tokens))  # one row per token
         owners = np.searchsorted(texts.ends, hidden, side="right") - 1
         likelihoods = np.zeros(len(hidden))
         for batch in make_batches(lengths[owners] + SPECIAL, size=ROWS, tokens=self.tokens, rng=None):
@@ -101,7 +101,7 @@ class MaskedLikelihood:
         counts = np.bincount(owners, minlength=len(starts))
         return sums.astype(np.float64), counts.astype(np.int64)
 
-    def _known(self, tokens: NDArray[Any]) -> NDArray[np.bool_]:
+    def _is_known(self, tokens: NDArray[Any]) -> NDArray[np.bool_]:
         return ~np.isin(tokens, self.special_tokens.special)
 
     def _log_likelihoods(self, rows: TokenRows, columns: Ints) -> Floats:

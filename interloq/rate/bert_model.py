@@ -90,7 +90,7 @@ class BertRaterTask(RatingTask):
         texts, labels = (array[examples] for array in self._examples[part])
         indices = np.concatenate([texts[:, FIRST], texts[:, SECOND]])
         rows = join_rows(self.pairs.texts, indices, self.subwords, limit=self.network.positions)
-        return BertBatch(self.network.packing.arranged(rows), torch.from_numpy(np.tile(labels.astype(np.int64), 2)))
+        return BertBatch(self.network.packing.arrange(rows), torch.from_numpy(np.tile(labels.astype(np.int64), 2)))
 
     def logits(self, prepared: BertBatch) -> torch.Tensor:
         logits: torch.Tensor = self.network(prepared.rows)

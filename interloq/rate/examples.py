@@ -83,7 +83,7 @@ class KeyedPairs:
         starts = np.flatnonzero(changes(self.utterances))
         return starts, np.diff(starts, append=len(self.utterances))
 
-    def capped(self, most: int, rng: np.random.Generator) -> KeyedPairs:
+    def cap_replies(self, most: int, rng: np.random.Generator) -> KeyedPairs:
         """Return at most `most` replies per utterance, chosen at random."""
         sizes = self.groups()[1]
         crowded = np.flatnonzero(np.repeat(sizes > most, sizes))

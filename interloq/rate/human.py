@@ -54,7 +54,7 @@ class Human(Rater, name="human"):
         rated = []
         for sample in samples:
             references = tuple(
-                self._rated(reference, self._weight(key, reference)) for key, reference in _items(sample)
+                self._set_weight(reference, self._weight(key, reference)) for key, reference in _items(sample)
             )
             rated.append(replace(sample, references=references))
         return rated
@@ -72,10 +72,10 @@ class Human(Rater, name="human"):
                     counts["unrated"] += 1
         return counts
 
-    def judged(self, sample: Sample) -> list[bool]:
+    def find_judged(self, sample: Sample) -> list[bool]:
         return [self._weight(key, reference) is not None for key, reference in _items(sample)]
 
-    def used(self, sample: Sample) -> set[Key]:
+    def find_used(self, sample: Sample) -> set[Key]:
         keys: set[Key] = set()
         for (item, system), _ in _items(sample):
             keys |= {(item, system), (item, "")}
@@ -90,7 +90,7 @@ class Human(Rater, name="human"):
     def signature(self) -> Signature:
         return signature(self, ratings=self._fingerprint)
 
-    def _rated(self, reference: Reference, weight: float | None) -> Reference:
+    def _set_weight(self, reference: Reference, weight: float | None) -> Reference:
         if weight is None:
             weight = GOLD if self._is_gold(reference) else UNKNOWN
         return replace(reference, weight=weight)

@@ -220,7 +220,7 @@ def _draw(stream: Stream, folder: Path, settings: Examples) -> dict[str, Any]:
     """Draw the examples, and write them with their texts; return counts."""
     log = stream.log()
     sizes = log.groups()[1]
-    log = log.capped(settings.most_replies, np.random.default_rng([settings.seed, 1]))
+    log = log.cap_replies(settings.most_replies, np.random.default_rng([settings.seed, 1]))
     stream.counts["replies_over_cap"] = int(np.sum(sizes)) - len(log.utterances)
     cut = int(np.searchsorted(log.utterances, log.boundary(settings.dev_share)))
     places: dict[Part, slice] = {"train": slice(cut, len(log.utterances)), "dev": slice(0, cut)}

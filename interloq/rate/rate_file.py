@@ -82,7 +82,7 @@ def _write_selected(
     """Write the rated samples with the chosen references; return the facts, with the choice and its count."""
     kept = 0
 
-    def selected() -> Iterator[Sample]:
+    def select_references() -> Iterator[Sample]:
         nonlocal kept
         for sample in spool.samples():
             chosen = select(sample, **choice)
@@ -92,7 +92,9 @@ def _write_selected(
     def complete_facts() -> dict[str, Any]:
         return {**facts, "signature": facts["signature"].with_parts(choice), "kept": kept}
 
-    write_then_head(output, selected(), lambda: header_after(before, "rated", complete_facts()), kind="samples")
+    write_then_head(
+        output, select_references(), lambda: header_after(before, "rated", complete_facts()), kind="samples"
+    )
     return complete_facts()
 
 
@@ -149,7 +151,7 @@ class Spool:
         foreign = bool(lines) and (not began or len(lines) > 1)  # another job's samples, or not a part file
         if foreign and not afresh:
             self._file.close()
-            raise self._refused(began, job)
+            raise self._make_refusal(began, job)
         self._file.cut(0)
         self._file.add(header_line("samples", {"job": dict(job)}))
 
@@ -175,7 +177,7 @@ class Spool:
         """Close the part and keep it for the next run, unless it is empty or finished."""
         self._file.close(keep=self.held > 0 and not finished)
 
-    def _refused(self, began: Mapping[str, str], job: Mapping[str, str]) -> InputError:
+    def _make_refusal(self, began: Mapping[str, str], job: Mapping[str, str]) -> InputError:
         same = began.get("rater") == job["rater"]
         other = "on other samples" if same else f"with {began.get('rater', 'something else')}"
         return InputError(

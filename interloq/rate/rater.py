@@ -41,7 +41,7 @@ class Rater(Component, kind="rater"):
         """Return everything that the weights depend on besides the samples."""
         raise NotImplementedError
 
-    def judged(self, sample: Sample) -> list[bool]:
+    def find_judged(self, sample: Sample) -> list[bool]:
         """Return which references of a sample it has rated."""
         return [True] * len(sample.references)
 
@@ -49,7 +49,7 @@ class Rater(Component, kind="rater"):
         """Return further counts for the summary of a rating, among them `rated`; none if it rates everything."""
         return {}
 
-    def used(self, sample: Sample) -> set[Key]:  # noqa: ARG002
+    def find_used(self, sample: Sample) -> set[Key]:  # noqa: ARG002
         """Return its rated items (name and system) that are references of this sample."""
         return set()
 
@@ -58,7 +58,7 @@ class Rater(Component, kind="rater"):
         return ""
 
     def items(self) -> int:
-        """Return the number of its rated items; if it exceeds the `used` ones, some are of something else."""
+        """Return the number of its rated items; if `find_used` finds fewer, some belong to other samples."""
         return 0
 
 

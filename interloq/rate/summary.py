@@ -54,13 +54,13 @@ class RatingSummary:
         self._samples["without_references"] += not weights
         self._samples["without_gold"] += not any(map(is_original, sample.references))
         self._samples["without_positive"] += bool(weights) and max(weights) <= 0
-        for reference, is_judged in zip(sample.references, self._rater.judged(sample), strict=True):
+        for reference, is_judged in zip(sample.references, self._rater.find_judged(sample), strict=True):
             source = reference.source.split(":")[0]
             row = self._sources.setdefault(source, Counter())
             row.update(references=1, judged=is_judged, positive=is_judged and reference.weight > 0)
             self._means[source] = self._means.get(source, 0.0) + (reference.weight if is_judged else 0.0)
         self._own.update(self._rater.counts([sample]))
-        self._used |= self._rater.used(sample)
+        self._used |= self._rater.find_used(sample)
         if weights and not self._example:
             self._example = f"{sample.id}/0"
 

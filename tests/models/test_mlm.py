@@ -80,7 +80,7 @@ def test_texts_without_known_tokens_have_none(bert: Path) -> None:
     model = scorer(bert)
     sums, counts = model.scores(["", " ", "ξψ", "no"])
     assert counts.tolist() == [0, 0, 0, 1]
-    assert [model.known(text) for text in ("", "ξψ ξ", "no day")] == [0, 0, 2]
+    assert [model.count_known(text) for text in ("", "ξψ ξ", "no day")] == [0, 0, 2]
     for mode in ("likelihood", "surprise"):
         assert np.isnan(values(mode, sums, counts)).tolist() == [True, True, True, False]
 

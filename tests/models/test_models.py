@@ -195,7 +195,7 @@ def test_requests_are_answered_in_order() -> None:
 @given(st.lists(st.integers(1, 300), min_size=1, max_size=40), st.integers(0, 2))
 def test_rows_are_packed_end_to_end(lengths: list[int], start: int) -> None:
     rows = made_rows(tuple(lengths))
-    packed = rows.packed(start)
+    packed = rows.pack(start)
     tokens, ends = sum(lengths), packed.ends.tolist()
     assert packed.ids.shape == packed.positions.shape == packed.kinds.shape == (1, round_up(tokens))
     for i, length in enumerate(lengths):

@@ -198,7 +198,7 @@ def test_a_batch_has_no_more_tokens_than_asked_for(made: tuple[RaterPairs, Subwo
 def test_packed_rows_have_the_same_loss(made: tuple[RaterPairs, Subwords]) -> None:
     task, examples = task_of(made), np.array([0, 3, 1, 7])
     expected = float(task.loss(task.prepare("dev", examples)).detach())
-    with task.network.packing.enabled(torch.device("cpu")):
+    with task.network.packing.enable(torch.device("cpu")):
         batch = task.prepare("dev", examples)
         assert isinstance(batch.rows, Packed)
         assert float(task.loss(batch).detach()) == pytest.approx(expected, rel=1e-5)

@@ -86,6 +86,13 @@ class Half:
         return Signature.of("half", {})
 
 
+def test_a_rater_of_another_package_gets_the_defaults(tmp_path: Path) -> None:
+    write(tmp_path / "samples.jsonl", SAMPLES, kind="samples")
+    facts = rate_file(tmp_path / "samples.jsonl", tmp_path / "out.jsonl", RateOptions(rater=Half()))
+    assert facts["counts"]["sources"]["gold"] == {"references": 5, "judged": 5, "mean": 0.5, "positive": 1.0}
+    assert facts["warnings"] == []
+
+
 def test_a_run_that_stopped_resumes(tmp_path: Path) -> None:
     part, rater = tmp_path / "part", Half()
     spool = Spool(part, JOB)

@@ -283,7 +283,7 @@ def test_rated_replies_to_the_context_of_a_test_sample_are_excluded(folder: Path
     write("test.jsonl", [Sample("x", ["Tea 1"], "another reply")], kind="samples")
     log = TrainingLog(["rated.jsonl"], ["test.jsonl"])
     for _ in range(2):
-        assert [sample.id for sample in log.rated("rated.jsonl")] == ["0", "2"]
+        assert [sample.id for sample in log.rated_samples("rated.jsonl")] == ["0", "2"]
         assert log.excluded == 1
 
 

@@ -151,7 +151,7 @@ class AdaptJob(Job[AdaptTask]):
         run.report(task.pairs.summary)
         if setup.network.new:
             run.report("the model has no head that predicts tokens: a new one is trained; the encoder is unchanged")
-        if setup.goal == "mlm" and (share := _unknown(task)) > FOREIGN:
+        if setup.goal == "mlm" and (share := _unknown_share(task)) > FOREIGN:
             run.report(f"{share:.0%} of the tokens are unknown to the tokenizer: the model may be for another language")
 
     def _write_pairs(self, setup: Setup, run: Run) -> None:
@@ -199,7 +199,7 @@ class AdaptJob(Job[AdaptTask]):
             "head": "new" if task.network.new else "of the model",
             "longest": longest_text(self.settings, task.network, task.special_tokens),
             "pairs": task.pairs.counts,
-            "unknown_tokens": _unknown(task),
+            "unknown_tokens": _unknown_share(task),
             "before": _level(before),
             "after": {"epoch": best["epoch"], **_level(best["dev_loss"])},
         }
@@ -229,7 +229,7 @@ def longest_text(settings: Adaptation, network: TokenPredictor, special_tokens: 
     return min(settings.longest, room(network.model.config, special_tokens))
 
 
-def _unknown(task: AdaptTask) -> float:
+def _unknown_share(task: AdaptTask) -> float:
     return 1 - float(task.known.sum() / task.pairs.lengths.sum())
 
 

@@ -70,7 +70,7 @@ class Block:
     def __len__(self) -> int:
         return len(self.tokens)
 
-    def summed(self, log_probs: Floats) -> Floats:
+    def sum_follow_ups(self, log_probs: Floats) -> Floats:
         """Return the sum per follow-up [contexts, follow-ups] from the log-probabilities of the targets."""
         each = np.zeros((len(self.targets), len(self.owners)))
         for i, own in enumerate(self.owners):

@@ -85,7 +85,7 @@ class Postgres(ServerStore):
     def _transaction(self, *, hint: str = "") -> Iterator[psycopg.Connection]:
         """Yield a transaction; errors of the database become one line."""
         try:
-            connection = self._connected()
+            connection = self._open_connection()
             with connection.transaction():
                 yield connection
         except errors.LockNotAvailable:
@@ -96,7 +96,7 @@ class Postgres(ServerStore):
         except psycopg.Error as error:
             raise InputError(f"PostgreSQL said: {_line(error)}", hint=hint, where=self.where) from error
 
-    def _connected(self) -> psycopg.Connection:
+    def _open_connection(self) -> psycopg.Connection:
         if self._connection is None or self._connection.closed:
             try:
                 self._connection = psycopg.connect(self._dsn, autocommit=True)
@@ -212,10 +212,10 @@ class Postgres(ServerStore):
                 made: LiteralString = "CREATE INDEX {name} ON {table} USING {method} ({field} vector_ip_ops) "
                 connection.execute(self._sql(made, name=name, method=method, field=key) + how)
             manifest = replace(manifest, indexed=manifest.pairs)
-        effort, recall = self._measured(connection, manifest)
+        effort, recall = self._measure_recall(connection, manifest)
         return replace(manifest, effort=effort, recall=recall)
 
-    def _measured(self, connection: psycopg.Connection, manifest: ServerManifest) -> tuple[int, float]:
+    def _measure_recall(self, connection: psycopg.Connection, manifest: ServerManifest) -> tuple[int, float]:
         """Return the least effort that reaches the wanted recall, and the recall it reaches."""
         step = max(1, manifest.pairs // N_PROBES)
         rows = connection.execute(

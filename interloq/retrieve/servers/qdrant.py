@@ -171,7 +171,7 @@ class Qdrant(ServerStore):
             self._wait_until_green()
             changes["indexed"] = manifest.pairs
             if manifest.dimensions:
-                changes["effort"], changes["recall"] = self._measured()
+                changes["effort"], changes["recall"] = self._measure_recall()
         self._commit(writer="", **changes)
         self._writing = False
 
@@ -191,7 +191,7 @@ class Qdrant(ServerStore):
                 )
             time.sleep(0.3)
 
-    def _measured(self) -> tuple[int, float]:
+    def _measure_recall(self) -> tuple[int, float]:
         """Return the least effort that reaches the wanted recall, and the recall it reaches."""
         ids = np.unique(np.linspace(0, len(self) - 1, N_PROBES, dtype=np.int64)).tolist()
         probes = as_probes(self._points.vectors(ids, "utterance"))
