@@ -33,11 +33,6 @@ def test_the_signature_names_all_that_likelihoods_depend_on(folder: Path) -> Non
     assert LanguageModel(str(folder), device="cpu", precision="float64").signature() == f"{signed}-float64"
 
 
-@pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_lm(tmp_path_factory.mktemp("plain"), positions=128)
-
-
 TEMPLATE = (
     "{% if messages[0].role != 'user' %}{{ raise_exception('the user speaks first') }}{% endif %}"
     "{% for m in messages %}[{{ m.role }}]{{ m.content }}\n{% endfor %}"
