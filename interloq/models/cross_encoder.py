@@ -70,20 +70,17 @@ class CrossEncoder(torch.nn.Module):  # type: ignore[misc]
     def states(self, rows: TokenRows | Packed) -> torch.Tensor:
         """Return the input of the head [rows, dimensions]."""
         rows = rows.on(self.head.weight.device)
-        return self._read_state(self.encoder(**self._inputs(rows)).last_hidden_state, rows)
-
-    def _inputs(self, rows: TokenRows | Packed) -> dict[str, Any]:
-        """Return the arguments of the encoder for these rows."""
-        options = {"use_cache": False} if self.causal else {}  # nothing is generated after the row
-        return {**self.packing.options(rows), **options}
-
-    def _read_state(self, states: torch.Tensor, rows: TokenRows | Packed) -> torch.Tensor:
-        """Return the state of each row that the head reads."""
+        states: torch.Tensor = self.encoder(**self._inputs(rows)).last_hidden_state
         if isinstance(rows, Packed):
             return states.squeeze(0).index_select(0, rows.last if self.causal else rows.first)
         if self.causal:
             return states[torch.arange(len(states), device=states.device), rows.mask.sum(dim=1) - 1]
         return states[:, 0]
+
+    def _inputs(self, rows: TokenRows | Packed) -> dict[str, Any]:
+        """Return the arguments of the encoder for these rows."""
+        options = {"use_cache": False} if self.causal else {}  # nothing is generated after the row
+        return {**self.packing.options(rows), **options}
 
 
 def rows(tokens: Sequence[Sequence[NDArray[Any]]], subwords: Subwords, *, limit: int | None = None) -> TokenRows:

@@ -166,8 +166,14 @@ class BertRaterJob(CrossEncoderJob[BertRaterTask]):
     def task(self, run: Run) -> BertRaterTask:
         network = self.network()
         check_fit(self.subwords.size, network.encoder, self.subwords.folder)
-        if self.turns > 1:  # a row that is too long loses the end of its texts, hence the last turn
-            self._check_room(network.positions)
+        longest = 1 + (self.turns + 2) * (self.longest + 1)
+        if self.turns > 1 and network.positions and longest > network.positions:
+            # a row that is too long loses the end of its texts, hence the last turn
+            raise InputError(
+                f"{self.turns} turns and two replies need up to {longest} tokens, the encoder reads "
+                f"{network.positions}",
+                hint="lower --turns or --longest",
+            )
         pairs = self.logs.pairs(run, self.subwords, self.source)
         return BertRaterTask(network, pairs, self.subwords, self.settings, seed=self.seed)
 
@@ -182,14 +188,6 @@ class BertRaterJob(CrossEncoderJob[BertRaterTask]):
             "turns": self.turns,
             **self.low_rank_facts(),
         }
-
-    def _check_room(self, positions: int | None) -> None:
-        longest = 1 + (self.turns + 2) * (self.longest + 1)
-        if positions and longest > positions:
-            raise InputError(
-                f"{self.turns} turns and two replies need up to {longest} tokens, the encoder reads {positions}",
-                hint="lower --turns or --longest",
-            )
 
 
 def from_log(

@@ -169,17 +169,8 @@ def candidates(
     batch: int = BATCH,
 ) -> Iterator[list[tuple[Sample, tuple[Reference, ...]]]]:
     """Yield batches of samples, each with up to `k` replies that `extend` would add, best first."""
-    options = _Options(
-        k,
-        parrot=False,
-        gold=True,
-        turns=turns,
-        diversity=0.0,
-        near=near,
-        own=own,
-        excluded=frozenset(excluded),
-        batch=batch,
-    )
+    parrot, gold, diversity = False, True, 0.0
+    options = _Options(k, parrot, gold, turns, diversity, near, own, frozenset(excluded), batch)
     for results in _search_samples(samples, _Searches(index), options, tally or SearchTally()):
         yield [(sample, tuple(map(_reference, result.hits))) for sample, result in results]
 

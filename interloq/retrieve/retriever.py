@@ -17,8 +17,9 @@ from typing import Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from interloq.errors import InputError
 from interloq.records import Pair
-from interloq.registry import Component
+from interloq.registry import Component, spec
 
 Floats = NDArray[np.float32]
 Ids = NDArray[np.int64]
@@ -89,6 +90,10 @@ class StoreManifest(Protocol):
         """The spec of the retriever that the store was built with."""
 
     @property
+    def built_with(self) -> str:
+        """The model, tokenizer and versions that the retriever used."""
+
+    @property
     def recall(self) -> float | None:
         """The measured recall of approximate search; None while search is exact."""
 
@@ -137,6 +142,22 @@ class Store:
 
     def __len__(self) -> int:
         raise NotImplementedError
+
+
+def check_built_with(manifest: StoreManifest, retriever: Retriever, where: str) -> None:
+    """Refuse a retriever that differs from the one that the index was built with."""
+    refuse_difference("retriever", manifest.retriever, spec(retriever), where)
+    refuse_difference("model or tokenizer", manifest.built_with, retriever.built_with(), where)
+
+
+def refuse_difference(name: str, stored: object, given: object, where: str) -> None:
+    """Refuse a setting that differs from what the index was built with."""
+    if stored != given:
+        raise InputError(
+            f"the index was built with another {name}: {stored!r}, not {given!r}",
+            hint="open it with the one it was built with, or build a new index",
+            where=where,
+        )
 
 
 def fields(target: Target) -> tuple[Field, ...]:

@@ -44,7 +44,18 @@ from interloq.retrieve.folder.folder_files import (
     write_manifest,
 )
 from interloq.retrieve.recall import as_probes, choose_effort, share_of_scores
-from interloq.retrieve.retriever import Encoded, Field, Floats, Ids, Retriever, Store, Words, best, fields
+from interloq.retrieve.retriever import (
+    Encoded,
+    Field,
+    Floats,
+    Ids,
+    Retriever,
+    Store,
+    Words,
+    best,
+    check_built_with,
+    fields,
+)
 
 LOCK, SEGMENTS = "index.lock", "segments"
 OURS = re.compile(r"\d{6,12}(\.part)?")  # names of segments; earlier versions wrote `….part` first
@@ -65,7 +76,7 @@ class Embedded(Store):
         self._rankings: dict[Field, Any] = {}
         self._locked = False
         if retriever is not None:
-            self._check(retriever)
+            check_built_with(self.manifest, retriever, self.where)
 
     @classmethod
     def create(
@@ -119,18 +130,6 @@ class Embedded(Store):
     def segments(self) -> int:
         return len(self.manifest.segments)
 
-    def _check(self, retriever: Retriever) -> None:
-        for name, own, given in (
-            ("retriever", self.manifest.retriever, spec(retriever)),
-            ("model or tokenizer", self.manifest.built_with, retriever.built_with()),
-        ):
-            if own != given:
-                raise InputError(
-                    f"the index was built with another {name}: {own!r}, not {given!r}",
-                    hint="open it with the one it was built with, or build a new index",
-                    where=self.where,
-                )
-
     # ---- adding ------------------------------------------------------------------------------------------------------
 
     @contextlib.contextmanager
@@ -167,19 +166,16 @@ class Embedded(Store):
             self.manifest = self._read()
             self._sweep()
             if self.manifest.retriever.split("(")[0] == "bm25":
+                from interloq.retrieve.folder.postings import store_impacts
+
                 for key in self._fields():
-                    self._store_impacts(key)
+                    for folder in self._folders(key):
+                        store_impacts(folder, self._ranking(key))
+                self._opened.clear()
             elif len(self) > self.manifest.exact_up_to:
                 for i, segment in enumerate(self.manifest.segments):
                     self._convert(i, segment)
                 self._measure()
-
-    def _store_impacts(self, key: Field) -> None:
-        from interloq.retrieve.folder.postings import store_impacts
-
-        for folder in self._folders(key):
-            store_impacts(folder, self._ranking(key))
-        self._opened.clear()
 
     def _write_field(self, part: Path, key: Field, values: Encoded) -> None:
         folder = part / key

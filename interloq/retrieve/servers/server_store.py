@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl
 
 from interloq.errors import InputError, nearest
 from interloq.registry import create, spec
-from interloq.retrieve.retriever import Field, Retriever, Store, Words, fields
+from interloq.retrieve.retriever import Field, Retriever, Store, Words, check_built_with, fields, refuse_difference
 
 SCHEMA = 1
 BUILD = "make one: interloq index build PAIRS --retriever SPEC -o ADDRESS"
@@ -128,20 +128,10 @@ def read_manifest(values: Mapping[str, Any], where: str) -> ServerManifest:
 
 def check(manifest: ServerManifest, retriever: Retriever | None, given: Mapping[str, Any], where: str) -> None:
     """Refuse a retriever or options that differ from those the index was created with."""
-    wanted: list[tuple[str, Any, Any]] = []
     if retriever is not None:
-        wanted.append(("retriever", manifest.retriever, spec(retriever)))
-        if manifest.retriever == spec(retriever):
-            wanted.append(("model or tokenizer", manifest.built_with, retriever.built_with()))
+        check_built_with(manifest, retriever, where)
     for name, value in given.items():
-        wanted.append((f"option {name}", manifest.options.get(name), value))
-    for name, own, value in wanted:
-        if own != value:
-            raise InputError(
-                f"the index was built with another {name}: {own!r}, not {value!r}",
-                hint="open it with the one it was built with, or build a new index",
-                where=where,
-            )
+        refuse_difference(f"option {name}", manifest.options.get(name), value, where)
 
 
 def check_source(manifest: ServerManifest, source: str, before: int) -> None:
