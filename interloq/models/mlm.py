@@ -83,7 +83,10 @@ class MaskedLikelihood:
         return int(self._is_known(self.subwords.texts([text]).tokens).sum())
 
     def scores(self, texts: Sequence[str]) -> tuple[Floats, Ints]:
-        """Sum of log-likelihoods and number of predicted tokens of each text; each distinct text is read once."""
+        """Return the summed log-likelihood and the number of predicted tokens of each text.
+
+        Each distinct text is read once.
+        """
         distinct, which = number_distinct(texts)
         sums, counts = self.of_tokens(self.subwords.texts(distinct))
         return sums[which], counts[which]

@@ -81,7 +81,7 @@ class TokenPredictor(torch.nn.Module):  # type: ignore[misc]
         return output
 
     def find_tied(self) -> dict[str, str]:
-        """Name of a shared weight → the name it is stored under."""
+        """Return the name of each shared weight, with the name it is stored under."""
         first: dict[int, str] = {}
         tied = {}
         for name, parameter in self.named_parameters(remove_duplicate=False):

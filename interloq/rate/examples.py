@@ -79,7 +79,7 @@ class KeyedPairs:
         return KeyedPairs(self.utterances[kept], self.replies[kept], self.origins[kept])
 
     def groups(self) -> tuple[Numbers, Numbers]:
-        """Start and number of each utterance's pairs."""
+        """Return the start and the number of each utterance's pairs."""
         starts = np.flatnonzero(changes(self.utterances))
         return starts, np.diff(starts, append=len(self.utterances))
 

@@ -105,7 +105,10 @@ class Stream:
         return log
 
     def _find(self, keys: Keys) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Start and number of each text's tokens. The choice among spellings does not depend on the log's order."""
+        """Return the start and number of each text's tokens.
+
+        Which of several spellings is chosen does not depend on the order of the log.
+        """
         forms = np.fromfile(self.folder / "forms", dtype=np.uint64).reshape(-1, 2)
         lengths = np.fromfile(self.folder / "lengths", dtype=np.int32).astype(np.int64)
         order = np.lexsort((forms[:, 1], forms[:, 0]))
@@ -165,7 +168,7 @@ class RaterPairs:
 
     @property
     def fingerprint(self) -> str:
-        """Fingerprint of the folder's content."""
+        """The fingerprint of the folder's content."""
         return str(self.facts["fingerprint"])
 
     def examples(self, part: Part) -> tuple[NDArray[np.int32], NDArray[np.int8]]:

@@ -339,7 +339,7 @@ def extend_file(
 ) -> dict[str, Any]:
     """Write the samples with replies from an index added; return the signature and the counts.
 
-    Both are also in the header of the output, after the ones of earlier extensions. `-` is standard input or output.
+    Both are also written to the header of the output, after earlier extensions. `-` is standard input or output.
     """
     refuse_overwriting([output], [samples, options.index, options.exclude or samples])
     index, tally, excluded = open_index(str(options.index)), SearchTally(), read_ids(options.exclude)

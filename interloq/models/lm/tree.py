@@ -22,6 +22,7 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Tokens = tuple[int, ...]
+MULTIPLE = 8
 ROW = 1024  # tokens collected in a row before the next one is started
 
 
@@ -177,9 +178,9 @@ class TreeBatch:
         return min(start for _, start, _ in self.blocks)
 
 
-def batch(members: Sequence[Row], block: Block, *, multiple: int = 8) -> TreeBatch:
+def batch(members: Sequence[Row], block: Block) -> TreeBatch:
     """Join rows into a batch; its length is a multiple of 8, which is faster on GPUs."""
-    length = -(-max(row.size(block) for row in members) // multiple) * multiple
+    length = -(-max(row.size(block) for row in members) // MULTIPLE) * MULTIPLE
     tokens = np.zeros((len(members), length), dtype=np.int64)
     depths = np.zeros_like(tokens)
     sees = np.zeros((len(members), length, length), dtype=bool)

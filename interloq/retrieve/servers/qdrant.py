@@ -26,7 +26,7 @@ import numpy as np
 from interloq.errors import InputError, count
 from interloq.records import Pair
 from interloq.retrieve.recall import as_probes, choose_effort, share_reaching
-from interloq.retrieve.retriever import NOTHING, Encoded, Field, Floats, Ids, Retriever, Words, best
+from interloq.retrieve.retriever import NOTHING, Encoded, Field, Floats, Ids, Words, best
 from interloq.retrieve.servers.qdrant_collection import (
     EXACT,
     INDEXING_FROM,
@@ -58,16 +58,7 @@ class Qdrant(ServerStore):
     """A store in Qdrant, for logs that are too large for one machine."""
 
     _defaults = CollectionOptions()
-
-    def __init__(
-        self,
-        address: str,
-        retriever: Retriever | None = None,
-        *,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> None:
-        self.progress = progress  # called with the numbers of indexed vectors and of all vectors
-        super().__init__(address, retriever)
+    progress: Callable[[int, int], None] | None = None  # called with the numbers of indexed vectors and of all vectors
 
     def _connect(self, address: str) -> None:
         read = QdrantAddress.read(address)
