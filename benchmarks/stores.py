@@ -180,7 +180,7 @@ def dense(address: str, data: Data, truth: Floats) -> dict[str, Any]:
     speed, ids = searched(store, data.queries, singles=[query[None] for query in data.queries[:200]])
     true = np.einsum("qd,qkd->qk", data.queries, data.vectors[ids])  # a folder computes its scores from 8-bit codes
     recall = float(np.mean(np.where(ids < 0, -1, true) >= truth[:, None] - 1e-5))
-    return facts | speed | {"recall@15": recall, "it says": store.manifest.recall}  # type: ignore[attr-defined]
+    return facts | speed | {"recall@15": recall, "it says": store.manifest.recall}
 
 
 def words(address: str, data: Data, found: dict[str, Any]) -> dict[str, Any]:

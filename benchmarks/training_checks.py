@@ -187,8 +187,8 @@ def check_packed(args: argparse.Namespace) -> bool:
     for name, network in networks.items():
         network.to("cuda").eval()
         exact, wide = gradients(network, rows, amp=False), gradients(network, rows, amp=True)
-        with network.packing.enabled(torch.device("cuda")) as works:
-            packed = network.packing.arranged(rows)
+        with network.packing.enable(torch.device("cuda")) as works:
+            packed = network.packing.arrange(rows)
             narrow = gradients(network, packed, amp=True)
             masked = gradients(network, packed, amp=False)
         pairs = {"float32": masked, "bf16": narrow, "padded bf16": wide}

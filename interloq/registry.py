@@ -35,8 +35,11 @@ Facts = Mapping[str, Any]  # `target`, which is "module:attribute", and what the
 BASES = {  # the base class of each kind that has one
     "bot": "interloq.play.bot:Bot",
     "metric": "interloq.metrics.metric:Metric",
+    "rater": "interloq.rate.rater:Rater",
+    "retriever": "interloq.retrieve.retriever:Retriever",
+    "store": "interloq.retrieve.retriever:Store",
 }
-ANY_CLASS = ("bot",)  # kinds whose classes need not be dataclasses if they are used from Python only
+ANY_CLASS = ("bot", "rater", "store")  # kinds whose classes need not be dataclasses if they are used from Python only
 
 
 class Component:
@@ -81,6 +84,10 @@ class Component:
 
     def built_with(self) -> str:
         """Identify the packages, models and files that it depends on, for the signature; '' if there are none."""
+        return ""
+
+    def warning(self) -> str:
+        """Return why its results may not be trusted, such as weak figures of its training; '' if nothing is known."""
         return ""
 
     def __post_init__(self) -> None:

@@ -128,7 +128,7 @@ def checked(folder: Path, source: str) -> dict[str, Any]:
             hint="train it on what `ready.py examples` writes without --all-logs",
             where=str(folder),
         )
-    base = Start.of(ENCODER).described()
+    base = Start.of(ENCODER).describe()
     for part in ("weights", "config"):
         if facts["base"][part] != base[part]:
             raise InputError(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 import transformers
 
@@ -56,3 +59,27 @@ def save(folder: Path, network: Any, tokenizer: Any = None) -> Path:
     if tokenizer is not None:
         tokenizer.save_pretrained(folder)
     return folder
+
+
+@dataclass
+class WatchedNetwork:
+    """Notes the rows of each batch, and runs out of memory for more than `most` rows."""
+
+    most: float = math.inf
+    rows: list[int] = field(default_factory=list)
+
+
+def watch_network(network: Any, monkeypatch: pytest.MonkeyPatch, *, most: float = math.inf) -> WatchedNetwork:
+    """Watch the forward pass of a network of transformers, or of one of ours that reads `TokenRows`."""
+    watched, forward = WatchedNetwork(most), network.forward
+
+    def watching(*given: Any, **inputs: Any) -> Any:
+        name = "input_ids" if "input_ids" in inputs else "attention_mask"
+        rows = len(given[0].ids) if given else len(inputs[name])
+        if rows > watched.most:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        watched.rows.append(rows)
+        return forward(*given, **inputs)
+
+    monkeypatch.setattr(network, "forward", watching)
+    return watched

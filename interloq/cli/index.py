@@ -107,16 +107,15 @@ def _info(args: argparse.Namespace) -> int:
     from interloq.retrieve.index import open_index
 
     index = open_index(args.index)
-    manifest = getattr(index.store, "manifest", None)
     facts: dict[str, Any] = {
         "index": index.store.where,
         "pairs": len(index.store),
         "retriever": spec(index.retriever),
         "built_with": index.retriever.built_with(),
         "sources": index.store.sources(),
-        "segments": len(getattr(manifest, "segments", ())),
-        "recall": getattr(manifest, "recall", None),
-        "wanted_recall": getattr(manifest, "wanted_recall", None),
+        "segments": index.store.segments,
+        "recall": index.store.manifest.recall,
+        "wanted_recall": index.store.manifest.wanted_recall,
         "bytes": _size(args.index),
     }
     if args.json:

@@ -75,7 +75,12 @@ class Checkpoint:
         tensors = read_tensors(inside(self.folder, path.parent.name, TENSORS))
         with reading_saved(path.parent, hint="remove the checkpoint to start over"):
             network.load_state_dict(_under(tensors, "network"))
-            _restore_optimizer(optimizer, _under(tensors, "optimizer"))
+            optimizer_state: dict[int, dict[str, torch.Tensor]] = {}
+            for key, tensor in _under(tensors, "optimizer").items():
+                i, _, name = key.partition(".")
+                optimizer_state.setdefault(int(i), {})[name] = tensor
+            groups = optimizer.state_dict()["param_groups"]
+            optimizer.load_state_dict({"state": optimizer_state, "param_groups": groups})
             torch.set_rng_state(tensors["random.cpu"])
             if device.type == "cuda" and "random.cuda" in tensors:
                 torch.cuda.set_rng_state(tensors["random.cuda"], device)
@@ -104,11 +109,3 @@ def _name_tensors(
 
 def _under(tensors: dict[str, torch.Tensor], prefix: str) -> dict[str, torch.Tensor]:
     return {name.removeprefix(f"{prefix}."): t for name, t in tensors.items() if name.startswith(f"{prefix}.")}
-
-
-def _restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, torch.Tensor]) -> None:
-    state: dict[int, dict[str, torch.Tensor]] = {}
-    for key, tensor in tensors.items():
-        i, _, name = key.partition(".")
-        state.setdefault(int(i), {})[name] = tensor
-    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})

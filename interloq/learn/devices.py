@@ -31,7 +31,7 @@ def pack_rows(network: Any, training: Training, device: torch.device, report: Ca
     if device.type != "cuda" or not uses_mixed_precision(training, device) or not hasattr(network, "packing"):
         yield False
         return
-    with network.packing.enabled(device) as works:
+    with network.packing.enable(device) as works:
         if not works:
             report(f"rows are padded: {network.packing.reason}")
         yield works

@@ -135,7 +135,7 @@ class _Fit:
         done, total = (sum(map(len, part)) for part in (batches[: state.batches], batches))
         with self.progress(f"epoch {epoch} of {self.training.epochs}", total) as step:
             step(done)
-            for group in batched(self._prepared("train", left), self.training.accumulate):
+            for group in batched(self._prepare_ahead("train", left), self.training.accumulate):
                 self.loss += self._step(group)
                 state.batches += len(group)
                 state.seconds = time.monotonic() - start
@@ -224,11 +224,11 @@ class _Fit:
             raise InputError("the dev part is empty", hint="use more data, or a larger dev part")
         self.network.eval()
         with torch.inference_mode():
-            losses = [self._loss(p).double() for _, p in self._prepared("dev", batches) if p is not None]
+            losses = [self._loss(p).double() for _, p in self._prepare_ahead("dev", batches) if p is not None]
         total = torch.stack(losses).sum() if losses else torch.zeros((), dtype=torch.float64)
         return self.processes.sum(float(total)) / sum(map(len, batches))
 
-    def _prepared(self, part: Part, batches: Sequence[Examples]) -> Iterator[tuple[int, Any]]:
+    def _prepare_ahead(self, part: Part, batches: Sequence[Examples]) -> Iterator[tuple[int, Any]]:
         """Yield this process's share of each batch, prepared in the background, with the size of the whole batch."""
         waiting: list[tuple[int, Any]] = []
         with ThreadPoolExecutor(max_workers=1) as pool:

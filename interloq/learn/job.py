@@ -125,7 +125,7 @@ class Job(ABC, Generic[AnyTask]):
         save_model(folder, select_stored_tensors(task.network), facts)
 
     def verdict(self, facts: dict[str, Any]) -> str:  # noqa: ARG002
-        """Note for the user about the result; may be empty."""
+        """Return a note for the user about the result; may be empty."""
         return ""
 
     def read(self, folder: Path) -> dict[str, Any]:
@@ -146,7 +146,7 @@ class Job(ABC, Generic[AnyTask]):
         return [full_spec(self.settings), full_spec(loop), *self.dependencies(), self.source]
 
     def fit(self, task: AnyTask, run: Run) -> Curve:
-        """Train the task's network; its weights end as they are stored."""
+        """Train the task's network, then round its weights as they are stored."""
         curve = fit(
             task,
             self.training,
@@ -178,7 +178,7 @@ def train(
     progress: Progress = silent,
     report: Report = _report_nothing,
 ) -> dict[str, Any]:
-    """Train and save to `folder`; an interrupted job resumes. Returns the facts."""
+    """Train and save to `folder`; an interrupted job resumes. Return the facts."""
     folder = Path(folder).resolve()
     with Processes.join(device) as processes, fix_threads(job.training.threads, processes.device):
         if not processes.first:

@@ -116,7 +116,7 @@ class NumberedPairs:
             self._both.append(_hashes(texts))
             step(len(batch))
 
-    def numbered(self) -> tuple[Numbers, NDArray[np.int32]]:
+    def number_pairs(self) -> tuple[Numbers, NDArray[np.int32]]:
         """Return the order of the texts by their hashes, and the pairs as places in this order, sorted."""
         hashes = np.concatenate(self._hashes)
         order = np.argsort(hashes)
@@ -140,7 +140,7 @@ def write_pair_tokens(
             tokenised = pieces.texts(new)
             tokenised.tokens.tofile(file)
             parts.append(tokenised.lengths.astype(np.int32))
-    order, numbered = read.numbered()
+    order, numbered = read.number_pairs()
     lengths = np.concatenate(parts)
     starts = np.cumsum(lengths, dtype=np.int64) - lengths
     return save_pairs(folder, starts[order], lengths[order], numbered, dev=dev, blank=read.blank)

@@ -94,7 +94,7 @@ class Start:
                 return CrossEncoder(network.encoder, outputs)
             return network
 
-    def described(self) -> dict[str, str]:
+    def describe(self) -> dict[str, str]:
         """Return facts about the network, stored with low-rank updates to it."""
         place = str(Path(self.name).resolve()) if self.name != READY and Path(self.name).is_dir() else self.name
         config = file_fingerprint(self.files / CONFIG)
@@ -105,7 +105,7 @@ def low_rank_facts(settings: LowRank, start: Start) -> dict[str, Any]:
     """Return facts about a scorer's updates and their base; empty if all its weights are stored."""
     if not settings.low_rank:
         return {}
-    return {"low_rank": asdict(settings), "base": start.described()}
+    return {"low_rank": asdict(settings), "base": start.describe()}
 
 
 def keep_files(folder: Path, subwords: Subwords, settings: LowRank) -> None:

@@ -40,17 +40,22 @@ def load_model(folder: str | Path, *, kind: str) -> tuple[dict[str, Any], dict[s
     """Return facts and weights of a model of this kind."""
     folder = Path(folder)
     facts = read_facts(folder, kind=kind)
-    if not (folder / WEIGHTS).exists() or file_fingerprint(folder / WEIGHTS) != facts.get("weights"):
-        raise InputError(
-            f"{WEIGHTS} is missing or does not belong to {FACTS}",
-            hint="copy the complete folder, or train it again",
-            where=str(folder),
-        )
+    check_weights_file(folder, facts)
     tensors = read_tensors(folder / WEIGHTS)
     for name, tensor in tensors.items():
         if tensor.is_floating_point() and not torch.isfinite(tensor).all():
             raise InputError(f"weights {name!r} contain NaN or infinity", hint="train it again", where=str(folder))
     return facts, tensors
+
+
+def check_weights_file(folder: Path, facts: Mapping[str, Any], facts_file: str = FACTS) -> None:
+    """Refuse a folder whose weights are missing or are not the ones that its facts name."""
+    if not (folder / WEIGHTS).exists() or file_fingerprint(folder / WEIGHTS) != facts.get("weights"):
+        raise InputError(
+            f"{WEIGHTS} is missing or does not belong to {facts_file}",
+            hint="copy the complete folder, or train it again",
+            where=str(folder),
+        )
 
 
 def read_facts(folder: str | Path, *, kind: str) -> dict[str, Any]:

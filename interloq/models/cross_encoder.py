@@ -22,7 +22,7 @@ from interloq.data.text.token_texts import Texts
 from interloq.errors import InputError
 from interloq.models.batches import lengths_of, make_batches
 from interloq.models.memory import Reader, read_in_parts
-from interloq.models.packing import Packing, first_position
+from interloq.models.packing import Packing, count_positions
 from interloq.models.pretrained import Subwords, empty_network, load_network
 from interloq.models.token_rows import Packed, TokenRows
 
@@ -48,7 +48,7 @@ class CrossEncoder(torch.nn.Module):  # type: ignore[misc]
         torch.nn.init.zeros_(self.head.bias)
         self.kinds: int = getattr(encoder.config, "type_vocab_size", 0) or 0
         self.vocabulary: int = encoder.config.vocab_size
-        self.positions = _positions(encoder)
+        self.positions = count_positions(encoder)
         self.causal = _is_causal(encoder.config)
         self.packing = Packing(encoder)
 
@@ -70,20 +70,17 @@ class CrossEncoder(torch.nn.Module):  # type: ignore[misc]
     def states(self, rows: TokenRows | Packed) -> torch.Tensor:
         """Return the input of the head [rows, dimensions]."""
         rows = rows.on(self.head.weight.device)
-        return self._read_state(self.encoder(**self._inputs(rows)).last_hidden_state, rows)
-
-    def _inputs(self, rows: TokenRows | Packed) -> dict[str, Any]:
-        """Return the arguments of the encoder for these rows."""
-        options = {"use_cache": False} if self.causal else {}  # nothing is generated after the row
-        return {**self.packing.options(rows), **options}
-
-    def _read_state(self, states: torch.Tensor, rows: TokenRows | Packed) -> torch.Tensor:
-        """Return the state of each row that the head reads."""
+        states: torch.Tensor = self.encoder(**self._inputs(rows)).last_hidden_state
         if isinstance(rows, Packed):
             return states.squeeze(0).index_select(0, rows.last if self.causal else rows.first)
         if self.causal:
             return states[torch.arange(len(states), device=states.device), rows.mask.sum(dim=1) - 1]
         return states[:, 0]
+
+    def _inputs(self, rows: TokenRows | Packed) -> dict[str, Any]:
+        """Return the arguments of the encoder for these rows."""
+        options = {"use_cache": False} if self.causal else {}  # nothing is generated after the row
+        return {**self.packing.options(rows), **options}
 
 
 def rows(tokens: Sequence[Sequence[NDArray[Any]]], subwords: Subwords, *, limit: int | None = None) -> TokenRows:
@@ -142,14 +139,6 @@ def cut_lengths(lengths: Ints, limit: int | None) -> Ints:
     cut = lengths.copy()
     cut[long] = np.minimum(lengths[long], low[:, None])
     return cut
-
-
-def _positions(encoder: Any) -> int | None:
-    """Return the length of the longest row that the encoder can read."""
-    longest = getattr(encoder.config, "max_position_embeddings", None)
-    if longest is None or longest < 1:
-        return None
-    return int(longest) - first_position(encoder)
 
 
 def _is_causal(config: Any) -> bool:

@@ -29,6 +29,7 @@ from interloq.data.text.token_texts import Texts
 from interloq.errors import InputError
 from interloq.models.batches import make_batches, number_distinct
 from interloq.models.memory import read_in_parts
+from interloq.models.packing import count_positions
 from interloq.models.pretrained import (
     check_fit,
     load_network,
@@ -89,7 +90,7 @@ class Encoder:
         self.layer = self.layers if layer is None else layer
         if not 0 <= self.layer <= self.layers:
             raise InputError(f"the model has layers 0 to {self.layers}, not {layer}", where=str(self.folder))
-        self.longest = min(longest, _positions(model))
+        self.longest = min(longest, count_positions(model) or LIMIT)
         self.dimensions: int = model.config.hidden_size
         self.vocabulary: int = max(model.config.vocab_size, len(self._tokenizer))
         self.special: list[int] = sorted({self._tokenizer.cls_token_id, self._tokenizer.sep_token_id} - {None})
@@ -101,11 +102,11 @@ class Encoder:
         self._behaviour = probe(model, self.layer, self._pad, str(self.folder))
         check_fit(self._tokenizer.vocab_size, model, self.folder)
         self._model = model.to(self.device, self.precision)
-        self._cache = VectorCache.configured(cache)
+        self._cache = VectorCache.find(cache)
 
     def encode(self, texts: Sequence[str]) -> Iterator[Encoded]:
         """Return batches of texts of similar length, each text in one of them; long texts are truncated."""
-        return self.batches(self.numbered(texts))
+        return self.batches(self.tokenise(texts))
 
     def batches(self, numbered: Texts, which: Ints | None = None) -> Iterator[Encoded]:
         """Yield tokenised texts in batches: all of them, or those with the indices `which`."""
@@ -138,7 +139,7 @@ class Encoder:
         """Return the unit vectors of distinct texts, from the cache if there is one."""
         if self._cache is None:
             return self._pool_sentences(texts, pooling)
-        numbered, sizes = self.numbered(texts), [self.dimensions] * len(texts)
+        numbered, sizes = self.tokenise(texts), [self.dimensions] * len(texts)
         keys = [numbered[i].tobytes() for i in range(len(texts))]
         name = f"{self._vectors_name}-{pooling}"
         return self._cache.rows(name, keys, sizes, lambda new: self._pool_sentences([texts[i] for i in new], pooling))
@@ -171,7 +172,7 @@ class Encoder:
         """Cache key: everything that turns token ids into vectors."""
         return f"{self.signature()}-{file_fingerprint(self.folder / 'config.json')}"
 
-    def numbered(self, texts: Sequence[str]) -> Texts:
+    def tokenise(self, texts: Sequence[str]) -> Texts:
         """Return the token ids of each text with special tokens, at most `longest`.
 
         A text without tokens is one unknown token.
@@ -192,7 +193,7 @@ class Encoder:
 
     def every_layer(self, texts: Sequence[str]) -> Iterator[list[Encoded]]:
         """Yield the batches with the states of each layer from 0 up to this encoder's."""
-        numbered = self.numbered(texts)
+        numbered = self.tokenise(texts)
         for places in self._parts(numbered.lengths):
             *layers, last = self._batch_of_layers(places, numbered)
             if not torch.equal(layers[-1].states, last.states):
@@ -264,18 +265,6 @@ class Encoder:
         if every:
             return [*output.hidden_states[: self.layer + 1], own]
         return [own]
-
-
-def _positions(model: Any) -> int:
-    """Number of tokens that have a position; RoBERTa-like models count positions from the padding index + 1."""
-    table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
-    most = int(getattr(model.config, "max_position_embeddings", None) or LIMIT)
-    if most < 0:  # XLNet has -1: no limit
-        most = LIMIT
-    first = getattr(table, "padding_idx", None)
-    if first is not None:
-        most -= first + 1
-    return most
 
 
 def pool_states(states: torch.Tensor, mask: torch.Tensor, pooling: Pooling) -> torch.Tensor:

@@ -27,6 +27,7 @@ from interloq.models.memory import read_in_parts
 from interloq.models.pretrained import (
     LONGEST,
     Subwords,
+    check_fit,
     load_network,
     load_tokenizer,
     model_folder,
@@ -61,7 +62,9 @@ class MaskedLikelihood:
         """Load a model named as in `models.pretrained`; texts are truncated to `longest` tokens, or to what fits."""
         folder = model_folder(name)
         model = load_network(folder, transformers.AutoModelForMaskedLM, hint=HINT)
-        special_tokens = special_tokens_of(load_tokenizer(folder), "mlm", folder)
+        tokenizer = load_tokenizer(folder)
+        check_fit(tokenizer.vocab_size, model, folder)
+        special_tokens = special_tokens_of(tokenizer, "mlm", folder)
         positions = getattr(model.config, "max_position_embeddings", None)
         if positions is not None:
             longest = min(longest, positions - SPARE - SPECIAL)
@@ -75,12 +78,15 @@ class MaskedLikelihood:
         """Return the quartiles saved with the encoder."""
         return read_bounds(self.subwords.folder, mode)
 
-    def known(self, text: str) -> int:
+    def count_known(self, text: str) -> int:
         """Return the number of tokens of a text that can be predicted."""
-        return int(self._known(self.subwords.texts([text]).tokens).sum())
+        return int(self._is_known(self.subwords.texts([text]).tokens).sum())
 
     def scores(self, texts: Sequence[str]) -> tuple[Floats, Ints]:
-        """Sum of log-likelihoods and number of predicted tokens of each text; each distinct text is read once."""
+        """Return the summed log-likelihood and the number of predicted tokens of each text.
+
+        Each distinct text is read once.
+        """
         distinct, which = number_distinct(texts)
         sums, counts = self.of_tokens(self.subwords.texts(distinct))
         return sums[which], counts[which]
@@ -88,7 +94,7 @@ class MaskedLikelihood:
     def of_tokens(self, texts: Texts) -> tuple[Floats, Ints]:
         """Do the same as `scores`, for tokenised texts."""
         starts, lengths = texts.ends[:-1], np.diff(texts.ends)
-        hidden = np.flatnonzero(self._known(texts.tokens))  # one row per token
+        hidden = np.flatnonzero(self._is_known(texts.tokens))  # one row per token
         owners = np.searchsorted(texts.ends, hidden, side="right") - 1
         likelihoods = np.zeros(len(hidden))
         for batch in make_batches(lengths[owners] + SPECIAL, size=ROWS, tokens=self.tokens, rng=None):
@@ -98,7 +104,7 @@ class MaskedLikelihood:
         counts = np.bincount(owners, minlength=len(starts))
         return sums.astype(np.float64), counts.astype(np.int64)
 
-    def _known(self, tokens: NDArray[Any]) -> NDArray[np.bool_]:
+    def _is_known(self, tokens: NDArray[Any]) -> NDArray[np.bool_]:
         return ~np.isin(tokens, self.special_tokens.special)
 
     def _log_likelihoods(self, rows: TokenRows, columns: Ints) -> Floats:

@@ -31,9 +31,9 @@ class Packing:
         self.types = (getattr(model.config, "type_vocab_size", 0) or 0) > 1
         self.start = first_position(model)
 
-    def arranged(self, rows: TokenRows) -> TokenRows | Packed:
+    def arrange(self, rows: TokenRows) -> TokenRows | Packed:
         """Arrange rows on the CPU as the network currently reads them: packed or padded."""
-        return rows.packed(self.start) if self.on else rows
+        return rows.pack(self.start) if self.on else rows
 
     def options(self, rows: TokenRows | Packed) -> dict[str, Any]:
         """Return the arguments of the network for these rows."""
@@ -49,7 +49,7 @@ class Packing:
         }
 
     @contextmanager
-    def enabled(self, device: torch.device) -> Iterator[bool]:
+    def enable(self, device: torch.device) -> Iterator[bool]:
         """Turn packing on if the network gives packed rows the same states as padded ones, else set `reason`.
 
         The network must be on that device.
@@ -98,7 +98,7 @@ class Packing:
             self._attend_by(before)
             padded = self._states(rows.on(device))[inside.to(device)]
             self._attend_by(ATTENTION)
-            packed = self._states(rows.packed(self.start).on(device))[0, : len(padded)]
+            packed = self._states(rows.pack(self.start).on(device))[0, : len(padded)]
         return float((packed - padded).float().norm() / padded.float().norm())
 
     def _states(self, rows: TokenRows | Packed) -> torch.Tensor:
@@ -113,6 +113,14 @@ def first_position(model: Any) -> int:
     if padding is None:
         return 0
     return int(padding) + 1
+
+
+def count_positions(model: Any) -> int | None:
+    """Return the number of tokens that the network can read in a row; None if it has no limit."""
+    positions = getattr(model.config, "max_position_embeddings", None)
+    if positions is None or positions < 1:  # XLNet has -1
+        return None
+    return int(positions) - first_position(model)
 
 
 def packed_attention(

@@ -80,8 +80,8 @@ class TokenPredictor(torch.nn.Module):  # type: ignore[misc]
             output["last_hidden_state"] = kept[None]
         return output
 
-    def tied(self) -> dict[str, str]:
-        """Name of a shared weight → the name it is stored under."""
+    def find_tied(self) -> dict[str, str]:
+        """Return the name of each shared weight, with the name it is stored under."""
         first: dict[int, str] = {}
         tied = {}
         for name, parameter in self.named_parameters(remove_duplicate=False):
@@ -92,13 +92,13 @@ class TokenPredictor(torch.nn.Module):  # type: ignore[misc]
 
     def state_dict(self, *arguments: Any, **options: Any) -> dict[str, Any]:
         """Return the weights; a weight with several names is listed once."""
-        tied = self.tied()
+        tied = self.find_tied()
         state = super().state_dict(*arguments, **options)
         return {name: tensor for name, tensor in state.items() if name not in tied}
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
         """Load weights under all their names."""
-        shared = {name: state_dict[kept] for name, kept in self.tied().items() if kept in state_dict}
+        shared = {name: state_dict[kept] for name, kept in self.find_tied().items() if kept in state_dict}
         return super().load_state_dict({**state_dict, **shared}, strict=strict, assign=assign)
 
 

@@ -32,7 +32,7 @@ class TokenRows:
     def __getitem__(self, which: slice) -> TokenRows:
         return TokenRows(self.ids[which], self.mask[which], self.kinds[which])
 
-    def packed(self, start: int = 0) -> Packed:
+    def pack(self, start: int = 0) -> Packed:
         """Return the same without padding, for rows on the CPU; positions count from `start`."""
         inside = self.mask.numpy().astype(bool)
         lengths = inside.sum(axis=1)

@@ -29,7 +29,7 @@ class VectorCache:
     path: Path
 
     @classmethod
-    def configured(cls, path: str | Path | None) -> VectorCache | None:
+    def find(cls, path: str | Path | None) -> VectorCache | None:
         """Return the cache at this path, or at the one set in the environment; None without either."""
         name = str(path or os.environ.get(VARIABLE, ""))
         if not name:

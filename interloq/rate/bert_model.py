@@ -34,11 +34,21 @@ from interloq.learn.trainable import PairLog
 from interloq.models.batches import make_batches, number_distinct
 from interloq.models.cross_encoder import CONFIG, CrossEncoder, join_rows, row_lengths
 from interloq.models.memory import read_in_parts
-from interloq.models.pretrained import Subwords
+from interloq.models.pretrained import Subwords, check_fit
 from interloq.models.processes import pick_device
 from interloq.models.token_rows import Packed, TokenRows
 from interloq.rate.examples import Examples
-from interloq.rate.learning import EXAMPLES, OTHERS, SMALLER, RaterLogs, number_texts, rater_facts, was_trained_on
+from interloq.rate.learning import (
+    EXAMPLES,
+    OTHERS,
+    SMALLER,
+    Ints,
+    RaterLogs,
+    RatingTask,
+    number_texts,
+    rater_facts,
+    was_trained_on,
+)
 from interloq.rate.network_rater import BETWEEN, with_contexts
 from interloq.rate.pairs import RaterPairs, source_of
 from interloq.rate.settings import BERT_LONGEST, Batching, RaterReading, RaterSources
@@ -49,7 +59,6 @@ from interloq.signature import file_fingerprint, fingerprint
 KIND = "bert_rater"
 OUTPUTS = 2
 TRIPLETS, TOKENS = 1_024, 2**15  # per batch
-Ints = NDArray[np.int64]
 FIRST, SECOND = [0, 1, 3], [2, 3, 1]  # indices of U1, R1, R2 and of U2, R2, R1 in an example (U1, R1, U2, R2)
 
 
@@ -61,33 +70,27 @@ class BertBatch:
     labels: torch.Tensor
 
 
-class BertRaterTask:
-    """Learns from examples (U1, R1, U2, R2): triplets ⟨U1, R1, R2⟩ and ⟨U2, R2, R1⟩ share the label."""
+class BertRaterTask(RatingTask):
+    """Learns from rows of three texts."""
+
+    network: CrossEncoder
 
     def __init__(
         self, network: CrossEncoder, pairs: RaterPairs, subwords: Subwords, batching: Batching, *, seed: int
     ) -> None:
-        self.network, self.pairs, self.subwords, self.batching, self.seed = network, pairs, subwords, batching, seed
-        self._examples = {part: pairs.examples(part) for part in ("train", "dev")}
+        super().__init__(network, pairs, batching, seed=seed)
+        self.subwords = subwords
 
-    def batches(self, part: Part, epoch: int) -> list[Ints]:
-        """Return batches of examples; `tokens` counts both rows of an example."""
-        rng = np.random.default_rng([self.seed, epoch]) if part == "train" else None
-        lengths = self.pairs.texts.lengths[self._examples[part][0]]
+    def tokens(self, lengths: Ints) -> Ints:
+        """Return twice the longer row of each example, because a batch has both of its rows."""
         longest = np.maximum(*(row_lengths(lengths[:, places], self.network.positions) for places in (FIRST, SECOND)))
-        return make_batches(2 * longest, size=self.batching.batch, tokens=self.batching.tokens, rng=rng)
+        return np.asarray(2 * longest)
 
     def prepare(self, part: Part, examples: Ints) -> BertBatch:
         texts, labels = (array[examples] for array in self._examples[part])
         indices = np.concatenate([texts[:, FIRST], texts[:, SECOND]])
         rows = join_rows(self.pairs.texts, indices, self.subwords, limit=self.network.positions)
-        return BertBatch(self.network.packing.arranged(rows), torch.from_numpy(np.tile(labels.astype(np.int64), 2)))
-
-    def loss(self, prepared: BertBatch) -> torch.Tensor:
-        """Return the sum over examples of the mean loss of their two triplets."""
-        logits = self.logits(prepared).float()
-        labels = prepared.labels.to(logits.device, non_blocking=True)
-        return torch.nn.functional.cross_entropy(logits, labels, reduction="sum") / 2
+        return BertBatch(self.network.packing.arrange(rows), torch.from_numpy(np.tile(labels.astype(np.int64), 2)))
 
     def logits(self, prepared: BertBatch) -> torch.Tensor:
         logits: torch.Tensor = self.network(prepared.rows)
@@ -162,14 +165,15 @@ class BertRaterJob(CrossEncoderJob[BertRaterTask]):
 
     def task(self, run: Run) -> BertRaterTask:
         network = self.network()
-        if self.subwords.size > network.vocabulary:
+        check_fit(self.subwords.size, network.encoder, self.subwords.folder)
+        longest = 1 + (self.turns + 2) * (self.longest + 1)
+        if self.turns > 1 and network.positions and longest > network.positions:
+            # a row that is too long loses the end of its texts, hence the last turn
             raise InputError(
-                f"the tokenizer has {self.subwords.size} tokens, the encoder {network.vocabulary}",
-                hint="use an encoder with its own tokenizer",
-                where=str(self.subwords.folder),
+                f"{self.turns} turns and two replies need up to {longest} tokens, the encoder reads "
+                f"{network.positions}",
+                hint="lower --turns or --longest",
             )
-        if self.turns > 1:  # a row that is too long loses the end of its texts, hence the last turn
-            self._check_room(network.positions)
         pairs = self.logs.pairs(run, self.subwords, self.source)
         return BertRaterTask(network, pairs, self.subwords, self.settings, seed=self.seed)
 
@@ -184,14 +188,6 @@ class BertRaterJob(CrossEncoderJob[BertRaterTask]):
             "turns": self.turns,
             **self.low_rank_facts(),
         }
-
-    def _check_room(self, positions: int | None) -> None:
-        longest = 1 + (self.turns + 2) * (self.longest + 1)
-        if positions and longest > positions:
-            raise InputError(
-                f"{self.turns} turns and two replies need up to {longest} tokens, the encoder reads {positions}",
-                hint="lower --turns or --longest",
-            )
 
 
 def from_log(

@@ -16,12 +16,12 @@ from typing import Annotated
 from interloq.errors import SpecError
 from interloq.rate.rater import Rater
 from interloq.records import Sample
-from interloq.registry import Component, name_of
+from interloq.registry import name_of
 from interloq.signature import LIBRARIES, VERSION, Signature, signature
 
 
 @dataclass(frozen=True)
-class Ensemble(Component, kind="rater", name="ensemble"):
+class Ensemble(Rater, name="ensemble"):
     """Two raters as one."""
 
     first: Annotated[Rater, "a rater such as `bert(model='rater')`"] = field(metadata={"kind": "rater"})
@@ -35,7 +35,7 @@ class Ensemble(Component, kind="rater", name="ensemble"):
         if not 0 < self.share < 1:
             raise SpecError(f"ensemble: share must be between 0 and 1, got {self.share}")
         for rater in (self.first, self.second):
-            if hasattr(rater, "judged"):
+            if not rater.rates_all:
                 raise SpecError(f"ensemble: {name_of(rater)} rates only some references; choose a rater that rates all")
 
     def rate(self, samples: Sequence[Sample]) -> list[Sample]:
@@ -43,8 +43,8 @@ class Ensemble(Component, kind="rater", name="ensemble"):
         return [self._mean(first, second) for first, second in both]
 
     def signature(self) -> Signature:
-        parts = {name: getattr(self, name).signature().without(VERSION, *LIBRARIES) for name in ("first", "second")}
-        return signature(self, **parts)
+        first, second = (rater.signature().without(VERSION, *LIBRARIES) for rater in (self.first, self.second))
+        return signature(self, first=first, second=second)
 
     def _mean(self, first: Sample, second: Sample) -> Sample:
         references = []

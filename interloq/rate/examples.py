@@ -79,11 +79,11 @@ class KeyedPairs:
         return KeyedPairs(self.utterances[kept], self.replies[kept], self.origins[kept])
 
     def groups(self) -> tuple[Numbers, Numbers]:
-        """Start and number of each utterance's pairs."""
+        """Return the start and the number of each utterance's pairs."""
         starts = np.flatnonzero(changes(self.utterances))
         return starts, np.diff(starts, append=len(self.utterances))
 
-    def capped(self, most: int, rng: np.random.Generator) -> KeyedPairs:
+    def cap_replies(self, most: int, rng: np.random.Generator) -> KeyedPairs:
         """Return at most `most` replies per utterance, chosen at random."""
         sizes = self.groups()[1]
         crowded = np.flatnonzero(np.repeat(sizes > most, sizes))

@@ -31,7 +31,17 @@ from interloq.learn.trainable import PairLog
 from interloq.models.batches import make_batches
 from interloq.models.processes import pick_device
 from interloq.rate.examples import Examples
-from interloq.rate.learning import EXAMPLES, OTHERS, SMALLER, RaterLogs, number_texts, rater_facts, was_trained_on
+from interloq.rate.learning import (
+    EXAMPLES,
+    OTHERS,
+    SMALLER,
+    Ints,
+    RaterLogs,
+    RatingTask,
+    number_texts,
+    rater_facts,
+    was_trained_on,
+)
 from interloq.rate.pairs import RaterPairs, source_of
 from interloq.rate.settings import Batching, RaterSources, RaterTokenizer, Shape
 from interloq.registry import full_spec
@@ -79,20 +89,15 @@ class GruBatch:
     labels: torch.Tensor
 
 
-class RaterTask:
-    """Learns from examples (U1, R1, U2, R2): triplets ⟨U1, R1, R2⟩ and ⟨U2, R2, R1⟩ share the label."""
+class RaterTask(RatingTask):
+    """Learns from the vectors of three texts."""
 
-    def __init__(self, network: RaterNetwork, pairs: RaterPairs, batching: Batching, *, seed: int) -> None:
-        self.network, self.pairs, self.batching, self.seed = network, pairs, batching, seed
-        self._examples = {part: pairs.examples(part) for part in ("train", "dev")}
+    network: RaterNetwork
 
-    def batches(self, part: Part, epoch: int) -> list[NDArray[np.int64]]:
-        rows, _ = self._examples[part]
-        rng = np.random.default_rng([self.seed, epoch]) if part == "train" else None
-        longest = self.pairs.texts.lengths[rows].max(axis=1)
-        return make_batches(longest, size=self.batching.batch, tokens=self.batching.tokens, rng=rng)
+    def tokens(self, lengths: Ints) -> Ints:
+        return np.asarray(lengths.max(axis=1))
 
-    def prepare(self, part: Part, examples: NDArray[np.int64]) -> GruBatch:
+    def prepare(self, part: Part, examples: Ints) -> GruBatch:
         rows, labels = (array[examples] for array in self._examples[part])
         distinct, places = np.unique(rows, return_inverse=True)
         u1, r1, u2, r2 = places.reshape(rows.shape).T
@@ -104,12 +109,6 @@ class RaterTask:
             torch.from_numpy(triplets),
             torch.from_numpy(np.tile(labels.astype(np.int64), 2)),
         )
-
-    def loss(self, prepared: GruBatch) -> torch.Tensor:
-        """Return the sum over examples of the mean loss of their two triplets."""
-        logits = self.logits(prepared).float()
-        labels = prepared.labels.to(logits.device)
-        return torch.nn.functional.cross_entropy(logits, labels, reduction="sum") / 2
 
     def logits(self, prepared: GruBatch) -> torch.Tensor:
         device = next(self.network.parameters()).device

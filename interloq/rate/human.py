@@ -22,8 +22,8 @@ from typing import Annotated
 from interloq.data.files.opening import check_size
 from interloq.data.records.jsonl import read
 from interloq.errors import InputError, SpecError
+from interloq.rate.rater import Rater
 from interloq.records import Key, Rating, Reference, Sample, format_key
-from interloq.registry import Component
 from interloq.retrieve.leaks import is_original
 from interloq.signature import Signature, file_fingerprint, signature
 
@@ -32,10 +32,11 @@ UNKNOWN, GOLD = 0.0, 1.0  # weights of references without votes
 
 
 @dataclass(frozen=True)
-class Human(Component, kind="rater", name="human"):
+class Human(Rater, name="human"):
     """Weights from people's ratings."""
 
     places = ("ratings",)
+    rates_all = False
     ratings: Annotated[
         str, "JSONL of ratings; `item` is `<sample id>/<index of the reference, from 0>`, `system` the sample's"
     ]
@@ -53,7 +54,7 @@ class Human(Component, kind="rater", name="human"):
         rated = []
         for sample in samples:
             references = tuple(
-                self._rated(reference, self._weight(key, reference)) for key, reference in _items(sample)
+                self._set_weight(reference, self._weight(key, reference)) for key, reference in _items(sample)
             )
             rated.append(replace(sample, references=references))
         return rated
@@ -71,29 +72,25 @@ class Human(Component, kind="rater", name="human"):
                     counts["unrated"] += 1
         return counts
 
-    def judged(self, sample: Sample) -> list[bool]:
-        """Return which references of a sample have been rated."""
+    def find_judged(self, sample: Sample) -> list[bool]:
         return [self._weight(key, reference) is not None for key, reference in _items(sample)]
 
-    def used(self, sample: Sample) -> set[Key]:
-        """Return the rated items (name and system) that are references of this sample."""
+    def find_used(self, sample: Sample) -> set[Key]:
         keys: set[Key] = set()
         for (item, system), _ in _items(sample):
             keys |= {(item, system), (item, "")}
         return keys & self._weights.keys()
 
     def example(self) -> str:
-        """Return a rated item, for messages."""
         return format_key(min(self._weights))
 
     def items(self) -> int:
-        """Number of rated items in the file; if it exceeds the `used` ones, some ratings are of something else."""
         return len(self._weights)
 
     def signature(self) -> Signature:
         return signature(self, ratings=self._fingerprint)
 
-    def _rated(self, reference: Reference, weight: float | None) -> Reference:
+    def _set_weight(self, reference: Reference, weight: float | None) -> Reference:
         if weight is None:
             weight = GOLD if self._is_gold(reference) else UNKNOWN
         return replace(reference, weight=weight)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -14,14 +15,16 @@ import torch
 from numpy.typing import NDArray
 
 from interloq.learn.calibrate import calibration
-from interloq.learn.fit import Part, Task, dev_outputs
+from interloq.learn.fit import Part, dev_outputs
 from interloq.learn.job import Run
-from interloq.models.batches import number_distinct
+from interloq.models.batches import make_batches, number_distinct
 from interloq.rate.examples import Examples
-from interloq.rate.pairs import RaterPairs, TextNumbering, write_examples
+from interloq.rate.pairs import PARTS, RaterPairs, TextNumbering, write_examples
+from interloq.rate.settings import Batching
 from interloq.records import Pair
 from interloq.version import __version__
 
+Ints = NDArray[np.int64]
 EXAMPLES = "examples"
 OTHERS = "other settings or other logs"  # for the error if the folder contains another job
 SMALLER = "choose another folder, fewer tokens, and more batches per step with accumulate"
@@ -35,13 +38,33 @@ class LabelledBatch(Protocol):
         """Labels of the examples' first triplets, then of their second ones."""
 
 
-class RatingTask(Task, Protocol):
-    """Training task on pairs of pairs."""
+class RatingTask(ABC):
+    """Learns from examples (U1, R1, U2, R2): triplets ⟨U1, R1, R2⟩ and ⟨U2, R2, R1⟩ share the label."""
 
-    pairs: RaterPairs
+    def __init__(self, network: Any, pairs: RaterPairs, batching: Batching, *, seed: int) -> None:
+        self.network, self.pairs, self.batching, self.seed = network, pairs, batching, seed
+        self._examples = {part: pairs.examples(part) for part in PARTS}
 
-    def prepare(self, part: Part, examples: NDArray[np.int64]) -> LabelledBatch: ...
+    def batches(self, part: Part, epoch: int) -> list[Ints]:
+        rng = np.random.default_rng([self.seed, epoch]) if part == "train" else None
+        lengths = self.tokens(self.pairs.texts.lengths[self._examples[part][0]])
+        return make_batches(lengths, size=self.batching.batch, tokens=self.batching.tokens, rng=rng)
 
+    def loss(self, prepared: Any) -> torch.Tensor:
+        """Return the sum over examples of the mean loss of their two triplets."""
+        logits = self.logits(prepared).float()
+        labels = prepared.labels.to(logits.device, non_blocking=True)
+        return torch.nn.functional.cross_entropy(logits, labels, reduction="sum") / 2
+
+    @abstractmethod
+    def tokens(self, lengths: Ints) -> Ints:
+        """Return the tokens of each example that count for the size of a batch, from its texts' lengths [n, 4]."""
+
+    @abstractmethod
+    def prepare(self, part: Part, examples: Ints) -> LabelledBatch:
+        """Return the batch of these examples."""
+
+    @abstractmethod
     def logits(self, prepared: Any) -> torch.Tensor:
         """Return two logits per triplet, in the order of the labels."""
 

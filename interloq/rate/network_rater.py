@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interloq.models.loaded import load_model
+from interloq.rate.rater import Rater
 from interloq.rate.summary import folder_warning
-from interloq.records import Pair, Reference, Sample
-from interloq.registry import Component
+from interloq.records import Pair, Sample
 from interloq.retrieve.leaks import is_original
 from interloq.signature import NETWORK, Signature, signature
 
@@ -35,7 +35,7 @@ BETWEEN = "\x1e"  # "record separator" of ASCII, between the turns of a context 
 
 
 @dataclass(frozen=True)
-class NetworkRater(Component, kind="rater"):
+class NetworkRater(Rater):
     """Rater that is a trained network; `model` is its folder."""
 
     places = ("model",)
@@ -48,8 +48,8 @@ class NetworkRater(Component, kind="rater"):
     def rate(self, samples: Sequence[Sample]) -> list[Sample]:
         turns = self.network().turns
         queries = [_Query.of(sample, self.gold, turns) for sample in samples]
-        asked = [(q.utterance, gold, r) for q in queries for r in q.references for gold in q.golds]
-        chances = self.network().chances(asked, calibrated=self.calibrated)
+        triplets = [(q.utterance, gold, r) for q in queries for r in q.references for gold in q.golds]
+        chances = self.network().chances(triplets, calibrated=self.calibrated)
         rated, start = [], 0
         for sample, query in zip(samples, queries, strict=True):
             end = start + len(query.references) * len(query.golds)
@@ -117,18 +117,17 @@ class _Query:
         if utterance and turns > 1:
             utterance = join_turns((turn.text for turn in sample.context), turns)
         golds = tuple(r.text for r in sample.references if is_original(r)) if utterance else ()
-        asked = tuple(r.text for r in sample.references if gold == "rated" or not is_original(r))
-        return cls(utterance, golds, asked, gold)
+        rated = tuple(r.text for r in sample.references if gold == "rated" or not is_original(r))
+        return cls(utterance, golds, rated, gold)
 
     def set_weights(self, sample: Sample, values: Floats) -> Sample:
         if not self.golds:
             return replace(sample, references=tuple(replace(r, weight=0.0) for r in sample.references))
-        left = iter(values.tolist())
-        return replace(sample, references=tuple(self._set_weight(r, left) for r in sample.references))
-
-    def _set_weight(self, reference: Reference, left: Any) -> Reference:
-        kept = self.gold == "one" and is_original(reference)
-        return replace(reference, weight=1.0 if kept else next(left))
+        left, references = iter(values.tolist()), []
+        for reference in sample.references:
+            kept = self.gold == "one" and is_original(reference)
+            references.append(replace(reference, weight=1.0 if kept else next(left)))
+        return replace(sample, references=tuple(references))
 
 
 def join_turns(turns: Iterable[str], most: int) -> str:

@@ -105,7 +105,10 @@ class Stream:
         return log
 
     def _find(self, keys: Keys) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Start and number of each text's tokens. The choice among spellings does not depend on the log's order."""
+        """Return the start and number of each text's tokens.
+
+        Which of several spellings is chosen does not depend on the order of the log.
+        """
         forms = np.fromfile(self.folder / "forms", dtype=np.uint64).reshape(-1, 2)
         lengths = np.fromfile(self.folder / "lengths", dtype=np.int32).astype(np.int64)
         order = np.lexsort((forms[:, 1], forms[:, 0]))
@@ -165,7 +168,7 @@ class RaterPairs:
 
     @property
     def fingerprint(self) -> str:
-        """Fingerprint of the folder's content."""
+        """The fingerprint of the folder's content."""
         return str(self.facts["fingerprint"])
 
     def examples(self, part: Part) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
@@ -220,7 +223,7 @@ def _draw(stream: Stream, folder: Path, settings: Examples) -> dict[str, Any]:
     """Draw the examples, and write them with their texts; return counts."""
     log = stream.log()
     sizes = log.groups()[1]
-    log = log.capped(settings.most_replies, np.random.default_rng([settings.seed, 1]))
+    log = log.cap_replies(settings.most_replies, np.random.default_rng([settings.seed, 1]))
     stream.counts["replies_over_cap"] = int(np.sum(sizes)) - len(log.utterances)
     cut = int(np.searchsorted(log.utterances, log.boundary(settings.dev_share)))
     places: dict[Part, slice] = {"train": slice(cut, len(log.utterances)), "dev": slice(0, cut)}

@@ -32,10 +32,9 @@ from interloq.data.records.jsonl import (
 from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.errors import InputError, count
 from interloq.rate.rate_options import BATCH, RateOptions
-from interloq.rate.rater import Rater, select
+from interloq.rate.rater import Rater, RaterLike, as_rater, select
 from interloq.rate.summary import parrot_warning, summary, warnings_of
 from interloq.records import Sample, format_key
-from interloq.registry import create
 from interloq.signature import LIBRARIES, Signature, file_fingerprint
 
 
@@ -55,7 +54,7 @@ def rate_file(
     weights (see `rate.rater.select`); counts are over all rated references.
     """
     refuse_overwriting([output], [samples])
-    rater: Rater = create(options.rater, kind="rater") if isinstance(options.rater, str) else options.rater
+    rater = as_rater(options.rater)
     before = {}
     if str(samples) != "-":
         before = header(samples)
@@ -83,7 +82,7 @@ def _write_selected(
     """Write the rated samples with the chosen references; return the facts, with the choice and its count."""
     kept = 0
 
-    def selected() -> Iterator[Sample]:
+    def select_references() -> Iterator[Sample]:
         nonlocal kept
         for sample in spool.samples():
             chosen = select(sample, **choice)
@@ -93,7 +92,9 @@ def _write_selected(
     def complete_facts() -> dict[str, Any]:
         return {**facts, "signature": facts["signature"].with_parts(choice), "kept": kept}
 
-    write_then_head(output, selected(), lambda: header_after(before, "rated", complete_facts()), kind="samples")
+    write_then_head(
+        output, select_references(), lambda: header_after(before, "rated", complete_facts()), kind="samples"
+    )
     return complete_facts()
 
 
@@ -150,7 +151,7 @@ class Spool:
         foreign = bool(lines) and (not began or len(lines) > 1)  # another job's samples, or not a part file
         if foreign and not afresh:
             self._file.close()
-            raise self._refused(began, job)
+            raise self._make_refusal(began, job)
         self._file.cut(0)
         self._file.add(header_line("samples", {"job": dict(job)}))
 
@@ -176,7 +177,7 @@ class Spool:
         """Close the part and keep it for the next run, unless it is empty or finished."""
         self._file.close(keep=self.held > 0 and not finished)
 
-    def _refused(self, began: Mapping[str, str], job: Mapping[str, str]) -> InputError:
+    def _make_refusal(self, began: Mapping[str, str], job: Mapping[str, str]) -> InputError:
         same = began.get("rater") == job["rater"]
         other = "on other samples" if same else f"with {began.get('rater', 'something else')}"
         return InputError(
@@ -208,7 +209,7 @@ def _read_job(first: bytes) -> dict[str, str]:
 def rate_into(
     spool: Spool,
     samples: Iterable[Sample],
-    rater: Rater,
+    rater: RaterLike,
     *,
     batch: int = BATCH,
     progress: Callable[[int], None] = lambda _: None,
@@ -223,7 +224,7 @@ def rate_into(
         progress(len(chunk))
 
 
-def _rate_chunk(rater: Rater, chunk: Sequence[Sample]) -> list[Sample]:
+def _rate_chunk(rater: RaterLike, chunk: Sequence[Sample]) -> list[Sample]:
     """Rate samples and check the result: a rater from another package may be wrong, and later steps could not tell."""
     rated = rater.rate(chunk)
     for before, after in zip(chunk, rated, strict=False):

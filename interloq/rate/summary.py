@@ -21,7 +21,7 @@ from interloq.errors import InputError
 from interloq.learn.calibrate import CALIBRATION
 from interloq.rate.rater import Rater
 from interloq.records import Key, Sample
-from interloq.registry import parts_of
+from interloq.registry import Component, parts_of
 from interloq.retrieve.leaks import is_original
 
 GUESSING = log(2)
@@ -40,7 +40,7 @@ class RatingSummary:
     """Counts over rated samples; if a rater judges only some references (`human`), these are counted separately."""
 
     def __init__(self, rater: Rater) -> None:
-        self._rater: Any = rater
+        self._rater = rater
         self._sources: dict[str, Counter[str]] = {}
         self._means: dict[str, float] = {}  # sums of judged weights, by source
         self._samples: Counter[str] = Counter()
@@ -54,18 +54,15 @@ class RatingSummary:
         self._samples["without_references"] += not weights
         self._samples["without_gold"] += not any(map(is_original, sample.references))
         self._samples["without_positive"] += bool(weights) and max(weights) <= 0
-        partial = hasattr(self._rater, "judged")
-        judged = self._rater.judged(sample) if partial else [True] * len(weights)
-        for reference, is_judged in zip(sample.references, judged, strict=True):
+        for reference, is_judged in zip(sample.references, self._rater.find_judged(sample), strict=True):
             source = reference.source.split(":")[0]
             row = self._sources.setdefault(source, Counter())
             row.update(references=1, judged=is_judged, positive=is_judged and reference.weight > 0)
             self._means[source] = self._means.get(source, 0.0) + (reference.weight if is_judged else 0.0)
-        if partial:
-            self._own.update(self._rater.counts([sample]))
-            self._used |= self._rater.used(sample)
-            if weights and not self._example:
-                self._example = f"{sample.id}/0"
+        self._own.update(self._rater.counts([sample]))
+        self._used |= self._rater.find_used(sample)
+        if weights and not self._example:
+            self._example = f"{sample.id}/0"
 
     def facts(self) -> dict[str, Any]:
         """Return counts, means and shares; the latter two over judged references only, without default weights."""
@@ -128,11 +125,9 @@ def folder_warning(folder: str, *, scaled: bool) -> str:
         return warning(float((facts["scaled"] if scaled else facts)["nll"]))
 
 
-def warnings_of(component: Any) -> list[str]:
+def warnings_of(component: Component) -> list[str]:
     """Return the warnings of a component, and of the components in its fields."""
-    warnings = []
-    if hasattr(component, "warning"):
-        warnings.append(component.warning())
+    warnings = [component.warning()]
     for part in parts_of(component):
         warnings += warnings_of(part)
     return list(dict.fromkeys(filter(None, warnings)))

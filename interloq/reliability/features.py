@@ -51,7 +51,7 @@ def frozen_reader(start: Start, reading: Mapping[str, int], *, device: str) -> R
 
 def encode_pairs(reader: RelevanceScorer, pairs: Sequence[Pair]) -> Vectors:
     """Return one row per pair; each distinct pair is read once, with a vector cache only once ever by an encoder."""
-    cache, weights = VectorCache.configured(None), reader.facts.get("encoder")
+    cache, weights = VectorCache.find(None), reader.facts.get("encoder")
     if cache is None or weights is None or not pairs:
         return _states(reader, pairs)
     place: dict[Pair, int] = {}

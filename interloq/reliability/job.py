@@ -111,7 +111,7 @@ class ReliabilityJob(CrossEncoderJob[ReliabilityTask]):
         parts = {"metric": metric_id(self.metric), "encoder": self.start.fingerprint}
         return self.base_facts(curve, **parts) | {
             "metric": {"spec": spec(self.metric), "id": metric_id(self.metric)},
-            "encoder": None if settings.fine_tune else self.start.described(),
+            "encoder": None if settings.fine_tune else self.start.describe(),
             "subwords": self.subwords.signature(),
             "config": {
                 **settings.reading,
@@ -144,7 +144,7 @@ def from_log(log: TrainingLog, sources: Sources, settings: ReliabilitySettings, 
     metric = create(sources.metric, kind="metric")
     check_reduction(metric)  # refuses other metrics before anything is read
     return ReliabilityJob(
-        samples=lambda: chain.from_iterable(map(log.rated, log.files)),
+        samples=lambda: chain.from_iterable(map(log.rated_samples, log.files)),
         metric=metric,
         encoder=sources.encoder,
         settings=settings,

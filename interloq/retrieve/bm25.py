@@ -13,12 +13,12 @@ import numpy as np
 from interloq.data.text.token_texts import TokenNumbering
 from interloq.data.text.tokenize import TokenizerChoice
 from interloq.errors import SpecError
-from interloq.registry import Component, component
-from interloq.retrieve.retriever import Target, Words
+from interloq.registry import component
+from interloq.retrieve.retriever import Retriever, Target, Words
 
 
 @dataclass(frozen=True)
-class Bm25(Component, kind="retriever", name="bm25"):
+class Bm25(Retriever, name="bm25"):
     """Retrieval by shared words."""
 
     target: Annotated[Target, "what is compared with the query: the utterances of pairs, or utterance and response"] = (

@@ -15,13 +15,12 @@ from typing import Annotated, Any
 import numpy as np
 
 from interloq.errors import MissingDependencyError, SpecError
-from interloq.registry import Component
-from interloq.retrieve.retriever import Floats, Target
+from interloq.retrieve.retriever import Floats, Retriever, Target
 from interloq.signature import NETWORK
 
 
 @dataclass(frozen=True)
-class Dense(Component, kind="retriever", name="dense"):
+class Dense(Retriever, name="dense"):
     """Retrieval by the cosine of sentence vectors."""
 
     places = ("vectors", "encoder")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -33,8 +33,6 @@ BATCH = 1_024  # samples at a time
 AT_FIRST = 4  # times k: pairs fetched at first, so that few queries have to be searched again
 CANDIDATES = 5  # times k: pairs among which diversity chooses
 KEPT = 2**18  # hits in the cache: samples of several systems share contexts, often far apart in a file
-
-Question = Callable[[Sample], tuple[Query, Guard]]
 
 
 class SearchEncoder(Protocol):
@@ -92,30 +90,43 @@ class SearchTally:
 
     def facts(self) -> dict[str, Any]:
         """Return the counts for headers and JSON."""
-        dropped = {}
+        facts = asdict(self)
+        del facts["affected"]
+        facts["dropped"] = {}
         for reason, pairs in sorted(self.dropped.items()):
-            dropped[reason] = {"pairs": pairs, "samples": self.affected[reason]}
-        return {
-            "samples": self.samples,
-            "retrieved": self.retrieved,
-            "fewer": self.fewer,
-            "without_context": self.without_context,
-            "without_gold": self.without_gold,
-            "own": self.own,
-            "dropped": dropped,
-        }
+            facts["dropped"][reason] = {"pairs": pairs, "samples": self.affected[reason]}
+        return facts
 
 
 @dataclass(frozen=True, slots=True)
 class _Options:
+    """What is searched for one sample, and which references it gets."""
+
     k: int
     parrot: bool
     gold: bool
+    turns: int
     diversity: float
+    near: float
     own: bool
+    excluded: frozenset[str]
+    batch: int
+
+    def __post_init__(self) -> None:
+        for name, value in (("k", self.k), ("turns", self.turns), ("batch", self.batch)):
+            if value < 1:
+                raise InputError(f"{name} must be at least 1, got {value}")
+        for name, share in (("diversity", self.diversity), ("near", self.near)):
+            if not 0 <= share <= 1:
+                raise InputError(f"{name} must be from 0 (off) to 1, got {share}")
 
     def wanted(self) -> int:
+        """Return how many usable hits are needed: more than k if diversity chooses among them."""
         return self.k * CANDIDATES if self.diversity else self.k
+
+    def question(self, sample: Sample) -> tuple[Query, Guard]:
+        """Return what to search for, and what must not be found."""
+        return query(sample, turns=self.turns), guard(sample, excluded=self.excluded, near=self.near, own=not self.own)
 
 
 def extend(
@@ -139,10 +150,9 @@ def extend(
     The query is the last `turns` turns. Replies with a similarity to a gold reply of `near` or more are dropped.
     `own=False` drops the judged reply from any source, so samples with the same context may have different references.
     """
-    _check(k=k, turns=turns, batch=batch, diversity=diversity, near=near)
-    options, tally = _Options(k, parrot, gold, diversity, own), tally or SearchTally()
-    question = _question(turns, frozenset(excluded), near, own)
-    results = _search_samples(samples, _Searches(index, index.retriever), options, question, tally, batch)
+    options = _Options(k, parrot, gold, turns, diversity, near, own, frozenset(excluded), batch)
+    tally = tally or SearchTally()
+    results = _search_samples(samples, _Searches(index, index.retriever), options, tally)
     return _add_references(results, options, tally, progress)
 
 
@@ -159,18 +169,10 @@ def candidates(
     batch: int = BATCH,
 ) -> Iterator[list[tuple[Sample, tuple[Reference, ...]]]]:
     """Yield batches of samples, each with up to `k` replies that `extend` would add, best first."""
-    _check(k=k, turns=turns, batch=batch, diversity=0.0, near=near)
-    options = _Options(k, parrot=False, gold=True, diversity=0.0, own=own)
-    question = _question(turns, frozenset(excluded), near, own)
-    for results in _search_samples(samples, _Searches(index), options, question, tally or SearchTally(), batch):
+    parrot, gold, diversity = False, True, 0.0
+    options = _Options(k, parrot, gold, turns, diversity, near, own, frozenset(excluded), batch)
+    for results in _search_samples(samples, _Searches(index), options, tally or SearchTally()):
         yield [(sample, tuple(map(_reference, result.hits))) for sample, result in results]
-
-
-def _question(turns: int, excluded: frozenset[str], near: float, own: bool) -> Question:
-    def question(sample: Sample) -> tuple[Query, Guard]:
-        return query(sample, turns=turns), guard(sample, excluded=excluded, near=near, own=not own)
-
-    return question
 
 
 def identify_index(index: Any) -> dict[str, object]:
@@ -183,15 +185,6 @@ def extend_signature(retriever: Any, searched: Mapping[str, object], options: Ma
     """Return the signature of everything that references depend on except the samples."""
     signed = signature(retriever, **searched, **options)
     return Signature("extend", {"retriever": signed.name, **signed.parts})
-
-
-def _check(*, k: int, turns: int, batch: int, diversity: float, near: float) -> None:
-    for name, value in (("k", k), ("turns", turns), ("batch", batch)):
-        if value < 1:
-            raise InputError(f"{name} must be at least 1, got {value}")
-    for name, share in (("diversity", diversity), ("near", near)):
-        if not 0 <= share <= 1:
-            raise InputError(f"{name} must be from 0 (off) to 1, got {share}")
 
 
 def query(sample: Sample, *, turns: int = 1) -> Query:
@@ -207,16 +200,11 @@ def utterance(sample: Sample) -> str:
 
 
 def _search_samples(
-    samples: Iterable[Sample],
-    searches: _Searches,
-    options: _Options,
-    question: Question,
-    tally: SearchTally,
-    batch: int,
+    samples: Iterable[Sample], searches: _Searches, options: _Options, tally: SearchTally
 ) -> Iterator[list[tuple[Sample, SearchResult]]]:
     """Yield batches of samples with their hits."""
-    for chunk in batched(samples, batch):
-        questions = [question(sample) for sample in chunk]
+    for chunk in batched(samples, options.batch):
+        questions = [options.question(sample) for sample in chunk]
         seen = [_collect_seen_texts(sample, options) for sample in chunk]
         results = list(zip(chunk, searches.search(questions, seen, options), strict=True))
         for sample, result in results:
@@ -351,7 +339,7 @@ def extend_file(
 ) -> dict[str, Any]:
     """Write the samples with replies from an index added; return the signature and the counts.
 
-    Both are also in the header of the output, after the ones of earlier extensions. `-` is standard input or output.
+    Both are also written to the header of the output, after earlier extensions. `-` is standard input or output.
     """
     refuse_overwriting([output], [samples, options.index, options.exclude or samples])
     index, tally, excluded = open_index(str(options.index)), SearchTally(), read_ids(options.exclude)

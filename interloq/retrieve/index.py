@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -23,13 +22,12 @@ from interloq.data.records.jsonl import read_all
 from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
 from interloq.errors import InputError, count
 from interloq.records import Pair
-from interloq.registry import create
+from interloq.registry import complete, create
 from interloq.retrieve.leaks import exclude_overlap
 from interloq.retrieve.retrieve_options import AddPairsOptions, IndexOptions
 from interloq.retrieve.retriever import (
     NOTHING,
     Encoded,
-    ExclusiveStore,
     Field,
     Floats,
     Hit,
@@ -58,6 +56,10 @@ class Index:
     store: Store
     retriever: Retriever
 
+    def __post_init__(self) -> None:
+        complete(type(self.store), "store")
+        complete(type(self.retriever), "retriever")
+
     def add(
         self,
         pairs: Iterable[Pair],
@@ -67,7 +69,7 @@ class Index:
         progress: Callable[[int], None] | None = None,
     ) -> int:
         """Add the pairs of a source that are not yet in the index, and return their number."""
-        with self.store.exclusive() if isinstance(self.store, ExclusiveStore) else nullcontext():
+        with self.store.exclusive():
             return self._add(pairs, source, segment, progress)
 
     def _add(self, pairs: Iterable[Pair], source: str, segment: int, progress: Callable[[int], None] | None) -> int:
@@ -197,9 +199,7 @@ def add_files(
     options = options or AddPairsOptions()
     _check_files([*pairs, *options.without])
     exclusion, added = Exclusion(options.without, strict=reading.strict), []
-    size = SEGMENT
-    if getattr(index.retriever, "encoder", ""):
-        size = ENCODER_SEGMENT
+    size = ENCODER_SEGMENT if index.retriever.encoder else SEGMENT
     for path in pairs:
         source = exclusion.source(path, index.store.sources())
         before = index.store.sources().get(source, 0)

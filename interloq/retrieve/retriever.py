@@ -4,20 +4,22 @@
 A retriever encodes texts as vectors (`dense`) or weighted words (`bm25`). It is a frozen dataclass, independent of
 storage. A store keeps pairs with their encoded texts, and finds the nearest. There are three: a folder
 (`folder/folder_store.py`), Qdrant and PostgreSQL; further ones only need the methods of `Store`. `Index` (index.py)
-combines the two.
+combines the two. Classes that do not inherit from the two bases get their defaults where they come in (`Index`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol, runtime_checkable
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from interloq.errors import InputError
 from interloq.records import Pair
+from interloq.registry import Component, spec
 
 Floats = NDArray[np.float32]
 Ids = NDArray[np.int64]
@@ -61,62 +63,101 @@ class Words:
 Encoded = Floats | Words
 
 
-class Retriever(Protocol):
-    """Compares texts."""
+class Retriever(Component, kind="retriever"):
+    """Base of retrievers, which compare texts. A retriever must define `encode`.
 
-    @property
-    def target(self) -> Target:
-        """Return which texts of a pair are compared."""
+    Its `built_with` returns the model, tokenizer and versions, which must be the same for the whole index, as the
+    fields must.
+    """
 
-    @property
-    def alpha(self) -> float:
-        """Return the weight of the response's similarity if both texts are compared."""
-
-    @property
-    def epsilon(self) -> float:
-        """Return the constant that replaces the response's similarity, with weight 1 − alpha."""
+    target: Target = "utterance"  # which texts of a pair are compared
+    alpha: float = 0.5  # weight of the response's similarity if both texts are compared
+    epsilon: float = 0.1  # replaces the response's similarity, with weight 1 − alpha
+    encoder: str = ""  # the transformer that encodes texts; empty: none, so that encoding is fast
+    k1: float = 1.2  # constants of BM25, if it encodes texts as words
+    b: float = 0.75
 
     def encode(self, texts: Sequence[str]) -> Encoded:
         """Return unit vectors (zeros for a text without a vector) or counted words."""
-
-    def built_with(self) -> str:
-        """Return the model, tokenizer and versions, which must be the same for the whole index, as the fields must."""
+        raise NotImplementedError
 
 
-class Store(Protocol):
-    """Stores pairs. Ids are positions: the first pair that was added is 0."""
+class StoreManifest(Protocol):
+    """What the manifest of every store has."""
 
     @property
-    def where(self) -> str:
-        """Its address for messages, without a password."""
+    def retriever(self) -> str:
+        """The spec of the retriever that the store was built with."""
+
+    @property
+    def built_with(self) -> str:
+        """The model, tokenizer and versions that the retriever used."""
+
+    @property
+    def recall(self) -> float | None:
+        """The measured recall of approximate search; None while search is exact."""
+
+    @property
+    def wanted_recall(self) -> float:
+        """The recall that searches should reach."""
+
+
+class Store:
+    """Base of stores of pairs. Ids are positions: the first pair that was added is 0."""
+
+    where: str = ""  # the address for messages, without a password
+    manifest: StoreManifest  # of stores that are opened by their address
 
     def add(self, pairs: Sequence[Pair], encoded: Mapping[Field, Encoded], *, source: str, consumed: int) -> None:
         """Store a batch completely or not at all, and record that `consumed` pairs of `source` are stored."""
+        raise NotImplementedError
 
     def nearest(self, field: Field, queries: Encoded, k: int) -> tuple[Ids, Floats]:
         """Return ids and scores of the k nearest pairs, best first, padded with NOTHING and -inf."""
+        raise NotImplementedError
 
     def scores(self, field: Field, queries: Encoded, ids: Ids) -> Floats:
         """Return the scores of given pairs for each query."""
+        raise NotImplementedError
 
     def pairs(self, ids: Sequence[int]) -> list[Pair]:
         """Return the pairs with these ids."""
+        raise NotImplementedError
 
     def sources(self) -> dict[str, int]:
         """Return the number of stored pairs per source."""
+        raise NotImplementedError
 
     def finish(self) -> None:
         """Make searches fast and measure their recall; called after the last batch."""
 
-    def __len__(self) -> int: ...
-
-
-@runtime_checkable
-class ExclusiveStore(Protocol):
-    """A store that one process locks while it adds; servers instead refuse batches that do not follow each other."""
-
     def exclusive(self) -> AbstractContextManager[None]:
-        """Let no other process write."""
+        """Let no other process write; by default, the store refuses batches that do not follow each other instead."""
+        return nullcontext()
+
+    @property
+    def segments(self) -> int:
+        """The number of parts that it consists of; 0 if it is not divided."""
+        return 0
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+
+def check_built_with(manifest: StoreManifest, retriever: Retriever, where: str) -> None:
+    """Refuse a retriever that differs from the one that the index was built with."""
+    refuse_difference("retriever", manifest.retriever, spec(retriever), where)
+    refuse_difference("model or tokenizer", manifest.built_with, retriever.built_with(), where)
+
+
+def refuse_difference(name: str, stored: object, given: object, where: str) -> None:
+    """Refuse a setting that differs from what the index was built with."""
+    if stored != given:
+        raise InputError(
+            f"the index was built with another {name}: {stored!r}, not {given!r}",
+            hint="open it with the one it was built with, or build a new index",
+            where=where,
+        )
 
 
 def fields(target: Target) -> tuple[Field, ...]:

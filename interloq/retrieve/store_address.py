@@ -75,11 +75,10 @@ def open_store(address: str | Path) -> tuple[Store, Retriever]:
         store = Embedded
     opened = store(address)
     retriever: Retriever = create(opened.manifest.retriever, kind="retriever")
-    encoder = str(getattr(retriever, "encoder", ""))
-    if encoder.startswith(HUB):
+    if retriever.encoder.startswith(HUB):
         from interloq.models.pretrained import model_folder  # loads torch, as the encoder would
 
-        model_folder(encoder, download=False)
+        model_folder(retriever.encoder, download=False)
     return store(address, retriever), retriever
 
 

@@ -66,9 +66,9 @@ class TrainingLog:
 
     def logs(self) -> list[Iterator[Pair]]:
         """Return the pairs of each file; the order does not depend on the order of `files`."""
-        return [self._guarded(path) for path in self.files]
+        return [self._exclude_overlap(path) for path in self.files]
 
-    def _guarded(self, path: str) -> Iterator[Pair]:
+    def _exclude_overlap(self, path: str) -> Iterator[Pair]:
         # reset when reading starts: an iterator that is never read must not lose the counts
         dropped = self.dropped[path] = Counter()
         pairs = self._pairs(path)
@@ -90,7 +90,7 @@ class TrainingLog:
             raise InputError(f"the file contains {kind}", hint="name files of pairs or of dialogues", where=path)
         yield from read(path, kind=kind, strict=self.reading.strict, on_reject=self._reject)
 
-    def rated(self, path: str) -> Iterator[Sample]:
+    def rated_samples(self, path: str) -> Iterator[Sample]:
         """Yield the samples of one file, without samples that share their context with a test sample."""
         dropped, tested = self.dropped.setdefault(path, Counter()), {context_of(sample) for sample in self.samples}
         dropped.clear()

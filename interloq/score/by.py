@@ -41,9 +41,10 @@ from interloq.metrics.combined.ruber import identify_part
 from interloq.metrics.metric import Array, FittedMetric, Metric, SetMetric
 from interloq.metrics.traits import traits
 from interloq.rate.network_rater import Gold
+from interloq.rate.rater import Rater
 from interloq.rate.summary import folder_warning
 from interloq.records import Pair, Reference, Sample
-from interloq.registry import Component, field_value, name_of
+from interloq.registry import field_value, name_of
 from interloq.retrieve.leaks import is_original, reads_like
 from interloq.signature import Signature, file_fingerprint, signature
 
@@ -53,7 +54,7 @@ SEED = 0
 
 
 @dataclass(frozen=True)
-class By(Component, kind="rater", name="by"):
+class By(Rater, name="by"):
     """Weight references by the scores of a metric."""
 
     places = ("pairs",)

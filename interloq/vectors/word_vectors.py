@@ -225,7 +225,7 @@ class WordVectors:
         from scipy.sparse import csr_array
 
         nothing_known = numbered.without(numbered.tokens < 0).lengths == 0
-        numbered, extra = self._replaced(numbered, unknown)
+        numbered, extra = self._replace_unknown(numbered, unknown)
         used, places = distinct(numbered.tokens, len(self.words) + 1)
         own = used < len(self.words)
         table = _scale_rows(np.concatenate([self.rows(used[own]), extra[: int((~own).sum())]]), zero=0)
@@ -236,7 +236,7 @@ class WordVectors:
         means[nothing_known] = np.nan
         return np.asarray(means, dtype=np.float32)
 
-    def _replaced(self, numbered: Texts, unknown: Unknown) -> tuple[Texts, Floats]:
+    def _replace_unknown(self, numbered: Texts, unknown: Unknown) -> tuple[Texts, Floats]:
         """Return token numbers with unknown words replaced; len(words) is the extra vector."""
         missing, extra = numbered.tokens < 0, np.zeros((0, self.dimensions), dtype=np.float32)
         if unknown == "mean":

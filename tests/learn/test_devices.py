@@ -99,7 +99,7 @@ class Line:
 def batch(length: int, right: float = 1.0, name: str = "a") -> Batch:
     inside = torch.ones(2, length, dtype=torch.int32)
     ids = torch.arange(2 * length, dtype=torch.int32).view(2, length)
-    return Batch(TokenRows(ids, inside, inside).packed(), torch.tensor([right]), name)
+    return Batch(TokenRows(ids, inside, inside).pack(), torch.tensor([right]), name)
 
 
 @pytest.fixture

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from interloq.errors import InputError
 from interloq.learn import fit as train
-from interloq.learn.fit import fit
 from interloq.learn.settings import Training
 from tests.learn.made_line import FEW, Line, curve_of, started
 from tests.server_fixtures import free_port
@@ -195,8 +194,3 @@ def test_nothing_to_learn_from_says_so(tmp_path: Path, part: str, said: str) -> 
     task.x[part] = task.x[part][:0]
     with pytest.raises(InputError, match=said):
         curve_of(task, FEW, tmp_path)
-
-
-def test_an_unknown_device_says_so(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="device is auto, cpu or cuda"):
-        fit(Line(), FEW, tmp_path, job="a", device="gpu")

@@ -1,7 +1,8 @@
-"""The modules of `interloq.learn`: cross encoder job, learning curve, ready, settings, trainable."""
+"""The modules of `interloq.learn`: checkpoint, cross encoder job, learning curve, ready, settings, trainable."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,8 +14,9 @@ import pytest
 import torch
 
 from interloq import InputError, Sample, evaluate
-from interloq.learn import ready
+from interloq.learn import checkpoint, ready
 from interloq.learn.cross_encoder_job import PairRows
+from interloq.learn.fit import fit
 from interloq.learn.learning_curve import CURVE, TIMES, best_epoch, read_curve, write_curve
 from interloq.learn.low_rank import has_updates
 from interloq.learn.ready import READY, is_ready, scorer_folder
@@ -24,6 +26,7 @@ from interloq.learn.trainable import job_names, scorer_result, trainable
 from interloq.models.cross_encoder import rows
 from interloq.models.pretrained import Subwords
 from tests.conftest import missing
+from tests.learn.made_line import FEW, Line, curve_of
 from tests.made_job import PLUGIN
 from tests.made_relevance import scorer_job, tiny_encoder
 
@@ -139,3 +142,32 @@ def test_the_result_of_a_scorer() -> None:
     line = scorer_result(facts, [])
     assert "0.2500 after epoch 3" in line
     assert "87.5% of 2,000" in line
+
+
+def test_another_jobs_checkpoint_is_refused(tmp_path: Path) -> None:
+    curve_of(Line(), replace(FEW, epochs=1), tmp_path)
+    with pytest.raises(InputError, match="other data or other settings; use the same data and settings"):
+        fit(Line(), FEW, tmp_path, job="b", device="cpu")
+
+
+def test_the_old_checkpoint_survives_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    curve_of(Line(), replace(FEW, epochs=1), tmp_path)
+    before = checkpoint.Checkpoint(tmp_path, "a").found()
+
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("interloq.learn.store.save_file", full)
+        with pytest.raises(InputError, match=r"No space left on device; free some space and run the command again"):
+            curve_of(Line(), FEW, tmp_path)
+    assert checkpoint.Checkpoint(tmp_path, "a").found() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["checkpoint-000000"]
+    assert curve_of(Line(), FEW, tmp_path) == curve_of(Line(), FEW, tmp_path / "whole")
+
+
+def test_none_are_written_if_the_time_between_them_is_infinite(tmp_path: Path) -> None:
+    assert curve_of(Line(), replace(FEW, checkpoint_minutes=math.inf), tmp_path / "none") == curve_of(
+        Line(), FEW, tmp_path / "some"
+    )
+    assert not (tmp_path / "none").exists()

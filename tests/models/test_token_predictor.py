@@ -41,8 +41,8 @@ def test_logits_at_places_are_those_of_the_whole_network(folders: dict[str, Path
 def test_shared_weights_are_stored_once_and_loaded_everywhere(folders: dict[str, Path]) -> None:
     predictor = load_predictor(folders["mlm"], "mlm", seed=0)
     state = {name: tensor.clone() for name, tensor in predictor.state_dict().items()}
-    assert predictor.tied()
-    assert not predictor.tied().keys() & state.keys()
+    assert predictor.find_tied()
+    assert not predictor.find_tied().keys() & state.keys()
     other = load_predictor(folders["mlm"], "mlm", seed=1)
     other.load_state_dict({name: tensor + 1 for name, tensor in state.items()})
     for name, tensor in other.state_dict().items():

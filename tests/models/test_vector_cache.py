@@ -15,6 +15,7 @@ from interloq.models.encoder import Encoder
 from interloq.models.vector_cache import VARIABLE
 from tests.made_encoder import small_bert
 from tests.made_language_models import change_tokenizer
+from tests.made_network import watch_network
 
 TEXTS = ["yes", "no way", "日本語", "yes", "  "]
 
@@ -81,18 +82,11 @@ def test_known_token_vectors_are_not_computed_again(
         plain, abs=1e-5
     )
     again = Encoder(model, device="cpu", cache=tmp_path / "v.db", **options)
-    read: list[int] = []
-    forward = again._model.forward
-
-    def watched(**inputs: Any) -> Any:
-        read.append(len(inputs["input_ids"]))
-        return forward(**inputs)
-
-    monkeypatch.setattr(again._model, "forward", watched)
+    network = watch_network(again._model, monkeypatch)
     assert match(again, texts, pairs) == pytest.approx(plain, abs=1e-5)
-    assert not read
+    assert not network.rows
     match(again, [*texts, "new"], np.array([[0, 7]]))
-    assert read == [1]
+    assert network.rows == [1]
 
 
 def test_it_is_off_unless_asked_for(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

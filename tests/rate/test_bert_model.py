@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 import shutil
 from dataclasses import replace
@@ -14,24 +13,20 @@ import numpy as np
 import orjson
 import pytest
 import torch
-from safetensors.torch import load_file
 
 from interloq.errors import InputError
-from interloq.learn import store
-from interloq.learn.calibrate import CALIBRATION
 from interloq.learn.job import train
-from interloq.learn.learning_curve import read_curve
 from interloq.models.cross_encoder import CrossEncoder, rows
 from interloq.models.pretrained import Subwords
 from interloq.models.token_rows import Packed, TokenRows
-from interloq.rate.bert_model import KIND, BertRaterModel, BertRaterTask, rater_subwords
+from interloq.rate.bert_model import BertRaterModel, BertRaterTask, rater_subwords
 from interloq.rate.network_rater import join_turns
 from interloq.rate.pairs import RaterPairs
 from interloq.rate.settings import Batching
 from interloq.signature import file_fingerprint
 from tests.made_bert import QUICK, SMALL_BATCHES, bert_examples, bert_job, small_bert_rater, tiny_bert
-from tests.made_rater import TOPICS, new_triplets, said
-from tests.rate.made_bert_rater import literal
+from tests.made_network import watch_network
+from tests.made_rater import TOPICS, said
 
 FILES = {
     *(
@@ -53,45 +48,12 @@ TRIPLETS = [
 ]
 
 
-def test_it_learns_what_a_reply_is(learned_bert: Path) -> None:
-    best = min(epoch["dev_loss"] for epoch in read_curve(learned_bert))
-    assert best < 0.8 * math.log(2)
-    facts = orjson.loads((learned_bert / CALIBRATION).read_bytes())
-    assert facts["nll"] == pytest.approx(best, abs=0.1)  # of the first triplets, the curve's of both
-    assert facts["temperature"] == BertRaterModel.load(learned_bert).facts["temperature"]
-
-
-def test_true_replies_are_likelier_than_random_ones(learned_bert: Path) -> None:
-    triplets, random_triplets = new_triplets()
-    model = BertRaterModel.load(learned_bert)
-    true, wrong = model.chances(triplets), model.chances(random_triplets)
-    assert np.mean(true > wrong) > 0.75
-    assert np.mean(true) > np.mean(wrong) + 0.2
-
-
-def test_the_same_again_has_the_same_weights(tmp_path: Path, small_bert: Path) -> None:
-    again = small_bert_rater(tmp_path)
-    assert again.facts["weights"] == BertRaterModel.load(small_bert).facts["weights"]
-    other = small_bert_rater(tmp_path / "other", seed=1)
-    assert other.facts["weights"] != again.facts["weights"]
-
-
 def test_the_folder_needs_no_other(small_bert: Path, tmp_path: Path) -> None:
     assert {path.name for path in small_bert.iterdir()} == FILES
     before = small_bert_rater(tmp_path).chances(TRIPLETS)
     shutil.rmtree(tmp_path / "encoder")
     moved = shutil.move(tmp_path / "rater", tmp_path / "moved")
     assert BertRaterModel.load(moved).chances(TRIPLETS).tolist() == before.tolist()
-
-
-@pytest.mark.parametrize("calibrated", [False, True])
-def test_chances_are_those_of_one_triplet_at_a_time(learned_bert: Path, calibrated: bool) -> None:
-    model = BertRaterModel.load(learned_bert)
-    temperature = model.facts["temperature"] if calibrated else 1.0
-    assert model.facts["temperature"] != 1
-    found = model.chances(TRIPLETS, calibrated=calibrated)
-    assert found == pytest.approx([literal(model, triplet, temperature) for triplet in TRIPLETS], abs=1e-5)
-    assert model.chances([]).shape == (0,)
 
 
 def test_neither_batches_nor_order_matter(learned_bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,19 +82,12 @@ def test_each_triplet_is_read_once_with_others_of_its_length(small_bert: Path, m
 
 
 def test_a_batch_without_room_is_cut_in_two(small_bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    model, forward, most = BertRaterModel.load(small_bert), CrossEncoder.forward, 1
-    whole = model.chances(TRIPLETS)
-
-    def limited(self: CrossEncoder, rows: TokenRows) -> torch.Tensor:
-        if len(rows.ids) > most:
-            raise torch.OutOfMemoryError("CUDA out of memory")
-        return forward(self, rows)
-
-    monkeypatch.setattr(CrossEncoder, "forward", limited)
-    tokens = model.tokens
+    model = BertRaterModel.load(small_bert)
+    whole, tokens = model.chances(TRIPLETS), model.tokens
+    network = watch_network(model.network, monkeypatch, most=1)
     assert model.chances(TRIPLETS) == pytest.approx(whole, abs=1e-5)
     assert model.tokens < tokens
-    most = 0
+    network.most = 0
     with pytest.raises(InputError, match="not enough memory for one triplet of"):
         model.chances(TRIPLETS)
 
@@ -173,25 +128,6 @@ def test_a_config_of_another_shape_is_refused(copied_bert: Path) -> None:
     refused(copied_bert, "the weights are of another model")
 
 
-def test_weights_that_are_not_numbers_are_refused(copied_bert: Path) -> None:
-    tensors = load_file(copied_bert / "model.safetensors")
-    tensors["head.bias"][:] = torch.nan
-    facts = orjson.loads((copied_bert / "model.json").read_bytes())
-    store.save_model(copied_bert, tensors, facts)
-    refused(copied_bert, r"weights 'head\.bias' contain NaN or infinity; train it again")
-
-
-def test_a_folder_that_is_not_whole_is_refused(copied_bert: Path) -> None:
-    whole = (copied_bert / "model.safetensors").read_bytes()
-    (copied_bert / "model.safetensors").write_bytes(whole[:-4])
-    refused(copied_bert, r"model\.safetensors is missing or does not belong to")
-    (copied_bert / "model.safetensors").write_bytes(whole)
-    (copied_bert / "model.json").unlink()
-    refused(copied_bert, f"no model in the folder: no model.json; use the folder of a {KIND}")
-    (copied_bert / "model.bin").write_bytes(b"\x80\x04.")
-    refused(copied_bert, "only model.bin, and pickles are not loaded")
-
-
 def test_training_starts_from_a_rater(small_bert: Path, tmp_path: Path) -> None:
     job = bert_job(tmp_path, 40, subwords=Subwords(small_bert, longest=16), training=replace(QUICK, epochs=1))
     assert job.start.fingerprint == orjson.loads((small_bert / "model.json").read_text())["weights"]
@@ -210,7 +146,7 @@ def test_training_without_room_says_what_to_do(tmp_path: Path, monkeypatch: pyte
 
 def test_a_tokenizer_with_more_tokens_than_the_encoder_is_refused(tmp_path: Path) -> None:
     subwords = Subwords(tiny_bert(tmp_path / "small_bert", vocab_size=150), longest=16)
-    with pytest.raises(InputError, match=r"the tokenizer has \d+ tokens, the encoder 150"):
+    with pytest.raises(InputError, match=r"the tokenizer has \d+ tokens and the network 150"):
         train(bert_job(tmp_path, 40, subwords=subwords), tmp_path / "new", device="cpu")
 
 
@@ -262,7 +198,7 @@ def test_a_batch_has_no_more_tokens_than_asked_for(made: tuple[RaterPairs, Subwo
 def test_packed_rows_have_the_same_loss(made: tuple[RaterPairs, Subwords]) -> None:
     task, examples = task_of(made), np.array([0, 3, 1, 7])
     expected = float(task.loss(task.prepare("dev", examples)).detach())
-    with task.network.packing.enabled(torch.device("cpu")):
+    with task.network.packing.enable(torch.device("cpu")):
         batch = task.prepare("dev", examples)
         assert isinstance(batch.rows, Packed)
         assert float(task.loss(batch).detach()) == pytest.approx(expected, rel=1e-5)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -19,39 +18,13 @@ from interloq.learn.calibrate import CALIBRATION
 from interloq.learn.fit import Part
 from interloq.learn.gru import Pieces, train_pieces
 from interloq.learn.job import train
-from interloq.learn.learning_curve import read_curve
 from interloq.learn.settings import Training
 from interloq.rate.gru_model import PIECES, RaterModel, RaterNetwork, RaterTask
 from interloq.rate.pairs import RaterPairs
 from interloq.rate.settings import Batching, Shape
 from interloq.records import Pair
 from tests.made_damage import check_damaged_facts
-from tests.made_rater import SMALL_BATCHES, TINY, made_examples, new_triplets, rater_job, small_rater
-from tests.rate.made_gru_rater import literal
-
-
-def test_it_learns_what_a_reply_is(learned: Path) -> None:
-    curve = read_curve(learned)
-    best = min(epoch["dev_loss"] for epoch in curve)
-    assert best < 0.6 * math.log(2)
-    facts = orjson.loads((learned / CALIBRATION).read_bytes())
-    assert facts["nll"] == pytest.approx(best, abs=0.1)  # of the first triplets, the curve's of both
-    assert facts["temperature"] == RaterModel.load(learned).facts["temperature"]
-
-
-def test_true_replies_are_likelier_than_random_ones(learned: Path) -> None:
-    triplets, random_triplets = new_triplets()
-    model = RaterModel.load(learned)
-    true, wrong = model.chances(triplets), model.chances(random_triplets)
-    assert np.mean(true > wrong) > 0.85
-    assert np.mean(true) > np.mean(wrong) + 0.3
-
-
-def test_the_same_again_has_the_same_weights(tmp_path: Path, small: Path) -> None:
-    again = small_rater(tmp_path)
-    assert again.facts["weights"] == RaterModel.load(small).facts["weights"]
-    other = small_rater(tmp_path / "other", seed=1)
-    assert other.facts["weights"] != again.facts["weights"]
+from tests.made_rater import SMALL_BATCHES, TINY, made_examples, rater_job
 
 
 def test_the_folder_holds_all_that_is_needed_and_no_pickle(small: Path) -> None:
@@ -70,16 +43,6 @@ def test_the_folder_holds_all_that_is_needed_and_no_pickle(small: Path) -> None:
 
 
 TRIPLETS = [("tea ?", "i like tea", "tea then"), ("rain ?", "", "so much rain"), ("tea ?", "tea then", "i like tea")]
-
-
-@pytest.mark.parametrize("calibrated", [False, True])
-def test_chances_are_those_of_one_triplet_at_a_time(learned: Path, calibrated: bool) -> None:
-    model = RaterModel.load(learned)
-    temperature = model.facts["temperature"] if calibrated else 1.0
-    assert model.facts["temperature"] != 1
-    found = model.chances(TRIPLETS, calibrated=calibrated)
-    assert found == pytest.approx([literal(model, *triplet, temperature) for triplet in TRIPLETS], abs=1e-6)
-    assert model.chances([]).shape == (0,)
 
 
 def test_batches_do_not_matter(learned: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,6 +194,8 @@ def test_sizes_are_checked(name: str) -> None:
         Shape(**{name: 0})
     with pytest.raises(SpecError, match=f"{name} must be int"):
         Shape(**{name: "8"})  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="tokens must be at least 1"):
+        Batching(tokens=0)
 
 
 # ---- its task --------------------------------------------------------------------------------------------------------

@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import orjson
 import pytest
+import torch
 
 from interloq import InputError, Reference, Sample, create, spec
 from interloq.data.corpus.dialogues import pairs_of_dialogue
+from interloq.learn.calibrate import CALIBRATION
+from interloq.learn.learning_curve import read_curve
+from interloq.models.cross_encoder import rows
 from interloq.rate.bert_model import BertRaterModel
 from interloq.rate.gru_model import RaterModel
-from interloq.rate.network_rater import BETWEEN, Bert, Gru, weights, with_contexts
+from interloq.rate.network_rater import BETWEEN, Bert, Gru, NetworkRater, weights, with_contexts
 from interloq.records import Dialogue, Pair, Turn
-from tests.rate.made_bert_rater import literal as literal_bert
-from tests.rate.made_gru_rater import FIRST, PARROT, SAMPLE, SECOND, literal
+from tests.made_rater import new_triplets
 
-GOLD = SAMPLE.references[0]
+GOLD = Reference("i like tea", 0.5)
+PARROT = Reference("tea ?", 0.3, "parrot")
+FIRST, SECOND = Reference("so much tea", 0.1, "retrieved:1"), Reference("the rain", 1.0, "retrieved:2")
+SAMPLE = Sample("1", ["rain today", " tea ? "], "yes tea", [GOLD, PARROT, FIRST, SECOND])
 BOTH = pytest.mark.parametrize("kind", ["gru", "bert"])
+MODELS: dict[str, Any] = {"gru": RaterModel, "bert": BertRaterModel}
+RATERS = {"gru": Gru, "bert": Bert}
+Triplet = tuple[str, str, str]
+TRIPLETS = [("tea ?", "i like tea", "tea then"), ("rain ?", "", "so much rain"), ("昨日は", "🙂", "猫")]
+TRIPLETS += [("tea ?", "tea then", "i like tea"), ("tea " * 90, "rain " * 90, "cats " * 90)]
 
 
 @pytest.fixture
@@ -30,61 +43,89 @@ def folders(kind: str, request: pytest.FixtureRequest) -> tuple[Path, Path]:
     return request.getfixturevalue(f"small{suffix}"), request.getfixturevalue(f"learned{suffix}")
 
 
-def chances_of(folder: Path, sample: Sample, *, calibrated: bool = False) -> dict[str, float]:
-    """P of every reference, literally: the mean over gold replies."""
-    model = RaterModel.load(folder)
+@BOTH
+def test_it_learns_what_a_reply_is(kind: str, folders: tuple[Path, Path]) -> None:
+    learned = folders[1]
+    best = min(epoch["dev_loss"] for epoch in read_curve(learned))
+    assert best < {"gru": 0.6, "bert": 0.8}[kind] * math.log(2)
+    facts = orjson.loads((learned / CALIBRATION).read_bytes())
+    assert facts["nll"] == pytest.approx(best, abs=0.1)  # of the first triplets, the curve's of both
+    model = MODELS[kind].load(learned)
+    assert facts["temperature"] == model.facts["temperature"]
+    true, wrong = (model.chances(triplets) for triplets in new_triplets())
+    assert np.mean(true > wrong) > {"gru": 0.85, "bert": 0.75}[kind]
+    assert np.mean(true) > np.mean(wrong) + 0.2
+
+
+@torch.inference_mode()  # type: ignore[untyped-decorator]
+def gru_logits(model: RaterModel, triplet: Triplet) -> torch.Tensor:
+    """From the pieces on."""
+    texts = [model.pieces.texts([text]).tokens.astype(np.int64) for text in triplet]
+    lengths = torch.tensor([len(text) for text in texts])
+    return model.network(torch.from_numpy(np.concatenate(texts)), lengths, torch.tensor([[0, 1, 2]]))[0]
+
+
+@torch.inference_mode()  # type: ignore[untyped-decorator]
+def bert_logits(model: BertRaterModel, triplet: Triplet) -> torch.Tensor:
+    """From the tokens on."""
+    texts = [model.subwords.texts([text]).tokens for text in triplet]
+    return model.network(rows([texts], model.subwords, limit=64))[0]
+
+
+LOGITS: dict[str, Any] = {"gru": gru_logits, "bert": bert_logits}
+
+
+def literal(kind: str, model: Any, triplet: Triplet, *, calibrated: bool = False) -> float:
+    """P of one triplet alone."""
     temperature = model.facts["temperature"] if calibrated else 1.0
-    golds = [r.text for r in sample.references if r.source not in ("parrot",) and "retrieved" not in r.source]
-    utterance = sample.context[-1].text.strip()
-    return {
-        r.text: sum(literal(model, utterance, gold, r.text, temperature) for gold in golds) / len(golds)
-        for r in sample.references
-    }
+    return float(torch.softmax(LOGITS[kind](model, triplet).double() / temperature, dim=0)[1])
 
 
-def weights_of(folder: Path, sample: Sample, **fields: Any) -> list[float]:
-    (rated,) = Gru(str(folder), **fields).rate([sample])
+@BOTH
+@pytest.mark.parametrize("calibrated", [False, True])
+def test_chances_are_those_of_one_triplet_at_a_time(kind: str, folders: tuple[Path, Path], calibrated: bool) -> None:
+    model = MODELS[kind].load(folders[1])
+    assert model.facts["temperature"] != 1
+    expected = [literal(kind, model, triplet, calibrated=calibrated) for triplet in TRIPLETS]
+    assert model.chances(TRIPLETS, calibrated=calibrated) == pytest.approx(expected, abs=1e-5)
+    assert model.chances([]).shape == (0,)
+
+
+@BOTH
+@pytest.mark.parametrize("calibrated", [False, True])
+@pytest.mark.parametrize("mode", ["linear", "signed_max"])
+def test_weights_come_from_the_chances(kind: str, folders: tuple[Path, Path], mode: Any, calibrated: bool) -> None:
+    model = MODELS[kind].load(folders[1])
+    triplets = [("tea ?", GOLD.text, reference.text) for reference in SAMPLE.references]
+    expected = weights(np.array([literal(kind, model, t, calibrated=calibrated) for t in triplets]), mode).tolist()
+    rater = RATERS[kind](str(folders[1]), mode=mode, calibrated=calibrated)
+    assert weights_of(rater, SAMPLE) == pytest.approx([1.0, *expected[1:]], abs=1e-5)
+    assert weights_of(dataclasses.replace(rater, gold="rated"), SAMPLE) == pytest.approx(expected, abs=1e-5)
+    assert expected[2] > expected[3]
+
+
+def test_several_gold_replies_count_alike(learned: Path) -> None:
+    golds = [Reference("i like tea"), Reference("the rain", source="human"), Reference("football today")]
+    sample = dataclasses.replace(SAMPLE, references=(FIRST, *golds, PARROT))
+    model, expected = RaterModel.load(learned), []
+    for reference in sample.references:
+        chances = [literal("gru", model, ("tea ?", gold.text, reference.text)) for gold in golds]
+        expected.append(2 * sum(chances) / len(golds) - 1)
+    assert weights_of(Gru(str(learned), gold="rated"), sample) == pytest.approx(expected, abs=1e-6)
+    assert weights_of(Gru(str(learned)), sample) == pytest.approx([expected[0], 1, 1, 1, expected[-1]], abs=1e-6)
+
+
+def weights_of(rater: NetworkRater, sample: Sample) -> list[float]:
+    (rated,) = rater.rate([sample])
     assert dataclasses.replace(rated, references=sample.references) == sample
     assert [(r.text, r.source) for r in rated.references] == [(r.text, r.source) for r in sample.references]
     return [r.weight for r in rated.references]
-
-
-@pytest.mark.parametrize("calibrated", [False, True])
-def test_linear_is_twice_p_minus_one(learned: Path, calibrated: bool) -> None:
-    p = chances_of(learned, SAMPLE, calibrated=calibrated)
-    expected = [1.0, *(2 * p[r.text] - 1 for r in (PARROT, FIRST, SECOND))]
-    assert weights_of(learned, SAMPLE, calibrated=calibrated) == pytest.approx(expected, abs=1e-6)
-    assert expected[2] > 0 > expected[3]
-
-
-def test_signed_max_is_the_surer_label_with_its_sign(learned: Path) -> None:
-    p = chances_of(learned, SAMPLE)
-    expected = [1.0, *(max(p[r.text], 1 - p[r.text]) * (1 if p[r.text] > 0.5 else -1) for r in (PARROT, FIRST, SECOND))]
-    found = weights_of(learned, SAMPLE, mode="signed_max")
-    assert found == pytest.approx(expected, abs=1e-6)
-    assert all(abs(weight) >= 0.5 for weight in found)
 
 
 def test_weights_at_the_border() -> None:
     chances = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
     assert weights(chances, "linear").tolist() == [-1, -0.5, 0, 0.5, 1]
     assert weights(chances, "signed_max").tolist() == [-1, -0.75, -0.5, 0.75, 1]
-
-
-def test_a_rated_gold_reply_is_rated_like_the_rest(learned: Path) -> None:
-    p = chances_of(learned, SAMPLE)
-    expected = [2 * p[r.text] - 1 for r in SAMPLE.references]
-    assert weights_of(learned, SAMPLE, gold="rated") == pytest.approx(expected, abs=1e-6)
-
-
-def test_several_gold_replies_count_alike(learned: Path) -> None:
-    golds = [Reference("i like tea"), Reference("the rain", source="human"), Reference("football today")]
-    sample = dataclasses.replace(SAMPLE, references=(FIRST, *golds, PARROT))
-    p = chances_of(learned, sample)
-    expected = [2 * p[FIRST.text] - 1, 1, 1, 1, 2 * p[PARROT.text] - 1]
-    assert weights_of(learned, sample) == pytest.approx(expected, abs=1e-6)
-    rated = [2 * p[r.text] - 1 for r in sample.references]
-    assert weights_of(learned, sample, gold="rated") == pytest.approx(rated, abs=1e-6)
 
 
 @pytest.mark.parametrize("gold", ["one", "rated"])
@@ -102,7 +143,7 @@ def test_without_gold_reply_or_context_nothing_weighs(small: Path, gold: Any) ->
 
 def test_gold_replies_alone(small: Path) -> None:
     sample = dataclasses.replace(SAMPLE, references=(Reference("i like tea", 0.2),))
-    assert weights_of(small, sample) == [1.0]
+    assert weights_of(Gru(str(small)), sample) == [1.0]
 
 
 def test_a_folder_that_is_not_a_rater_is_refused(tmp_path: Path, small_bert: Path, small: Path) -> None:
@@ -132,26 +173,11 @@ def test_spec_and_signature(kind: str, folders: tuple[Path, Path], tmp_path: Pat
 @BOTH
 def test_a_model_that_was_trained_again_is_loaded_again(kind: str, folders: tuple[Path, Path], tmp_path: Path) -> None:
     small, learned = folders
-    made = {"gru": Gru, "bert": Bert}[kind]
-    rater = made(str(shutil.copytree(small, tmp_path / "rater")))
+    rater = RATERS[kind](str(shutil.copytree(small, tmp_path / "rater")))
     before = rater.rate([SAMPLE])
     for path in learned.iterdir():
         shutil.copyfile(path, tmp_path / "rater" / path.name)
-    assert rater.rate([SAMPLE]) == made(str(learned)).rate([SAMPLE]) != before
-
-
-@pytest.mark.parametrize("calibrated", [False, True])
-@pytest.mark.parametrize("mode", ["linear", "signed_max"])
-def test_weights_come_from_the_chances(learned_bert: Path, mode: Any, calibrated: bool) -> None:
-    model = BertRaterModel.load(learned_bert)
-    temperature = model.facts["temperature"] if calibrated else 1.0
-    p = np.array([literal_bert(model, ("tea ?", GOLD.text, r.text), temperature) for r in SAMPLE.references])
-    expected = weights(p, mode).tolist()
-    (rated,) = Bert(str(learned_bert), mode=mode, gold="rated", calibrated=calibrated).rate([SAMPLE])
-    assert [r.weight for r in rated.references] == pytest.approx(expected, abs=1e-5)
-    (rated,) = Bert(str(learned_bert), mode=mode, calibrated=calibrated).rate([SAMPLE])
-    assert [r.weight for r in rated.references] == pytest.approx([1.0, *expected[1:]], abs=1e-5)
-    assert expected[2] > expected[3]
+    assert rater.rate([SAMPLE]) == RATERS[kind](str(learned)).rate([SAMPLE]) != before
 
 
 def contexts(pairs: list[Pair], most: int) -> list[list[str]]:

@@ -1,23 +1,30 @@
-"""The modules of `interloq.rate`: ensemble, settings."""
+"""The modules of `interloq.rate`: ensemble, learning, settings."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
 
-from interloq import InputError, Reference, Sample, SpecError, create, spec
+from interloq import Reference, Sample, SpecError, create, spec
 from interloq.rate.ensemble import Ensemble
-from interloq.rate.settings import TRAINABLE, Batching, Shape
-from interloq.registry import Component, full_spec
+from interloq.rate.gru_model import RaterNetwork, RaterTask
+from interloq.rate.learning import dev_logits
+from interloq.rate.rater import Rater
+from interloq.rate.settings import TRAINABLE
+from interloq.registry import full_spec
 from interloq.signature import Signature, signature
+from tests.made_rater import SMALL_BATCHES, TINY, made_examples
 
 SAMPLE = Sample("1", ["hello"], "hi", ["gold", Reference("other", source="retrieved:1")])
 
 
 @dataclass(frozen=True)
-class Fixed(Component):
+class Fixed(Rater):
     """The same weights for every sample."""
 
     weights: tuple[float, ...] = (1.0, 0.5)
@@ -66,14 +73,6 @@ def test_specs_round_trip_and_mistakes_are_refused() -> None:
             create(bad, kind="rater")
 
 
-@pytest.mark.parametrize("field", ["embedding", "hidden", "layers", "width"])
-def test_sizes_are_positive(field: str) -> None:
-    with pytest.raises(InputError, match=f"{field} must be at least 1, got 0"):
-        Shape(**{field: 0})
-    with pytest.raises(InputError, match="tokens must be at least 1"):
-        Batching(tokens=0)
-
-
 def test_an_encoder_trains_another_kind_of_rater() -> None:
     assert TRAINABLE.instead is not None
     option, other = TRAINABLE.instead
@@ -90,3 +89,20 @@ def test_the_result_warns_of_a_rater_that_learned_nothing() -> None:
     assert "temperature 1.25" in text
     assert "note:" in text
     assert "note:" not in TRAINABLE.result({"temperature": 1.0}, [{"epoch": 1, "dev_loss": 0.2}])
+
+
+def test_logits_of_the_dev_part_are_those_of_first_triplets(tmp_path: Path) -> None:
+    pairs, _ = made_examples(tmp_path, 40)
+    task = RaterTask(RaterNetwork(pairs.facts["vocabulary"], TINY), pairs, SMALL_BATCHES, seed=5)
+    logits, labels = dev_logits(task)
+    assert len(logits) == len(labels) == len(pairs.labels["dev"])
+    assert set(labels.tolist()) <= {0, 1}
+    expected = []
+    for examples in task.batches("dev", 0):
+        for example in examples:
+            batch = task.prepare("dev", np.array([example]))
+            with torch.inference_mode():
+                negative, positive = task.logits(batch)[0].double().tolist()
+            expected.append(positive - negative)
+    assert np.allclose(logits, expected, atol=1e-5)
+    assert not task.network.training

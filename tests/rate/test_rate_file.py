@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from interloq import InputError, Rating, Reference, Sample, Signature, load, read, write
+from interloq import InputError, Rating, Reference, Sample, Signature, load, write
 from interloq.cli.main import main
 from interloq.data.records.jsonl import header
 from interloq.rate.rate_file import Spool, open_spool, rate_file, rate_into
@@ -19,20 +19,6 @@ from interloq.rate.rate_options import RateOptions
 RATER = "human(ratings='ratings.jsonl')"
 JOB = {"rater": "made", "samples": "1"}
 SAMPLES = [Sample(str(i), ["hi"], "x", [Reference("y")]) for i in range(5)]
-
-
-def test_rated_samples_are_read_back_once(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """For the counts; the output is copied from the part."""
-    reads: list[Path] = []
-
-    def noting(path: Path, **options: Any) -> Iterator[Sample]:
-        reads.append(path)
-        return read(path, **options)
-
-    monkeypatch.setattr("interloq.rate.rate_file.read", noting)
-    rate_file("samples.jsonl", "rated.jsonl", RateOptions(rater=RATER))
-    assert reads == [Path("rated.jsonl.part")]
-    assert [sample.references[0].weight for sample in load("rated.jsonl")] == [0.5] * 4
 
 
 FOUND = [Reference("they like tea .", source="retrieved:p1"), Reference("the cats !", source="retrieved:p2")]
@@ -98,6 +84,13 @@ class Half:
 
     def signature(self) -> Signature:
         return Signature.of("half", {})
+
+
+def test_a_rater_of_another_package_gets_the_defaults(tmp_path: Path) -> None:
+    write(tmp_path / "samples.jsonl", SAMPLES, kind="samples")
+    facts = rate_file(tmp_path / "samples.jsonl", tmp_path / "out.jsonl", RateOptions(rater=Half()))
+    assert facts["counts"]["sources"]["gold"] == {"references": 5, "judged": 5, "mean": 0.5, "positive": 1.0}
+    assert facts["warnings"] == []
 
 
 def test_a_run_that_stopped_resumes(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from interloq import InputError, Rating, Reference, Sample, create, evaluate, write
 from interloq.cli.main import main
 from interloq.rate.human import Human
-from interloq.rate.settings import TRAINABLE
+from interloq.rate.rater import Rater
 from interloq.rate.summary import WEAK, folder_warning, summary, warning, warnings_of
 from interloq.records import Pair
 from interloq.retrieve.index import index_files
@@ -21,13 +21,9 @@ from tests.made_rater import small_rater
 GOLD, FOUND, BAD = Reference("a", 0.5), Reference("b", 1.0, "retrieved:1"), Reference("c", -1.0, "retrieved:2")
 
 
-class Anyone:
-    """A rater that judges every reference."""
-
-
 def test_weights_are_counted_by_source() -> None:
     given = [Sample("1", (), "x", [GOLD, FOUND, BAD]), Sample("2", (), "x", [BAD]), Sample("3", (), "x")]
-    facts = summary(given, Anyone())  # type: ignore[arg-type]
+    facts = summary(given, Rater())
     assert (facts["samples"], facts["without_references"], facts["without_gold"]) == (3, 1, 2)
     assert (facts["without_positive"], facts["references"]) == (1, 4)
     retrieved = facts["sources"]["retrieved"]
@@ -89,7 +85,7 @@ def test_no_figures_no_warning_and_damaged_ones_are_refused(folder: Path) -> Non
     assert warnings_of(create("human(ratings='none.jsonl')")) == warnings_of(create("bleu")) == []
 
 
-def test_train_rate_and_score_print_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rate_and_score_print_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     small_rater(folder, utterances=20)
     index_files([_log()], "index", IndexOptions(retriever="bm25"))
     write("samples.jsonl", [Sample("1", ["i like tea"], "me too", ["the tea"], "a")], kind="samples")
@@ -103,13 +99,10 @@ def test_train_rate_and_score_print_it(folder: Path, capsys: pytest.CaptureFixtu
     assert json.loads(capsys.readouterr().out)["warnings"] == [warning(figure)]
     (note,) = evaluate(score[3], [Sample("1", ["i like tea"], "me too", ["the tea"], "a")], n_bootstrap=0).notes
     assert (note.name, note.text, note.by_system) == ("rater", warning(figure), (("a", 1),))
-    told = TRAINABLE.result({"temperature": 1.0}, [{"epoch": 1, "dev_loss": figure}])
-    assert told.endswith(f"\nnote: {warning(figure)}")
     Figures(0.3, 0.3).write("rater")
     for command in (rate, score):
         assert main(command) == 0
         assert "note: the rater" not in capsys.readouterr().out
-    assert "note" not in TRAINABLE.result({"temperature": 1.0}, [{"epoch": 1, "dev_loss": 0.3}])
 
 
 def _log() -> str:

@@ -303,13 +303,6 @@ def test_both_sides_count_where_the_retriever_says_so(tmp_path: Path) -> None:
     assert near_second.references[-1].source == "retrieved:a"
 
 
-def test_the_layer_below_is_enough(folder: Path) -> None:
-    """Whatever finds pairs will do; this one is a plain index of words."""
-    made = create_index(folder / "bm25", "bm25")
-    made.add([Pair("1", "good day sun", "yes"), Pair("2", "bad film", "no")], source="s")
-    assert texts(one(Sample("x", ["a good day"], "y"), made), "retrieved") == ["yes"]
-
-
 def test_candidates_are_what_extend_adds_by_batch() -> None:
     index, given = Fixed(numbered(40)), [sample(f"s{i}") for i in range(5)]
     tally = SearchTally()

@@ -2,49 +2,60 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from interloq import InputError, Sample, SpecError, write
+from interloq import InputError, Sample, SpecError, create, write
 from interloq.records import Pair
-from interloq.retrieve.index import add_files, create_index, index_files, open_index, read_pairs
+from interloq.retrieve.index import Index, add_files, create_index, index_files, read_pairs
 from interloq.retrieve.retrieve_options import AddPairsOptions, IndexOptions
-from interloq.retrieve.retriever import Query
+from interloq.retrieve.retriever import Query, Words
 
 PAIRS = [Pair(str(i), f"how is the {word}", f"the {word} is fine") for i, word in enumerate(["cat", "dog", "sea"])]
 
 
-def test_a_source_is_added_once_and_may_grow(tmp_path: Path) -> None:
+def test_what_was_there_before_counts_as_done(tmp_path: Path) -> None:
     index, seen = create_index(tmp_path / "index", "bm25"), list[int]()
-    assert index.add(PAIRS[:2], source="log", segment=1) == 2
-    assert index.add(PAIRS, source="log", progress=seen.append) == 1
-    assert seen == [2, 1], "what was there before counts as done"
-    with pytest.raises(InputError, match="3 pairs before and now has 1"):
-        index.add(PAIRS[:1], source="log")
-    assert index.add(PAIRS[:1], source="another") == 1
+    index.add(PAIRS[:2], source="log")
+    index.add(PAIRS, source="log", progress=seen.append)
+    assert seen == [2, 1]
 
 
-def test_only_what_shares_something_is_a_hit(tmp_path: Path) -> None:
-    create_index(tmp_path / "index", "bm25").add(PAIRS, source="log")
-    found = open_index(tmp_path / "index").search([Query("the dog"), Query("zzz"), Query("")], k=9)
-    assert found[0][0].pair == PAIRS[1]
-    assert all(hit.score > 0 for hit in found[0])
-    assert found[1:] == [[], []]
-
-
-def test_both_sides_may_count(tmp_path: Path) -> None:
-    index = create_index(tmp_path / "index", "bm25(target='both',alpha=1.0)")
-    index.add(PAIRS, source="log")
-    (hits,) = index.search([Query("how is the cat", "the cat is fine")], k=1)
-    assert hits[0].pair == PAIRS[0]
-
-
-def test_an_empty_index_finds_nothing_and_k_is_positive(tmp_path: Path) -> None:
-    index = create_index(tmp_path / "index", "bm25")
-    assert index.search([Query("a")]) == [[]]
+def test_k_is_positive(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="k must be at least 1, got 0"):
-        index.search([Query("a")], k=0)
+        create_index(tmp_path / "index", "bm25").search([Query("a")], k=0)
+
+
+class Remembering:
+    """A store of another package, which has only some of the methods of `Store`."""
+
+    def __init__(self) -> None:
+        self.added: list[Pair] = []
+
+    def add(self, pairs: Sequence[Pair], *_: object, **__: object) -> None:
+        self.added += pairs
+
+    def sources(self) -> dict[str, int]:
+        return {}
+
+
+@dataclass(frozen=True)
+class Plain:
+    """A retriever of another package, which has only the method that it needs."""
+
+    def encode(self, texts: Sequence[str]) -> Words:
+        words: Words = create("bm25").encode(texts)
+        return words
+
+
+def test_stores_and_retrievers_of_others_get_the_defaults() -> None:
+    index = Index(Remembering(), Plain())  # type: ignore[arg-type]
+    assert index.add(PAIRS, source="log") == 3
+    assert index.store.added == PAIRS  # type: ignore[attr-defined]
+    assert (index.store.segments, index.retriever.encoder, index.retriever.target) == (0, "", "utterance")
 
 
 def test_an_unknown_retriever_is_refused_before_anything_is_made(tmp_path: Path) -> None:

@@ -6,32 +6,24 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.retrieve.made_index import made
 from tests.server_fixtures import QdrantNode, free_port, qdrant_binary
 
 pytest.importorskip("httpx")
 
 import httpx
 
-from interloq.records import Pair
 from interloq.retrieve.index import Index, create_index, open_index
 from interloq.retrieve.retriever import Query
 from interloq.retrieve.servers import qdrant
 
 DENSE = "dense(encoder='fake32')"
-WORDS = [f"w{i}" for i in range(500)]
 OPTIONS = "shards=3&replicas=2&batch=32&patience=60"
-
-
-def made(n: int, *, seed: int = 0) -> list[Pair]:
-    rng = Random(seed)
-    texts = iter([" ".join(rng.choices(WORDS, k=rng.randint(3, 10))) for _ in range(2 * n)])
-    return [Pair(f"p{i}", next(texts), next(texts)) for i in range(n)]
 
 
 PAIRS = made(12_000)

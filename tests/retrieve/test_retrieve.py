@@ -1,4 +1,4 @@
-"""The modules of `interloq.retrieve`: dense, diversity, recall, retriever, similar, store address, training log."""
+"""The modules of `interloq.retrieve` that have no file of their own here."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from interloq.data.records.read_options import ReadOptions
 from interloq.data.text.token_texts import Texts
 from interloq.errors import MissingDependencyError
 from interloq.records import Pair
+from interloq.retrieve.bm25 import term
 from interloq.retrieve.dense import Dense
 from interloq.retrieve.diversity import diversify_replies, mmr, similarities
 from interloq.retrieve.recall import as_probes, choose_effort, share_of_scores, share_reaching
@@ -78,13 +79,6 @@ def test_mmr_is_the_literal_rule(n: int, k: int, diversity: float, seed: int) ->
     similarity = (rows + rows.T) / 2
     found = mmr(relevance, similarity, k, diversity=diversity)
     assert found == literal(relevance.tolist(), similarity.tolist(), k, diversity)
-
-
-@given(st.integers(1, 8), st.integers(1, 8), st.integers(0, 10**6))
-def test_without_diversity_the_order_stays(n: int, k: int, seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    relevance = np.sort(rng.random(n))[::-1]
-    assert mmr(relevance, rng.random((n, n)), k, diversity=0.0) == list(range(min(n, k)))
 
 
 def test_a_repeated_reply_comes_last() -> None:
@@ -289,7 +283,7 @@ def test_rated_replies_to_the_context_of_a_test_sample_are_excluded(folder: Path
     write("test.jsonl", [Sample("x", ["Tea 1"], "another reply")], kind="samples")
     log = TrainingLog(["rated.jsonl"], ["test.jsonl"])
     for _ in range(2):
-        assert [sample.id for sample in log.rated("rated.jsonl")] == ["0", "2"]
+        assert [sample.id for sample in log.rated_samples("rated.jsonl")] == ["0", "2"]
         assert log.excluded == 1
 
 
@@ -302,3 +296,23 @@ def test_a_folder_stands_for_its_training_part(logs: Path) -> None:
     write("parts/train.jsonl", [Pair("1", "how are you", "fine")], kind="pairs")
     with pytest.raises(InputError, match=r"has 2 files train\.jsonl\*"):
         TrainingLog(["parts"])
+
+
+RETRIEVER = create("bm25(tokenizer='whitespace')")
+
+
+def test_words_are_hashed_alike_everywhere() -> None:
+    assert term("hello") == int.from_bytes(bytes.fromhex("a7b6eda801e5347d"), "little")
+    assert term("日本") != term("日木")
+
+
+def test_encoding_counts_words() -> None:
+    words = RETRIEVER.encode(["b a b", "", "a"])
+    assert words.ends.tolist() == [0, 2, 2, 3]
+    assert words.lengths.tolist() == [3, 0, 1]
+    assert dict(zip(words.terms[:2].tolist(), words.counts[:2].tolist(), strict=True)) == {term("a"): 1, term("b"): 2}
+
+
+def test_constants_are_checked() -> None:
+    with pytest.raises(SpecError, match="k1 must be at least 0"):
+        create("bm25(b=2)")

@@ -31,8 +31,9 @@ from interloq.learn.job import Curve, Job, Run
 from interloq.learn.learning_curve import write_curve
 from interloq.learn.pair_tokens import PairTokens, write_pair_tokens
 from interloq.learn.settings import Training
+from interloq.learn.store import WEIGHTS, check_weights_file
 from interloq.models.mlm import BOUNDS, MaskedLikelihood, reply_bounds
-from interloq.models.pretrained import Subwords, load_tokenizer, model_folder, weights_fingerprint
+from interloq.models.pretrained import Subwords, check_fit, load_tokenizer, model_folder, weights_fingerprint
 from interloq.models.token_predictor import (
     Goal,
     SpecialTokens,
@@ -47,7 +48,7 @@ from interloq.records import Pair
 from interloq.signature import file_fingerprint, fingerprint
 
 KIND, SCHEMA = "adapted", 1
-FACTS, WEIGHTS = "adapted.json", "model.safetensors"
+FACTS = "adapted.json"
 BEFORE, PAIRS, SAVED = "before.json", "pairs", "saved"
 TOKENIZER = ("tokenizer*", "vocab*", "merges.txt", "special_tokens_map.json", "added_tokens.json", "*.model", "*.jinja")
 FOREIGN = 0.1  # with a larger share of unknown tokens, the tokenizer is for another language
@@ -91,13 +92,7 @@ class Setup:
         network = load_predictor(base.folder, goal, seed=settings.seed)
         tokenizer = load_tokenizer(base.folder)
         special_tokens = special_tokens_of(tokenizer, goal, base.folder)
-        embeddings = network.model.get_input_embeddings().num_embeddings
-        if len(tokenizer) > embeddings:
-            raise InputError(
-                f"the tokenizer has {len(tokenizer):,} tokens and the network {embeddings:,}",
-                hint="copy the complete folder of one model; these files are from different models",
-                where=str(base.folder),
-            )
+        check_fit(len(tokenizer), network.model, base.folder)
         longest = longest_text(settings, network, special_tokens)
         if longest < 1:
             raise InputError("the network has no room for two texts", where=str(base.folder))
@@ -156,7 +151,7 @@ class AdaptJob(Job[AdaptTask]):
         run.report(task.pairs.summary)
         if setup.network.new:
             run.report("the model has no head that predicts tokens: a new one is trained; the encoder is unchanged")
-        if setup.goal == "mlm" and (share := _unknown(task)) > FOREIGN:
+        if setup.goal == "mlm" and (share := _unknown_share(task)) > FOREIGN:
             run.report(f"{share:.0%} of the tokens are unknown to the tokenizer: the model may be for another language")
 
     def _write_pairs(self, setup: Setup, run: Run) -> None:
@@ -204,7 +199,7 @@ class AdaptJob(Job[AdaptTask]):
             "head": "new" if task.network.new else "of the model",
             "longest": longest_text(self.settings, task.network, task.special_tokens),
             "pairs": task.pairs.counts,
-            "unknown_tokens": _unknown(task),
+            "unknown_tokens": _unknown_share(task),
             "before": _level(before),
             "after": {"epoch": best["epoch"], **_level(best["dev_loss"])},
         }
@@ -234,7 +229,7 @@ def longest_text(settings: Adaptation, network: TokenPredictor, special_tokens: 
     return min(settings.longest, room(network.model.config, special_tokens))
 
 
-def _unknown(task: AdaptTask) -> float:
+def _unknown_share(task: AdaptTask) -> float:
     return 1 - float(task.known.sum() / task.pairs.lengths.sum())
 
 
@@ -264,13 +259,7 @@ def _reply_bounds(base: Base, task: AdaptTask, longest: int, device: str) -> dic
 def read_facts(folder: Path) -> dict[str, Any]:
     """Return facts of an adapted network; weights of another network are refused."""
     facts = read_json(folder / FACTS)
-    weights = folder / WEIGHTS
-    if not weights.exists() or file_fingerprint(weights) != facts.get("weights"):
-        raise InputError(
-            f"{WEIGHTS} is missing or does not belong to {FACTS}",
-            hint="copy the complete folder, or train it again",
-            where=str(folder),
-        )
+    check_weights_file(folder, facts, FACTS)
     return facts
 
 

@@ -44,7 +44,7 @@ RUNS = r"\p{Han}|[\p{Hiragana}ー]+|[\p{Katakana}ー]+|\p{N}|[\p{S}\p{P}]"
 
 
 def train_word_pieces(pairs: Callable[[], Iterable[Pair]], folder: Path, *, vocabulary: int) -> int:
-    """Write tokenizer.json and tokenizer_config.json for transformers. Returns the number of pieces."""
+    """Write tokenizer.json and tokenizer_config.json for transformers; return the number of pieces."""
     alphabet = _alphabet(pairs(), vocabulary)
     if not alphabet:
         raise InputError("the pairs have no text", hint="use files with text")

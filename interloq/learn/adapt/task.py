@@ -130,14 +130,14 @@ class TokenBatch:
         targets = self.targets.split([int(part.sum()) for part in places])
         return [TokenBatch(a, b, c, scale=self.scale) for a, b, c in zip(rows, places, targets, strict=True)]
 
-    def packed(self, packing: Packing) -> TokenBatch:
+    def pack(self, packing: Packing) -> TokenBatch:
         """Return the batch without padding; the number of places is rounded up, so that few shapes occur."""
         assert isinstance(self.rows, TokenRows)  # noqa: S101
         places = self.places[self.rows.mask.bool()].nonzero()[:, 0]
         spare = round_up(len(places)) - len(places)
         pad = torch.nn.functional.pad
         return TokenBatch(
-            self.rows.packed(packing.start),
+            self.rows.pack(packing.start),
             pad(places, (0, spare)),
             pad(self.targets, (0, spare), value=SKIPPED),
             scale=self.scale,
@@ -205,7 +205,7 @@ class AdaptTask:
         read = TokenRows(*map(torch.from_numpy, (ids, inside.astype(np.int64), rows.kinds)))
         batch = TokenBatch(read, torch.from_numpy(places), torch.from_numpy(targets), scale=self.scales[part])
         if self.network.packing.on and self.pieces == 1:
-            return batch.packed(self.network.packing)
+            return batch.pack(self.network.packing)
         return batch
 
     def loss(self, prepared: TokenBatch) -> torch.Tensor:

@@ -42,7 +42,7 @@ def match(
     A pair in which either text has only special tokens is 0 everywhere.
     """
     texts = [text.strip() for text in texts]
-    numbered = encoder.numbered(texts)
+    numbered = encoder.tokenise(texts)
     shares, empty = token_shares(texts, numbered, encoder, idf)
     token_weights = torch.from_numpy(shares.astype(np.float32)).to(encoder.device)
     values = np.zeros((len(pairs), 4 if lowest else 2))
@@ -59,7 +59,7 @@ def match(
 def match_layers(encoder: Encoder, texts: Sequence[str], pairs: Ints, *, idf: Idf | None = None) -> Floats:
     """Return P and R of pairs in every layer up to the encoder's, [layers, n, 2]; needs all vectors in memory."""
     texts = [text.strip() for text in texts]
-    numbered = encoder.numbered(texts)
+    numbered = encoder.tokenise(texts)
     shares, empty = token_shares(texts, numbered, encoder, idf)
     token_weights = torch.from_numpy(shares.astype(np.float32)).to(encoder.device)
     live = np.flatnonzero(~empty[pairs].any(axis=1))
@@ -218,7 +218,7 @@ class Idf:
         distinct = list(often)
         for start in range(0, len(distinct), FEW):
             texts = distinct[start : start + FEW]
-            numbered = encoder.numbered(texts)
+            numbered = encoder.tokenise(texts)
             owners = np.repeat(np.arange(len(texts)), numbered.lengths)
             held = np.unique(owners * encoder.vocabulary + numbered.tokens)  # a token counts once per text
             times = np.array([often[text] for text in texts])
@@ -236,7 +236,7 @@ class Idf:
         own[encoder.special] = False
         if not (self.everywhere & own).any():
             return [False] * len(texts)
-        numbered = encoder.numbered(texts)
+        numbered = encoder.tokenise(texts)
         tokens = (numbered.tokens[a:b] for a, b in pairwise(numbered.ends))
         return [bool(own[t].any() and self.everywhere[t[own[t]]].all()) for t in tokens]
 

@@ -47,7 +47,7 @@ class Mlm(NetworkMetric, name="mlm"):
     def unscorable(self, sample: Sample) -> str | None:
         if reason := needs_reply(sample):
             return reason
-        return None if self.network().known(sample.response) else UNKNOWN
+        return None if self.network().count_known(sample.response) else UNKNOWN
 
     def stats(self, samples: Sequence[Sample]) -> Array:
         sums, counts = self.network().scores(replies(samples))

@@ -186,7 +186,7 @@ class LanguageModel(LoadedModel):
         log_probs = _log_probabilities(logits, edges - np.array([0, skipped, 0]))
         ends = len(batch.blocks) * len(block.targets)
         numbers = [number for _, _, number in batch.blocks]
-        sums[numbers] = block.summed(log_probs[:ends].reshape(len(numbers), -1))
+        sums[numbers] = block.sum_follow_ups(log_probs[:ends].reshape(len(numbers), -1))
         if own is not None:
             own[numbers] = np.bincount(batch.context_owners, log_probs[ends:], minlength=len(numbers))
 

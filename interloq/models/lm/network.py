@@ -147,13 +147,13 @@ class TurnTokens:
         return tuple(first + kept)
 
     def _chat(self, turns: list[str], room: int) -> tuple[int, ...]:
-        row = self._templated(turns)
+        row = self._apply_template(turns)
         while len(row) > room and len(turns) > 1:
             turns = turns[1:]
-            row = self._templated(turns)
+            row = self._apply_template(turns)
         return tuple(row[-room:])
 
-    def _templated(self, turns: Turns) -> list[int]:
+    def _apply_template(self, turns: Turns) -> list[int]:
         roles = ("user", "assistant")
         messages = [{"role": roles[i % 2], "content": turn} for i, turn in enumerate(reversed(turns))]
         messages.reverse()

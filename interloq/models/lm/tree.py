@@ -22,6 +22,7 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Tokens = tuple[int, ...]
+MULTIPLE = 8
 ROW = 1024  # tokens collected in a row before the next one is started
 
 
@@ -70,7 +71,7 @@ class Block:
     def __len__(self) -> int:
         return len(self.tokens)
 
-    def summed(self, log_probs: Floats) -> Floats:
+    def sum_follow_ups(self, log_probs: Floats) -> Floats:
         """Return the sum per follow-up [contexts, follow-ups] from the log-probabilities of the targets."""
         each = np.zeros((len(self.targets), len(self.owners)))
         for i, own in enumerate(self.owners):
@@ -177,9 +178,9 @@ class TreeBatch:
         return min(start for _, start, _ in self.blocks)
 
 
-def batch(members: Sequence[Row], block: Block, *, multiple: int = 8) -> TreeBatch:
+def batch(members: Sequence[Row], block: Block) -> TreeBatch:
     """Join rows into a batch; its length is a multiple of 8, which is faster on GPUs."""
-    length = -(-max(row.size(block) for row in members) // multiple) * multiple
+    length = -(-max(row.size(block) for row in members) // MULTIPLE) * MULTIPLE
     tokens = np.zeros((len(members), length), dtype=np.int64)
     depths = np.zeros_like(tokens)
     sees = np.zeros((len(members), length, length), dtype=bool)

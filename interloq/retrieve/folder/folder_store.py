@@ -44,7 +44,18 @@ from interloq.retrieve.folder.folder_files import (
     write_manifest,
 )
 from interloq.retrieve.recall import as_probes, choose_effort, share_of_scores
-from interloq.retrieve.retriever import Encoded, Field, Floats, Ids, Retriever, Words, best, fields
+from interloq.retrieve.retriever import (
+    Encoded,
+    Field,
+    Floats,
+    Ids,
+    Retriever,
+    Store,
+    Words,
+    best,
+    check_built_with,
+    fields,
+)
 
 LOCK, SEGMENTS = "index.lock", "segments"
 OURS = re.compile(r"\d{6,12}(\.part)?")  # names of segments; earlier versions wrote `….part` first
@@ -52,17 +63,20 @@ N_PROBES, NEIGHBOURS = 256, 15
 MOST_LISTS = 16_384
 
 
-class Embedded:
+class Embedded(Store):
     """A store in a folder, which needs no server."""
+
+    manifest: FolderManifest
 
     def __init__(self, folder: str | Path, retriever: Retriever | None = None) -> None:
         self.folder = Path(folder)
+        self.where = str(self.folder)
         self.manifest = self._read()
         self._opened: dict[Field, list[Any]] = {}
         self._rankings: dict[Field, Any] = {}
         self._locked = False
         if retriever is not None:
-            self._check(retriever)
+            check_built_with(self.manifest, retriever, self.where)
 
     @classmethod
     def create(
@@ -113,20 +127,8 @@ class Embedded:
             )
 
     @property
-    def where(self) -> str:
-        return str(self.folder)
-
-    def _check(self, retriever: Retriever) -> None:
-        for name, own, given in (
-            ("retriever", self.manifest.retriever, spec(retriever)),
-            ("model or tokenizer", self.manifest.built_with, retriever.built_with()),
-        ):
-            if own != given:
-                raise InputError(
-                    f"the index was built with another {name}: {own!r}, not {given!r}",
-                    hint="open it with the one it was built with, or build a new index",
-                    where=str(self.folder),
-                )
+    def segments(self) -> int:
+        return len(self.manifest.segments)
 
     # ---- adding ------------------------------------------------------------------------------------------------------
 
@@ -164,19 +166,16 @@ class Embedded:
             self.manifest = self._read()
             self._sweep()
             if self.manifest.retriever.split("(")[0] == "bm25":
+                from interloq.retrieve.folder.postings import store_impacts
+
                 for key in self._fields():
-                    self._store_impacts(key)
+                    for folder in self._folders(key):
+                        store_impacts(folder, self._ranking(key))
+                self._opened.clear()
             elif len(self) > self.manifest.exact_up_to:
                 for i, segment in enumerate(self.manifest.segments):
                     self._convert(i, segment)
                 self._measure()
-
-    def _store_impacts(self, key: Field) -> None:
-        from interloq.retrieve.folder.postings import store_impacts
-
-        for folder in self._folders(key):
-            store_impacts(folder, self._ranking(key))
-        self._opened.clear()
 
     def _write_field(self, part: Path, key: Field, values: Encoded) -> None:
         folder = part / key

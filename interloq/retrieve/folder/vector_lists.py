@@ -83,12 +83,12 @@ def _read(path: Path, flags: int = 0) -> Any:
         index = faiss.read_index(str(path), flags)
     except (RuntimeError, MemoryError) as error:
         raise make_damage_error(path, str(error).splitlines()[0]) from error
-    if not _consistent(index):
+    if not _is_consistent(index):
         raise make_damage_error(path, "its parts do not match")
     return index
 
 
-def _consistent(index: Any) -> bool:
+def _is_consistent(index: Any) -> bool:
     return (
         isinstance(index, faiss.IndexIVFScalarQuantizer)
         and index.is_trained
@@ -243,7 +243,7 @@ class Sweep:
     def nearest(self, queries: Floats, k: int, lists: Ids, products: Floats) -> tuple[Ids, Floats]:
         """Return the k nearest of each query in the `lists` it visits; `products` are of queries and centroids."""
         visits = _Visits(lists, products)
-        scaled, constant = self._scaled(queries)
+        scaled, constant = self._scale_queries(queries)
         threads = max(1, min(os.cpu_count() or 1, len(visits.lists)))
 
         def work(number: int) -> tuple[Ids, Floats]:
@@ -260,7 +260,7 @@ class Sweep:
         ids, scores = (np.concatenate(side, axis=1) for side in zip(*parts, strict=True))
         return best(ids, scores, k)
 
-    def _scaled(self, queries: Floats) -> tuple[Floats, Floats]:
+    def _scale_queries(self, queries: Floats) -> tuple[Floats, Floats]:
         smallest, width = faiss.vector_to_array(self.indexes[0].sq.trained).reshape(2, -1)
         scaled = queries * (width / np.float32(255))
         return scaled, queries @ smallest + scaled.sum(axis=1) / np.float32(2)

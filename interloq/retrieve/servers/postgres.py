@@ -25,9 +25,8 @@ from psycopg import errors, sql
 
 from interloq.errors import InputError
 from interloq.records import Pair
-from interloq.registry import create
 from interloq.retrieve.recall import as_probes, choose_effort, share_reaching
-from interloq.retrieve.retriever import NOTHING, Encoded, Field, Floats, Ids, Retriever, Words, fields
+from interloq.retrieve.retriever import NOTHING, Encoded, Field, Floats, Ids, Words
 from interloq.retrieve.servers.postgres_sql import (
     BEST,
     BM25,
@@ -45,14 +44,11 @@ from interloq.retrieve.servers.server_store import (
     NEIGHBOURS,
     ServerManifest,
     ServerStore,
-    check,
     check_source,
-    new_manifest,
     read_manifest,
     read_options,
 )
 
-EXACT_UP_TO = 20_000
 MOST_DIMENSIONS = 2_000  # the most that pgvector can index
 MOST_LISTS = 16_384
 EFFORT = {"ivfflat": "ivfflat.probes", "hnsw": "hnsw.ef_search"}
@@ -68,20 +64,7 @@ class TableOptions:
 class Postgres(ServerStore):
     """A store in PostgreSQL."""
 
-    def __init__(self, address: str, retriever: Retriever | None = None) -> None:
-        self._connect(address)
-        check(self._refresh(), retriever, self._given, self.where)
-
-    @classmethod
-    def create(
-        cls, address: str, retriever: Retriever, *, exact_up_to: int = EXACT_UP_TO, recall: float = 0.95
-    ) -> Postgres:
-        """Create an empty index, or open an existing one that was created with the same settings."""
-        store = cls.__new__(cls)
-        store._connect(address)
-        if store._read() is None:
-            store._make(new_manifest(retriever, TableOptions(), store._given, exact_up_to=exact_up_to, recall=recall))
-        return cls(address, retriever)
+    _defaults = TableOptions()
 
     def _connect(self, address: str) -> None:
         self._dsn, self._table, options, self.where = _split(address)
@@ -102,7 +85,7 @@ class Postgres(ServerStore):
     def _transaction(self, *, hint: str = "") -> Iterator[psycopg.Connection]:
         """Yield a transaction; errors of the database become one line."""
         try:
-            connection = self._connected()
+            connection = self._open_connection()
             with connection.transaction():
                 yield connection
         except errors.LockNotAvailable:
@@ -113,7 +96,7 @@ class Postgres(ServerStore):
         except psycopg.Error as error:
             raise InputError(f"PostgreSQL said: {_line(error)}", hint=hint, where=self.where) from error
 
-    def _connected(self) -> psycopg.Connection:
+    def _open_connection(self) -> psycopg.Connection:
         if self._connection is None or self._connection.closed:
             try:
                 self._connection = psycopg.connect(self._dsn, autocommit=True)
@@ -157,9 +140,10 @@ class Postgres(ServerStore):
         with self._transaction(hint="name a new table") as connection:
             connection.execute(self._sql(MAKE))
             connection.execute(self._sql("INSERT INTO {notes} VALUES (0, %s)"), [as_json(asdict(manifest))])
-            for key in _fields(manifest):
+            if manifest.dimensions:
                 column = sql.SQL("vector({})").format(manifest.dimensions)
-                connection.execute(self._sql("ALTER TABLE {table} ADD {field} ", field=key) + column)
+                for key in manifest.compared_fields():
+                    connection.execute(self._sql("ALTER TABLE {table} ADD {field} ", field=key) + column)
 
     # ---- adding ------------------------------------------------------------------------------------------------------
 
@@ -218,7 +202,7 @@ class Postgres(ServerStore):
     def _index_vectors(self, connection: psycopg.Connection, manifest: ServerManifest) -> ServerManifest:
         """Rebuild the vector index if the pairs have more than doubled since it was built, and choose the effort."""
         if manifest.pairs > 2 * manifest.indexed:
-            for key in _fields(manifest):
+            for key in manifest.compared_fields():
                 method, lists = manifest.options["index"], _lists(manifest.pairs)
                 megabytes = 256 + lists * 50 * 4 * manifest.dimensions // 10**6  # pgvector takes 50 samples per list
                 _set(connection, "maintenance_work_mem", f"{megabytes}MB")
@@ -228,10 +212,10 @@ class Postgres(ServerStore):
                 made: LiteralString = "CREATE INDEX {name} ON {table} USING {method} ({field} vector_ip_ops) "
                 connection.execute(self._sql(made, name=name, method=method, field=key) + how)
             manifest = replace(manifest, indexed=manifest.pairs)
-        effort, recall = self._measured(connection, manifest)
+        effort, recall = self._measure_recall(connection, manifest)
         return replace(manifest, effort=effort, recall=recall)
 
-    def _measured(self, connection: psycopg.Connection, manifest: ServerManifest) -> tuple[int, float]:
+    def _measure_recall(self, connection: psycopg.Connection, manifest: ServerManifest) -> tuple[int, float]:
         """Return the least effort that reaches the wanted recall, and the recall it reaches."""
         step = max(1, manifest.pairs // N_PROBES)
         rows = connection.execute(
@@ -286,7 +270,7 @@ class Postgres(ServerStore):
         return values
 
     def _bm25(self, field: Field, queries: Words) -> dict[str, Any]:
-        retriever = create(self.manifest.retriever, kind="retriever")
+        retriever = self.manifest.create_retriever()
         return {
             "query": (np.repeat(np.arange(len(queries)), np.diff(queries.ends)) + 1).tolist(),
             "word": queries.terms.view(np.int64).tolist(),
@@ -323,11 +307,6 @@ def _split(address: str) -> tuple[str, tuple[str, ...], str, str]:
     dsn = urlunsplit(("postgresql", parts.netloc, parts.path, urlencode(theirs), ""))
     where = f"postgresql://{parts.netloc.rpartition('@')[2]}{parts.path}#{table}"
     return dsn, tuple(table.split(".")), urlencode(ours), where
-
-
-def _fields(manifest: ServerManifest) -> tuple[Field, ...]:
-    """Return fields with a vector column."""
-    return fields(create(manifest.retriever, kind="retriever").target) if manifest.dimensions else ()
 
 
 def _lists(n: int) -> int:

@@ -25,9 +25,8 @@ import numpy as np
 
 from interloq.errors import InputError, count
 from interloq.records import Pair
-from interloq.registry import create
 from interloq.retrieve.recall import as_probes, choose_effort, share_reaching
-from interloq.retrieve.retriever import NOTHING, Encoded, Field, Floats, Ids, Retriever, Words, best, fields
+from interloq.retrieve.retriever import NOTHING, Encoded, Field, Floats, Ids, Words, best
 from interloq.retrieve.servers.qdrant_collection import (
     EXACT,
     INDEXING_FROM,
@@ -43,14 +42,11 @@ from interloq.retrieve.servers.server_store import (
     NEIGHBOURS,
     ServerManifest,
     ServerStore,
-    check,
     check_source,
-    new_manifest,
     read_manifest,
     read_options,
 )
 
-EXACT_UP_TO = 20_000
 EFFORTS = (16, 32, 64, 128, 256, 512, 1024)
 COMMIT_EVERY = 1.0  # seconds
 WATCHED = 5.0  # seconds in which an active writer updates the manifest
@@ -61,40 +57,8 @@ MOST_STRAYS = 2**16  # points past the end that a search skips
 class Qdrant(ServerStore):
     """A store in Qdrant, for logs that are too large for one machine."""
 
-    def __init__(
-        self,
-        address: str,
-        retriever: Retriever | None = None,
-        *,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> None:
-        self.progress = progress  # called with the numbers of indexed vectors and of all vectors
-        self._connect(address)
-        self._refresh()
-        check(self.manifest, retriever, self._given, self.where)
-
-    @classmethod
-    def create(
-        cls, address: str, retriever: Retriever, *, exact_up_to: int = EXACT_UP_TO, recall: float = 0.95
-    ) -> Qdrant:
-        """Create an empty index, or open an existing one that was created with the same settings."""
-        store = cls.__new__(cls)
-        store._connect(address)
-        manifest = store._read()
-        if manifest is None:
-            name = store._points.name
-            if store._points.exists():
-                raise InputError(f"{name} exists and is not an index", hint="name a new collection", where=store.where)
-            manifest = new_manifest(
-                retriever, CollectionOptions(), store._given, exact_up_to=exact_up_to, recall=recall
-            )
-            store._notes.make((), 0, CollectionOptions(**manifest.options), shards=1)
-            store._write(manifest)
-        check(manifest, retriever, store._given, store.where)
-        if not manifest.pairs:  # created last, so that an interrupted first attempt can be repeated
-            made = CollectionOptions(**manifest.options)
-            store._points.make(fields(retriever.target), manifest.dimensions, made, shards=made.shards)
-        return cls(address, retriever)
+    _defaults = CollectionOptions()
+    progress: Callable[[int, int], None] | None = None  # called with the numbers of indexed vectors and of all vectors
 
     def _connect(self, address: str) -> None:
         read = QdrantAddress.read(address)
@@ -105,6 +69,18 @@ class Qdrant(ServerStore):
         self._points = Collection(read.collection, nodes, self._options)
         self._notes = Collection(f"{read.collection}_interloq", nodes, self._options)
         self._me, self._writing = uuid4().hex, False
+
+    def _make(self, manifest: ServerManifest) -> None:
+        if self._points.exists():
+            what = f"{self._points.name} exists and is not an index"
+            raise InputError(what, hint="name a new collection", where=self.where)
+        self._notes.make((), 0, CollectionOptions(**manifest.options), shards=1)
+        self._write(manifest)
+
+    def _finish_making(self, manifest: ServerManifest) -> None:
+        if not manifest.pairs:
+            made = CollectionOptions(**manifest.options)
+            self._points.make(manifest.compared_fields(), manifest.dimensions, made, shards=made.shards)
 
     # ---- the manifest ------------------------------------------------------------------------------------------------
 
@@ -169,7 +145,7 @@ class Qdrant(ServerStore):
     def _ranking(self) -> PointRanking | None:
         if self.manifest.dimensions:
             return None
-        retriever = create(self.manifest.retriever, kind="retriever")
+        retriever = self.manifest.create_retriever()
         return PointRanking(retriever.k1, retriever.b, self.manifest.words)
 
     # ---- finishing ---------------------------------------------------------------------------------------------------
@@ -186,13 +162,13 @@ class Qdrant(ServerStore):
             self._wait_until_green()
             changes["indexed"] = manifest.pairs
             if manifest.dimensions:
-                changes["effort"], changes["recall"] = self._measured()
+                changes["effort"], changes["recall"] = self._measure_recall()
         self._commit(writer="", **changes)
         self._writing = False
 
     def _wait_until_green(self) -> None:
         stop, quiet = time.monotonic() + self._options.wait, 0
-        n_fields = len(fields(create(self.manifest.retriever, kind="retriever").target))
+        n_fields = len(self.manifest.compared_fields())
         while quiet < 3:  # the server does not start indexing at once
             status, indexed = self._points.state()
             quiet, total = quiet + 1 if status == "green" else 0, len(self) * n_fields
@@ -206,7 +182,7 @@ class Qdrant(ServerStore):
                 )
             time.sleep(0.3)
 
-    def _measured(self) -> tuple[int, float]:
+    def _measure_recall(self) -> tuple[int, float]:
         """Return the least effort that reaches the wanted recall, and the recall it reaches."""
         ids = np.unique(np.linspace(0, len(self) - 1, N_PROBES, dtype=np.int64)).tolist()
         probes = as_probes(self._points.vectors(ids, "utterance"))

@@ -134,9 +134,10 @@ class Collection:
         """Create the collection with a named vector per key: dense, or sparse vectors of words if `dimensions` is 0."""
         if self.exists():
             return
+        words = {"modifier": "idf", "index": {"on_disk": made.on_disk}}
         body = {
             "vectors": dict.fromkeys(keys, _vector_params(dimensions, made)) if dimensions else {},
-            "sparse_vectors": {} if dimensions else dict.fromkeys(keys, _word_params(made)),
+            "sparse_vectors": {} if dimensions else dict.fromkeys(keys, words),
             "replication_factor": made.replicas,
             "write_consistency_factor": made.acknowledged or _count_acknowledgements(made.replicas),
             "optimizers_config": {"indexing_threshold": NEVER},
@@ -276,10 +277,6 @@ def _vector_params(dimensions: int, made: CollectionOptions) -> dict[str, Any]:
     }
     int8 = {"scalar": {"type": "int8", "quantile": 0.99, "always_ram": True}}
     return params | ({"quantization_config": int8} if made.int8 else {})
-
-
-def _word_params(made: CollectionOptions) -> dict[str, Any]:
-    return {"modifier": "idf", "index": {"on_disk": made.on_disk}}
 
 
 def _wait_for_oldest(in_flight: deque[tuple[int, Future[None]]]) -> int:

@@ -104,7 +104,7 @@ class Nodes:
                 if answer.is_success:
                     return self._result(data)
                 if answer.status_code < 500 and answer.status_code not in AGAIN:
-                    raise self._refused(answer, data)
+                    raise self._make_refusal(answer, data)
                 reason, wait = f"{answer.status_code}: {_error_message(answer, data)}", max(pause, _retry_after(answer))
             if time.monotonic() + wait > stop:
                 raise InputError(
@@ -115,6 +115,7 @@ class Nodes:
 
     @property
     def where(self) -> str:
+        """The address of the collection, for messages."""
         return str(self.address)
 
     def _next(self) -> Node:
@@ -146,7 +147,7 @@ class Nodes:
         except (orjson.JSONDecodeError, KeyError, TypeError):
             raise InputError("this is not a Qdrant server", hint="check host and port", where=self.where) from None
 
-    def _refused(self, answer: httpx.Response, data: bytes) -> InputError:
+    def _make_refusal(self, answer: httpx.Response, data: bytes) -> InputError:
         if answer.status_code in (401, 403):
             return InputError(
                 f"the server refused the request ({answer.status_code})",

@@ -6,17 +6,17 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, ClassVar, Self
 from urllib.parse import parse_qsl
 
 from interloq.errors import InputError, nearest
-from interloq.registry import spec
-from interloq.retrieve.retriever import Retriever, Words
+from interloq.registry import create, spec
+from interloq.retrieve.retriever import Field, Retriever, Store, Words, check_built_with, fields, refuse_difference
 
 SCHEMA = 1
 BUILD = "make one: interloq index build PAIRS --retriever SPEC -o ADDRESS"
 N_PROBES, NEIGHBOURS = 64, 15  # queries to measure recall@15
-Options = TypeVar("Options")
+EXACT_UP_TO = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +40,52 @@ class ServerManifest:
     schema: int = SCHEMA
     kind: str = "index"
 
+    def create_retriever(self) -> Retriever:
+        """Return the retriever that the index was built with."""
+        retriever: Retriever = create(self.retriever, kind="retriever")
+        return retriever
 
-class ServerStore:
+    def compared_fields(self) -> tuple[Field, ...]:
+        """Return the texts of a pair that are compared."""
+        return fields(self.create_retriever().target)
+
+
+class ServerStore(Store):
     """Base of stores on servers: the manifest, read again when other clients may have changed it."""
 
-    where: str  # the address, without a password
     manifest: ServerManifest
+    _defaults: ClassVar[Any]  # a dataclass: the options that are fixed when the store is created
+    _given: Mapping[str, Any]  # those of them that are in the address
+
+    def __init__(self, address: str, retriever: Retriever | None = None) -> None:
+        self._connect(address)
+        check(self._refresh(), retriever, self._given, self.where)
+
+    @classmethod
+    def create(
+        cls, address: str, retriever: Retriever, *, exact_up_to: int = EXACT_UP_TO, recall: float = 0.95
+    ) -> Self:
+        """Create an empty index, or open an existing one that was created with the same settings."""
+        store = cls.__new__(cls)
+        store._connect(address)
+        manifest = store._read()
+        if manifest is None:
+            manifest = new_manifest(retriever, cls._defaults, store._given, exact_up_to=exact_up_to, recall=recall)
+            store._make(manifest)
+        check(manifest, retriever, store._given, store.where)
+        store._finish_making(manifest)
+        return cls(address, retriever)
+
+    def _connect(self, address: str) -> None:
+        """Set `where`, `_given` and what the requests need."""
+        raise NotImplementedError
+
+    def _make(self, manifest: ServerManifest) -> None:
+        """Create what an index with this manifest needs, and write the manifest."""
+        raise NotImplementedError
+
+    def _finish_making(self, manifest: ServerManifest) -> None:
+        """Create what must come after the manifest, and may be missing because an earlier attempt was interrupted."""
 
     def _read(self) -> ServerManifest | None:
         """Return the manifest on the server, or None if there is none."""
@@ -88,20 +128,10 @@ def read_manifest(values: Mapping[str, Any], where: str) -> ServerManifest:
 
 def check(manifest: ServerManifest, retriever: Retriever | None, given: Mapping[str, Any], where: str) -> None:
     """Refuse a retriever or options that differ from those the index was created with."""
-    wanted: list[tuple[str, Any, Any]] = []
     if retriever is not None:
-        wanted.append(("retriever", manifest.retriever, spec(retriever)))
-        if manifest.retriever == spec(retriever):
-            wanted.append(("model or tokenizer", manifest.built_with, retriever.built_with()))
+        check_built_with(manifest, retriever, where)
     for name, value in given.items():
-        wanted.append((f"option {name}", manifest.options.get(name), value))
-    for name, own, value in wanted:
-        if own != value:
-            raise InputError(
-                f"the index was built with another {name}: {own!r}, not {value!r}",
-                hint="open it with the one it was built with, or build a new index",
-                where=where,
-            )
+        refuse_difference(f"option {name}", manifest.options.get(name), value, where)
 
 
 def check_source(manifest: ServerManifest, source: str, before: int) -> None:

@@ -88,7 +88,7 @@ def write_pair_vectors(
             if missing:
                 vectors = encode_pooled(encoder, missing, pooling)
                 file.add(np.clip(vectors, -limit, limit).astype(np.float16).tobytes())
-    rows, numbered = read.numbered()
+    rows, numbered = read.number_pairs()
     facts = {"dev": split(numbered, dev), "blank": read.blank, "dimensions": encoder.dimensions}
     np.save(folder / ROWS, rows, allow_pickle=False)
     np.save(folder / PAIRS, numbered, allow_pickle=False)

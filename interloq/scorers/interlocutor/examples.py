@@ -143,17 +143,17 @@ class LabelledSamples:
         """Yield every sample, and whether it belongs to the dev part."""
         held_out = self._held_out
         for path in self.log.files:
-            for sample in self.log.rated(path):
+            for sample in self.log.rated_samples(path):
                 yield sample, dialogue_of(sample) in held_out
         if self.dev:
-            for sample in self.log.rated(self.dev):
+            for sample in self.log.rated_samples(self.dev):
                 yield sample, True
 
     @cached_property
     def _held_out(self) -> frozenset[str]:
         if self.dev or not self.split:
             return frozenset()
-        every = {dialogue_of(sample) for path in self.log.files for sample in self.log.rated(path)}
+        every = {dialogue_of(sample) for path in self.log.files for sample in self.log.rated_samples(path)}
         return frozenset(sorted(every, key=lambda name: (fingerprint(name), name))[: max(1, round(len(every) / SHARE))])
 
 

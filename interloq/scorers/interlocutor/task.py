@@ -137,7 +137,7 @@ class InterlocutorTask:
         rows = self.pairs.rows(which)
         if part == "train":
             self._drop_users(rows.ids.numpy(), examples)
-        return InterlocutorBatch(self.network.packing.arranged(rows), targets, weights)
+        return InterlocutorBatch(self.network.packing.arrange(rows), targets, weights)
 
     def _drop_users(self, ids: NDArray[np.int32], examples: Ints) -> None:
         """Replace users' tokens by the judge's in some rows, drawn again in each epoch."""

@@ -55,7 +55,7 @@ class RatedSets:
     @classmethod
     def of(cls, log: TrainingLog) -> RatedSets:
         """Read the files, each of which is one set."""
-        return cls.of_sets([(Path(path).name, log.rated(path)) for path in log.files])
+        return cls.of_sets([(Path(path).name, log.rated_samples(path)) for path in log.files])
 
     @classmethod
     def of_sets(cls, sets: Sequence[tuple[str, Iterable[Sample]]]) -> RatedSets:

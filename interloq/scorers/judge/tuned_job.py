@@ -81,7 +81,7 @@ class TuneTask:
         scale = 1.0
         if part == "dev":
             scale = self._dev_scales[int(self.replies.sets[group[0]])]
-        return JudgeBatch(self.network.packing.arranged(self.pairs.rows(group)), targets, torch.from_numpy(own), scale)
+        return JudgeBatch(self.network.packing.arrange(self.pairs.rows(group)), targets, torch.from_numpy(own), scale)
 
     def loss(self, prepared: JudgeBatch) -> torch.Tensor:
         logits = self.network(prepared.rows)[:, 0].float()

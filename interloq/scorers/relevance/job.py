@@ -97,7 +97,7 @@ class RelevanceTask:
         contexts = None
         if self.settings.context:
             contexts = _contexts(self.exchanges, own.start + places, self.subwords.end, self.settings.context)
-        return RelevanceBatch(self.network.packing.arranged(_rows(replies, self.subwords, contexts)), len(examples))
+        return RelevanceBatch(self.network.packing.arrange(_rows(replies, self.subwords, contexts)), len(examples))
 
     def logits(self, prepared: RelevanceBatch) -> torch.Tensor:
         """Return the logits [exchanges, 1 + wrong replies]; the true reply is first."""

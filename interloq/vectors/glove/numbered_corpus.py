@@ -90,7 +90,9 @@ def write_corpus(
             facts["tokens"] += len(part.tokens)
             step(len(batch))
     ranked = _rank_words(list(numbers), counts.values(len(numbers)), min_count, max_vocabulary)
-    _write_ranks(folder / RANKS, [numbers[word] for word, _ in ranked], len(numbers))
+    ranks = np.full(len(numbers), -1, dtype=np.int32)
+    ranks[[numbers[word] for word, _ in ranked]] = np.arange(len(ranked), dtype=np.int32)
+    ranks.tofile(folder / RANKS)
     vocabulary = {"words": [word for word, _ in ranked], "counts": [count for _, count in ranked]}
     return _close(folder, {**vocabulary, **facts, "distinct": len(numbers)})
 
@@ -104,12 +106,6 @@ def _rank_words(words: Sequence[str], counts: NDArray[np.int64], least: int, mos
             f"no word occurs {least} times; the most frequent occurs {counts.max()} times", hint="lower --min-count"
         )
     return sorted(kept, key=lambda word: (-word[1], word[0]))[:most]
-
-
-def _write_ranks(path: Path, numbers: Sequence[int], size: int) -> None:
-    ranks = np.full(size, -1, dtype=np.int32)
-    ranks[list(numbers)] = np.arange(len(numbers), dtype=np.int32)
-    ranks.tofile(path)
 
 
 def _close(folder: Path, facts: dict[str, Any]) -> Corpus:

@@ -46,14 +46,14 @@ class TorchEngine:
         """Train one pass over all entries; return the sum of their losses, each computed just before its step."""
         generator = torch.Generator(device=self._where).manual_seed(int(rng.integers(2**62)))
         total = torch.zeros((), dtype=torch.float64, device=self._where)
-        for rows, columns, logs, weights in self._sent(chunks):
+        for rows, columns, logs, weights in self._send(chunks):
             order = torch.randperm(len(rows), generator=generator, device=self._where)
             for which in order.split(self._batch):
                 total += self._train(rows[which], columns[which], logs[which], weights[which])
             step(len(rows))
         return float(total)
 
-    def _sent(self, chunks: Iterator[Chunk]) -> Iterator[Batch]:
+    def _send(self, chunks: Iterator[Chunk]) -> Iterator[Batch]:
         if self._kept:
             yield from self._kept
             return

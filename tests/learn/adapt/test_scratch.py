@@ -17,14 +17,12 @@ import transformers
 from interloq.data.embedded import embedded_log_path
 from interloq.data.records.jsonl import read
 from interloq.errors import InputError
-from interloq.learn import job as jobs
 from interloq.learn.adapt.scratch import from_log, train_word_pieces
 from interloq.learn.adapt.settings import SCRATCH, Adaptation, SmallEncoder
 from interloq.learn.job import train
 from interloq.models.encoder import Encoder
 from interloq.models.pretrained import Subwords
 from interloq.records import Pair
-from tests.made_adapt import SMALL, pairs
 from tests.made_ruber import topic_pairs
 
 TOKENIZED = """
@@ -82,17 +80,6 @@ def test_a_small_encoder_from_nothing(tmp_path: Path, language: str, own: list[s
     subwords = Subwords(tmp_path / "out")
     numbered = subwords.texts(own)
     assert all((numbered[i] != subwords.unknown).mean() > 0.5 for i in range(3))
-
-
-def test_a_small_encoder_that_was_cut_short_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    training, settings = replace(SCRATCH, epochs=2, learning_rate=3e-3), replace(SMALL, objective="mlm")
-    with monkeypatch.context() as patch:
-        patch.setattr(jobs, "fit", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
-        with pytest.raises(KeyboardInterrupt):
-            trained_encoder(pairs, tmp_path / "cut", TINY, settings, training)
-    cut = trained_encoder(pairs, tmp_path / "cut", TINY, settings, training)
-    whole = trained_encoder(pairs, tmp_path / "whole", TINY, settings, training)
-    assert cut["weights"] == whole["weights"]
 
 
 def test_the_tokenizer_is_the_same_in_every_run(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def test_the_loss_of_a_language_model_is_that_of_every_next_token(tmp_path: Path
 def test_packed_rows_have_the_same_loss(tmp_path: Path, kind: str) -> None:
     task = task_of(tiny_model(tmp_path / kind, kind), tmp_path)
     expected = dev_loss(task, CPU, amp=False)
-    with task.network.packing.enabled(CPU) as works:
+    with task.network.packing.enable(CPU) as works:
         assert works
         assert isinstance(task.prepare("dev", task.batches("dev", 0)[0]).rows, Packed)
         assert dev_loss(task, CPU, amp=False) == pytest.approx(expected, rel=1e-5)

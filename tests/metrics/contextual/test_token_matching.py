@@ -167,7 +167,7 @@ def test_a_text_longer_than_the_model_is_cut(tmp_path: Path) -> None:
 def test_idf_counts_references_that_hold_a_token(encoder: Encoder) -> None:
     references = ["yes no", "yes", "yes", "no no maybe"]
     idf = Idf.of(references, encoder)
-    ids = [set(encoder.numbered([text]).tokens.tolist()) for text in references]
+    ids = [set(encoder.tokenise([text]).tokens.tolist()) for text in references]
 
     def weight(id: int) -> float:
         return float(np.log(5 / (1 + sum(id in held for held in ids))))

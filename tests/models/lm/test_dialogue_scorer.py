@@ -13,17 +13,7 @@ from interloq.models.lm import tree as lm_tree
 from interloq.models.lm.causal import LanguageModel
 from interloq.models.lm.dialogue_scorer import DialogueScorer, choice_probabilities, language_model
 from tests.made_lm import tiny_lm
-from tests.models.lm.made_trees import DIALOGUES, FOLLOW_UPS, KINDS, Literal
-
-
-@pytest.fixture(scope="module", params=KINDS)
-def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_lm(tmp_path_factory.mktemp(request.param), request.param, positions=128)
-
-
-@pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_lm(tmp_path_factory.mktemp("plain"), positions=128)
+from tests.models.lm.made_trees import DIALOGUES, FOLLOW_UPS, Literal
 
 
 def test_replies_are_scored_after_their_dialogue(folder: Path) -> None:

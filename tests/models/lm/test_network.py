@@ -21,8 +21,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_no_more_is_read_than_the_network_has_positions(folder: Path) -> None:
     assert LanguageModel(str(folder), device="cpu", longest=32).longest == 32
     assert LanguageModel(str(folder), device="cpu", longest=500).longest == 64
-    with pytest.raises(InputError, match="longest must be at least"):
-        LanguageModel(str(folder), device="cpu", longest=0)
+    with pytest.raises(InputError, match="longest must be at least 2, got 1"):
+        LanguageModel(str(folder), device="cpu", longest=1)
 
 
 def test_the_signature_names_all_that_likelihoods_depend_on(folder: Path) -> None:
@@ -31,11 +31,6 @@ def test_the_signature_names_all_that_likelihoods_depend_on(folder: Path) -> Non
     assert LanguageModel(str(folder), device="cpu", tokens=7).signature() == signed
     assert LanguageModel(str(folder), device="cpu", longest=32).signature() != signed
     assert LanguageModel(str(folder), device="cpu", precision="float64").signature() == f"{signed}-float64"
-
-
-@pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_lm(tmp_path_factory.mktemp("plain"), positions=128)
 
 
 TEMPLATE = (

@@ -13,7 +13,7 @@ from interloq import InputError
 from interloq.models.lm.dialogue_scorer import language_model
 from interloq.models.lm.seq2seq import Seq2SeqModel
 from tests.made_lm import tiny_seq2seq
-from tests.made_network import loaded
+from tests.made_network import loaded, watch_network
 
 KINDS = ["t5", "bart", "blenderbot", "forced"]  # the last one: a BART whose decoder must say a certain token first
 DIALOGUES = [
@@ -76,17 +76,10 @@ def test_odd_input(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         model.follow_up_scores(DIALOGUES, ["z" * 33])
     with pytest.raises(InputError, match="longest must be at least 4"):
         Seq2SeqModel(str(folder), device="cpu", longest=3)
-    expected, forward = model.follow_up_scores(DIALOGUES, FOLLOW_UPS).sums, model._model.forward
-    most = 1
-
-    def limited(**inputs: Any) -> Any:
-        if len(inputs["attention_mask"]) > most * len(FOLLOW_UPS):
-            raise torch.OutOfMemoryError("CUDA out of memory")
-        return forward(**inputs)
-
-    monkeypatch.setattr(model._model, "forward", limited)
+    expected = model.follow_up_scores(DIALOGUES, FOLLOW_UPS).sums
+    network = watch_network(model._model, monkeypatch, most=len(FOLLOW_UPS))
     assert model.follow_up_scores(DIALOGUES, FOLLOW_UPS).sums == pytest.approx(expected, abs=1e-4)
-    most = 0
+    network.most = 0
     with pytest.raises(InputError, match="not enough memory for one text of"):
         model.follow_up_scores(DIALOGUES, FOLLOW_UPS)
 

@@ -7,25 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from interloq import InputError
 from interloq.models.lm import tree as lm_tree
 from interloq.models.lm.causal import LanguageModel
-from tests.made_lm import tiny_lm
-from tests.models.lm.made_trees import DIALOGUES, FOLLOW_UPS, KINDS, Literal
-
-
-@pytest.fixture(scope="module", params=KINDS)
-def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_lm(tmp_path_factory.mktemp(request.param), request.param, positions=128)
-
-
-@pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_lm(tmp_path_factory.mktemp("plain"), positions=128)
+from tests.made_network import watch_network
+from tests.models.lm.made_trees import DIALOGUES, FOLLOW_UPS, Literal
 
 
 @pytest.mark.parametrize("layout", ["eos", "lines"])
@@ -100,17 +89,10 @@ def test_a_batch_without_room_is_cut_in_two(plain: Path, monkeypatch: pytest.Mon
     model = LanguageModel(str(plain), device="cpu")
     dialogues = [(letter * 20,) for letter in "bcfjkqvx"]  # nothing shared: a row each
     expected = model.follow_up_scores(dialogues, FOLLOW_UPS, whole=True)
-    forward, most = model._model.forward, 1
-
-    def limited(**inputs: Any) -> Any:
-        if len(inputs["input_ids"]) > most:
-            raise torch.OutOfMemoryError("CUDA out of memory")
-        return forward(**inputs)
-
-    monkeypatch.setattr(model._model, "forward", limited)
+    network = watch_network(model._model, monkeypatch, most=1)
     found = model.follow_up_scores(dialogues, FOLLOW_UPS, whole=True)
     assert found.sums == pytest.approx(expected.sums, abs=1e-4)
     assert found.context_sums == pytest.approx(expected.context_sums, abs=1e-4)
-    most = 0
+    network.most = 0
     with pytest.raises(InputError, match="not enough memory for one text of"):
         model.follow_up_scores(dialogues, FOLLOW_UPS)

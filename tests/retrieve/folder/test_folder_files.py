@@ -29,6 +29,7 @@ def changed(folder: Path, **values: object) -> None:
 SEGMENT = {"name": "000000", "pairs": 120}
 WRONG: list[tuple[str, object]] = [
     ("schema", "absent"),
+    ("schema", 99),
     ("kind", "corpus"),
     ("retriever", "absent"),
     ("retriever", 7),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import subprocess
 import sys
@@ -11,21 +10,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
-import numpy as np
 import pytest
 
-from interloq import InputError, create
+from interloq import InputError, create, write
 from interloq.data.files.durable import hold_lock
 from interloq.records import Pair
 from interloq.retrieve.folder import folder_store as embedded
 from interloq.retrieve.folder import vector_lists as lists
-from interloq.retrieve.folder.folder_files import MANIFEST
 from interloq.retrieve.folder.folder_store import Embedded
 from interloq.retrieve.index import Index, create_index, open_index
 from interloq.retrieve.retriever import Query
 
 WORDS = [f"w{i}" for i in range(60)]
-RETRIEVERS = ["bm25", "bm25(target='both')", "dense(encoder='fake32')", "dense(encoder='fake32',target='both')"]
 
 
 def made(n: int, *, seed: int = 0) -> list[Pair]:
@@ -50,69 +46,16 @@ PAIRS = made(300)
 QUERIES = [Query(pair.utterance, pair.response) for pair in made(20, seed=1)]
 
 
-@pytest.mark.parametrize("retriever", RETRIEVERS)
-def test_one_segment_or_many_find_the_same(tmp_path: Path, retriever: str) -> None:
-    whole, parts = create_index(tmp_path / "whole", retriever), create_index(tmp_path / "parts", retriever)
-    assert whole.add(PAIRS, source="a") == 300
-    parts.add(PAIRS[:100], source="a", segment=40)
-    parts.add(PAIRS[100:], source="b", segment=70)
-    assert found(open_index(tmp_path / "whole"), QUERIES) == found(open_index(tmp_path / "parts"), QUERIES)
-    assert len(parts.store) == 300
-    assert parts.store.sources() == {"a": 100, "b": 200}
-
-
-@pytest.mark.parametrize("target", ["utterance", "both"])
-def test_dense_search_is_exact_while_small(tmp_path: Path, target: str) -> None:
-    index = create_index(tmp_path / "index", f"dense(encoder='fake32',target='{target}',alpha=0.7,epsilon=0.2)")
-    index.add(PAIRS, source="a")
-    retriever = index.retriever
-    sides = [retriever.encode([getattr(x, side) for x in PAIRS]) for side in ("utterance", "response")]
-    asked = [retriever.encode([getattr(q, side) for q in QUERIES]) for side in ("utterance", "response")]
-    sim_u, sim_r = (np.asarray(a) @ np.asarray(b).T for a, b in zip(asked, sides, strict=True))
-    expected = sim_u if target == "utterance" else np.maximum(sim_u, 0) * (0.7 * np.maximum(sim_r, 0) + 0.3 * 0.2)
-    for row, hits in zip(expected, index.search(QUERIES, 10), strict=True):
-        assert [hit.score for hit in hits] == pytest.approx(np.sort(row)[::-1][:10], abs=1e-5)
-        assert [row[int(hit.pair.id[1:])] for hit in hits] == pytest.approx([hit.score for hit in hits], abs=1e-5)
-
-
-def test_a_large_index_reaches_the_recall_it_says(tmp_path: Path) -> None:
+def test_a_large_index_is_turned_into_lists_that_reach_the_recall(tmp_path: Path) -> None:
     pairs = made(6000, seed=2)
     index = create_index(tmp_path / "index", "dense(encoder='fake32')", exact_up_to=1000, recall=0.95)
     index.add(pairs[:800], source="small")
-    assert index.store.manifest.recall is None, "exact so far"  # type: ignore[attr-defined]
+    assert index.store.manifest.recall is None, "exact so far"
     index.add(pairs[800:], source="rest", segment=2000)
-    manifest = open_index(tmp_path / "index").store.manifest  # type: ignore[attr-defined]
-    assert manifest.recall >= 0.95
+    assert (open_index(tmp_path / "index").store.manifest.recall or 0) >= 0.95
     folders = sorted((tmp_path / "index" / "segments").iterdir())
     assert len(folders) == 4
     assert all((folder / "utterance" / lists.LISTS).exists() for folder in folders), "exact segments were turned"
-    exact = create_index(tmp_path / "exact", "dense(encoder='fake32')", exact_up_to=10_000)
-    exact.add(pairs, source="all")
-    share = [
-        len(one & two) / len(one)
-        for (_, one), (_, two) in zip(
-            found(exact, QUERIES), found(open_index(tmp_path / "index"), QUERIES), strict=True
-        )
-    ]
-    assert np.mean(share) > 0.9
-
-
-def test_every_pair_comes_back_as_it_was(tmp_path: Path) -> None:
-    odd = [Pair("1", "こんにちは 世界", 'line\nbreak\t"quotes"', "a", "b", "c"), Pair("2", "", ""), *PAIRS[:5]]
-    index = create_index(tmp_path / "index", "bm25")
-    index.add(odd, source="a", segment=3)
-    assert open_index(tmp_path / "index").store.pairs(range(len(odd))) == odd
-
-
-def test_a_query_without_words_finds_nothing(tmp_path: Path) -> None:
-    for i, retriever in enumerate(RETRIEVERS):
-        index = create_index(tmp_path / str(i), retriever)
-        assert index.search([Query("w1")]) == [[]], "an empty index finds nothing"
-        index.add(PAIRS[:20], source="a")
-        assert index.search([Query(""), Query("neverseen")], 5)[0] == []
-        assert len(index.search([Query("w1 w2", "w3")], 1000)[0]) <= 20
-    with pytest.raises(InputError, match="k must be at least 1"):
-        index.search([Query("w1")], 0)
 
 
 PROGRAM = """
@@ -131,8 +74,6 @@ print("done", flush=True)
 @pytest.mark.parametrize("retriever", ["bm25", "dense(encoder='fake32')"])
 def test_kill_at_any_point_then_resume(tmp_path: Path, retriever: str) -> None:
     """Nothing lost, nothing twice: the index is the one that an undisturbed run makes."""
-    from interloq import write
-
     write(tmp_path / "pairs.jsonl", PAIRS, kind="pairs")
     command = [sys.executable, "-c", PROGRAM, str(tmp_path / "pairs.jsonl"), str(tmp_path / "index"), retriever]
     rng, kills = Random(5), 0
@@ -157,35 +98,7 @@ def test_kill_at_any_point_then_resume(tmp_path: Path, retriever: str) -> None:
     assert index.add(PAIRS, source="log") == 0, "a source that is in is not added again"
 
 
-def test_a_source_that_shrank_is_refused(tmp_path: Path) -> None:
-    index = create_index(tmp_path / "index", "bm25")
-    index.add(PAIRS[:50], source="a")
-    with pytest.raises(InputError, match="had 50 pairs before and now has 10"):
-        index.add(PAIRS[:10], source="a")
-
-
-def test_an_index_built_otherwise_is_refused_with_the_cure(tmp_path: Path) -> None:
-    create_index(tmp_path / "index", "bm25").add(PAIRS[:5], source="a")
-    with pytest.raises(InputError, match=r"built with another retriever.*or build a new index"):
-        create_index(tmp_path / "index", "bm25(k1=2.0)")
-    with pytest.raises(InputError, match="another retriever"):
-        create_index(tmp_path / "index", "bm25(tokenizer='char')")
-    path = tmp_path / "index" / MANIFEST
-    manifest = json.loads(path.read_text())
-    path.write_text(json.dumps({**manifest, "built_with": "13a-sacrebleu-1.0"}))
-    with pytest.raises(InputError, match="another model or tokenizer"):
-        open_index(tmp_path / "index")
-    path.write_text(json.dumps({**manifest, "schema": 99}))
-    with pytest.raises(InputError, match=r"schema 99; this version reads schema 1.*build it again"):
-        open_index(tmp_path / "index")
-    path.write_text("{")
-    with pytest.raises(InputError, match="is damaged"):
-        open_index(tmp_path / "index")
-
-
 def test_folders_that_are_no_index(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no index in"):
-        open_index(tmp_path / "absent")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine.txt").write_text("keep me")
     with pytest.raises(InputError, match="is not empty and is not an index"):

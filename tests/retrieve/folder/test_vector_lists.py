@@ -44,13 +44,6 @@ def test_exact_segments_are_searched_as_one(tmp_path: Path) -> None:
     assert ids.max() < 50
 
 
-def test_fewer_vectors_than_asked_for_leave_empty_places(tmp_path: Path) -> None:
-    segments = lists.open_segments(exact(tmp_path, unit(2)))
-    ids, values = lists.nearest(segments, unit(1, seed=3), 4, n_probe=1)
-    assert sorted(ids[0].tolist()) == [NOTHING, NOTHING, 0, 1]
-    assert np.isinf(values[0]).sum() == 2
-
-
 def test_codes_come_back_nearly_as_they_were(tmp_path: Path) -> None:
     vectors = unit(300)
     lists.write_trained(tmp_path / "trained", lists.train(vectors, 4))

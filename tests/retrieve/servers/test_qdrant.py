@@ -102,17 +102,6 @@ def test_points_past_the_end_are_found_by_nobody_and_swept(qdrant_address: str) 
     assert index.store.pairs(range(60)) == PAIRS[:60]
 
 
-def test_what_another_client_added_is_not_added_again(qdrant_address: str) -> None:
-    first, second = create_index(qdrant_address, DENSE), create_index(qdrant_address, DENSE)
-    first.add(PAIRS[:30], source="a")
-    assert second.add(PAIRS[:40], source="a") == 10
-    assert first.add(PAIRS[:40], source="a") == 0
-    encoded = {"utterance": first.retriever.encode([pair.utterance for pair in PAIRS[:10]])}
-    with pytest.raises(InputError, match="the batch follows 30 pairs of its source, but 40 are stored"):
-        first.store.add(PAIRS[:10], encoded, source="a", consumed=40)  # type: ignore[arg-type]
-    assert open_index(qdrant_address).store.pairs(range(40)) == PAIRS[:40]
-
-
 def test_one_client_adds_at_a_time(qdrant_address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(qdrant, "WATCHED", 0.5)
     first, second = create_index(qdrant_address, DENSE), create_index(qdrant_address, DENSE)

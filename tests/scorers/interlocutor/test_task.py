@@ -148,5 +148,5 @@ def test_packed_rows_give_the_same_logits(folder: Path, tmp_path: Path, causal: 
     with torch.inference_mode():
         wanted = network(padded)
         network.encoder.set_attn_implementation(ATTENTION)
-        found = network(padded.packed(network.packing.start))
+        found = network(padded.pack(network.packing.start))
     assert torch.allclose(found, wanted, atol=1e-5)

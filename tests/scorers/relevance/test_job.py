@@ -98,7 +98,7 @@ def test_packed_rows_have_the_same_loss(made: tuple[Exchanges, Subwords]) -> Non
     task.network.eval()
     examples = task.batches("dev", 0)[0]
     expected = float(task.loss(task.prepare("dev", examples)).detach())
-    with task.network.packing.enabled(torch.device("cpu")):
+    with task.network.packing.enable(torch.device("cpu")):
         batch = task.prepare("dev", examples)
         assert isinstance(batch.rows, Packed)
         assert float(task.loss(batch).detach()) == pytest.approx(expected, rel=1e-5)
