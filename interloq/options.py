@@ -2,11 +2,8 @@
 """Options, stated once: the fields of a frozen dataclass are the keywords of a Python function and a verb's flags.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReportOptions:
+class ReportOptions(Options):
     worst: int = option(10, "largest disagreements to show per metric", least=0)
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 The command line (`interloq.cli.shared.arguments`), the command that a result stores (`command_words`) and the tables of
 options in the documentation (`tests/test_option_tables.py`) are generated from the fields. A field without `option` can
@@ -77,7 +74,7 @@ def option(default: Any, help: str, **flag: Any) -> Any:
     - `path=True`, a file or folder to read, or `writes=True`, a file to write;
     - `required=True`, required on the command line only;
     - `choices`, if the type does not list them, and `parse`, a function that reads the text;
-    - `least` or `above`, a limit that `check_limits` checks;
+    - `least`, `least` with `most`, or `above`: limits that `check_limits` checks;
     - `shown`, the default as the help prints it (by default its value; empty: nothing);
     - `instead`, further flags that set a fixed value: `{"--no-slices": ((), "compare only whole sets")}`.
     """
@@ -85,7 +82,7 @@ def option(default: Any, help: str, **flag: Any) -> Any:
 
 
 def limited(default: Any, **limit: float) -> Any:
-    """Return a dataclass field that can be set in Python only, with a limit (`least` or `above`) for `check_limits`."""
+    """Return a dataclass field that can be set in Python only, with limits for `check_limits`; see `option`."""
     return field(default=default, metadata=limit)
 
 
@@ -101,7 +98,7 @@ def flags_of(options: Any) -> Iterator[Flag]:
     hints = _type_hints(cls)
     for item in option_fields(options):
         details = dict(item.metadata)
-        for limit in ("least", "above"):
+        for limit in ("least", "most", "above"):
             details.pop(limit, None)
         default = item.default if is_class else getattr(options, item.name)
         details.setdefault("required", default is REQUIRED)
@@ -148,13 +145,24 @@ def format_default(value: Any) -> str:
     return f" {value}"
 
 
+class Options:
+    """Base class of options whose limits are checked when they are made."""
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        check_limits(self)
+
+
 def check_limits(options: Any) -> None:
-    """Refuse values below `least`, or not above `above`, of an options dataclass; call it in `__post_init__`."""
+    """Refuse values of a dataclass outside the limits of its fields; call it in a `__post_init__` of your own."""
     for item in fields(options):
         value = getattr(options, item.name)
-        least, above = item.metadata.get("least"), item.metadata.get("above")
+        least, most, above = map(item.metadata.get, ("least", "most", "above"))
         if value is None:
             continue
+        if most is not None and not least <= value <= most:
+            raise InputError(f"{item.name} must be from {least:g} to {most:g}, got {value}")
         if least is not None and not value >= least:
             bound = "must not be negative" if least == 0 else f"must be at least {least:g}"
             raise InputError(f"{item.name} {bound}, got {value}")

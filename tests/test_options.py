@@ -10,12 +10,12 @@ from typing import Any, Literal
 import pytest
 
 from interloq import InputError
-from interloq.options import REQUIRED, check_limits, command_words, direction_option, flags_of, option
+from interloq.options import REQUIRED, Options, command_words, direction_option, flags_of, option
 from interloq.trust import Trust
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
+class Made(Options):
     """One field of each type."""
 
     samples: str | Path = option(REQUIRED, "the samples", path=True, metavar="FILE")
@@ -30,9 +30,6 @@ class Made:
     names: Mapping[str, str] | None = option(None, "names", flag="--map")
     trust: Trust = option(None, "trust files")
     python_only: int = 3
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 MADE = Made(samples="dir/s.jsonl")

@@ -82,7 +82,9 @@ def meta_evaluate(
     splits = user_splits(plain, judgments, points.coefficients, n_bootstrap, seed) if by in ("none", "user") else ()
     upwards, direction_notes = _turn_upwards(columns, lower_is_better) if compare else ({}, [])
     permutations = permutations_per_test(math.comb(len(upwards), 2), n_permutations)
-    comparisons = _compare_all(upwards, judgments, points, permutations, seed)
+    comparisons: list[MetricComparison] = []
+    for pair in combinations(upwards, 2):
+        comparisons += _compare(pair, upwards, judgments, points, permutations, seed)
     notes = [*split_notes(splits, judgments), *points.notes(), *_mean_notes(means or {}), *direction_notes]
     facts = {"aspect": aspect, "role": role, "by": by, "resamples": n_bootstrap, "seed": seed, "adjust": adjust}
     facts |= {"system-score": system_score if by == "system" else "", "permutations": permutations if compare else ""}
@@ -199,16 +201,6 @@ def _row(name: str, scores: Column, judgments: Judgments, points: Level, n_boots
         unscored=int((np.isnan(scores_of(scores)) & ~np.isnan(people)).sum()),
         slope=slope_on_judgments(scores_of(scores), judgments),
     )
-
-
-def _compare_all(
-    columns: Mapping[str, Column], judgments: Judgments, points: Level, n_permutations: int, seed: int
-) -> list[MetricComparison]:
-    """Compare all pairs of metrics, whose columns are all better if higher."""
-    comparisons: list[MetricComparison] = []
-    for pair in combinations(columns, 2):
-        comparisons += _compare(pair, columns, judgments, points, n_permutations, seed)
-    return comparisons
 
 
 def _compare(

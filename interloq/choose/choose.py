@@ -71,7 +71,9 @@ def choose(
     used, excluded = _usable(columns, people)
     rows = complete_rows(people, *(column.scores for column in used.values()))
     metrics = {name: column for name, column in used.items() if not column.is_baseline}
-    rated = _standardise_scores(metrics, people, judgments, rows)
+    scores = np.array([column.sign * significance.z_scores(column.scores[rows]) for column in metrics.values()])
+    contexts = np.unique(judgments.clusters()[rows], return_inverse=True)[1]
+    rated = RatedScores(scores.reshape(len(metrics), len(rows)).T, people[rows], contexts)
     _check(rated, metrics, excluded)
     learners = candidates(list(metrics), blend=blend)
     chosen = best(learners, rated, seed)
@@ -116,14 +118,6 @@ def _usable(columns: Mapping[str, Column], people: Array) -> tuple[dict[str, Col
         else:
             usable[name] = column
     return usable, excluded
-
-
-def _standardise_scores(
-    metrics: Mapping[str, Column], people: Array, judgments: Judgments, rows: NDArray[np.intp]
-) -> RatedScores:
-    scores = [column.sign * significance.z_scores(column.scores[rows]) for column in metrics.values()]
-    contexts = np.unique(judgments.clusters()[rows], return_inverse=True)[1]
-    return RatedScores(np.array(scores).reshape(len(metrics), len(rows)).T, people[rows], contexts)
 
 
 def _check(rated: RatedScores, metrics: Mapping[str, Column], excluded: Mapping[str, str]) -> None:

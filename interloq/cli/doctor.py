@@ -295,7 +295,10 @@ def _models() -> Iterator[LocalModel]:
     elif (READY_FOLDER / "model.safetensors").is_file():
         yield LocalModel(READY, str(READY_FOLDER))
     yield from (LocalModel(name, folder) for name, folder in sorted(packages.items()))
-    yield from (LocalModel(name, folder) for name, folder in _hub_models())
+    for weights in sorted(_hub_folder().glob("models--*/snapshots/*/*.safetensors")):
+        revision, repository = weights.parent.name, weights.parent.parent.parent.name
+        name = repository.removeprefix("models--").replace("--", "/")
+        yield LocalModel(f"hub:{name}@{revision}", str(weights.parent))
 
 
 def _model_packages() -> Iterator[tuple[str, str]]:
@@ -306,14 +309,6 @@ def _model_packages() -> Iterator[tuple[str, str]]:
         weights = [file for file in package.files or () if file.suffix == WEIGHTS]
         if weights and package.name != PACKAGE:
             yield package.name.lower().replace("_", "-"), str(Path(str(package.locate_file(weights[0]))).parent)
-
-
-def _hub_models() -> Iterator[tuple[str, str]]:
-    """Yield snapshots with weights in the local copy of the Hugging Face hub, as `hub:org/name@revision`."""
-    for weights in sorted(_hub_folder().glob("models--*/snapshots/*/*.safetensors")):
-        revision, repository = weights.parent.name, weights.parent.parent.parent.name
-        name = repository.removeprefix("models--").replace("--", "/")
-        yield f"hub:{name}@{revision}", str(weights.parent)
 
 
 def _hub_folder() -> Path:

@@ -72,7 +72,11 @@ def sample_units(scores: Iterable[Score], samples: Sequence[Sample] = (), *, rat
     players: dict[str, str] = {}  # played dialogue → its system
     dialogues: dict[str, str] = {}
     for score in scores:
-        _check_repeated(score, seen)
+        value = math.nan if score.value is None else float(score.value)
+        if math.isinf(value) or not equal(seen.setdefault((score.id, score.metric), value), value):
+            both = f"{seen[score.id, score.metric]:g} and {value:g}"
+            what = f"{score.metric} scored {format_key(score.key)} twice: {both}"
+            raise InputError(what, hint="give each metric's scores once, and choose one system of the file")
         unit_id = score.id
         if played := find_played_dialogue(score):
             unit_id = played
@@ -150,13 +154,6 @@ def mean_ratings(samples: Sequence[Sample], ratings: Ratings = ALL) -> dict[tupl
     judgments = collect(samples, aspect=aspect, role=ratings.role, normalise=ratings.normalise)
     pairs = zip(judgments.keys, judgments.mean().tolist(), strict=True)
     return {key: value for key, value in pairs if not math.isnan(value)}
-
-
-def _check_repeated(score: Score, seen: dict[tuple[str, str], float]) -> None:
-    value = math.nan if score.value is None else float(score.value)
-    if math.isinf(value) or not equal(seen.setdefault((score.id, score.metric), value), value):
-        what = f"{score.metric} scored {format_key(score.key)} twice: {seen[score.id, score.metric]:g} and {value:g}"
-        raise InputError(what, hint="give each metric's scores once, and choose one system of the file")
 
 
 def sample_unit(id: str, sample: Sample | None, dialogue: str = "") -> Unit:

@@ -36,7 +36,7 @@ from interloq.demo.logs import (
     reading_steps,
     report_step,
 )
-from interloq.demo.real_log import RealLog, read_real_log, real_replies
+from interloq.demo.real_log import read_real_log, real_replies
 from interloq.errors import InputError, count
 from interloq.learn.learning_curve import read_curve
 from interloq.records import Sample
@@ -156,10 +156,7 @@ def prepare_real_log(folder: Path) -> str:
     source = "chitchat_dataset, filtered (interloq.demo.real_log)"
     write(folder / LOG, real.pairs, kind="pairs", source=source)
     write(folder / "replies.jsonl", replies, kind="samples", source=source)
-    return _describe_log(real, questions=len({sample.context for sample in replies}))
-
-
-def _describe_log(real: RealLog, *, questions: int) -> str:
+    questions = len({sample.context for sample in replies})
     dropped = ", ".join(f"{reason} {n:,}" for reason, n in real.dropped.most_common())
     return (
         "\nFrom here on, the conversations are real (package chitchat_dataset, MIT). The filter for this screen keeps\n"

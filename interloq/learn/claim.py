@@ -39,7 +39,9 @@ def claim(
     with ExitStack() as stack:
         if not done.exists() or work.exists():  # else there is nothing to write
             if not done.exists() and not started(work):
-                _check_free(folder, work)
+                is_ours = is_free(work, LOCK) or (work / JOB).is_file()
+                if not is_free(folder) and (not is_ours or contents(folder) != [work]):
+                    raise InputError(f"{folder} exists and contains other files", hint="choose another folder")
             with writing(folder):
                 make_folder(work)
             stack.enter_context(hold_lock(inside(folder, WORK, LOCK), where=folder))
@@ -50,13 +52,6 @@ def claim(
         else:
             _begin(folder, work, job, started=started(work), others=others)
             yield False
-
-
-def _check_free(folder: Path, work: Path) -> None:
-    """Refuse a folder with files that are not a job's, before anything is written to it."""
-    ours = is_free(work, LOCK) or (work / JOB).is_file()
-    if not is_free(folder) and (not ours or contents(folder) != [work]):
-        raise InputError(f"{folder} exists and contains other files", hint="choose another folder")
 
 
 def _check_same(folder: Path, same: bool, others: str) -> None:

@@ -6,8 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from interloq.errors import InputError
-from interloq.options import check_limits, option
+from interloq.options import option
 from interloq.registry import Component, full_spec
 
 
@@ -20,7 +19,7 @@ class Training(Component):
     optimizer: Literal["adam", "adamw"] = "adam"
     weight_decay: float = option(0.0, "weight decay", least=0)
     schedule: Literal["constant", "linear"] = option("constant", "decay of the learning rate")
-    warmup: float = option(0.0, "share of steps for learning-rate warmup")
+    warmup: float = option(0.0, "share of steps for learning-rate warmup", least=0, most=1)
     clip: float = option(0.0, "maximum gradient norm; 0: no clipping", least=0)
     accumulate: int = option(1, "batches per step", above=0)
     patience: int = option(3, "epochs without a better dev loss before training stops", above=0)
@@ -32,12 +31,6 @@ class Training(Component):
     checkpoint_minutes: float = option(10.0, "minutes between checkpoints; inf: none", least=0)
     seed: int = option(0, "seed of initial weights, order and random draws", least=0)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_limits(self)
-        if not 0 <= self.warmup <= 1:
-            raise InputError(f"warmup must be from 0 to 1, got {self.warmup}")
-
 
 @dataclass(frozen=True)
 class LowRank(Component):
@@ -48,10 +41,6 @@ class LowRank(Component):
     )
     low_rank_scale: float = option(2.0, "factor of these updates, α / rank of LoRA", above=0)
     low_rank_biases: bool = option(False, "with --low-rank, train biases and layer norms too")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_limits(self)
 
     @property
     def parts(self) -> dict[str, str]:

@@ -159,18 +159,15 @@ def packed_attention(
             *flat, ends, ends, most, most, dropout, is_causal, False, scale=scaling
         )
         return outputs[0][None], None
-    allowed = _within_rows(cu_seq_lens_q, query.shape[2], causal=is_causal)
+    places = torch.arange(query.shape[2], device=cu_seq_lens_q.device, dtype=cu_seq_lens_q.dtype)
+    row = torch.searchsorted(cu_seq_lens_q, places, right=True)
+    allowed = row[:, None] == row
+    if is_causal:
+        allowed = allowed.tril()
     states = torch.nn.functional.scaled_dot_product_attention(
         query, key, value, attn_mask=allowed, dropout_p=dropout, scale=scaling
     )
     return states.transpose(1, 2).contiguous(), None
-
-
-def _within_rows(ends: torch.Tensor, tokens: int, *, causal: bool) -> torch.Tensor:
-    """Return which token may see which [tokens, tokens]."""
-    row = torch.searchsorted(ends, torch.arange(tokens, device=ends.device, dtype=ends.dtype), right=True)
-    same = row[:, None] == row
-    return same.tril() if causal else same
 
 
 transformers.AttentionInterface.register(ATTENTION, packed_attention)

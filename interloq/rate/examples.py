@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interloq.errors import InputError, count
-from interloq.options import option
+from interloq.options import limited, option
 from interloq.registry import Component
 
 Keys = NDArray[np.uint64]
@@ -41,22 +41,16 @@ class Examples(Component):
     replies. `"matched"` draws from the pairs of positives, as often as they occur there.
     """
 
-    most_replies: int = option(10, "maximum replies used per utterance")
-    most_positives: int = option(45, "maximum pairs of replies used per utterance")
+    most_replies: int = option(10, "maximum replies used per utterance", least=2, most=LARGEST)
+    most_positives: int = option(45, "maximum pairs of replies used per utterance", least=1)
     dev_share: float = option(0.02, "share of utterances in the dev part")
     negatives: Literal["any", "matched"] = option("any", "draw negatives from any pair, or from those of positives")
-    seed: int = 0
+    seed: int = limited(0, least=0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 2 <= self.most_replies <= LARGEST:
-            raise InputError(f"most_replies must be from 2 to {LARGEST}, got {self.most_replies}")
-        if self.most_positives < 1:
-            raise InputError(f"most_positives must be at least 1, got {self.most_positives}")
         if not 0 < self.dev_share <= 0.5:
             raise InputError(f"dev_share must be above 0 and at most .5, got {self.dev_share}")
-        if self.seed < 0:
-            raise InputError(f"seed must not be below 0, got {self.seed}")
 
 
 @dataclass(frozen=True, slots=True)

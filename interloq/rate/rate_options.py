@@ -6,13 +6,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from interloq.options import REQUIRED, check_limits, option
+from interloq.options import REQUIRED, Options, option
 
 BATCH = 256  # samples rated at a time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RateOptions:
+class RateOptions(Options):
     """The rater, by its spec or as an object, and which references are kept."""
 
     rater: str | Any = option(
@@ -22,6 +22,3 @@ class RateOptions:
     weigh: bool = option(True, "set the weight of every kept reference to 1", flag="--no-weights")
     batch: int = option(BATCH, "samples rated and stored at a time")
     force: bool = option(False, "discard an unfinished run with other settings")
-
-    def __post_init__(self) -> None:
-        check_limits(self)

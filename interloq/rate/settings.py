@@ -6,9 +6,9 @@ Those of the Bi-GRU are from the papers. For BERT the paper gives none: these ar
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
-from interloq.errors import InputError, count
+from interloq.errors import count
 from interloq.learn.settings import LowRank, Training
 from interloq.learn.trainable import Facts, Trainable
 from interloq.options import option
@@ -17,30 +17,22 @@ from interloq.rate.summary import warning
 from interloq.registry import Component
 
 
-class _RaterSizes(Component):
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for field in fields(self):  # type: ignore[arg-type]
-            if getattr(self, field.name) < 1:
-                raise InputError(f"{field.name} must be at least 1, got {getattr(self, field.name)}")
-
-
 @dataclass(frozen=True)
-class Shape(_RaterSizes):
+class Shape(Component):
     """Sizes of the network."""
 
-    embedding: int = option(512, "dimensions of token vectors")
-    hidden: int = option(512, "units of the Bi-GRU in each direction")
-    layers: int = option(5, "ReLU layers between the texts' vectors and the two logits")
-    width: int = option(1024, "units in each of these layers")
+    embedding: int = option(512, "dimensions of token vectors", least=1)
+    hidden: int = option(512, "units of the Bi-GRU in each direction", least=1)
+    layers: int = option(5, "ReLU layers between the texts' vectors and the two logits", least=1)
+    width: int = option(1024, "units in each of these layers", least=1)
 
 
 @dataclass(frozen=True)
-class Batching(_RaterSizes):
+class Batching(Component):
     """Size of batches: at most `batch` examples, and `tokens` tokens, padding included."""
 
-    batch: int = option(1_000, "maximum examples per batch")
-    tokens: int = option(2**16, "maximum tokens per batch, padding included")
+    batch: int = option(1_000, "maximum examples per batch", least=1)
+    tokens: int = option(2**16, "maximum tokens per batch, padding included", least=1)
 
 
 BERT_TRAINING = Training(
@@ -67,10 +59,10 @@ class RaterSources:
 
 
 @dataclass(frozen=True)
-class RaterReading(_RaterSizes):
+class RaterReading(Component):
     """Settings for how much of a context a rater reads."""
 
-    turns: int = option(1, "last turns before a reply that are read; replies are grouped by all of them")
+    turns: int = option(1, "last turns before a reply that are read; replies are grouped by all of them", least=1)
 
 
 @dataclass(frozen=True)

@@ -121,7 +121,8 @@ def group_queries(samples: Iterable[Sample], *, aspect: str = "overall") -> list
         replies, ratings, texts = [], [], []
         for sample in sorted(joined, key=lambda sample: (*sample.key, sample.response)):
             replies.append(sample.response)
-            ratings.append(_mean_rating(sample, aspect))
+            values = [rating.value for rating in sample.ratings if rating.aspect == aspect and rating.value is not None]
+            ratings.append(math.fsum(values) / len(values) if values else math.nan)
             texts += [reference.text for reference in sample.references]
         queries.append(RatedQuery(turns, tuple(replies), np.array(ratings), distinct_texts(texts)))
     return queries
@@ -135,13 +136,6 @@ def has_text(turns: Iterable[str]) -> bool:
 def distinct_texts(texts: Iterable[str]) -> tuple[str, ...]:
     """Return the distinct texts in sorted order, without outer white space and without empty ones."""
     return tuple(sorted({text.strip() for text in texts} - {""}))
-
-
-def _mean_rating(sample: Sample, aspect: str) -> float:
-    values = [rating.value for rating in sample.ratings if rating.aspect == aspect and rating.value is not None]
-    if not values:
-        return math.nan
-    return math.fsum(values) / len(values)
 
 
 # ---- scores ----------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from interloq.errors import InputError
-from interloq.options import REQUIRED, check_limits, device_option, option
+from interloq.options import REQUIRED, Options, check_limits, device_option, option
 from interloq.reliability.settings import Coefficient
 
 
@@ -30,7 +30,7 @@ def parse_sizes(text: str) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelOptions:
+class ModelOptions(Options):
     """The network that predicts how reliable references are."""
 
     model: str | Path = option(REQUIRED, "see interloq train reliability --help", path=True, metavar="FOLDER")
@@ -86,9 +86,6 @@ class AugmentOptions(ModelOptions):
     trials: str | Path | None = option(None, "every candidate that was tried", writes=True, metavar="FILE")
     seed: int = option(0, "seed of the order of candidates")
 
-    def __post_init__(self) -> None:
-        check_limits(self)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnnotateOptions(ModelOptions):
@@ -96,9 +93,6 @@ class AnnotateOptions(ModelOptions):
 
     limit: int = option(10, "references per query", least=1)
     attempts: int = option(3, "edits per candidate", least=0)
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from typing import Literal
 from interloq.errors import InputError
 from interloq.learn.settings import Training
 from interloq.learn.trainable import Facts, Trainable
-from interloq.options import check_limits, limited, option
+from interloq.options import limited, option
 from interloq.registry import Component
 
 Coefficient = Literal["pearson", "spearman", "kendall"]
@@ -46,8 +46,10 @@ class ReliabilitySettings(Component):
     )
     sizes: str = option(",".join(map(str, SIZES)), "sizes of the sets of references", metavar="SIZES")
     per_size: int = option(PER_SIZE, "sets of each size per query", above=0)
-    negatives: int = option(3, "worse sets per set: without a reference, with a foreign one, with one replaced; T")
-    margin: float = option(0.1, "difference wanted between a set and a worse one; Δ")
+    negatives: int = option(
+        3, "worse sets per set: without a reference, with a foreign one, with one replaced; T", least=0
+    )
+    margin: float = option(0.1, "difference wanted between a set and a worse one; Δ", least=0)
     foreign: int = option(20, "references of other queries, per query, from which worse sets are made", above=0)
     hidden: int = option(768, "units of the graph attention layer", above=0)
     residual: bool = option(False, "add each reference's own state to what it attends to; not in the paper")
@@ -63,9 +65,6 @@ class ReliabilitySettings(Component):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_limits(self)
-        if self.negatives < 0 or self.margin < 0:
-            raise InputError(f"negatives and margin must not be below 0, got {self.negatives} and {self.margin}")
         if not 0 < self.dev < 1:
             raise InputError(f"dev must be between 0 and 1, got {self.dev}")
         if not self.set_sizes or min(self.set_sizes) < 1:

@@ -47,7 +47,11 @@ class ReliabilityTask:
     ) -> None:
         self.network, self.sets, self.take, self.settings = network, sets, take, settings
         self.rows: dict[Part, Ints] = {"train": sets.rows("train"), "dev": sets.rows("dev")}
-        self.weights = _query_weights(len(sets.dev), settings)
+        queries = len(sets.dev)
+        self.weights = np.ones((1, queries))  # of each query for each member; a single member weighs all equally
+        if settings.ensemble > 1:
+            rng = np.random.default_rng([settings.seed, queries])
+            self.weights = rng.exponential(size=(settings.ensemble, queries))
 
     def batches(self, part: Part, epoch: int) -> Sequence[Ints]:
         n, size = len(self.rows[part]), self.settings.batch
@@ -85,13 +89,6 @@ class ReliabilityTask:
         total = (weights * losses).sum()
         # the value is the mean over members, the gradient that of their sum: each learns as if it were alone
         return total + (total / len(predictions) - total).detach()
-
-
-def _query_weights(queries: int, settings: ReliabilitySettings) -> NDArray[np.float64]:
-    """Return the weight of each query for each member; a single member weighs all equally."""
-    if settings.ensemble == 1:
-        return np.ones((1, queries))
-    return np.random.default_rng([settings.seed, queries]).exponential(size=(settings.ensemble, queries))
 
 
 def dev_scores(task: ReliabilityTask) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:

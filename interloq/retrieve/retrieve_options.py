@@ -7,19 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from interloq.errors import InputError
-from interloq.options import REQUIRED, check_limits, option
+from interloq.options import REQUIRED, Options, option
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AddPairsOptions:
+class AddPairsOptions(Options):
     """How pairs are added to an index: how many at a time, and which are excluded."""
 
     segment: int | None = option(None, "pairs stored at a time; an interruption loses at most these", least=1)
     without: Sequence[str | Path] = option((), "exclude pairs that overlap these samples", path=True, metavar="SAMPLES")
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +31,7 @@ class IndexOptions(AddPairsOptions):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExtendOptions:
+class ExtendOptions(Options):
     """Which replies are added to samples; see `retrieve.extend.extend`."""
 
     index: str | Path = option(REQUIRED, "the index to search (see: interloq index)", path=True, metavar="INDEX")
@@ -44,18 +40,18 @@ class ExtendOptions:
     parrot: bool = option(True, "do not add the utterance itself", flag="--no-parrot")
     gold: bool = option(True, "drop the references that came with the samples", flag="--no-gold")
     diversity: float = option(
-        0.0, "0 (default): the nearest replies; up to 1: more diverse ones", metavar="D", shown=""
+        0.0, "0 (default): the nearest replies; up to 1: more diverse ones", metavar="D", shown="", least=0, most=1
     )
     near: float = option(
-        0.0, "drop replies this similar to a gold reply", flag="--near-duplicates", metavar="J", shown=""
+        0.0,
+        "drop replies this similar to a gold reply",
+        flag="--near-duplicates",
+        metavar="J",
+        shown="",
+        least=0,
+        most=1,
     )
     exclude: str | Path | None = option(
         None, "ids of pairs, posts or threads to exclude, one per line", path=True, metavar="FILE"
     )
     own: bool = option(True, "drop references that are identical to the reply being judged", flag="--drop-own-replies")
-
-    def __post_init__(self) -> None:
-        check_limits(self)
-        for name in ("diversity", "near"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise InputError(f"{name} must be from 0 (off) to 1, got {getattr(self, name)}")

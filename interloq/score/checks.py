@@ -159,7 +159,9 @@ class Checks:
             for part, method, counts in chain.from_iterable(self._counted):
                 counts[system] += getattr(part, method)(group)
             for (name, needed), counts in self._short.items():
-                counts[system] += _count_short(group, needed, self._tokenizers[name])
+                # a word has at least one token, so only replies of few words need to be tokenised
+                few = [s.response for s in group if len(s.response.split(None, needed)) < needed]
+                counts[system] += sum(len(self._tokenizers[name].tokens(text)) < needed for text in few)
 
     def watch(self, samples: Iterable[Sample]) -> Iterator[Sample]:
         """Check samples and pass them on."""
@@ -288,13 +290,6 @@ def _counters(metric: Metric) -> Iterator[tuple[Metric, str, Counter[str]]]:
     for part in parts(metric):
         for method in COUNTED:
             yield part, method, Counter()
-
-
-def _count_short(samples: Sequence[Sample], needed: int, tokenizer: Tokenizer) -> int:
-    """Return the number of replies with fewer tokens than needed."""
-    # a word has at least one token, so only replies of few words need to be tokenised
-    few = [s.response for s in samples if len(s.response.split(None, needed)) < needed]
-    return sum(len(tokenizer.tokens(text)) < needed for text in few)
 
 
 def note_own_references(facts: Facts) -> Note | None:

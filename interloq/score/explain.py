@@ -121,9 +121,19 @@ def explain(metric: Bleu | DeltaBleu, sample: Sample) -> Explanation:
     orders = []
     for n in range(1, metric.order + 1):
         reply_grams = ngrams(reply, n)
-        matches = _match_ngrams(reply_grams, [ngrams(text, n) for text in texts], weights)
-        precision = parts[f"precision_{n}"]
-        orders.append(_explain_order(n, reply_grams, matches, max(weights), precision, every=every_order))
+        matches = tuple(_match_ngrams(reply_grams, [ngrams(text, n) for text in texts], weights))
+        earned = {match.ngram for match in matches}
+        order = Order(
+            n=n,
+            ngrams=reply_grams.total(),
+            matches=matches,
+            missed=tuple(text for text in map(" ".join, reply_grams) if text not in earned),
+            credit=float(sum(match.credit for match in matches)),
+            denominator=reply_grams.total() * max(weights),
+            precision=parts[f"precision_{n}"],
+            used=every_order or reply_grams.total() > 0,
+        )
+        orders.append(order)
     return Explanation(
         metric=title(metric),
         score=float(metric.value(row)),
@@ -146,23 +156,6 @@ def _match_ngrams(reply: Grams, references: Sequence[Grams], weights: Sequence[f
         if gains[best] > 0:
             counted = min(count, references[best][gram])
             yield NgramCredit(" ".join(gram), count, counted, best, weights[best], gains[best])
-
-
-def _explain_order(
-    n: int, reply: Grams, credited: Iterable[NgramCredit], largest: float, precision: float, *, every: bool
-) -> Order:
-    matches, count = tuple(credited), reply.total()
-    earned = {match.ngram for match in matches}
-    return Order(
-        n=n,
-        ngrams=count,
-        matches=matches,
-        missed=tuple(text for text in map(" ".join, reply) if text not in earned),
-        credit=float(sum(match.credit for match in matches)),
-        denominator=count * largest,
-        precision=precision,
-        used=every or count > 0,
-    )
 
 
 def _explain_reference(
@@ -282,14 +275,11 @@ def _find_sample(samples: Iterable[Sample], id: str, system: str | None, where: 
     if with_id:
         systems = ", ".join(repr(system or NO_SYSTEM) for _, system in sorted(with_id))
         raise InputError(f"{id!r} is not a sample of {system!r}", hint=f"its systems are: {systems}", where=where)
-    raise InputError(f"no sample {id!r} among {len(ids):,}", hint=_suggest_ids(id, list(ids)), where=where)
-
-
-def _suggest_ids(id: str, ids: list[str]) -> str:
-    close = difflib.get_close_matches(id, ids[:COMPARED], n=3, cutoff=0.5)
-    if close:
-        return f"did you mean {' or '.join(map(repr, close))}?"
-    return f"the first are {' or '.join(map(repr, ids[:3]))}"
+    close = difflib.get_close_matches(id, list(ids)[:COMPARED], n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(map(repr, close))}?"
+    if not close:
+        hint = f"the first are {' or '.join(map(repr, list(ids)[:3]))}"
+    raise InputError(f"no sample {id!r} among {len(ids):,}", hint=hint, where=where)
 
 
 def largest_fall(course: Sequence[TurnScore]) -> tuple[TurnScore, float] | None:

@@ -54,7 +54,18 @@ class Scored:
         """Return results without their samples, and notes, as in headers and JSON."""
         results = []
         for by_system in self.results:
-            results += [_summary(system, result) for system, result in by_system.items()]
+            for system, result in by_system.items():
+                summary = {
+                    "metric": result.metric,
+                    "system": system,
+                    "value": to_json(result.value),
+                    "ci": to_json(result.ci),
+                    "n": result.n,
+                    "unscored": result.unscored,
+                    "signature": result.signature,
+                    "details": {name: to_json(value) for name, value in result.details.items()},
+                }
+                results.append(summary)
         return {"results": results, "notes": [asdict(note) for note in self.notes]}
 
     def advice(self) -> dict[str, Any]:
@@ -208,16 +219,3 @@ def _origin(path: str | Path) -> dict[str, Any]:
         return select_carried_facts(header(path))
     except InputError:  # a bad first line, already reported by the reader
         return {}
-
-
-def _summary(system: str, result: Result) -> dict[str, Any]:
-    return {
-        "metric": result.metric,
-        "system": system,
-        "value": to_json(result.value),
-        "ci": to_json(result.ci),
-        "n": result.n,
-        "unscored": result.unscored,
-        "signature": result.signature,
-        "details": {name: to_json(value) for name, value in result.details.items()},
-    }

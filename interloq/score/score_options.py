@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from interloq.errors import InputError
-from interloq.options import check_limits, drop_own_replies_option, option, trust_option, without_system_option
+from interloq.options import Options, drop_own_replies_option, option, trust_option, without_system_option
 from interloq.trust import Trust
 
 Language = Literal["en", "ja", "zh"]
@@ -21,7 +21,7 @@ def _resamples() -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScoreOptions:
+class ScoreOptions(Options):
     """Options of `score_file`."""
 
     n_bootstrap: int = _resamples()
@@ -37,13 +37,13 @@ class ScoreOptions:
     trust: Trust = trust_option()
 
     def __post_init__(self) -> None:
-        check_limits(self)
+        Options.__post_init__(self)
         if (self.reliability is None) != (self.min_reliability is None):
             raise InputError("a minimum reliability needs a network, and the other way round", hint="give both")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProbeOptions:
+class ProbeOptions(Options):
     """Options of `probe_file`."""
 
     language: Language | None = option(None, "language of the embedded replies (default en)")
@@ -51,9 +51,6 @@ class ProbeOptions:
     n_bootstrap: int = _resamples()
     seed: int = option(0, "seed of the changes and resamples")
     trust: Trust = trust_option()
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,7 +27,7 @@ import orjson
 from interloq.data.files.write_errors import writing
 from interloq.data.records.jsonl import header, header_line
 from interloq.errors import InputError, count
-from interloq.options import check_limits, option
+from interloq.options import Options, option
 
 KIND = "calls"
 BYTES_PER_TOKEN = 4  # of UTF-8 text, about, in English; Chinese and Japanese have three bytes per character
@@ -149,7 +149,7 @@ def current() -> Spending:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SpendingLimits:
+class SpendingLimits(Options):
     """Limits and a log of what LLM judges send to paid servers."""
 
     max_calls: int | None = option(None, "most requests of LLM judges to a server", least=0)
@@ -160,9 +160,6 @@ class SpendingLimits:
         writes=True,
         metavar="FILE",
     )
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
     def apply(self, announce: Callable[[str], None] | None = None) -> AbstractContextManager[Spending]:
         """Count and limit what is spent inside a `with` statement; `announce` gets each estimate."""

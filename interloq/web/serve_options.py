@@ -11,7 +11,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from interloq.errors import InputError
-from interloq.options import check_limits, option, trust_option
+from interloq.options import Options, option, trust_option
 from interloq.trust import Trust
 
 PORT = 8765
@@ -78,7 +78,7 @@ class ServerAddress:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServeOptions:
+class ServeOptions(Options):
     """How a study is served.
 
     `secret` is the key of pseudonyms, a file or `env:NAME`; an open network needs one. `trust` is called with what bots
@@ -101,9 +101,6 @@ class ServeOptions:
     max_cost: float | None = option(None, "most that these may cost, by the costs in the chats' settings", least=0)
     open_page: bool = option(False, "open the page in a browser", flag="--open")
     access_log: bool = option(False, "log requests, without secrets, on standard error")
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,12 +11,12 @@ from typing import Any
 from interloq.cli.shared.arguments import add_common, add_input, add_options, add_output, make_options
 from interloq.cli.shared.output import read_texts, stage_progress
 from interloq.errors import InputError, MissingDependencyError, count
-from interloq.options import REQUIRED, check_limits, device_option, option
+from interloq.options import REQUIRED, Options, device_option, option
 from interloq.terminal.console import number, print_json, print_line, print_table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BaselineOptions:
+class BaselineOptions(Options):
     """The encoder, and the pairs of unrelated texts that it reads."""
 
     model: str = option(REQUIRED, "an encoder, as in bertscore(model=…)", path=True, metavar="MODEL")
@@ -25,9 +25,6 @@ class BaselineOptions:
     idf: bool = option(False, "for bertscore(idf=True)")
     seed: int = option(0, "seed for drawing the texts")
     device: str = device_option()
-
-    def __post_init__(self) -> None:
-        check_limits(self)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,7 +9,7 @@ from typing import Literal
 from interloq.errors import InputError
 from interloq.learn.settings import Training
 from interloq.learn.trainable import Facts, Trainable
-from interloq.options import check_limits, limited, option
+from interloq.options import limited, option
 from interloq.registry import Component
 
 ADAPT = Training(
@@ -41,7 +41,6 @@ class Adaptation(Component):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_limits(self)
         if not 0 < self.mask < 1:
             raise InputError(f"mask must be between 0 and 1, got {self.mask}")
 
@@ -57,7 +56,6 @@ class SmallEncoder(Component):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_limits(self)
         if self.dimensions % self.heads:
             raise InputError(
                 f"{self.dimensions} dimensions cannot be divided among {self.heads} heads",

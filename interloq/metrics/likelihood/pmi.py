@@ -18,11 +18,11 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from interloq.errors import InputError
 from interloq.metrics.likelihood.fed import DialogueLikelihood, LanguageModel, Layout, Longest, Over, context
 from interloq.metrics.metric import Array, needs_reply, score_rows
 from interloq.metrics.network_metric import needs_context
 from interloq.needs import LANGUAGE_MODEL, Needs
+from interloq.options import limited
 from interloq.records import Sample
 
 
@@ -34,14 +34,9 @@ class Pmi(DialogueLikelihood, name="pmi"):
     needs = Needs(context=True, fields={"model": LANGUAGE_MODEL}, extra="encoder")
     model: LanguageModel
     over: Annotated[Over, "per token, or for the whole reply, which grows with its length"] = "mean"
-    turns: Annotated[int, "last turns of the context that are read"] = 4
+    turns: Annotated[int, "last turns of the context that are read"] = limited(4, least=1)
     layout: Layout = "eos"
     longest: Longest = 1024
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.turns < 1:
-            raise InputError(f"turns must be at least 1, got {self.turns}")
 
     def unscorable(self, sample: Sample) -> str | None:
         return needs_context(sample) or needs_reply(sample)

@@ -54,7 +54,10 @@ class Meteor(CountMetric, name="meteor"):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "stages", _check_stages(self.stages))
+        if not isinstance(self.stages, tuple | list) or tuple(self.stages) not in STAGES:
+            stages = "'exact', optionally followed by 'stem', 'synonym' or both"
+            raise SpecError(f"meteor: stages must be {stages}, got {self.stages!r}")
+        object.__setattr__(self, "stages", tuple(self.stages))
         for name, value, most in (("alpha", self.alpha, 1), ("gamma", self.gamma, 1), ("beta", self.beta, np.inf)):
             if not 0 <= value <= most:
                 raise SpecError(f"meteor: {name} must be from 0 to {most}, got {value}")
@@ -121,14 +124,6 @@ class Meteor(CountMetric, name="meteor"):
             return [Word(token, token) for token in tokens]
         stem = _stemmer()
         return [Word(token, stem(token)) for token in tokens]
-
-
-def _check_stages(stages: Any) -> tuple[str, ...]:
-    if not isinstance(stages, tuple | list) or tuple(stages) not in STAGES:
-        raise SpecError(
-            f"meteor: stages must be 'exact', optionally followed by 'stem', 'synonym' or both, got {stages!r}"
-        )
-    return tuple(stages)
 
 
 @cache

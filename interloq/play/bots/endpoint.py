@@ -22,6 +22,7 @@ from typing import Annotated, Any, ClassVar, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
 from interloq.errors import InputError, MissingDependencyError
+from interloq.options import limited
 from interloq.play.bot import Bot
 from interloq.records import Turn
 from interloq.servers.chat_parameters import ChatParameters, parameters_of
@@ -43,12 +44,12 @@ class Endpoint(Bot, name="endpoint"):
     url: Annotated[str, "up to `/v1`, or up to `/chat/completions`"]
     model: Annotated[str, "the model's name on the server"]
     key: Annotated[str, "environment variable that contains the key; `''`: none"] = DEFAULT_KEY
-    concurrency: Annotated[int, "concurrent requests"] = 8
-    timeout: Annotated[float, "seconds for one request"] = 60.0
-    retries: Annotated[int, "further attempts after a failed request"] = 5
-    rate: Annotated[float, "requests per minute; 0: no limit"] = 0.0
-    temperature: Annotated[float | None, "sampling temperature; `None`: the server's default"] = None
-    max_tokens: Annotated[int, "tokens per reply, at most; 0: the server's default"] = 0
+    concurrency: Annotated[int, "concurrent requests"] = limited(8, above=0)
+    timeout: Annotated[float, "seconds for one request"] = limited(60.0, above=0)
+    retries: Annotated[int, "further attempts after a failed request"] = limited(5, least=0)
+    rate: Annotated[float, "requests per minute; 0: no limit"] = limited(0.0, least=0)
+    temperature: Annotated[float | None, "sampling temperature; `None`: the server's default"] = limited(None, least=0)
+    max_tokens: Annotated[int, "tokens per reply, at most; 0: the server's default"] = limited(0, least=0)
     system_prompt: Annotated[str, "a system message before the dialogue"] = ""
     send_seed: Annotated[bool, "send a seed with each request; some servers refuse it"] = True
     cache: Annotated[bool, "take answers to requests that were sent before from the cache on disk"] = False
@@ -60,10 +61,6 @@ class Endpoint(Bot, name="endpoint"):
         # the message does not repeat the value, because it may be the key itself
         if self.key and not re.fullmatch("[A-Z_][A-Z0-9_]*", self.key):
             raise InputError("key must be the name of an environment variable, such as OPENAI_API_KEY, not the key")
-        if self.concurrency < 1 or self.timeout <= 0:
-            raise InputError(f"concurrency and timeout must be above 0, got {self.concurrency} and {self.timeout}")
-        if min(self.retries, self.rate, self.max_tokens, self.temperature or 0) < 0:
-            raise InputError("retries, rate, max_tokens and temperature must not be negative")
 
     @property
     def batch(self) -> int:  # type: ignore[override]

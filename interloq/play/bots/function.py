@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from interloq.errors import InputError
+from interloq.options import limited
 from interloq.play.bot import Bot, make_crash_reply
 from interloq.records import Turn
 from interloq.servers.replies import Reply
@@ -31,14 +32,12 @@ class Function(Bot, name="function"):
     """Calls a Python function."""
 
     path: Annotated[str, "`module:function`, from a module that can be imported here"]
-    batch: Annotated[int, "dialogues per call; 0: the function takes one dialogue, not a list"] = 0
+    batch: Annotated[int, "dialogues per call; 0: the function takes one dialogue, not a list"] = limited(0, least=0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.path.count(":") != 1:
             raise InputError(f"{self.path!r} does not name a function", hint=HINT)
-        if self.batch < 0:
-            raise InputError(f"batch must be 0 or more, got {self.batch}")
 
     def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
         replies: list[Reply] = []
@@ -52,7 +51,10 @@ class Function(Bot, name="function"):
         for start in range(0, len(dialogues), self.batch):
             part = slice(start, start + self.batch)
             texts = self._call([list(turns) for turns in dialogues[part]], list(seeds[part]))
-            _check_texts(texts, len(dialogues[part]))
+            is_list, expected = isinstance(texts, list | tuple), len(dialogues[part])
+            if not is_list or len(texts) != expected:  # an error, so that `ask_bot` halves the batch
+                seen = f"{len(texts)} replies" if is_list else type(texts).__name__
+                raise ValueError(f"the function gave {seen} to {expected} dialogues")
             replies += map(_reply, texts)
         return replies
 
@@ -98,10 +100,3 @@ def _reply(text: Any) -> Reply:
     if isinstance(text, str):
         return Reply(text)
     return Reply("", f"the function gave {type(text).__name__}, not text")
-
-
-def _check_texts(texts: Any, expected: int) -> None:
-    """Raise an error instead of returning failures, so that `ask_bot` halves the batch and keeps what works alone."""
-    if not isinstance(texts, list | tuple) or len(texts) != expected:
-        seen = f"{len(texts)} replies" if isinstance(texts, list | tuple) else type(texts).__name__
-        raise ValueError(f"the function gave {seen} to {expected} dialogues")

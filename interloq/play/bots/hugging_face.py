@@ -20,6 +20,7 @@ from typing import Annotated, Any, Literal
 from interloq.errors import InputError, MissingDependencyError
 from interloq.models.chat_template import Message, TemplateRefused, render_chat
 from interloq.models.loaded import last_written
+from interloq.options import limited
 from interloq.play.bot import Bot, generator, make_crash_reply
 from interloq.records import Turn
 from interloq.servers.replies import NOTHING_TO_ANSWER, Reply, roles
@@ -37,12 +38,12 @@ class HuggingFace(Bot, name="hf"):
     model: Annotated[str, "a folder, an installed package, or `hub:org/name@revision`; only safetensors are loaded"]
     temperature: Annotated[float, "sampling temperature; 0: always the most likely token"] = 1.0
     top_p: Annotated[float, "sample from the most likely tokens whose probabilities add up to this"] = 0.9
-    max_tokens: Annotated[int, "tokens per reply, at most; longer ones are cut"] = 64
+    max_tokens: Annotated[int, "tokens per reply, at most; longer ones are cut"] = limited(64, least=1)
     chat: Annotated[Literal["auto", True, False], "use the chat template: if there is one, always, or never"] = "auto"
     system_prompt: Annotated[str, "a system message; without a template, a first line"] = ""
     separator: Annotated[str, "without a template, what follows each turn; `'eos'`: the model's end token"] = "\n"
-    context: Annotated[int, "tokens of the dialogue that the model sees"] = 1_024
-    batch: Annotated[int, "dialogues per batch; halved when memory is short"] = 256
+    context: Annotated[int, "tokens of the dialogue that the model sees"] = limited(1_024, least=1)
+    batch: Annotated[int, "dialogues per batch; halved when memory is short"] = limited(256, least=1)
     device: Annotated[Literal["auto", "cpu", "cuda"], "where the model runs; `'auto'`: on a GPU if there is one"] = (
         "auto"
     )
@@ -55,9 +56,6 @@ class HuggingFace(Bot, name="hf"):
         super().__post_init__()
         if self.temperature < 0 or not 0 < self.top_p <= 1:
             raise InputError(f"temperature must be ≥ 0 and top_p in (0, 1], got {self.temperature} and {self.top_p}")
-        for name in ("max_tokens", "context", "batch"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} must be at least 1, got {getattr(self, name)}")
         if not self.separator:
             raise InputError("separator must not be empty", hint="write separator='\\n', or separator='eos'")
 

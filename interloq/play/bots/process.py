@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import IO, Annotated, Any, ClassVar
 
 from interloq.errors import InputError
+from interloq.options import limited
 from interloq.play.bot import Bot
 from interloq.records import Turn
 from interloq.servers.replies import Reply, one_line
@@ -48,9 +49,9 @@ class Process(Bot, name="process"):
     """Talks to a program in JSON lines."""
 
     command: Annotated[tuple[str, ...], "program and arguments, run without a shell"]
-    timeout: Annotated[float, "seconds per reply; for the first one, including the start"] = 60.0
-    workers: Annotated[int, "copies of the program that run at the same time"] = 1
-    restarts: Annotated[int, "crashes in a row after which a worker is not restarted"] = 3
+    timeout: Annotated[float, "seconds per reply; for the first one, including the start"] = limited(60.0, above=0)
+    workers: Annotated[int, "copies of the program that run at the same time"] = limited(1, least=1)
+    restarts: Annotated[int, "crashes in a row after which a worker is not restarted"] = limited(3, least=0)
     waits: ClassVar[bool] = True  # for the program, so that other bots can run meanwhile
 
     def __post_init__(self) -> None:
@@ -59,8 +60,6 @@ class Process(Bot, name="process"):
             raise InputError(f"command must be a list of texts, got {command!r}", hint="write ('program','argument')")
         object.__setattr__(self, "command", tuple(command))
         super().__post_init__()
-        if self.timeout <= 0 or self.workers < 1 or self.restarts < 0:
-            raise InputError("timeout must be above 0, workers at least 1, restarts not negative")
 
     @property
     def batch(self) -> int:  # type: ignore[override]  # computed, where others have a field

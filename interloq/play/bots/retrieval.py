@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Annotated
 
 from interloq.errors import InputError
+from interloq.options import limited
 from interloq.play.bot import Bot, generator
 from interloq.records import Turn
 from interloq.registry import full_spec
@@ -33,12 +34,7 @@ class Retrieval(Bot, name="retrieval"):
     """Answers with the reply to the most similar utterance in a log."""
 
     index: Annotated[str, "a folder or a server's address (`interloq index build`)"]
-    k: Annotated[int, "the seed picks among this many best replies"] = 1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.k < 1:
-            raise InputError(f"k must be at least 1, got {self.k}")
+    k: Annotated[int, "the seed picks among this many best replies"] = limited(1, least=1)
 
     def replies(self, dialogues: Sequence[Sequence[Turn]], seeds: Sequence[int]) -> list[Reply]:
         queries = [Query(turns[-1].text if turns else "") for turns in dialogues]

@@ -65,7 +65,8 @@ def overview(
             if direction != "neither":
                 findings += _describe_first(column, f"Best by {metric}", lower=direction == "lower")
     for metric, column in by_metric.items():
-        columns.append((column, _winner_by(metric, column, lower_is_better)))
+        direction = metric_names.direction(metric, lower_is_better)
+        columns.append((column, "" if direction == "neither" else winner(column, lower=direction == "lower")))
     systems = sorted(set().union(*(column for column, _ in columns)) - {""}) or [""]
     systems.sort(key=lambda system: -people[system].value if system in people else math.inf)
     return Overview(
@@ -114,13 +115,6 @@ def winner(column: Column, *, lower: bool = False) -> str:
     if others and all(_are_apart(column[first], column[other]) for other in others):
         return first
     return ""
-
-
-def _winner_by(metric: str, column: Column, lower_is_better: bool | None) -> str:
-    direction = metric_names.direction(metric, lower_is_better)
-    if direction == "neither":
-        return ""
-    return winner(column, lower=direction == "lower")
 
 
 def _order_systems(column: Column, *, lower: bool = False) -> list[str]:
@@ -182,7 +176,8 @@ def _upwards(row: MetricRow, coefficient: str) -> float:
 def _describe_best_metric(table: MetaTable, row: MetricRow, coefficient: str, judges: str) -> str:
     estimate = row.with_mean[coefficient]
     value = f"{row.metric}, {label(coefficient)} {text.estimate(estimate, 2)}"
-    if _upwards(row, coefficient) <= 0 or not _is_significant(estimate):
+    p = estimate.p if estimate.p_adjusted is None else estimate.p_adjusted
+    if _upwards(row, coefficient) <= 0 or p is None or not p < LEVEL:
         return f"No metric agrees with {judges} distinguishably better than chance; highest: {value}."
     tested, close = False, []
     for comparison in table.comparisons:
@@ -196,11 +191,6 @@ def _describe_best_metric(table: MetaTable, row: MetricRow, coefficient: str, ju
     if not tested:
         return f"{finding}."
     return finding + _describe_close(close, "every other metric")
-
-
-def _is_significant(estimate: Estimate) -> bool:
-    p = estimate.p if estimate.p_adjusted is None else estimate.p_adjusted
-    return p is not None and p < LEVEL
 
 
 def _describe_ceiling(table: MetaTable, coefficient: str) -> str:

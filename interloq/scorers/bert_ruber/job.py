@@ -81,7 +81,9 @@ def write_pair_vectors(
     folder.mkdir(parents=True, exist_ok=True)
     read, limit = NumberedPairs(), np.finfo(np.float16).max
     with contextlib.closing(Appended(folder / VECTOR_FILE)) as file:
-        done = _whole_rows(file, encoder.dimensions)
+        row_size = encoder.dimensions * np.dtype(np.float16).itemsize
+        done = file.size() // row_size
+        file.cut(done * row_size)  # without an incomplete last row
         for new in read.new_texts(pairs, BATCH, step):
             missing = new[min(done, len(new)) :]
             done -= len(new) - len(missing)
@@ -94,14 +96,6 @@ def write_pair_vectors(
     np.save(folder / PAIRS, numbered, allow_pickle=False)
     write_json(folder / FACTS, facts)  # last: it marks the folder complete
     return PairVectors.load(folder)
-
-
-def _whole_rows(file: Appended, dimensions: int) -> int:
-    """Return the number of complete rows from an earlier run; an incomplete last row is cut off."""
-    size = dimensions * np.dtype(np.float16).itemsize
-    rows = file.size() // size
-    file.cut(rows * size)
-    return rows
 
 
 class BertRuberTask:

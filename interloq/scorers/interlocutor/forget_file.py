@@ -98,8 +98,11 @@ def find(users: Collection[str], corpus: str | Path) -> Forgetting:
     files, bad_lines = _files(path), _bad_line_files(path)
     ids: set[str] = set()
     for file in files:
-        if not _is_pairs(file):
-            ids.update(_threads(file, names))
+        if _is_pairs(file):
+            continue
+        for _, record, is_users in _mark_lines(file, names, frozenset()):
+            if is_users and isinstance(id := record.get("id"), str):
+                ids |= {id, id.rpartition("/")[0]} - {""}  # the dialogue, and the thread that it is a branch of
     threads = frozenset(ids)
     records = {file: _counts(file, names, threads) for file in (*files, *bad_lines)}
     in_records = Forgetting(names, records, threads, {})
@@ -143,13 +146,6 @@ def _is_bad_lines(path: Path) -> bool:
 
 def _is_pairs(path: Path) -> bool:
     return header(path).get("kind") == "pairs" or path.name.startswith(("pairs.", "groups."))
-
-
-def _threads(path: Path, users: frozenset[str]) -> Iterator[str]:
-    """Yield the ids of the user's dialogues, and of the threads that they are branches of."""
-    for _, record, gone in _mark_lines(path, users, frozenset()):
-        if gone and isinstance(id := record.get("id"), str):
-            yield from {id, id.rpartition("/")[0]} - {""}
 
 
 def _mark_lines(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from interloq.errors import InputError, count
+from interloq.errors import count
 from interloq.learn.settings import LowRank, Training
 from interloq.learn.trainable import Facts, Trainable
 from interloq.options import limited, option
@@ -93,16 +93,14 @@ class Target(Component):
         INTERLOCUTOR, "whose ratings are learned: the judge's own, or the mean rating of outsiders"
     )
     anyone: float = option(
-        0.1, "share of training samples read without the judge's own token, to judge for users without one"
+        0.1,
+        "share of training samples read without the judge's own token, to judge for users without one",
+        least=0,
+        most=1,
     )
     balance: bool = option(False, "give both classes the same weight in the loss; probabilities are corrected for it")
     batch: int = option(64, "samples per batch", above=0)
     seed: int = limited(0, least=0)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0 <= self.anyone <= 1:
-            raise InputError(f"anyone must be a share from 0 to 1, got {self.anyone}")
 
     @property
     def kind(self) -> Kind:

@@ -129,7 +129,10 @@ class TuneTask:
         rounds = max(1, round(self.settings.replies / size))
         drawn = {}
         for number, replies in self.sets["train"].items():
-            drawn[number] = _draw_repeatedly(replies, rounds, min(size, len(replies)), rng)
+            width = min(size, len(replies))
+            passes = math.ceil(rounds * width / len(replies))  # each draws every reply once
+            permuted = np.concatenate([rng.permutation(replies) for _ in range(passes)])
+            drawn[number] = permuted[: rounds * width].reshape(rounds, width)
         groups: list[Ints] = []
         for k in range(rounds):
             groups += [drawn[number][k] for number in rng.permutation(list(drawn))]
@@ -147,12 +150,6 @@ class TuneTask:
         """Factors by which every set counts the same in the dev loss."""
         sets, total = self.sets["dev"], int(self.replies.dev.sum())
         return {number: total / (len(sets) * len(replies)) for number, replies in sets.items()}
-
-
-def _draw_repeatedly(replies: Ints, rounds: int, size: int, rng: np.random.Generator) -> Ints:
-    """Return groups [rounds, size]: every reply is drawn once before any is drawn again."""
-    passes = math.ceil(rounds * size / len(replies))
-    return np.concatenate([rng.permutation(replies) for _ in range(passes)])[: rounds * size].reshape(rounds, size)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,17 +207,13 @@ class TunedJudgeJob(CrossEncoderJob[TuneTask]):
 
     def save(self, folder: Path, task: TuneTask, run: Run, facts: dict[str, Any], curve: Curve) -> None:
         self.save_extras(folder / SCORER, run)
-        signature = self._save_scorer(folder / SCORER, task, facts)
+        kept = {name: self.scorer.facts[name] for name in ("kind", "config", "subwords")}
+        tuned = {"job": facts["job"], "signature": facts["signature"], "temperature": 1.0}
+        save_model(folder / SCORER, select_stored_tensors(task.network), {**kept, **tuned, **self.low_rank_facts()})
+        signature = signature_of(read_facts(folder / SCORER, kind=RelevanceScorer.kind))
         write_curve(folder, facts["signature"], curve)
         facts["scorer"] = {"place": SCORER, "signature": signature, "from": self.scorer.place}
         save_model(folder, judge_tensors([task.head], task.replies.hashes.tolist()), facts)
-
-    def _save_scorer(self, folder: Path, task: TuneTask, facts: dict[str, Any]) -> str:
-        """Save the tuned network as a relevance scorer; return its signature."""
-        kept = {name: self.scorer.facts[name] for name in ("kind", "config", "subwords")}
-        tuned = {"job": facts["job"], "signature": facts["signature"], "temperature": 1.0}
-        save_model(folder, select_stored_tensors(task.network), {**kept, **tuned, **self.low_rank_facts()})
-        return signature_of(read_facts(folder, kind=RelevanceScorer.kind))
 
 
 def from_log(

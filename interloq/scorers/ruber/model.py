@@ -23,7 +23,6 @@ import torch
 from numpy.typing import NDArray
 
 from interloq.data.files.opening import reading_saved
-from interloq.data.text.token_texts import Texts
 from interloq.learn.gru import Pieces, SentenceGru
 from interloq.learn.store import check_counts, foreign, load_model, restore_network
 from interloq.models.batches import make_batches, number_distinct
@@ -118,11 +117,7 @@ class RuberScorer:
         tokens = self.pieces.texts(distinct)
         rows = torch.zeros(len(distinct), 2 * self.facts["config"]["hidden"], dtype=torch.float64, device=self.device)
         for chosen in make_batches(tokens.lengths, size=BATCH, tokens=TOKENS, rng=None):
-            rows[torch.from_numpy(chosen).to(self.device)] = gru(*_gather_tokens(tokens, chosen, self.device))
+            joined = torch.from_numpy(np.concatenate([tokens[i] for i in chosen])).long().to(self.device)
+            vectors = gru(joined, torch.from_numpy(tokens.lengths[chosen]))
+            rows[torch.from_numpy(chosen).to(self.device)] = vectors
         return rows, torch.from_numpy(which).to(self.device)
-
-
-def _gather_tokens(texts: Texts, which: NDArray[np.int64], device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the concatenated tokens of some texts, and the texts' lengths."""
-    tokens = np.concatenate([texts[i] for i in which])
-    return torch.from_numpy(tokens).long().to(device), torch.from_numpy(texts.lengths[which])

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interloq.data.text.tokenize import Tokenizer
-from interloq.options import check_limits, option
+from interloq.options import option
 from interloq.registry import Component, component
 
 Floats = NDArray[np.float32]
@@ -35,10 +35,6 @@ class Glove(Component):
     keep_duplicates: bool = option(False, "count a text each time it occurs, not once")
     seed: int = option(0, "seed of initial values and order", least=0)
     tokenizer: Tokenizer = component("tokenizer", "13a(lowercase=True)")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_limits(self)
 
     def targets(self, values: Floats) -> tuple[Floats, Floats]:
         """Return log X and f(X)."""

@@ -70,7 +70,12 @@ def figures(task: Collected, name: Pseudonyms) -> dict[str, Any]:
     questions = [question for question in settings.questions if question.aspect not in guessed.aspects()]
     aspects = [question.aspect for question in questions]
     workers = annotators(task.pages, aspects, least_seconds=settings.least_seconds)
-    headlines = [*_count_headlines(task, workers), *_calls(task.budget)]
+    suspicious = sum(bool(worker.reasons) for worker in workers)
+    headlines = [
+        headline("pages", message("finished_pages"), f"{task.done:,}", message("of_wanted", wanted=task.wanted)),
+        headline("people", message("annotators"), f"{len(workers):,}", message("to_look_at", n=suspicious)),
+        *_calls(task.budget),
+    ]
     survival = survival_section(task.chats, settings.turns)
     sections = [*survival, *guess_sections(task.pages, guessed), _people(task.people, workers, name)]
     if settings.kind == "references":
@@ -100,14 +105,6 @@ def _by_aspect(key: str, aspects: Sequence[str]) -> Message:
 
 
 # ---- headlines -------------------------------------------------------------------------------------------------------
-
-
-def _count_headlines(task: Collected, workers: Sequence[Annotator]) -> list[dict[str, Shown]]:
-    suspicious = sum(bool(worker.reasons) for worker in workers)
-    return [
-        headline("pages", message("finished_pages"), f"{task.done:,}", message("of_wanted", wanted=task.wanted)),
-        headline("people", message("annotators"), f"{len(workers):,}", message("to_look_at", n=suspicious)),
-    ]
 
 
 def _calls(budget: Budget | None) -> list[dict[str, Shown]]:

@@ -132,20 +132,15 @@ def _item(records: Sequence[Sample | Dialogue], *, mark_bots: bool = True) -> St
     if isinstance(first, Sample):
         context, kind = blind(first.context), "samples"
     units: list[dict[str, Any]] = []
+    hidden: list[dict[str, Any]] = []
     for record in records:
+        hidden.append({"id": record.id, "system": system_of(record), "record": to_json(record)})
         if isinstance(record, Sample):
             units.append({"text": record.response})
         else:
             units.append({"turns": blind(record.turns, record.systems if mark_bots else None)})
-    hidden = list(map(_make_hidden_unit, records))
+            hidden[-1][SPEAKERS] = speakers(record)
     return StudyItem(_key(first), {"context": context, "units": units}, {"kind": kind, "units": hidden})
-
-
-def _make_hidden_unit(record: Sample | Dialogue) -> dict[str, Any]:
-    unit = {"id": record.id, "system": system_of(record), "record": to_json(record)}
-    if isinstance(record, Dialogue):
-        unit[SPEAKERS] = speakers(record)
-    return unit
 
 
 def _key(record: Sample | Dialogue) -> str:

@@ -106,7 +106,10 @@ def next_item(connection: Connection, stored: Stored, person: int, *, now: float
         return None
     for row in begun:
         if row.check or row.active < stored.settings.per_item:
-            return _take_back(connection, row, now)
+            # they left it and nobody else took it: they get it back, so that what they typed is not lost
+            connection.execute(update(assignment).where(assignment.c.id == row.id).values(returned=None, seen=now))
+            connection.execute(_TAKE, {"number": row.item_id})
+            return _make_assigned(row)
     number = _check(connection, stored, person) or _open_item(connection, stored, person)
     if number is None:
         return None
@@ -138,13 +141,6 @@ def note_work(connection: Connection, assignment_id: int, *, finished: bool = Fa
     if held.returned is not None:
         connection.execute(_TAKE, {"number": held.item_id})
     connection.execute(_FINISH if finished else _WORK, {"number": assignment_id, "now": time.time()})
-
-
-def _take_back(connection: Connection, row: Any, now: float) -> Assigned:
-    """Give a person back the item they left, which nobody else took, so that what they typed is not lost."""
-    connection.execute(update(assignment).where(assignment.c.id == row.id).values(returned=None, seen=now))
-    connection.execute(_TAKE, {"number": row.item_id})
-    return _make_assigned(row)
 
 
 def _make_assigned(row: Any) -> Assigned:

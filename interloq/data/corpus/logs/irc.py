@@ -51,7 +51,10 @@ def read(piece: Piece, reject: Reject) -> Iterator[RawPost]:
             yield RawPost(f"{name}:{message.index}", "", "", NO_TIME, shape="notice")
             continue
         nicks.add(message.nick)
-        addressee, text = _address(message.text, nicks)
+        addressee, text = "", message.text
+        address = ADDRESS.match(text)
+        if address and address[1] in nicks:
+            addressee, text = address[1], text[address.end() :]
         answered = answers.get(message.index) if piece.links else last.get(addressee)
         reply_to = "" if answered is None else f"{name}:{answered}"
         last[message.nick] = message.index
@@ -105,14 +108,6 @@ def _read_annotation(piece: Piece) -> dict[int, int]:
         if first != second:
             answers[second] = max(first, answers.get(second, -1))
     return answers
-
-
-def _address(text: str, nicks: set[str]) -> tuple[str, str]:
-    """Return the person that a line addresses, and the line without the name."""
-    address = ADDRESS.match(text)
-    if address is None or address[1] not in nicks:
-        return "", text
-    return address[1], text[address.end() :]
 
 
 def _day(name: str) -> int:
