@@ -10,15 +10,7 @@ from interloq.choose.choose_options import ChooseOptions
 from interloq.cli.shared.arguments import add_common, add_input, add_map, add_options, add_output, make_options
 from interloq.cli.shared.output import add_limits, limit_spending, mark_incomplete, reading, stage_progress
 from interloq.errors import count
-from interloq.terminal.console import (
-    number,
-    number_with_interval,
-    p_value,
-    print_json,
-    print_line,
-    print_signatures,
-    print_table,
-)
+from interloq.terminal import console
 
 if TYPE_CHECKING:
     from interloq.choose.choice import Candidate, Choice
@@ -56,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
 
         from interloq.choose.choice import paper
 
-        print_json({**asdict(choice), "text": paper(choice)})
+        console.print_json({**asdict(choice), "text": paper(choice)})
     elif args.output != "-":
         print_choice(choice, args.output)
     return 0
@@ -73,20 +65,20 @@ def print_choice(choice: Choice, output: str | None) -> None:
     title = (
         f"{choice.aspect}: Spearman's ρ with the mean judgment of {count(choice.samples, choice.unit)} (95 % interval)"
     )
-    print_table(title, columns, rows)
+    console.print_table(title, columns, rows)
     for line in choice.summary():
-        print_line(line)
+        console.print_line(line)
     for name, why in choice.excluded.items():
-        print_line(f"not compared: {name}: {why}")
+        console.print_line(f"not compared: {name}: {why}")
     for note in choice.notes:
-        print_line(f"note: {note}")
-    print_line(f"\nchosen: {choice.spec}")
+        console.print_line(f"note: {note}")
+    console.print_line(f"\nchosen: {choice.spec}")
     if output:
-        print_line(f"run it: interloq score REPLIES -m @{output}")
+        console.print_line(f"run it: interloq score REPLIES -m @{output}")
     else:
-        print_line("keep it: add -o chosen.json")
-    print_line(f"\nfor a paper: {paper(choice)}\n")
-    print_signatures(choice.signature)
+        console.print_line("keep it: add -o chosen.json")
+    console.print_line(f"\nfor a paper: {paper(choice)}\n")
+    console.print_signatures(choice.signature)
 
 
 def _row(row: Candidate, choice: Choice, baselines: list[str]) -> list[str]:
@@ -102,7 +94,7 @@ def _row(row: Candidate, choice: Choice, baselines: list[str]) -> list[str]:
     margins = []
     for name in baselines:
         margin = row.over.get(name)
-        margins.append(number_with_interval(margin.value, margin.ci) if margin else "")
+        margins.append(console.number_with_interval(margin.value, margin.ci) if margin else "")
     needed = ""
     if row.needed:
         needed = f"{row.needed:,}"
@@ -110,9 +102,9 @@ def _row(row: Candidate, choice: Choice, baselines: list[str]) -> list[str]:
         needed = f"> {FAR * choice.samples:,}"
     return [
         mark + row.name,
-        number_with_interval(row.agreement.value, row.agreement.ci),
+        console.number_with_interval(row.agreement.value, row.agreement.ci),
         *margins,
-        number(row.by_system.value if row.by_system else None),
-        p_value(row.p) if row.p is not None else "",
+        console.number(row.by_system.value if row.by_system else None),
+        console.p_value(row.p) if row.p is not None else "",
         needed,
     ]

@@ -6,15 +6,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from interloq.cli.shared.arguments import (
-    OutputFile,
-    add_common,
-    add_input,
-    add_map,
-    add_options,
-    add_output,
-    make_options,
-)
+from interloq.cli.shared import arguments
 from interloq.cli.shared.output import add_limits, limit_spending, mark_incomplete, reading, stage_progress
 from interloq.compare.compare_options import CompareOptions
 from interloq.errors import count
@@ -34,19 +26,21 @@ EXAMPLES = """\
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     kinds = "samples, dialogues or scores"
-    add_input(parser, "old", "OLD", f"{kinds} of the old version")
-    add_input(parser, "new", "NEW", f"{kinds} of the new version")
-    add_options(parser, CompareOptions)
+    arguments.add_input(parser, "old", "OLD", f"{kinds} of the old version")
+    arguments.add_input(parser, "new", "NEW", f"{kinds} of the new version")
+    arguments.add_options(parser, CompareOptions)
     add_limits(parser)
     add_outputs(parser)
-    add_map(parser)
-    add_common(parser)
+    arguments.add_map(parser)
+    arguments.add_common(parser)
 
 
 def add_outputs(parser: argparse.ArgumentParser) -> None:
     """Add --output and --markdown, which `gate` has too."""
-    add_output(parser, "file for the JSON that --json prints: interloq report --comparison FILE", required=False)
-    parser.add_argument("--markdown", type=OutputFile, metavar="FILE", help="also write a Markdown summary")
+    arguments.add_output(
+        parser, "file for the JSON that --json prints: interloq report --comparison FILE", required=False
+    )
+    parser.add_argument("--markdown", type=arguments.OutputFile, metavar="FILE", help="also write a Markdown summary")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -54,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     from interloq.data.files.opening import write_json, write_text
     from interloq.terminal.result_tables import comparison_markdown
 
-    options = make_options(CompareOptions, args)
+    options = arguments.make_options(CompareOptions, args)
     with reading(args) as read_options, limit_spending(args):
         comparison = compare_file(
             args.old, args.new, options, reading=read_options, progress=stage_progress(quiet=args.quiet)

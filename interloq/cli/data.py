@@ -7,16 +7,7 @@ import argparse
 from dataclasses import asdict
 from typing import Any
 
-from interloq.cli.shared.arguments import (
-    InputPath,
-    add_common,
-    add_input,
-    add_json,
-    add_map,
-    add_options,
-    add_output,
-    make_options,
-)
+from interloq.cli.shared import arguments
 from interloq.cli.shared.output import BadLineReporter, mark_incomplete, reading, stage_progress
 from interloq.data.pseudonyms import UserIdOptions
 from interloq.data.records.convert_file import KINDS, convert_file
@@ -43,42 +34,42 @@ EXAMPLES = """\
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     listing = actions.add_parser("list", help="list the published datasets that can be imported")
-    add_json(listing)
+    arguments.add_json(listing)
 
     importing = actions.add_parser("import", help="convert a published dataset to records")
     importing.add_argument("dataset", metavar="NAME", help="grade, usr, fed, … (see: interloq data list)")
     help = "its folder, archive or file (default: looked up in $INTERLOQ_DATA)"
-    add_input(importing, "path", "PATH", help, nargs="?")
-    add_output(importing, "JSONL, also .gz .xz .zst; - for a pipe")
+    arguments.add_input(importing, "path", "PATH", help, nargs="?")
+    arguments.add_output(importing, "JSONL, also .gz .xz .zst; - for a pipe")
     importing.add_argument("--subset", default="", metavar="PART", help="only this part (see: interloq data list)")
     importing.add_argument("--json", action="store_true", help="print the counts as JSON")
-    add_options(importing, UserIdOptions)
+    arguments.add_options(importing, UserIdOptions)
 
     checking = actions.add_parser("check", help="read a file and report its bad lines, counts and notes")
-    add_options(checking, CheckOptions)
+    arguments.add_options(checking, CheckOptions)
     converting = actions.add_parser("convert", help="convert CSV, TSV or compressed records to JSONL")
-    add_output(converting, "JSONL, also .gz .xz .zst; - for a pipe")
+    arguments.add_output(converting, "JSONL, also .gz .xz .zst; - for a pipe")
     for action in (checking, converting):
-        add_input(action, "file", "FILE", "JSONL, CSV or TSV, also .gz .xz .zst; - for a pipe")
+        arguments.add_input(action, "file", "FILE", "JSONL, CSV or TSV, also .gz .xz .zst; - for a pipe")
         action.add_argument(
             "--kind", choices=KINDS, help="kind of record (default: from the file's header, or else from its fields)"
         )
-        add_map(action, of="records")
-        add_common(action)
+        arguments.add_map(action, of="records")
+        arguments.add_common(action)
 
     merging = actions.add_parser("merge", help="add ratings from other files to samples or dialogues")
-    add_input(merging, "file", "FILE", "samples or dialogues")
-    add_input(merging, "ratings", "RATINGS", "ratings with their item: CSV, TSV or JSONL", nargs="+")
-    add_output(merging, "JSONL, also .gz .xz .zst; - for a pipe")
-    add_common(merging)
+    arguments.add_input(merging, "file", "FILE", "samples or dialogues")
+    arguments.add_input(merging, "ratings", "RATINGS", "ratings with their item: CSV, TSV or JSONL", nargs="+")
+    arguments.add_output(merging, "JSONL, also .gz .xz .zst; - for a pipe")
+    arguments.add_common(merging)
 
     _add_label_studio(actions)
     joining = actions.add_parser("lines", help="join text files line by line: replies, contexts, references")
     help = "replies of one system, one per line; it is named after the file unless a name is given"
-    add_input(joining, "responses", "[NAME=]FILE", help, nargs="+")
-    add_options(joining, LineFiles)
+    arguments.add_input(joining, "responses", "[NAME=]FILE", help, nargs="+")
+    arguments.add_options(joining, LineFiles)
     joining.add_argument("--json", action="store_true", help="print the counts as JSON")
-    add_output(joining, "JSONL, also .gz .xz .zst; - for a pipe")
+    arguments.add_output(joining, "JSONL, also .gz .xz .zst; - for a pipe")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -118,7 +109,7 @@ def _list(args: argparse.Namespace) -> int:
 def _import(args: argparse.Namespace) -> int:
     from interloq.data.sets.imports import import_dataset, import_names
 
-    names = import_names(args.dataset, make_options(UserIdOptions, args))
+    names = import_names(args.dataset, arguments.make_options(UserIdOptions, args))
     facts = import_dataset(args.dataset, args.output, path=args.path, subset=args.subset, names=names)
     _show(facts, args, f"of {facts['dataset']} {args.subset}".strip())
     return 0
@@ -130,9 +121,9 @@ def _check(args: argparse.Namespace) -> int:
     bad = BadLineReporter()
     counts, notes = check_file(
         args.file,
-        make_options(CheckOptions, args),
+        arguments.make_options(CheckOptions, args),
         kind=args.kind,
-        reading=make_options(ReadOptions, args, on_reject=bad),
+        reading=arguments.make_options(ReadOptions, args, on_reject=bad),
         progress=stage_progress(quiet=args.quiet),
     )
     bad.close()
@@ -148,7 +139,7 @@ def _convert(args: argparse.Namespace) -> int:
         args.file,
         args.output,
         kind=args.kind,
-        reading=make_options(ReadOptions, args, on_reject=bad),
+        reading=arguments.make_options(ReadOptions, args, on_reject=bad),
         progress=stage_progress(quiet=args.quiet),
     )
     bad.close()
@@ -177,7 +168,7 @@ def _merge(args: argparse.Namespace) -> int:
 
 
 def _lines(args: argparse.Namespace) -> int:
-    facts = lines_file(args.responses, args.output, make_options(LineFiles, args))
+    facts = lines_file(args.responses, args.output, arguments.make_options(LineFiles, args))
     _show(facts, args, f"of {count(len(args.responses), 'file')}")
     return 0
 
@@ -212,23 +203,25 @@ def _show(facts: dict[str, Any], args: argparse.Namespace, source: str) -> None:
 
 def _add_label_studio(actions: Any) -> None:
     writing = actions.add_parser("to-label-studio", help="write samples or dialogues as tasks for Label Studio")
-    add_input(writing, "file", "FILE", "samples or dialogues")
-    add_output(writing, "tasks (.json); a configuration (.xml) and a key file (.key.json) are written next to it")
-    add_options(writing, LabelStudioOptions)
-    importing = actions.add_parser("from-label-studio", help="read annotations that Label Studio exported as JSON")
-    add_input(importing, "file", "FILE", "JSON export of Label Studio")
-    add_output(importing, "JSONL, also .gz .xz .zst; - for a pipe")
-    importing.add_argument(
-        "--key", type=InputPath, metavar="FILE", help="the tasks' key file, if Interloq wrote the tasks"
+    arguments.add_input(writing, "file", "FILE", "samples or dialogues")
+    arguments.add_output(
+        writing, "tasks (.json); a configuration (.xml) and a key file (.key.json) are written next to it"
     )
-    add_map(importing)
-    add_options(importing, UserIdOptions)
+    arguments.add_options(writing, LabelStudioOptions)
+    importing = actions.add_parser("from-label-studio", help="read annotations that Label Studio exported as JSON")
+    arguments.add_input(importing, "file", "FILE", "JSON export of Label Studio")
+    arguments.add_output(importing, "JSONL, also .gz .xz .zst; - for a pipe")
+    importing.add_argument(
+        "--key", type=arguments.InputPath, metavar="FILE", help="the tasks' key file, if Interloq wrote the tasks"
+    )
+    arguments.add_map(importing)
+    arguments.add_options(importing, UserIdOptions)
     for action in (writing, importing):
-        add_json(action, "a line")
+        arguments.add_json(action, "a line")
 
 
 def _write_tasks(args: argparse.Namespace) -> int:
-    facts = label_studio_file(args.file, args.output, make_options(LabelStudioOptions, args))
+    facts = label_studio_file(args.file, args.output, arguments.make_options(LabelStudioOptions, args))
     if args.json:
         print_json(facts)
     else:
@@ -240,7 +233,7 @@ def _write_tasks(args: argparse.Namespace) -> int:
 def _read_annotations(args: argparse.Namespace) -> int:
     from interloq.web.studies.label_studio_answers import label_studio_answers
 
-    names = make_options(UserIdOptions, args).pseudonyms()
+    names = arguments.make_options(UserIdOptions, args).pseudonyms()
     facts = label_studio_answers(args.file, args.output, key=args.key, names=names, columns=args.columns)
     for type, n in facts["skipped"].items():
         print_stderr(f"interloq: {count(n, 'result')} of type {type!r} not imported")

@@ -11,16 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from interloq.cli.compare import add_outputs, print_comparison
-from interloq.cli.shared.arguments import (
-    InputPath,
-    OutputFile,
-    add_json,
-    add_list,
-    add_map,
-    add_options,
-    add_quiet,
-    make_options,
-)
+from interloq.cli.shared import arguments
 from interloq.cli.shared.output import add_limits, limit_spending, stage_progress
 from interloq.compare.compare_options import CompareOptions, GateOptions
 from interloq.data.records.read_options import ReadOptions
@@ -45,27 +36,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "files",
         nargs="+",
-        type=InputPath,
+        type=arguments.InputPath,
         metavar="FILE",
         help="OLD NEW, or NEW with --baseline: samples, dialogues or scores",
     )
-    add_list(
+    arguments.add_list(
         parser,
         "--margin",
         metavar="[METRIC=]X",
         help="largest acceptable loss, in units of the metric or of human ratings; METRIC=X for one metric",
     )
     parser.add_argument(
-        "--baseline", type=InputPath, metavar="FILE", help="blessed version to compare with; only --bless writes it"
+        "--baseline",
+        type=arguments.InputPath,
+        metavar="FILE",
+        help="blessed version to compare with; only --bless writes it",
     )
     parser.add_argument("--bless", action="store_true", help="accept NEW: write it to --baseline")
-    parser.add_argument("--junit", type=OutputFile, metavar="FILE", help="also write JUnit XML")
-    add_options(parser, GateOptions)
+    parser.add_argument("--junit", type=arguments.OutputFile, metavar="FILE", help="also write JUnit XML")
+    arguments.add_options(parser, GateOptions)
     add_limits(parser)
     add_outputs(parser)
-    add_map(parser)
-    add_json(parser, "tables")
-    add_quiet(parser)
+    arguments.add_map(parser)
+    arguments.add_json(parser, "tables")
+    arguments.add_quiet(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -100,11 +94,11 @@ def _gate(args: argparse.Namespace) -> Gate:
     with limit_spending(args, may_be_incomplete=False):
         return gate_file(
             args.files[-1],
-            make_options(GateOptions, args),
+            arguments.make_options(GateOptions, args),
             old=args.files[0] if len(args.files) == 2 else None,
             baseline=args.baseline,
             margin=read_margins(args.margin),
-            reading=make_options(ReadOptions, args),
+            reading=arguments.make_options(ReadOptions, args),
             progress=stage_progress(quiet=args.quiet),
         )
 
@@ -114,7 +108,7 @@ def _bless(args: argparse.Namespace) -> int:
 
     if len(args.files) != 1 or not args.baseline:
         raise InputError("--bless takes one file and --baseline", hint="interloq gate NEW --bless --baseline FILE")
-    options, read_options = make_options(CompareOptions, args), make_options(ReadOptions, args)
+    options, read_options = arguments.make_options(CompareOptions, args), arguments.make_options(ReadOptions, args)
     progress = stage_progress(quiet=args.quiet)
     version = bless_file(args.files[0], args.baseline, options, reading=read_options, progress=progress)
     scored = f"{count(len(version.units), version.unit)} scored by {', '.join(version.metrics)}"

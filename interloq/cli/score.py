@@ -13,17 +13,7 @@ from interloq.errors import InputError, count
 from interloq.records import Result
 from interloq.score.score_options import ScoreOptions
 from interloq.servers.spending import SpendingLimits
-from interloq.terminal.console import (
-    interval,
-    number,
-    number_with_interval,
-    print_json,
-    print_line,
-    print_notes,
-    print_signatures,
-    print_stderr,
-    print_table,
-)
+from interloq.terminal import console
 
 if TYPE_CHECKING:
     from interloq.score.score_file import Scored
@@ -93,13 +83,13 @@ def run(args: argparse.Namespace) -> int:
             progress=stage_progress(quiet=args.quiet),
         )
     for note in scored.repeated:
-        print_stderr(f"interloq: {note}")
+        console.print_stderr(f"interloq: {note}")
     mark_incomplete(scored.failed or any(not by_system[""].n for by_system in scored.results))
     if args.json:
         facts = scored.facts()
         if not args.metric:
             facts |= scored.advice()
-        print_json(facts)
+        console.print_json(facts)
     elif args.output != "-":
         print_scored(scored, by_system=not args.metric)
     return 0
@@ -111,12 +101,12 @@ def print_scored(scored: Scored, *, by_system: bool = False) -> None:
         _print_systems(scored.results)
     else:
         _print_metrics(scored.results)
-    print_notes(scored.notes)
+    console.print_notes(scored.notes)
     for why in scored.left_out:
-        print_line(f"left out: {why}")
-    print_signatures(*(by_system[""].signature for by_system in scored.results))
+        console.print_line(f"left out: {why}")
+    console.print_signatures(*(by_system[""].signature for by_system in scored.results))
     for step in scored.next_steps:
-        print_line(f"next: {step}")
+        console.print_line(f"next: {step}")
 
 
 def _print_systems(results: Sequence[Mapping[str, Result]]) -> None:
@@ -125,9 +115,9 @@ def _print_systems(results: Sequence[Mapping[str, Result]]) -> None:
     rows = []
     for system in list(results[0])[1:] or [""]:
         replies = results[0][system].n + results[0][system].unscored
-        values = [number_with_interval(by_system[system].value, by_system[system].ci) for by_system in results]
+        values = [console.number_with_interval(by_system[system].value, by_system[system].ci) for by_system in results]
         rows.append([system or "all", str(replies), *values])
-    print_table("", ["system", "replies", *names], rows)
+    console.print_table("", ["system", "replies", *names], rows)
     _print_reasons(results, dict(zip(names, names, strict=True)))
 
 
@@ -141,9 +131,9 @@ def _print_metrics(results: Sequence[Mapping[str, Result]]) -> None:
     for by_system in results:
         for system in systems[1:] or [""]:
             result = by_system[system]
-            value = [number(result.value, 4), interval(result.ci, 4)]
+            value = [console.number(result.value, 4), console.interval(result.ci, 4)]
             rows.append([shown[result.metric], system, *value, str(result.n), str(result.unscored)])
-    print_table("", ["metric", "system", "value", "95 % interval", "n", "unscored"], rows)
+    console.print_table("", ["metric", "system", "value", "95 % interval", "n", "unscored"], rows)
     _print_reasons(results, shown)
 
 
@@ -155,7 +145,7 @@ def _print_reasons(results: Sequence[Mapping[str, Result]], shown: Mapping[str, 
             key = f"{shown[by_system[''].metric]}: {reason}"
             reasons[key] = reasons.get(key, 0) + 1
     for reason, n in sorted(reasons.items()):
-        print_line(f"unscored: {reason} ({count(n, 'sample')})")
+        console.print_line(f"unscored: {reason} ({count(n, 'sample')})")
 
 
 def _list(args: argparse.Namespace) -> int:
@@ -165,12 +155,12 @@ def _list(args: argparse.Namespace) -> int:
     metrics = {name: facts(name, kind="metric")["needs"] for name in names("metric")}
     if args.json:
         listed = [{"name": name, "needs": needs} for name, needs in metrics.items()]
-        print_json({"metrics": listed, "tokenizers": names("tokenizer")})
+        console.print_json({"metrics": listed, "tokenizers": names("tokenizer")})
         return 0
     width = max(map(len, metrics))
-    print_line(f"{'metric':<{width}}  needs")
+    console.print_line(f"{'metric':<{width}}  needs")
     for name, needs in metrics.items():
-        print_line(f"{name:<{width}}  {Needs(**needs).line() if needs else 'see its package'}")
-    print_line("If something a metric needs is missing, the error message says how to get it.")
-    print_line(f"\ntokenizers: {', '.join(names('tokenizer'))}")
+        console.print_line(f"{name:<{width}}  {Needs(**needs).line() if needs else 'see its package'}")
+    console.print_line("If something a metric needs is missing, the error message says how to get it.")
+    console.print_line(f"\ntokenizers: {', '.join(names('tokenizer'))}")
     return 0

@@ -8,17 +8,7 @@ import importlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from interloq.cli.shared.arguments import (
-    InputPath,
-    OutputFile,
-    add_common,
-    add_flag,
-    add_json,
-    add_map,
-    add_options,
-    add_output,
-    make_options,
-)
+from interloq.cli.shared import arguments
 from interloq.cli.shared.output import confirm_removal, mark_incomplete, reading
 from interloq.errors import InputError, MissingDependencyError, count
 from interloq.options import flags_of
@@ -71,8 +61,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
     _add_study(parser)
-    add_options(parser, ServerAddress)
-    add_options(parser, ServeOptions, only=("secret",))
+    arguments.add_options(parser, ServerAddress)
+    arguments.add_options(parser, ServeOptions, only=("secret",))
     parser.add_argument(
         "--behind-proxy",
         dest="proxy",
@@ -82,7 +72,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         metavar="ADDRESS",
         help="use the headers of a reverse proxy at this address (default: on this machine)",
     )
-    add_options(parser, ServeOptions, without=("secret",))
+    arguments.add_options(parser, ServeOptions, without=("secret",))
 
 
 def _add_add(parser: argparse.ArgumentParser) -> None:
@@ -90,49 +80,49 @@ def _add_add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file",
         nargs="?",
-        type=InputPath,
+        type=arguments.InputPath,
         metavar="FILE",
         help="samples or dialogues; JSONL, CSV or TSV; none for a chat",
     )
-    add_options(parser, TaskOptions)
-    add_options(parser, TaskFileOptions)
-    add_map(parser)
-    add_common(parser)
+    arguments.add_options(parser, TaskOptions)
+    arguments.add_options(parser, TaskFileOptions)
+    arguments.add_map(parser)
+    arguments.add_common(parser)
 
 
 def _add_invite(parser: argparse.ArgumentParser) -> None:
     _add_study(parser)
     parser.add_argument("task", nargs="?", default="", metavar="TASK", help="the task's name")
-    add_options(parser, InvitationOptions)
+    arguments.add_options(parser, InvitationOptions)
     for flag in flags_of(ServerAddress):
-        add_flag(parser, flag, help=flag.help_text().replace("to listen on", "of the server"))
-    add_json(parser, "lines")
+        arguments.add_flag(parser, flag, help=flag.help_text().replace("to listen on", "of the server"))
+    arguments.add_json(parser, "lines")
 
 
 def _add_export(parser: argparse.ArgumentParser) -> None:
     _add_study(parser)
     parser.add_argument("task", metavar="TASK", help="the task's name")
-    add_output(parser, "JSONL, also .gz .xz .zst; .csv or .tsv for a table with one row per rating")
-    add_options(parser, ExportOptions)
+    arguments.add_output(parser, "JSONL, also .gz .xz .zst; .csv or .tsv for a table with one row per rating")
+    arguments.add_options(parser, ExportOptions)
     _add_json(parser)
 
 
 def _add_forget(parser: argparse.ArgumentParser) -> None:
     _add_study(parser)
     parser.add_argument("person", metavar="PERSON", help="id of a participant, or rater in an exported file")
-    add_options(parser, ExportOptions, only=("secret",))
+    arguments.add_options(parser, ExportOptions, only=("secret",))
     parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
     _add_json(parser)
 
 
 def _add_backup(parser: argparse.ArgumentParser) -> None:
     _add_study(parser)
-    parser.add_argument("file", type=OutputFile, metavar="FILE", help="a copy; rows if it is named .jsonl")
+    parser.add_argument("file", type=arguments.OutputFile, metavar="FILE", help="a copy; rows if it is named .jsonl")
     _add_json(parser)
 
 
 def _add_restore(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", type=InputPath, metavar="FILE", help="a file from `interloq serve backup`")
+    parser.add_argument("file", type=arguments.InputPath, metavar="FILE", help="a file from `interloq serve backup`")
     parser.add_argument("study", metavar="STUDY", help="a new file, or an empty PostgreSQL database")
     _add_json(parser)
 
@@ -142,7 +132,7 @@ def _add_study(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_json(parser: argparse.ArgumentParser) -> None:
-    add_json(parser, "a line")
+    arguments.add_json(parser, "a line")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -177,8 +167,8 @@ def _run(args: argparse.Namespace) -> int:
 
     if args.trust_administrators:
         args.trust = print_stderr
-    address = make_options(ServerAddress, args, proxy=args.proxy)
-    serve(args.study, address, make_options(ServeOptions, args), say=print_line)
+    address = arguments.make_options(ServerAddress, args, proxy=args.proxy)
+    serve(args.study, address, arguments.make_options(ServeOptions, args), say=print_line)
     return 0
 
 
@@ -186,8 +176,8 @@ def _add(args: argparse.Namespace) -> int:
     from interloq.web.studies.task_file import add_to_study, task_settings
     from interloq.web.studies.tasks import Workload
 
-    settings = task_settings(make_options(TaskOptions, args), args.file)
-    options = make_options(TaskFileOptions, args)
+    settings = task_settings(arguments.make_options(TaskOptions, args), args.file)
+    options = arguments.make_options(TaskFileOptions, args)
     with reading(args) as read_options:
         facts = add_to_study(args.study, args.file, settings, options, reading=read_options)
     if "warning" in facts:
@@ -207,7 +197,7 @@ def _add(args: argparse.Namespace) -> int:
 def _invite(args: argparse.Namespace) -> int:
     from interloq.web.serve import invitation_links
 
-    address, options = make_options(ServerAddress, args), make_options(InvitationOptions, args)
+    address, options = arguments.make_options(ServerAddress, args), arguments.make_options(InvitationOptions, args)
     links = invitation_links(args.study, args.task, address, options)
     return _print(args, {"links": links}, links)
 
@@ -215,7 +205,7 @@ def _invite(args: argparse.Namespace) -> int:
 def _export(args: argparse.Namespace) -> int:
     from interloq.web.studies.export import export_study
 
-    facts = export_study(args.study, args.task, args.output, make_options(ExportOptions, args))
+    facts = export_study(args.study, args.task, args.output, arguments.make_options(ExportOptions, args))
     line = f"{args.output}: {count(facts['records'], facts['kind'].removesuffix('s'))}"
     if "new_ratings" in facts:
         line += f" with {count(facts['new_ratings'], 'new rating')}"

@@ -27,18 +27,10 @@ from numpy.typing import NDArray
 
 from interloq.data.text.token_texts import Texts
 from interloq.errors import InputError
+from interloq.models import pretrained
 from interloq.models.batches import make_batches, number_distinct
 from interloq.models.memory import read_in_parts
 from interloq.models.packing import count_positions
-from interloq.models.pretrained import (
-    check_fit,
-    load_network,
-    load_tokenizer,
-    model_folder,
-    pick_precision,
-    tokenizer_fingerprint,
-    weights_fingerprint,
-)
 from interloq.models.processes import pick_device
 from interloq.models.vector_cache import VectorCache
 from interloq.signature import file_fingerprint
@@ -81,11 +73,11 @@ class Encoder:
         tokens: int | None = None,
         cache: str | Path | None = None,
     ) -> None:
-        self.folder, self.device = model_folder(name), pick_device(device)
+        self.folder, self.device = pretrained.model_folder(name), pick_device(device)
         self.tokens = tokens or TOKENS.get(self.device.type, TOKENS["cpu"])
-        self.precision = pick_precision(precision, self.device)
-        self._tokenizer = load_tokenizer(self.folder)
-        model = load_network(self.folder).eval()
+        self.precision = pretrained.pick_precision(precision, self.device)
+        self._tokenizer = pretrained.load_tokenizer(self.folder)
+        model = pretrained.load_network(self.folder).eval()
         self.layers = layers_of(model, str(self.folder))
         self.layer = self.layers if layer is None else layer
         if not 0 <= self.layer <= self.layers:
@@ -100,7 +92,7 @@ class Encoder:
             pad = 0
         self._pad = pad
         self._behaviour = probe(model, self.layer, self._pad, str(self.folder))
-        check_fit(self._tokenizer.vocab_size, model, self.folder)
+        pretrained.check_fit(self._tokenizer.vocab_size, model, self.folder)
         self._model = model.to(self.device, self.precision)
         self._cache = VectorCache.find(cache)
 
@@ -156,7 +148,7 @@ class Encoder:
     def name(self) -> str:
         """Identifies the model's type, weights and tokenizer, independent of their location."""
         kind = self._model.config.model_type
-        return f"{kind}-{weights_fingerprint(self.folder)}-{tokenizer_fingerprint(self.folder)}"
+        return f"{kind}-{pretrained.weights_fingerprint(self.folder)}-{pretrained.tokenizer_fingerprint(self.folder)}"
 
     def signature(self) -> str:
         """Identify the model, independent of its location, and everything else that vectors depend on."""

@@ -15,18 +15,10 @@ import torch
 import transformers
 from numpy.typing import NDArray
 
+from interloq.models import pretrained
 from interloq.models.batches import make_batches, number_distinct
 from interloq.models.cross_encoder import rows
 from interloq.models.memory import read_in_parts
-from interloq.models.pretrained import (
-    LONGEST,
-    Subwords,
-    check_fit,
-    load_network,
-    model_folder,
-    pick_precision,
-    weights_fingerprint,
-)
 from interloq.models.processes import pick_device
 from interloq.models.token_rows import TokenRows
 
@@ -41,13 +33,15 @@ HINT = (
 class NextSentence:
     """A model named as in `models.pretrained`; texts are truncated to `longest` tokens, see `cross_encoder.rows`."""
 
-    def __init__(self, name: str, *, device: str = "auto", longest: int = LONGEST, tokens: int = TOKENS) -> None:
-        self.folder, self.tokens, self.device = model_folder(name), tokens, pick_device(device)
-        model = load_network(self.folder, transformers.AutoModelForNextSentencePrediction, hint=HINT)
-        self.subwords = Subwords(self.folder, longest=longest)
-        check_fit(self.subwords.size, model, self.folder)
+    def __init__(
+        self, name: str, *, device: str = "auto", longest: int = pretrained.LONGEST, tokens: int = TOKENS
+    ) -> None:
+        self.folder, self.tokens, self.device = pretrained.model_folder(name), tokens, pick_device(device)
+        model = pretrained.load_network(self.folder, transformers.AutoModelForNextSentencePrediction, hint=HINT)
+        self.subwords = pretrained.Subwords(self.folder, longest=longest)
+        pretrained.check_fit(self.subwords.size, model, self.folder)
         self.positions: int | None = getattr(model.config, "max_position_embeddings", None)
-        self.precision = pick_precision("auto", self.device)
+        self.precision = pretrained.pick_precision("auto", self.device)
         self.kinds = (getattr(model.config, "type_vocab_size", 0) or 0) > 1
         self._model = model.to(self.device, self.precision).eval()
 
@@ -66,7 +60,7 @@ class NextSentence:
     def signature(self) -> str:
         precision = "" if self.precision == torch.float32 else "-bfloat16"
         kind = self._model.config.model_type
-        return f"{kind}-{weights_fingerprint(self.folder)}-{self.subwords.signature()}{precision}"
+        return f"{kind}-{pretrained.weights_fingerprint(self.folder)}-{self.subwords.signature()}{precision}"
 
     def _probabilities(self, tokens: Sequence[Any]) -> torch.Tensor:
         parts = read_in_parts(

@@ -37,18 +37,8 @@ from interloq.models.memory import read_in_parts
 from interloq.models.pretrained import Subwords, check_fit
 from interloq.models.processes import pick_device
 from interloq.models.token_rows import Packed, TokenRows
+from interloq.rate import learning
 from interloq.rate.examples import Examples
-from interloq.rate.learning import (
-    EXAMPLES,
-    OTHERS,
-    SMALLER,
-    Ints,
-    RaterLogs,
-    RatingTask,
-    number_texts,
-    rater_facts,
-    was_trained_on,
-)
 from interloq.rate.network_rater import BETWEEN, with_contexts
 from interloq.rate.pairs import RaterPairs, source_of
 from interloq.rate.settings import BERT_LONGEST, Batching, RaterReading, RaterSources
@@ -70,7 +60,7 @@ class BertBatch:
     labels: torch.Tensor
 
 
-class BertRaterTask(RatingTask):
+class BertRaterTask(learning.RatingTask):
     """Learns from rows of three texts."""
 
     network: CrossEncoder
@@ -81,12 +71,12 @@ class BertRaterTask(RatingTask):
         super().__init__(network, pairs, batching, seed=seed)
         self.subwords = subwords
 
-    def tokens(self, lengths: Ints) -> Ints:
+    def tokens(self, lengths: learning.Ints) -> learning.Ints:
         """Return twice the longer row of each example, because a batch has both of its rows."""
         longest = np.maximum(*(row_lengths(lengths[:, places], self.network.positions) for places in (FIRST, SECOND)))
         return np.asarray(2 * longest)
 
-    def prepare(self, part: Part, examples: Ints) -> BertBatch:
+    def prepare(self, part: Part, examples: learning.Ints) -> BertBatch:
         texts, labels = (array[examples] for array in self._examples[part])
         indices = np.concatenate([texts[:, FIRST], texts[:, SECOND]])
         rows = join_rows(self.pairs.texts, indices, self.subwords, limit=self.network.positions)
@@ -128,15 +118,15 @@ def rater_subwords(folder: Path, *, longest: int, turns: int) -> Subwords:
 class BertRaterJob(CrossEncoderJob[BertRaterTask]):
     """Fine-tunes a transformer on the examples of logs; `turns` of a context are read."""
 
-    logs: RaterLogs
+    logs: learning.RaterLogs
     settings: Batching
     longest: int = BERT_LONGEST
     turns: int = 1
 
     kind = KIND
     outputs = OUTPUTS
-    others = OTHERS
-    smaller = SMALLER
+    others = learning.OTHERS
+    smaller = learning.SMALLER
 
     @property
     def seed(self) -> int:
@@ -155,10 +145,10 @@ class BertRaterJob(CrossEncoderJob[BertRaterTask]):
         return f"encoder:{self.start.fingerprint}-{file_fingerprint(self.start.files / CONFIG)}"
 
     def started(self, work: Path) -> bool:
-        return RaterPairs.written(work / EXAMPLES) or super().started(work)
+        return RaterPairs.written(work / learning.EXAMPLES) or super().started(work)
 
     def matches(self, facts: dict[str, Any]) -> bool:
-        return super().matches(facts) or was_trained_on(facts, self.source)
+        return super().matches(facts) or learning.was_trained_on(facts, self.source)
 
     def prepare(self, run: Run) -> None:
         self.logs.pairs(run, self.subwords, self.source)
@@ -181,7 +171,7 @@ class BertRaterJob(CrossEncoderJob[BertRaterTask]):
         subwords = self.subwords
         specs = [full_spec(self.settings), full_spec(self.training)]
         signature = [*specs, self._weights(), subwords.signature(), *self.low_rank.parts.values()]
-        return rater_facts(task, KIND, signature) | {
+        return learning.rater_facts(task, KIND, signature) | {
             "config": file_fingerprint(subwords.folder / CONFIG),
             "subwords": subwords.signature(),
             "longest": self.longest,
@@ -207,7 +197,7 @@ def from_log(
     read = read_contexts if reading.turns > 1 else log.logs
     return BertRaterJob(
         encoder=str(given.encoder),
-        logs=RaterLogs(read, examples, Path(given.examples) if given.examples else None),
+        logs=learning.RaterLogs(read, examples, Path(given.examples) if given.examples else None),
         source=source_of(log, given.examples),
         longest=given.longest,
         turns=reading.turns,
@@ -264,7 +254,7 @@ class BertRaterModel:
 
     def _difference(self, triplets: Sequence[tuple[str, str, str]]) -> NDArray[np.float64]:
         """Return the logits of triplets, positive minus negative, computed in batches of similar length."""
-        distinct, indices = number_texts(triplets)
+        distinct, indices = learning.number_texts(triplets)
         texts, limit = self.subwords.texts(distinct), self.network.positions
         lengths = row_lengths(texts.lengths[indices], limit)
         difference = np.zeros(len(indices))

@@ -30,18 +30,8 @@ from interloq.learn.store import check_counts, check_temperature, foreign, load_
 from interloq.learn.trainable import PairLog
 from interloq.models.batches import make_batches
 from interloq.models.processes import pick_device
+from interloq.rate import learning
 from interloq.rate.examples import Examples
-from interloq.rate.learning import (
-    EXAMPLES,
-    OTHERS,
-    SMALLER,
-    Ints,
-    RaterLogs,
-    RatingTask,
-    number_texts,
-    rater_facts,
-    was_trained_on,
-)
 from interloq.rate.pairs import RaterPairs, source_of
 from interloq.rate.settings import Batching, RaterSources, RaterTokenizer, Shape
 from interloq.registry import full_spec
@@ -89,15 +79,15 @@ class GruBatch:
     labels: torch.Tensor
 
 
-class RaterTask(RatingTask):
+class RaterTask(learning.RatingTask):
     """Learns from the vectors of three texts."""
 
     network: RaterNetwork
 
-    def tokens(self, lengths: Ints) -> Ints:
+    def tokens(self, lengths: learning.Ints) -> learning.Ints:
         return np.asarray(lengths.max(axis=1))
 
-    def prepare(self, part: Part, examples: Ints) -> GruBatch:
+    def prepare(self, part: Part, examples: learning.Ints) -> GruBatch:
         rows, labels = (array[examples] for array in self._examples[part])
         distinct, places = np.unique(rows, return_inverse=True)
         u1, r1, u2, r2 = places.reshape(rows.shape).T
@@ -121,7 +111,7 @@ class RaterTask(RatingTask):
 class GruRaterJob(Job[RaterTask]):
     """Trains a Bi-GRU. Without a `tokenizer` (a SentencePiece model), one of `vocabulary` pieces is trained first."""
 
-    logs: RaterLogs
+    logs: learning.RaterLogs
     settings: Shape
     batching: Batching
     tokenizer: str | Path | None = None
@@ -129,14 +119,14 @@ class GruRaterJob(Job[RaterTask]):
     longest: int = RaterSources.longest
 
     kind = KIND
-    others = OTHERS
-    smaller = SMALLER
+    others = learning.OTHERS
+    smaller = learning.SMALLER
 
     def started(self, work: Path) -> bool:
-        return RaterPairs.written(work / EXAMPLES) or super().started(work)
+        return RaterPairs.written(work / learning.EXAMPLES) or super().started(work)
 
     def matches(self, facts: dict[str, Any]) -> bool:
-        return super().matches(facts) or was_trained_on(facts, self.source)
+        return super().matches(facts) or learning.was_trained_on(facts, self.source)
 
     def prepare(self, run: Run) -> None:
         self.logs.pairs(run, self.pieces(run), self.source)
@@ -164,7 +154,7 @@ class GruRaterJob(Job[RaterTask]):
     def facts(self, task: RaterTask, run: Run, curve: Curve) -> dict[str, Any]:  # noqa: ARG002
         pieces = self.pieces(run)
         specs = map(full_spec, (self.settings, self.batching, self.training))
-        return rater_facts(task, KIND, [*specs, pieces.signature()]) | {
+        return learning.rater_facts(task, KIND, [*specs, pieces.signature()]) | {
             "config": task.network.config(),
             "pieces": file_fingerprint(pieces.model),
             "longest": self.longest,
@@ -185,7 +175,7 @@ def from_log(
 ) -> GruRaterJob:
     """Return the job of `interloq train rater`."""
     return GruRaterJob(
-        logs=RaterLogs(log.logs, examples, Path(given.examples) if given.examples else None),
+        logs=learning.RaterLogs(log.logs, examples, Path(given.examples) if given.examples else None),
         source=source_of(log, given.examples if own.tokenizer else None),
         longest=given.longest,
         tokenizer=own.tokenizer,
@@ -230,7 +220,7 @@ class RaterModel:
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def chances(self, triplets: Sequence[tuple[str, str, str]], *, calibrated: bool = False) -> NDArray[np.float64]:
         """Return P(R2 can be a reply to U1) of triplets (U1, R1, R2). Each distinct text is encoded once."""
-        texts, indices = number_texts(triplets)
+        texts, indices = learning.number_texts(triplets)
         vectors = self._vectors(texts)
         parts = [self._difference(vectors, indices[i : i + TRIPLETS]) for i in range(0, len(indices), TRIPLETS)]
         difference = np.concatenate(parts) if parts else np.zeros(0)

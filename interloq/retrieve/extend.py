@@ -20,7 +20,7 @@ from interloq.data.files.overwriting import refuse_overwriting
 from interloq.data.progress import Progress, silent
 from interloq.data.records.jsonl import header, header_after, write_then_head
 from interloq.data.records.read_options import READ_DEFAULTS, ReadOptions
-from interloq.options import REQUIRED, Options, limited
+from interloq.errors import InputError
 from interloq.records import Reference, Sample
 from interloq.retrieve.diversity import diversify_replies
 from interloq.retrieve.index import open_index
@@ -99,18 +99,26 @@ class SearchTally:
 
 
 @dataclass(frozen=True, slots=True)
-class _Options(Options):
+class _Options:
     """What is searched for one sample, and which references it gets."""
 
-    k: int = limited(REQUIRED, least=1)
+    k: int
     parrot: bool
     gold: bool
-    turns: int = limited(REQUIRED, least=1)
-    diversity: float = limited(REQUIRED, least=0, most=1)
-    near: float = limited(REQUIRED, least=0, most=1)
+    turns: int
+    diversity: float
+    near: float
     own: bool
     excluded: frozenset[str]
-    batch: int = limited(REQUIRED, least=1)
+    batch: int
+
+    def __post_init__(self) -> None:
+        for name, value in (("k", self.k), ("turns", self.turns), ("batch", self.batch)):
+            if value < 1:
+                raise InputError(f"{name} must be at least 1, got {value}")
+        for name, share in (("diversity", self.diversity), ("near", self.near)):
+            if not 0 <= share <= 1:
+                raise InputError(f"{name} must be from 0 (off) to 1, got {share}")
 
     def wanted(self) -> int:
         """Return how many usable hits are needed: more than k if diversity chooses among them."""

@@ -11,15 +11,7 @@ from typing import Any
 from interloq.cli.corpus import samples as corpus_samples
 from interloq.cli.corpus.options import CompressOptions, add_build, settings
 from interloq.cli.corpus.samples import print_parts
-from interloq.cli.shared.arguments import (
-    add_common,
-    add_input,
-    add_json,
-    add_map,
-    add_options,
-    add_output,
-    make_options,
-)
+from interloq.cli.shared import arguments
 from interloq.cli.shared.output import BadLineReporter, confirm_removal, mark_incomplete, phases
 from interloq.data.pseudonyms import UserIdOptions
 from interloq.data.records.read_options import ReadOptions
@@ -46,32 +38,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_build(actions.add_parser("build", help="build a corpus from logs of posts"))
     actions.add_parser("settings", help="print all settings of a build and their defaults as TOML")
     showing = actions.add_parser("show", help="print the contents of a corpus and what its filters dropped")
-    add_input(showing, "folder", "FOLDER", "a folder written by `corpus build`")
+    arguments.add_input(showing, "folder", "FOLDER", "a folder written by `corpus build`")
     showing.add_argument("--examples", action="store_true", help="also print examples of what each filter dropped")
-    add_json(showing, "tables")
+    arguments.add_json(showing, "tables")
     _add_import(actions.add_parser("import", help="convert a published dialogue corpus to dialogues and pairs"))
     pairing = actions.add_parser("pairs", help="extract pairs from dialogues")
-    add_input(pairing, "dialogues", "DIALOGUES", "JSONL, also .gz .xz .zst; - for a pipe")
-    add_output(pairing, "JSONL, also .gz .xz .zst; - for a pipe")
-    add_map(pairing, of="dialogues")
-    add_common(pairing)
+    arguments.add_input(pairing, "dialogues", "DIALOGUES", "JSONL, also .gz .xz .zst; - for a pipe")
+    arguments.add_output(pairing, "JSONL, also .gz .xz .zst; - for a pipe")
+    arguments.add_map(pairing, of="dialogues")
+    arguments.add_common(pairing)
     corpus_samples.add_arguments(actions)
     forget = actions.add_parser("forget", help="remove one user's dialogues, ratings and profile, in place")
     forget.add_argument("user", metavar="USER", help="their id, or its pseudonym")
-    add_input(forget, "corpus", "CORPUS", "a folder of a corpus or of samples, or a JSONL file")
-    add_options(forget, ForgetOptions)
-    add_json(forget)
+    arguments.add_input(forget, "corpus", "CORPUS", "a folder of a corpus or of samples, or a JSONL file")
+    arguments.add_options(forget, ForgetOptions)
+    arguments.add_json(forget)
 
 
 def _add_import(importing: argparse.ArgumentParser) -> None:
     from interloq.data.sets.registry import CORPORA
 
     importing.add_argument("corpus", metavar="NAME", help=", ".join(corpus.name for corpus in CORPORA))
-    add_input(importing, "path", "PATH", "its folder or archive (default: looked up in $INTERLOQ_DATA)", nargs="?")
-    add_output(importing, "the folder to write", metavar="FOLDER")
-    add_options(importing, CompressOptions)
-    add_options(importing, UserIdOptions)
-    add_json(importing)
+    arguments.add_input(
+        importing, "path", "PATH", "its folder or archive (default: looked up in $INTERLOQ_DATA)", nargs="?"
+    )
+    arguments.add_output(importing, "the folder to write", metavar="FOLDER")
+    arguments.add_options(importing, CompressOptions)
+    arguments.add_options(importing, UserIdOptions)
+    arguments.add_json(importing)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -96,7 +90,7 @@ def _build(args: argparse.Namespace) -> int:
     if not chosen.cleaning.target_scripts() and not args.quiet:
         print_stderr("interloq: without --lang, posts in all languages and scripts are kept")
     with phases(quiet=args.quiet) as progress:
-        options = make_options(BuildOptions, args, strict=args.strict)
+        options = arguments.make_options(BuildOptions, args, strict=args.strict)
         facts = build(args.posts, args.output, chosen, options, progress=progress)
     _print(facts, args)
     mark_incomplete(facts["posts"]["bad_lines"])
@@ -170,7 +164,7 @@ def _thread_rows(facts: dict[str, Any]) -> list[list[str]]:
 def _import(args: argparse.Namespace) -> int:
     from interloq.data.sets.imports import import_corpus, import_names
 
-    names = import_names(args.corpus, make_options(UserIdOptions, args))
+    names = import_names(args.corpus, arguments.make_options(UserIdOptions, args))
     facts = import_corpus(args.corpus, args.output, path=args.path, compress=args.compress, names=names)
     if args.json:
         print_json(facts)
@@ -186,7 +180,7 @@ def _pairs(args: argparse.Namespace) -> int:
     from interloq.data.corpus.dialogues import pairs_file
 
     bad = BadLineReporter()
-    pairs = pairs_file(args.dialogues, args.output, reading=make_options(ReadOptions, args, on_reject=bad))
+    pairs = pairs_file(args.dialogues, args.output, reading=arguments.make_options(ReadOptions, args, on_reject=bad))
     bad.close()
     if args.output == "-":
         return 0
@@ -219,7 +213,7 @@ def _forget(args: argparse.Namespace) -> int:
     from interloq.data.pseudonyms import names_of
     from interloq.scorers.interlocutor.forget_file import find, forget_in_models
 
-    options = make_options(ForgetOptions, args)
+    options = arguments.make_options(ForgetOptions, args)
     users = names_of(args.user, options.user_key)
     user_data = find(users, args.corpus)
     if not options.yes and (user_data.found or options.models):

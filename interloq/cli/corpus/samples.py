@@ -8,15 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from interloq.cli.corpus.options import CompressOptions
-from interloq.cli.shared.arguments import (
-    add_common,
-    add_input,
-    add_map,
-    add_options,
-    add_output,
-    apply_arguments,
-    make_options,
-)
+from interloq.cli.shared import arguments
 from interloq.cli.shared.output import BadLineReporter
 from interloq.data.pseudonyms import UserIdOptions
 from interloq.data.records.read_options import ReadOptions
@@ -45,14 +37,14 @@ def add_arguments(actions: Any) -> None:
 
 
 def _add(action: argparse.ArgumentParser, of: str, selection: SampleSelection, names: Any) -> None:
-    add_input(action, "file", "FILE", f"{of}: {FILE}")
-    add_output(action, "the folder to write", metavar="FOLDER")
-    add_options(action, selection, only=names)
-    add_options(action, SampleFileOptions)
-    add_options(action, CompressOptions)
-    add_options(action, UserIdOptions)
-    add_map(action, of="dialogues")
-    add_common(action)
+    arguments.add_input(action, "file", "FILE", f"{of}: {FILE}")
+    arguments.add_output(action, "the folder to write", metavar="FOLDER")
+    arguments.add_options(action, selection, only=names)
+    arguments.add_options(action, SampleFileOptions)
+    arguments.add_options(action, CompressOptions)
+    arguments.add_options(action, UserIdOptions)
+    arguments.add_map(action, of="dialogues")
+    arguments.add_common(action)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -63,9 +55,9 @@ def run(args: argparse.Namespace) -> int:
     if args.action == "ratings":
         selection, write_samples = UNLIMITED, ratings_file
     bad = BadLineReporter()
-    names = make_options(UserIdOptions, args).pseudonyms()
-    source = SampleSource(args.file, args.profiles, names, make_options(ReadOptions, args, on_reject=bad))
-    facts = write_samples(source, args.output, apply_arguments(selection, args), compress=args.compress)
+    names = arguments.make_options(UserIdOptions, args).pseudonyms()
+    source = SampleSource(args.file, args.profiles, names, arguments.make_options(ReadOptions, args, on_reject=bad))
+    facts = write_samples(source, args.output, arguments.apply_arguments(selection, args), compress=args.compress)
     bad.close()
     if args.json:
         print_json(facts | {"bad_lines": bad.count})

@@ -16,18 +16,7 @@ from typing import TYPE_CHECKING, Any
 from interloq.cli.play import audit as play_audit
 from interloq.cli.play import settle as play_settle
 from interloq.cli.play.view import print_bots
-from interloq.cli.shared.arguments import (
-    InputPath,
-    add_common,
-    add_input,
-    add_json,
-    add_list,
-    add_map,
-    add_options,
-    add_output,
-    add_quiet,
-    make_options,
-)
+from interloq.cli.shared import arguments
 from interloq.cli.shared.output import mark_incomplete, reading
 from interloq.data.files.opening import read_small
 from interloq.errors import InputError, count, short_repr
@@ -66,22 +55,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     sampling = actions.add_parser("samples", help="convert dialogues to samples that can be scored")
     _add_bots(running, "target", "a system to be judged")
     running.add_argument(
-        "--partners", type=InputPath, metavar="FILE", help="a partner set written by `interloq play partners`"
+        "--partners", type=arguments.InputPath, metavar="FILE", help="a partner set written by `interloq play partners`"
     )
-    add_list(running, "--partner", metavar="NAME=SPEC", help="a partner, instead of --partners")
+    arguments.add_list(running, "--partner", metavar="NAME=SPEC", help="a partner, instead of --partners")
     for options in (PlanOptions, PlayOptions(patience=PATIENCE), SettleOptions):
-        add_options(running, options)
+        arguments.add_options(running, options)
     _add_bots(making, "partner", "a partner")
-    add_input(sampling, "dialogues", "DIALOGUES", "played or recorded dialogues")
-    add_options(sampling, SamplesOptions)
+    arguments.add_input(sampling, "dialogues", "DIALOGUES", "played or recorded dialogues")
+    arguments.add_options(sampling, SamplesOptions)
     for action in (running, making):
-        add_options(action, OpeningOptions)
-        add_json(action)
+        arguments.add_options(action, OpeningOptions)
+        arguments.add_json(action)
     for action in (running, making, sampling):
-        add_output(action, "the file to write")
-    add_map(sampling, of="dialogues")
-    add_common(sampling)
-    add_quiet(running)
+        arguments.add_output(action, "the file to write")
+    arguments.add_map(sampling, of="dialogues")
+    arguments.add_common(sampling)
+    arguments.add_quiet(running)
     play_audit.add_arguments(
         actions.add_parser("audit", help="measure how much a ranking depends on the choice of systems and partners")
     )
@@ -93,9 +82,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _add_bots(parser: argparse.ArgumentParser, what: str, help_text: str) -> None:
-    add_list(parser, f"--{what}", metavar="NAME=SPEC", help=help_text)
+    arguments.add_list(parser, f"--{what}", metavar="NAME=SPEC", help=help_text)
     parser.add_argument(
-        "--bots", type=InputPath, metavar="FILE", help=f"TOML or JSON file that maps names of {what}s to specs"
+        "--bots",
+        type=arguments.InputPath,
+        metavar="FILE",
+        help=f"TOML or JSON file that maps names of {what}s to specs",
     )
 
 
@@ -106,7 +98,7 @@ def _run(args: argparse.Namespace) -> int:
 
     if args.output == "-":
         raise InputError("a run needs an output file, so that it can be resumed", hint="name one with -o")
-    settle, settling, settled = make_options(SettleOptions, args), None, None
+    settle, settling, settled = arguments.make_options(SettleOptions, args), None, None
     ranking: Callable[[], str] | None = None
     if settle.until_settled:
         metric = create(settle.until_settled, kind="metric")
@@ -128,7 +120,7 @@ def _run(args: argparse.Namespace) -> int:
                 ranking=ranking,
             ) as progress,
         ):
-            options = make_options(PlayOptions, args, tally=tally, progress=progress)
+            options = arguments.make_options(PlayOptions, args, tally=tally, progress=progress)
             if settling:
                 settled = settling.play(plan, options)
             else:
@@ -179,7 +171,7 @@ def _make_plan(args: argparse.Namespace) -> Plan:
     else:
         exchanges = EXCHANGES if args.exchanges is None else args.exchanges
         partners = make_bots(args.partner, None, "partner")
-    options = make_options(PlanOptions, args)
+    options = arguments.make_options(PlanOptions, args)
     return plan(targets, openings, options, exchanges=exchanges, partners=partners, known=known)
 
 
@@ -212,7 +204,9 @@ def _samples(args: argparse.Namespace) -> int:
     from interloq.play.samples import samples_file
 
     with reading(args) as read_options:
-        tally = samples_file(args.dialogues, args.output, make_options(SamplesOptions, args), reading=read_options)
+        tally = samples_file(
+            args.dialogues, args.output, arguments.make_options(SamplesOptions, args), reading=read_options
+        )
     mark_incomplete(tally.silent or not tally.samples)
     if args.json:
         names = ("dialogues", "samples", "with_failures", "silent", "unmatched")

@@ -10,15 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from interloq.cli.extend import REASONS
 from interloq.cli.reliability import annotate as reliability_annotate
-from interloq.cli.shared.arguments import (
-    add_common,
-    add_list,
-    add_map,
-    add_options,
-    add_output,
-    add_samples,
-    make_options,
-)
+from interloq.cli.shared import arguments
 from interloq.cli.shared.output import mark_incomplete, reading, stage_progress
 from interloq.errors import InputError, count
 from interloq.reliability.reliability_options import (
@@ -50,21 +42,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     predicting = actions.add_parser("predict", help="predict how reliable the references of each sample are")
     augmenting = actions.add_parser("augment", help="add replies from logs that raise the predicted reliability")
     annotating = actions.add_parser("annotate", help="decide on replies from logs one by one, with predictions")
-    add_samples(predicting)
-    add_output(predicting, "score file with the predictions, for meta and report", required=False)
+    arguments.add_samples(predicting)
+    arguments.add_output(predicting, "score file with the predictions, for meta and report", required=False)
     for action in (augmenting, annotating):
-        add_samples(action)
-        add_output(action, "the samples with further references")
-        add_options(action, CandidateOptions)
+        arguments.add_samples(action)
+        arguments.add_output(action, "the samples with further references")
+        arguments.add_options(action, CandidateOptions)
     reliability_annotate.add_arguments(annotating)
     for action, options in (
         (predicting, PredictOptions),
         (augmenting, AugmentOptions),
         (annotating, AnnotateOptions),
     ):
-        add_options(action, options)
-        add_map(action)
-        add_common(action)
+        arguments.add_options(action, options)
+        arguments.add_map(action)
+        arguments.add_common(action)
     _add_curve(actions.add_parser("curve", help="correlation with people as references are added"))
 
 
@@ -84,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
 def _predict(args: argparse.Namespace) -> int:
     from interloq.reliability.reliability_file import predict_file
 
-    options, progress = make_options(PredictOptions, args), stage_progress(quiet=args.quiet)
+    options, progress = arguments.make_options(PredictOptions, args), stage_progress(quiet=args.quiet)
     with reading(args) as read_options:
         scores, facts = predict_file(args.samples, args.output, options, reading=read_options, progress=progress)
     mark_incomplete(all(score.value is None for score in scores))
@@ -145,7 +137,7 @@ def _extreme(reference: dict[str, Any] | None) -> str:
 def _augment(args: argparse.Namespace) -> int:
     from interloq.reliability.reliability_file import augment_file
 
-    source, options = make_options(CandidateOptions, args), make_options(AugmentOptions, args)
+    source, options = arguments.make_options(CandidateOptions, args), arguments.make_options(AugmentOptions, args)
     progress = stage_progress(quiet=args.quiet)
     with reading(args) as read_options:
         facts = augment_file(args.samples, args.output, source, options, reading=read_options, progress=progress)
@@ -176,12 +168,12 @@ def print_augmented(output: str, facts: dict[str, Any]) -> None:
 
 
 def _add_curve(action: argparse.ArgumentParser) -> None:
-    add_samples(action)
-    add_list(action, "-m", "--metric", metavar="SPEC", help="a metric")
-    add_output(action, "file for the curves, for the report", required=False)
-    add_options(action, CurveOptions)
-    add_map(action)
-    add_common(action)
+    arguments.add_samples(action)
+    arguments.add_list(action, "-m", "--metric", metavar="SPEC", help="a metric")
+    arguments.add_output(action, "file for the curves, for the report", required=False)
+    arguments.add_options(action, CurveOptions)
+    arguments.add_map(action)
+    arguments.add_common(action)
 
 
 def _curve(args: argparse.Namespace) -> int:
@@ -189,7 +181,7 @@ def _curve(args: argparse.Namespace) -> int:
 
     if not args.metric:
         raise InputError("at least one metric is needed", hint="for example -m bleu_star")
-    options, progress = make_options(CurveOptions, args), stage_progress(quiet=args.quiet)
+    options, progress = arguments.make_options(CurveOptions, args), stage_progress(quiet=args.quiet)
     with reading(args) as read_options:
         curves = curve_file(args.samples, args.metric, args.output, options, reading=read_options, progress=progress)
     mark_incomplete(any(curve.skipped for curve in curves))

@@ -10,15 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from interloq.cli.shared.arguments import (
-    add_common,
-    add_flag,
-    add_input,
-    add_options,
-    add_output,
-    apply_arguments,
-    make_options,
-)
+from interloq.cli.shared import arguments
 from interloq.cli.shared.output import BadLineReporter, stage_progress
 from interloq.data.records.read_options import ReadOptions
 from interloq.errors import InputError, MissingDependencyError, count
@@ -95,12 +87,12 @@ class TrainOptions:
 def add_job_arguments(parser: argparse.ArgumentParser, job: Trainable) -> None:
     """Add the arguments of a registered job."""
     nargs: Literal["+", "*"] = "+" if job.needs_files else "*"
-    add_input(parser, "files", "FILE", f"{job.reads}, also .gz .xz .zst", nargs=nargs)
-    add_output(parser, "the folder to write, or to resume in", metavar="FOLDER")
-    add_options(parser, TrainOptions, only=("without",))
+    arguments.add_input(parser, "files", "FILE", f"{job.reads}, also .gz .xz .zst", nargs=nargs)
+    arguments.add_output(parser, "the folder to write, or to resume in", metavar="FOLDER")
+    arguments.add_options(parser, TrainOptions, only=("without",))
     add_job_options(parser, job)
-    add_options(parser, TrainOptions, only=("device",))
-    add_common(parser)
+    arguments.add_options(parser, TrainOptions, only=("device",))
+    arguments.add_common(parser)
 
 
 def _run_job(args: argparse.Namespace, job: Trainable) -> int:
@@ -108,7 +100,7 @@ def _run_job(args: argparse.Namespace, job: Trainable) -> int:
 
     job, settings = choose_job(args, job)
     bad = BadLineReporter()
-    options = make_options(TrainOptions, args)
+    options = arguments.make_options(TrainOptions, args)
     log = TrainingLog(args.files, options.without, reading=ReadOptions(strict=args.strict, on_reject=bad))
     try:
         facts = _train(args, job, settings, log, device=options.device)
@@ -161,7 +153,7 @@ def add_job_options(parser: argparse.ArgumentParser, job: Trainable) -> None:
         offered += [other for other in job.instead[1].options() if other[1] not in names]
     for part, name in offered:
         (flag,) = (flag for flag in flags_of(part) if flag.name == name)
-        add_flag(parser, flag, help=flag.help_text(_format_defaults(job, name)), default=None)
+        arguments.add_flag(parser, flag, help=flag.help_text(_format_defaults(job, name)), default=None)
 
 
 def _format_defaults(job: Trainable, name: str) -> str:
@@ -194,7 +186,7 @@ def choose_job(args: argparse.Namespace, job: Trainable) -> tuple[Trainable, lis
             if unused := _find_unused_option(args, job, other):
                 raise InputError(f"--{unused} is not used with --{option}", hint=f"omit --{unused} or --{option}")
             job = other
-    return job, [apply_arguments(part, args) for part in job.settings]
+    return job, [arguments.apply_arguments(part, args) for part in job.settings]
 
 
 def _find_unused_option(args: argparse.Namespace, job: Trainable, used: Trainable) -> str:

@@ -32,18 +32,9 @@ from interloq.learn.learning_curve import write_curve
 from interloq.learn.pair_tokens import PairTokens, write_pair_tokens
 from interloq.learn.settings import Training
 from interloq.learn.store import WEIGHTS, check_weights_file
+from interloq.models import token_predictor
 from interloq.models.mlm import BOUNDS, MaskedLikelihood, reply_bounds
 from interloq.models.pretrained import Subwords, check_fit, load_tokenizer, model_folder, weights_fingerprint
-from interloq.models.token_predictor import (
-    Goal,
-    SpecialTokens,
-    TokenPredictor,
-    goal_of,
-    load_predictor,
-    read_carried_weights,
-    room,
-    special_tokens_of,
-)
 from interloq.records import Pair
 from interloq.signature import file_fingerprint, fingerprint
 
@@ -80,18 +71,18 @@ class Setup:
 
     base: Base
     settings: Adaptation
-    goal: Goal
-    special_tokens: SpecialTokens
+    goal: token_predictor.Goal
+    special_tokens: token_predictor.SpecialTokens
     longest: int
-    network: TokenPredictor
+    network: token_predictor.TokenPredictor
 
     @classmethod
     def of(cls, base: Base, settings: Adaptation) -> Setup:
         """Load the base network."""
-        goal = goal_of(base.folder, settings.objective)
-        network = load_predictor(base.folder, goal, seed=settings.seed)
+        goal = token_predictor.goal_of(base.folder, settings.objective)
+        network = token_predictor.load_predictor(base.folder, goal, seed=settings.seed)
         tokenizer = load_tokenizer(base.folder)
-        special_tokens = special_tokens_of(tokenizer, goal, base.folder)
+        special_tokens = token_predictor.special_tokens_of(tokenizer, goal, base.folder)
         check_fit(len(tokenizer), network.model, base.folder)
         longest = longest_text(settings, network, special_tokens)
         if longest < 1:
@@ -183,7 +174,9 @@ class AdaptJob(Job[AdaptTask]):
                     "not enough memory for a batch of one pair", hint="lower longest, or use a smaller model"
                 )
             run.report(f"not enough memory for a batch: trying again with each batch split into {pieces} pieces")
-            network = load_predictor(base.folder, task.goal, seed=self.settings.seed)  # as before the first step
+            network = token_predictor.load_predictor(
+                base.folder, task.goal, seed=self.settings.seed
+            )  # as before the first step
             task = AdaptTask(network, task.pairs, self.settings, task.goal, task.special_tokens, pieces=pieces)
             torch.cuda.empty_cache()
 
@@ -210,7 +203,7 @@ class AdaptJob(Job[AdaptTask]):
         remove(part)
         bounds = {BOUNDS: _reply_bounds(base, task, facts["longest"], run.device)} if task.goal == "mlm" else {}
         with writing(folder, SafetensorError):
-            write_network(part, model, read_carried_weights(base.folder, model.base_model_prefix))
+            write_network(part, model, token_predictor.read_carried_weights(base.folder, model.base_model_prefix))
             copy_tokenizer(base.folder, part)
             write_curve(part, facts["signature"], curve)
             for name, value in bounds.items():
@@ -224,9 +217,11 @@ class AdaptJob(Job[AdaptTask]):
         return read_facts(folder)
 
 
-def longest_text(settings: Adaptation, network: TokenPredictor, special_tokens: SpecialTokens) -> int:
+def longest_text(
+    settings: Adaptation, network: token_predictor.TokenPredictor, special_tokens: token_predictor.SpecialTokens
+) -> int:
     """Return the number of tokens of a text that are used: at most what the network can read."""
-    return min(settings.longest, room(network.model.config, special_tokens))
+    return min(settings.longest, token_predictor.room(network.model.config, special_tokens))
 
 
 def _unknown_share(task: AdaptTask) -> float:

@@ -20,17 +20,8 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from interloq.metrics import metric
 from interloq.metrics.contextual.deep_am import Mode
-from interloq.metrics.metric import (
-    Array,
-    best_reference,
-    needs_references,
-    needs_reply,
-    reference_counts,
-    reference_texts,
-    replies,
-    score_rows,
-)
 from interloq.metrics.network_metric import NetworkMetric, needs_context
 from interloq.models.loaded import load_model
 from interloq.needs import LANGUAGE_MODEL, Needs
@@ -49,26 +40,26 @@ class DeepFm(NetworkMetric, name="deep_fm"):
 
     def unscorable(self, sample: Sample) -> str | None:
         if self.mode == "referenced":
-            return needs_references(sample)
-        return needs_context(sample) or needs_reply(sample)
+            return metric.needs_references(sample)
+        return needs_context(sample) or metric.needs_reply(sample)
 
-    def stats(self, samples: Sequence[Sample]) -> Array:
+    def stats(self, samples: Sequence[Sample]) -> metric.Array:
         if self.mode == "referenced":
-            return score_rows(self._ratios(samples))
+            return metric.score_rows(self._ratios(samples))
         contexts = [sample.context[-1].text for sample in samples]
         texts = [self.separator + sample.response for sample in samples]
-        return score_rows(self._mean_log_likelihoods(contexts, texts))
+        return metric.score_rows(self._mean_log_likelihoods(contexts, texts))
 
-    def _ratios(self, samples: Sequence[Sample]) -> Array:
-        counts, references = reference_counts(samples), reference_texts(samples)
-        texts = [text if text.strip() else "" for text in (*references, *replies(samples))]
+    def _ratios(self, samples: Sequence[Sample]) -> metric.Array:
+        counts, references = metric.reference_counts(samples), metric.reference_texts(samples)
+        texts = [text if text.strip() else "" for text in (*references, *metric.replies(samples))]
         means = self._mean_log_likelihoods([""] * len(texts), texts)
         reply_means = np.repeat(means[len(references) :], counts)
         with np.errstate(invalid="ignore"):
             ratios = np.exp(-np.abs(means[: len(references)] - reply_means))
-        return best_reference(np.nan_to_num(ratios), samples)
+        return metric.best_reference(np.nan_to_num(ratios), samples)
 
-    def _mean_log_likelihoods(self, contexts: Sequence[str], texts: Sequence[str]) -> Array:
+    def _mean_log_likelihoods(self, contexts: Sequence[str], texts: Sequence[str]) -> metric.Array:
         """Return the mean per token; minus infinity for a text without tokens."""
         sums, counts = self.network().log_likelihoods(contexts, texts)
         return np.where(counts > 0, sums / np.maximum(counts, 1), -np.inf)

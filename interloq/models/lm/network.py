@@ -21,18 +21,9 @@ from typing import Any, ClassVar, Literal
 import torch
 
 from interloq.errors import InputError
+from interloq.models import pretrained
 from interloq.models.chat_template import Message, TemplateRefused, render_chat
 from interloq.models.memory import Result, read_in_parts
-from interloq.models.pretrained import (
-    Precision,
-    check_fit,
-    load_network,
-    load_tokenizer,
-    model_folder,
-    pick_precision,
-    tokenizer_fingerprint,
-    weights_fingerprint,
-)
 from interloq.models.processes import pick_device
 
 TOKENS = 2048  # per batch, padding included: each token has one logit per word of the vocabulary
@@ -55,15 +46,15 @@ class LoadedModel:
         name: str,
         *,
         device: str = "auto",
-        precision: Precision = "auto",
+        precision: pretrained.Precision = "auto",
         longest: int = LONGEST,
         tokens: int = TOKENS,
     ) -> None:
-        self.folder, self.tokens, self.device = model_folder(name), tokens, pick_device(device)
-        self.precision = pick_precision(precision, self.device)
-        self._tokenizer = load_tokenizer(self.folder)
-        self._model = load_network(self.folder, self.kind, hint=self.hint).eval()
-        check_fit(self._tokenizer.vocab_size, self._model, self.folder)
+        self.folder, self.tokens, self.device = pretrained.model_folder(name), tokens, pick_device(device)
+        self.precision = pretrained.pick_precision(precision, self.device)
+        self._tokenizer = pretrained.load_tokenizer(self.folder)
+        self._model = pretrained.load_network(self.folder, self.kind, hint=self.hint).eval()
+        pretrained.check_fit(self._tokenizer.vocab_size, self._model, self.folder)
         self.longest = min(longest, getattr(self._model.config, "max_position_embeddings", None) or longest)
         if self.longest < self.fewest:
             raise InputError(f"longest must be at least {self.fewest}, got {longest}")
@@ -75,7 +66,7 @@ class LoadedModel:
 
     def signature(self) -> str:
         """Identify everything that likelihoods depend on: weights, tokenizer, template, …, but not their location."""
-        files = [weights_fingerprint(self.folder), tokenizer_fingerprint(self.folder, TEMPLATE)]
+        files = [pretrained.weights_fingerprint(self.folder), pretrained.tokenizer_fingerprint(self.folder, TEMPLATE)]
         parts = [self._model.config.model_type, *files, str(self.longest)]
         if self.precision != torch.float32:
             parts.append(str(self.precision).removeprefix("torch."))

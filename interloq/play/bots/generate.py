@@ -21,16 +21,8 @@ import torch
 import transformers
 
 from interloq.errors import InputError
+from interloq.models import pretrained
 from interloq.models.batches import make_batches
-from interloq.models.pretrained import (
-    has_encoder,
-    load_network,
-    load_tokenizer,
-    model_folder,
-    pick_precision,
-    tokenizer_fingerprint,
-    weights_fingerprint,
-)
 from interloq.models.processes import pick_device
 
 Precision = Literal["auto", "float32", "bfloat16", "float16"]
@@ -58,12 +50,12 @@ class Writer:
     """`name` is a folder, an installed package or `hub:org/name@revision`; see `models.pretrained`."""
 
     def __init__(self, name: str, *, device: str = "auto", precision: Precision = "auto") -> None:
-        self.folder, self.device = model_folder(name), pick_device(device)
-        self.tokenizer = load_tokenizer(self.folder)
-        self.with_encoder = has_encoder(self.folder, hint=HINT)
+        self.folder, self.device = pretrained.model_folder(name), pick_device(device)
+        self.tokenizer = pretrained.load_tokenizer(self.folder)
+        self.with_encoder = pretrained.has_encoder(self.folder, hint=HINT)
         kind = transformers.AutoModelForSeq2SeqLM if self.with_encoder else transformers.AutoModelForCausalLM
-        network = load_network(self.folder, kind, hint=HINT)
-        self.precision = pick_precision(precision, self.device)
+        network = pretrained.load_network(self.folder, kind, hint=HINT)
+        self.precision = pretrained.pick_precision(precision, self.device)
         try:
             self.network = network.to(self.device, self.precision).eval()
         except torch.OutOfMemoryError as error:
@@ -81,7 +73,10 @@ class Writer:
 
     def fingerprints(self) -> dict[str, str]:
         """Return the fingerprint of the loaded model, independent of its location."""
-        return {"weights": weights_fingerprint(self.folder), "tokenizer": tokenizer_fingerprint(self.folder)}
+        return {
+            "weights": pretrained.weights_fingerprint(self.folder),
+            "tokenizer": pretrained.tokenizer_fingerprint(self.folder),
+        }
 
     def room(self, max_tokens: int) -> int:
         """Return the longest prompt, in tokens, that leaves room for the reply."""

@@ -27,25 +27,8 @@ from interloq.errors import InputError, count
 from interloq.records import Pair
 from interloq.retrieve.recall import as_probes, choose_effort, share_reaching
 from interloq.retrieve.retriever import NOTHING, Encoded, Field, Floats, Ids, Words, best
-from interloq.retrieve.servers.qdrant_collection import (
-    EXACT,
-    INDEXING_FROM,
-    NEVER,
-    ClientOptions,
-    Collection,
-    CollectionOptions,
-    PointRanking,
-)
+from interloq.retrieve.servers import qdrant_collection, server_store
 from interloq.retrieve.servers.qdrant_nodes import Nodes, QdrantAddress
-from interloq.retrieve.servers.server_store import (
-    N_PROBES,
-    NEIGHBOURS,
-    ServerManifest,
-    ServerStore,
-    check_source,
-    read_manifest,
-    read_options,
-)
 
 EFFORTS = (16, 32, 64, 128, 256, 512, 1024)
 COMMIT_EVERY = 1.0  # seconds
@@ -54,43 +37,45 @@ LAG = 10.0  # the longest pause of a load while the server merges, in seconds
 MOST_STRAYS = 2**16  # points past the end that a search skips
 
 
-class Qdrant(ServerStore):
+class Qdrant(server_store.ServerStore):
     """A store in Qdrant, for logs that are too large for one machine."""
 
-    _defaults = CollectionOptions()
+    _defaults = qdrant_collection.CollectionOptions()
     progress: Callable[[int, int], None] | None = None  # called with the numbers of indexed vectors and of all vectors
 
     def _connect(self, address: str) -> None:
         read = QdrantAddress.read(address)
         self.where = str(read)
-        self._given, own = read_options(read.query, CollectionOptions, ClientOptions, where=self.where)
-        self._options = ClientOptions(**own)
+        self._given, own = server_store.read_options(
+            read.query, qdrant_collection.CollectionOptions, qdrant_collection.ClientOptions, where=self.where
+        )
+        self._options = qdrant_collection.ClientOptions(**own)
         nodes = Nodes(read, self._options.patience)
-        self._points = Collection(read.collection, nodes, self._options)
-        self._notes = Collection(f"{read.collection}_interloq", nodes, self._options)
+        self._points = qdrant_collection.Collection(read.collection, nodes, self._options)
+        self._notes = qdrant_collection.Collection(f"{read.collection}_interloq", nodes, self._options)
         self._me, self._writing = uuid4().hex, False
 
-    def _make(self, manifest: ServerManifest) -> None:
+    def _make(self, manifest: server_store.ServerManifest) -> None:
         if self._points.exists():
             what = f"{self._points.name} exists and is not an index"
             raise InputError(what, hint="name a new collection", where=self.where)
-        self._notes.make((), 0, CollectionOptions(**manifest.options), shards=1)
+        self._notes.make((), 0, qdrant_collection.CollectionOptions(**manifest.options), shards=1)
         self._write(manifest)
 
-    def _finish_making(self, manifest: ServerManifest) -> None:
+    def _finish_making(self, manifest: server_store.ServerManifest) -> None:
         if not manifest.pairs:
-            made = CollectionOptions(**manifest.options)
+            made = qdrant_collection.CollectionOptions(**manifest.options)
             self._points.make(manifest.compared_fields(), manifest.dimensions, made, shards=made.shards)
 
     # ---- the manifest ------------------------------------------------------------------------------------------------
 
-    def _read(self) -> ServerManifest | None:
+    def _read(self) -> server_store.ServerManifest | None:
         if not self._notes.exists():
             return None
         notes = self._notes.payloads([0])
-        return read_manifest(notes[0], self.where) if notes else None
+        return server_store.read_manifest(notes[0], self.where) if notes else None
 
-    def _write(self, manifest: ServerManifest) -> None:
+    def _write(self, manifest: server_store.ServerManifest) -> None:
         self._notes.write_note(asdict(manifest))
         self.manifest = manifest
 
@@ -108,7 +93,7 @@ class Qdrant(ServerStore):
         before = consumed - len(pairs)
         try:
             self._begin(encoded)
-            check_source(self.manifest, source, before)
+            server_store.check_source(self.manifest, source, before)
             first, last_commit = len(self), time.monotonic()
             for done in self._points.store(first, pairs, encoded, self._ranking()):
                 if done == len(pairs) or time.monotonic() - last_commit > COMMIT_EVERY:
@@ -129,7 +114,7 @@ class Qdrant(ServerStore):
         self._commit(words={**_mean_lengths(encoded, self.manifest.options), **self.manifest.words})
         if not self._writing:
             self._points.remove_from(len(self))
-            self._points.index_from(NEVER)
+            self._points.index_from(qdrant_collection.NEVER)
         self._writing = False  # until the whole batch is stored
 
     def _become_writer(self) -> None:
@@ -142,11 +127,11 @@ class Qdrant(ServerStore):
                 raise InputError("another client is adding", hint="wait until it has finished", where=self.where)
         self._write(replace(self.manifest, writer=self._me, beat=self.manifest.beat + 1))
 
-    def _ranking(self) -> PointRanking | None:
+    def _ranking(self) -> qdrant_collection.PointRanking | None:
         if self.manifest.dimensions:
             return None
         retriever = self.manifest.create_retriever()
-        return PointRanking(retriever.k1, retriever.b, self.manifest.words)
+        return qdrant_collection.PointRanking(retriever.k1, retriever.b, self.manifest.words)
 
     # ---- finishing ---------------------------------------------------------------------------------------------------
 
@@ -158,7 +143,7 @@ class Qdrant(ServerStore):
         self._become_writer()
         changes: dict[str, Any] = {}
         if not manifest.dimensions or manifest.pairs > manifest.exact_up_to:
-            self._points.index_from(INDEXING_FROM)
+            self._points.index_from(qdrant_collection.INDEXING_FROM)
             self._wait_until_green()
             changes["indexed"] = manifest.pairs
             if manifest.dimensions:
@@ -184,12 +169,12 @@ class Qdrant(ServerStore):
 
     def _measure_recall(self) -> tuple[int, float]:
         """Return the least effort that reaches the wanted recall, and the recall it reaches."""
-        ids = np.unique(np.linspace(0, len(self) - 1, N_PROBES, dtype=np.int64)).tolist()
+        ids = np.unique(np.linspace(0, len(self) - 1, server_store.N_PROBES, dtype=np.int64)).tolist()
         probes = as_probes(self._points.vectors(ids, "utterance"))
-        _, truth = self._points.nearest("utterance", probes, NEIGHBOURS + 1, EXACT)
+        _, truth = self._points.nearest("utterance", probes, server_store.NEIGHBOURS + 1, qdrant_collection.EXACT)
 
         def recall(effort: int) -> float:
-            _, scores = self._points.nearest("utterance", probes, NEIGHBOURS + 1, {"hnsw_ef": effort})
+            _, scores = self._points.nearest("utterance", probes, server_store.NEIGHBOURS + 1, {"hnsw_ef": effort})
             return share_reaching(scores, truth)
 
         return choose_effort(EFFORTS, recall, self.manifest.wanted_recall)
@@ -197,7 +182,7 @@ class Qdrant(ServerStore):
     # ---- searching ---------------------------------------------------------------------------------------------------
 
     def nearest(self, field: Field, queries: Encoded, k: int) -> tuple[Ids, Floats]:
-        wanted, params = k, {"hnsw_ef": self.manifest.effort} if self.manifest.effort else EXACT
+        wanted, params = k, {"hnsw_ef": self.manifest.effort} if self.manifest.effort else qdrant_collection.EXACT
         ids, scores = self._points.nearest(field, queries, wanted, params)
         if (ids >= len(self)).any():  # another client is adding, or was interrupted
             self._refresh()
