@@ -92,13 +92,6 @@ def test_probe_prints_a_table_with_verdicts(capsys: Captured) -> None:
     assert "signature: " in out
 
 
-def test_probe_prints_json(capsys: Captured) -> None:
-    facts = run_json(capsys, "probe", "bleu", "--language", "ja", "--bootstrap", "0")
-    assert (facts["metric"], facts["n"], len(facts["perturbations"])) == ("bleu", 8, 14)
-    assert facts["perturbations"][0].keys() >= {"perturbation", "change", "worse", "verdict", "is_expected"}
-    assert [note["name"] for note in facts["notes"]] == ["language", "length"]
-
-
 def test_exit_codes_of_probe(folder: Path, capsys: Captured) -> None:
     write("bare.jsonl", [Sample("1", ["hi"], "hello there")], kind="samples")
     assert main(["probe", "bleu", "bare.jsonl"]) == 1

@@ -44,12 +44,6 @@ def test_predict_prints_the_weakest_and_what_they_need(made: MadePredictor, caps
     assert len(load("predicted.jsonl", kind="scores")) == 31
 
 
-def test_predict_as_json(made: MadePredictor, capsys: Captured) -> None:
-    found = run_json(capsys, *PREDICT)
-    assert found["reliability"]["weak"] == 10
-    assert found["signature"]["name"] == "reliability"
-
-
 def test_nothing_to_predict_is_incomplete(made: MadePredictor, capsys: Captured) -> None:
     write("samples.jsonl", [Sample("none", ["tea ?"], "yes")], kind="samples")
     assert main(PREDICT) == 1
