@@ -60,13 +60,6 @@ def test_functions_of_files_are_refused_before_anything_heavy_is_imported(
     assert "mine.py:f cannot be chosen" in capsys.readouterr().err
 
 
-def test_json_has_all_numbers(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = run_json(capsys, "choose", "rated.jsonl", "-m", "chrf,rouge_l", "--no-blend", *FAST)
-    assert sorted(row["name"] for row in found["rows"]) == ["chrf", "length", "rouge_l"]
-    assert found["text"].startswith("We compared 2 metrics")
-    assert found["expected"]["ci"]
-
-
 def test_a_metric_that_cannot_be_compared_is_named(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["choose", "rated.jsonl", "-m", "chrf", "-m", "distinct", *FAST]) == 1
     assert "not compared: distinct: it scores sets of replies" in capsys.readouterr().out

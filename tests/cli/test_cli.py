@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 
@@ -90,13 +89,6 @@ def test_probe_prints_a_table_with_verdicts(capsys: Captured) -> None:
     assert out.startswith("chrf: 30 replies, each changed in 14 ways")
     assert "like a harmless change" in out
     assert "signature: " in out
-
-
-def test_probe_prints_json(capsys: Captured) -> None:
-    facts = run_json(capsys, "probe", "bleu", "--language", "ja", "--bootstrap", "0")
-    assert (facts["metric"], facts["n"], len(facts["perturbations"])) == ("bleu", 8, 14)
-    assert facts["perturbations"][0].keys() >= {"perturbation", "change", "worse", "verdict", "is_expected"}
-    assert [note["name"] for note in facts["notes"]] == ["language", "length"]
 
 
 def test_exit_codes_of_probe(folder: Path, capsys: Captured) -> None:
@@ -212,15 +204,6 @@ def test_units_without_a_partner_are_reported_by_the_exit_code(files: Path, caps
     captured = capsys.readouterr()
     assert captured.err == "interloq: not used: 2 samples only in the old version\n"
     assert "10 samples paired by id; 2 samples only in the old version, not used in differences" in captured.out
-
-
-def test_defaults_and_languages() -> None:
-    parser = argparse.ArgumentParser()
-    demo.add_arguments(parser)
-    given = parser.parse_args([])
-    assert (given.language, str(given.output), given.quiet) == ("en", "interloq-demo", False)
-    with pytest.raises(SystemExit):
-        parser.parse_args(["--language", "xx"])
 
 
 def test_a_step_says_why_shows_its_command_and_prints_its_result(

@@ -84,24 +84,6 @@ def test_mistakes_are_one_line_and_exit_2(log: Path, capsys: Captured, arguments
     assert {path.name for path in Path().iterdir()} == {"posts.jsonl"}
 
 
-def test_import_and_pairs(folder: Path, capsys: Captured) -> None:
-    for theirs in ("train", "test"):
-        path = folder / "dd" / theirs / f"dialogues_{theirs}.txt"
-        path.parent.mkdir(parents=True)
-        path.write_text("Hi . __eou__ Hello . __eou__ Bye . __eou__\n" * 2)
-    facts = json.loads(run_corpus(capsys, "import", "dailydialog", "dd", "-o", "out", "--compress", "none", "--json"))
-    counts = {"dialogues": 2, "turns": 6, "pairs": 4, "group_pairs": 0}
-    assert facts["parts"] == {"test": counts, "train": counts}
-    assert len(load("out/train/pairs.jsonl", kind="pairs", strict=True)) == 4
-    written = header("out/train/dialogues.jsonl")
-    assert (written["corpus"], written["part"], written["source"]) == ("dailydialog", "train", facts["source"])
-    shown = run_corpus(capsys, "import", "dailydialog", "dd", "-o", "again")
-    assert "pairs in groups" in shown
-    assert run_corpus(capsys, "pairs", "out/train/dialogues.jsonl", "-o", "pairs.jsonl.gz") == "4 pairs\n"
-    first, again = load("pairs.jsonl.gz", kind="pairs"), load("out/train/pairs.jsonl", kind="pairs")
-    assert first == again
-
-
 def test_build_reads_a_pipe(log: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
     with log.open("rb") as stream:
         monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=stream))

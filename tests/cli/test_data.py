@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import gzip
 import json
 from pathlib import Path
 
@@ -111,55 +110,6 @@ def test_check_counts_and_says_what_is_bad(folder: Path, capsys: Captured) -> No
     assert facts["references"] == {"0": 1, "1": 1}
     assert "s.csv:4: 2 cells for 5 columns" in captured.err
     assert main(["data", "check", "s.csv", "--strict"]) == 2
-
-
-def test_check_takes_the_kind_from_the_header(data: Path, capsys: Captured) -> None:
-    imported(capsys, "fed", "--subset", "dialogue", "-o", "d.jsonl")
-    assert run_json(capsys, "data", "check", "d.jsonl")["kind"] == "dialogues"
-    assert main(["data", "check", "d.jsonl", "--kind", "samples"]) == 2
-    assert "the file contains dialogues, expected samples" in capsys.readouterr().err
-
-
-def test_check_names_a_bad_first_line(folder: Path, capsys: Captured) -> None:
-    Path("s.jsonl").write_text('{broken\n{"id": "1", "context": ["hi"], "response": "ok"}\n')
-    assert main(["data", "check", "s.jsonl"]) == 1
-    captured = capsys.readouterr()
-    assert "s.jsonl:1: not valid JSON" in captured.err
-    assert "1 sample in s.jsonl" in captured.out
-
-
-def test_convert_gives_the_same_records(folder: Path, capsys: Captured) -> None:
-    text = "id\tcontext\tresponse\treferences\tsystem\n1\ta|||b\tyes\tno|||maybe\tS\n"
-    Path("s.tsv.gz").write_bytes(gzip.compress(text.encode()))
-    assert main(["data", "convert", "s.tsv.gz", "-o", "s.jsonl.xz"]) == 0
-    assert load("s.jsonl.xz") == load("s.tsv.gz")
-    assert header("s.jsonl.xz") == {"kind": "samples", "schema": 1}
-    assert "1 sample of s.tsv.gz" in capsys.readouterr().out
-
-
-@pytest.mark.filterwarnings("default::interloq.errors.ReadWarning")
-def test_a_chat_export_goes_to_samples(folder: Path, capsys: Captured) -> None:
-    messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
-    Path("chat.json").write_text(json.dumps([{"model": "gpt", "messages": messages}], indent=1))
-    assert main(["data", "check", "chat.json"]) == 0
-    assert "1 dialogue in chat.json" in capsys.readouterr().out
-    assert main(["data", "convert", "chat.json", "-o", "dialogues.jsonl"]) == 0
-    assert main(["play", "samples", "dialogues.jsonl", "-o", "samples.jsonl"]) == 0
-    (sample,) = load("samples.jsonl")
-    assert (sample.response, sample.system) == ("hello", "gpt")
-
-
-def test_text_files_are_joined_line_by_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for name, text in (("a", "yes\nno\n"), ("b", "well\nso\n"), ("contexts", "one\ntwo\n"), ("gold", "yes\nno\n")):
-        Path(f"{name}.txt").write_text(text)
-    options = ["--contexts", "contexts.txt", "--references", "gold.txt", "-o", "samples.jsonl"]
-    assert main(["data", "lines", "a.txt", "mine=b.txt", *options]) == 0
-    assert "4 samples of 2 files" in capsys.readouterr().out
-    assert [(s.id, s.system) for s in load("samples.jsonl")] == [("1", "a"), ("2", "a"), ("1", "mine"), ("2", "mine")]
-    assert main(["data", "lines", "a.txt", "--references", "a.txt", "-o", "a.txt"]) == 2
-    Path("gold.txt").write_text("yes\n")
-    assert main(["data", "lines", "a.txt", *options]) == 2
-    assert "gold.txt has 1 line, but a.txt has more" in capsys.readouterr().err
 
 
 def test_tasks_are_written_and_annotations_read(

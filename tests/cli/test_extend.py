@@ -31,13 +31,6 @@ def test_extend_writes_samples_with_references_and_counts(index: str, capsys: Ca
     assert extended["signature"]["parts"]["k"] == "15"
 
 
-def test_extended_samples_can_be_scored(index: str, capsys: Captured) -> None:
-    assert main(["extend", "samples.jsonl", "--index", index, "-o", "out.jsonl"]) == 0
-    capsys.readouterr()
-    results = run_json(capsys, "score", "out.jsonl", "-m", "delta_bleu(order=1)", "--bootstrap", "0")["results"]
-    assert results[0]["signature"]["parts"]["references"] == "17"
-
-
 def test_options_reach_the_function(index: str, capsys: Captured) -> None:
     Path("ids.txt").write_text("p0\n\n p2 \n")
     command = ["extend", "samples.jsonl", "--index", index, "-o", "out.jsonl", "-k", "4", "--no-parrot", "--no-gold"]

@@ -15,7 +15,6 @@ import pytest
 from interloq import Sample, __version__, load, write
 from interloq.cli.main import VERBS, main
 from interloq.data.records.jsonl import header
-from tests.cli.made_runs import run_json
 
 
 @pytest.fixture
@@ -57,13 +56,6 @@ def test_score_prints_a_table_and_writes_scores(path: str, capsys: pytest.Captur
     results = header("scores.jsonl")["results"]
     assert {(r["metric"], r["system"]) for r in results} >= {("distinct", "good"), ("bleu(order=2)", "")}
     assert all(r["signature"]["parts"]["version"] == __version__ for r in results)
-
-
-def test_json_is_for_machines(path: str, capsys: pytest.CaptureFixture[str]) -> None:
-    results = run_json(capsys, "score", path, "-m", "bleu", "--bootstrap", "0")["results"]
-    assert [r["system"] for r in results] == ["", "bad", "good"]
-    assert all(r["ci"] is None for r in results)
-    assert all(0 < r["details"]["brevity_penalty"] <= 1 for r in results)
 
 
 def test_scores_go_to_a_pipe_with_a_dash(path: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:

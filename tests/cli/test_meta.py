@@ -233,12 +233,6 @@ def test_one_table_shows_the_model_and_the_baselines(labelled: None, capsys: pyt
     assert "note: always predicting the more frequent label is right for" in out
 
 
-def test_json_has_every_group_of_labels(labelled: None, capsys: pytest.CaptureFixture[str]) -> None:
-    table = run_json(capsys, *LABELS, "--train", "train.jsonl")
-    assert [row["threshold"] for row in table["rows"]] == ["half"] * 4
-    assert sum(group["samples"] for group in table["groups"]) == table["samples"]
-
-
 def test_options_that_do_not_fit_labels_are_refused(labelled: None, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*LABELS, "--by", "user"]) == 2
     assert "--by cannot be combined with --labels" in capsys.readouterr().err

@@ -55,14 +55,6 @@ def _opening(dialogues: list[Any]) -> str:
     return str(dialogues[0].id.split("/")[1])
 
 
-def test_all_play_all_of_bots_in_a_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    Path("bots.toml").write_text('one = "eliza"\ntwo = "eliza(language=\'en\')"\n')
-    Path("openings.txt").write_text("hello\thi\nhow are you?\tfine\n\nwhat now?\tnothing\n")
-    options = ["--bots", "bots.toml", "--target", "three=echo", "--openings", "openings.txt", "--exchanges", "2"]
-    assert run_play(capsys, "run", "--scheme", "all-play-all", *options, "-o", "d.jsonl")["dialogues"] == 18
-    assert {len(d.turns) for d in load("d.jsonl", kind="dialogues")} == {6}
-
-
 def test_the_same_command_again_plays_nothing_and_a_longer_one_only_the_rest(
     talking: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,7 +12,6 @@ from interloq.cli.main import main
 from interloq.data.embedded import embedded_log_path, embedded_path
 from interloq.data.records.jsonl import header, read
 from interloq.records import Pair
-from tests.cli.made_runs import run_json
 from tests.made_pages import DOCS, page_commands, run_code, run_commands
 from tests.reliability.made_predictor import MadePredictor, use
 
@@ -44,12 +43,6 @@ def test_predict_prints_the_weakest_and_what_they_need(made: MadePredictor, caps
     assert len(load("predicted.jsonl", kind="scores")) == 31
 
 
-def test_predict_as_json(made: MadePredictor, capsys: Captured) -> None:
-    found = run_json(capsys, *PREDICT)
-    assert found["reliability"]["weak"] == 10
-    assert found["signature"]["name"] == "reliability"
-
-
 def test_nothing_to_predict_is_incomplete(made: MadePredictor, capsys: Captured) -> None:
     write("samples.jsonl", [Sample("none", ["tea ?"], "yes")], kind="samples")
     assert main(PREDICT) == 1
@@ -65,13 +58,6 @@ def test_augment_prints_counts_and_writes_trials(made: MadePredictor, capsys: Ca
     assert "reply is a gold reply" in printed
     assert header("trials.jsonl")["kind"] == "trials"
     assert all(len(sample.references) == 5 for sample in load("out.jsonl"))
-
-
-def test_augment_from_an_index_as_json(made: MadePredictor, capsys: Captured) -> None:
-    assert main(["index", "build", "pairs.jsonl", "-o", "index", "--retriever", "bm25", "--quiet"]) == 0
-    capsys.readouterr()
-    found = run_json(capsys, *AUGMENT, "--index", "index")
-    assert found["signature"]["parts"]["retriever"].startswith("bm25")
 
 
 @pytest.mark.parametrize("more", [[], ["--log", "pairs.jsonl", "--index", "index"]])

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import subprocess
@@ -35,17 +34,6 @@ def test_one_line_says_what_was_written(scored: Path, capsys: pytest.CaptureFixt
     assert said.out == ("r.html: 6 samples, 2 systems, 1 metric, 18 judgments by people, aspect overall; 2 warnings\n")
     assert said.err == ""
     assert (scored / "r.html").read_text(encoding="utf-8").startswith("<!doctype html>")
-
-
-def test_json_names_the_report_and_its_warnings(scored: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert _report("--json") == 0
-    said = json.loads(capsys.readouterr().out)
-    assert said["report"] == "r.html"
-    assert (said["samples"], said["metrics"], said["judgments"]) == (6, 1, 18)
-    assert [warning.split(":")[0] for warning in said["warnings"]] == [
-        "Only 6 samples",
-        "Systems have different samples (bad 3, good 3), so their scores are not comparable.",
-    ]
 
 
 def test_the_command_in_the_report_makes_it_again(scored: Path) -> None:

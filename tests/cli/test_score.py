@@ -45,22 +45,6 @@ def test_notes_are_printed_and_kept(samples: Path, capsys: Captured) -> None:
     assert note["by_system"] == [["bot", 1], ["human", 5]]
 
 
-def test_own_replies_are_dropped_and_the_signature_says_so(samples: Path, capsys: Captured) -> None:
-    facts = run_json(capsys, *SCORE, "--drop-own-replies")
-    results = {result["system"]: result for result in facts["results"]}
-    assert (results["human"]["n"], results["human"]["unscored"], results["bot"]["n"]) == (0, 5, 4)
-    assert results[""]["signature"]["parts"]["own-replies"] == "dropped"
-    assert [note["name"] for note in facts["notes"]] == ["own replies dropped", "other references"]
-
-
-def test_a_system_is_left_out(samples: Path, capsys: Captured) -> None:
-    facts = run_json(capsys, *SCORE, "--without-system", "human")
-    assert [result["system"] for result in facts["results"]] == ["", "bot", "odd"]
-    assert facts["results"][0]["signature"]["parts"]["without"] == "human"
-    assert main([*SCORE, "--without-system", "humans"]) == 2
-    assert "no sample is of system 'humans'; did you mean 'human'?" in capsys.readouterr().err
-
-
 def test_the_report_shows_the_notes_of_the_score_file(samples: Path, capsys: Captured) -> None:
     report = ["report", "scores.jsonl", "--samples", "samples.jsonl", "-o", "r.html", "--bootstrap", "0"]
     assert main([*SCORE, "--drop-own-replies"]) == 0

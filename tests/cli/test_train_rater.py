@@ -13,10 +13,8 @@ import pytest
 from interloq import Dialogue, Sample, Turn, load, write
 from interloq.cli.main import main
 from interloq.data.records.jsonl import header
-from interloq.learn.gru import Pieces
 from interloq.learn.learning_curve import read_curve
 from interloq.rate.bert_model import BertRaterModel
-from interloq.rate.gru_model import RaterModel
 from interloq.rate.network_rater import Bert
 from interloq.rate.settings import BERT_BATCHING, BERT_LONGEST, BERT_TRAINING
 from tests.cli.made_runs import run_json
@@ -38,19 +36,6 @@ def log(folder: Path) -> Path:
 @pytest.fixture
 def encoder(folder: Path) -> Path:
     return tiny_bert(folder / "encoder")
-
-
-def test_train_then_rate(log: Path, capsys: Captured) -> None:
-    assert main([*TRAIN, "--epochs", "2", "-o", "rater"]) == 0
-    out, err = capsys.readouterr()
-    assert out.startswith("rater: Shape(embedding=16,hidden=16,layers=2,width=32)")
-    assert "best of 2 epochs: " in out
-    assert "calibration of the dev part: temperature " in out
-    assert err.count("epoch ") == 2
-    assert Pieces("rater/pieces.model").size == 50
-    write("samples.jsonl", [Sample("1", ["tea ?"], "yes tea", ["i like tea"])], kind="samples")
-    assert main(["rate", "samples.jsonl", "--rater", "gru(model='rater',gold='rated')", "-o", "rated.jsonl"]) == 0
-    assert header("rated.jsonl")["rated"][0]["signature"]["parts"]["model"] == RaterModel.load("rater").fingerprint
 
 
 def test_pairs_of_test_items_are_left_out(log: Path, capsys: Captured) -> None:

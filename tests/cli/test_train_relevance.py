@@ -53,34 +53,12 @@ def test_dialogues_pairs_and_written_replies_become_a_scorer(work: Path, capsys:
     assert {"model.json", "model.safetensors", "config.json", "tokenizer.json", "calibration.json"} <= names
 
 
-def test_pairs_that_overlap_test_samples_are_left_out(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    samples = [{"id": "copy", "context": talks(40)[0][:2], "response": "no"}]  # two turns in a row: a copied dialogue
-    write_lines(work / "tested.jsonl", samples)
-    assert run("talks.jsonl", "-o", "a", "--without", "tested.jsonl") == 0
-    assert "3 pairs excluded that overlap test samples" in capsys.readouterr().err
-
-
 # ---- train valid -----------------------------------------------------------------------------------------------------
 
 
 def train(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
     capsys.readouterr()
     return run_json(capsys, "train", *arguments)
-
-
-def test_dialogues_become_a_scorer(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["train", "valid", "talks.jsonl", "-o", "out", *SCORER]
-    assert main(command) == 0
-    out, err = capsys.readouterr()
-    assert out.startswith("out: Relevance(negatives='spoiled',")
-    assert "of spoiled replies" in out
-    assert "epoch 1 of 1" in err
-    assert not (work / "out" / "work").exists()
-    assert json.loads((work / "out" / "model.json").read_text())["kind"] == "valid"
-    write("samples.jsonl", [Sample("a", (), "we like tea .")], kind="samples")
-    assert main(["score", "samples.jsonl", "-m", "valid(model='out')"]) == 0
-    assert main(command) == 0
-    assert "out is already trained" in capsys.readouterr().err
 
 
 def test_similar_replies_are_searched_only_if_they_are_used(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,9 +97,3 @@ def test_one_folder_of_examples_will_do_for_all_parts(work: Path, capsys: pytest
 def test_mistakes_are_named(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["train", *arguments]) == 2
     assert message in capsys.readouterr().err
-
-
-def test_a_folder_of_the_other_kind_is_refused(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    train(capsys, "valid", "talks.jsonl", "-o", "out", *SCORER)
-    assert main(["train", "relevance", "talks.jsonl", "-o", "out", "--context", "24", *SCORER]) == 2
-    assert "contains a 'valid', not a 'relevance'" in capsys.readouterr().err

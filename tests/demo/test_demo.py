@@ -13,16 +13,13 @@ import pytest
 from interloq import InputError, load
 from interloq.cli.main import main
 from interloq.cli.train import add_job_arguments, choose_job
-from interloq.data.progress import silent
 from interloq.demo.logs import (
     EPOCHS,
     SHAPE,
     VOCABULARIES,
-    DemoStep,
     LogPart,
     delta_bleu,
     log_steps,
-    missing,
     quote_text,
     rater_options,
     report_step,
@@ -59,15 +56,6 @@ def test_the_report_shows_the_training_of_a_trained_rater_only() -> None:
     real = report_step(LogPart(FOLDER, "en", real=True)).command
     assert "--model" not in real
     assert real[real.index("--aspect") + 1] == "person"
-
-
-def test_modules_that_are_not_installed_are_named() -> None:
-    assert missing(("json", "no_such_module")) == ["no_such_module"]
-
-
-def test_a_step_calls_its_function_with_the_progress() -> None:
-    step = DemoStep("to see", ["score", "samples.jsonl"], lambda progress: progress)
-    assert (step.verb, step.run(), step.run(print)) == ("score", silent, print)  # type: ignore[arg-type]
 
 
 def test_quoted_texts_need_no_escapes_in_the_shell() -> None:

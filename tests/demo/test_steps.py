@@ -220,22 +220,6 @@ def test_only_with_the_utterance_among_the_references_does_vbleu_prefer_the_parr
     assert (first[logs.WITH_PARROT], first[logs.VBLEU]) == ("parrot", "attentive")
 
 
-def test_the_explained_reply_has_trusted_and_distrusted_references(written: Shown) -> None:
-    (sample,) = [s for s in load(written.folder / "rated.jsonl") if s.id == logs.EXPLAINED["en"]]
-    found = weights(sample, "retrieved:")
-    assert min(found) < 0 < max(found)
-
-
-def test_references_are_found_and_weighed(written: Shown) -> None:
-    rated = load(written.folder / "rated.jsonl")
-    for sample in rated:
-        assert len(weights(sample, "retrieved:en-")) == logs.K
-        assert set(weights(sample, "gold") + weights(sample, "human")) == {1.0}
-    found = [weight for sample in rated for weight in weights(sample, "retrieved:en-")]
-    assert len(set(found)) > 100
-    assert all(-1 <= weight < 1 for weight in found)
-
-
 def test_a_strong_and_a_weak_reference_set_are_shown(written: Shown, capsys: Captured) -> None:
     found = {}
     for command in (c for c in commands(written.out) if c[1] == "reliability"):
@@ -250,13 +234,6 @@ def test_a_strong_and_a_weak_reference_set_are_shown(written: Shown, capsys: Cap
 
 def weights(sample: Sample, source: str) -> list[float]:
     return [reference.weight for reference in sample.references if reference.source.startswith(source)]
-
-
-def test_the_page_shows_the_metric_and_its_rater(written: Shown) -> None:
-    page = (written.folder / "report.html").read_text()
-    assert "vbleu" in page
-    assert "the lowest dev loss is" in page
-    assert (written.folder / "report.html").resolve().as_uri() in written.out
 
 
 def test_what_is_invented_is_called_invented(written: Shown) -> None:

@@ -12,7 +12,6 @@ import pytest
 from interloq import Sample, evaluate
 from interloq.metrics.combined.blend import Blend
 from interloq.metrics.metric import (
-    NO_REFERENCES,
     Array,
     as_metric,
     mean_parts,
@@ -74,13 +73,3 @@ def test_bare_metrics_are_evaluated_alone_and_as_parts() -> None:
 
 def test_the_spec_of_a_metric_is_a_metric() -> None:
     assert as_metric("bleu(order=2)") == Bleu(order=2)
-
-
-def test_samples_without_references_are_unscored_if_the_metric_needs_them() -> None:
-    assert as_metric("chrf").unscorable(Sample("1", (), "x")) == NO_REFERENCES
-    assert as_metric("length").unscorable(Sample("1", (), "x")) is None
-
-
-def test_references_are_needed() -> None:
-    assert needs_references(Sample("1", (), "x")) == NO_REFERENCES
-    assert needs_references(Sample("1", (), "x", [""])) is None

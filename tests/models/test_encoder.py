@@ -124,12 +124,6 @@ def test_pooling_is_that_of_a_literal_reading(encoder: Encoder, hidden: Any, poo
         assert row == pytest.approx(pooled / np.linalg.norm(pooled), abs=1e-5)
 
 
-def test_batches_and_order_change_nothing(encoder: Encoder) -> None:
-    rows = encoder.sentences(TEXTS)
-    alone = Encoder(NAME, device="cpu", tokens=1)
-    assert alone.sentences(TEXTS[::-1])[::-1] == pytest.approx(rows, abs=1e-5)
-
-
 def test_a_text_is_encoded_once(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
     encode = Encoder.encode

@@ -61,13 +61,6 @@ def test_sums_are_those_of_transformers(bert: Path) -> None:
     assert values("surprise", sums, counts) == pytest.approx([-total for total, _ in wanted], rel=1e-5)
 
 
-def test_neither_batches_nor_order_matter(bert: Path) -> None:
-    whole, _ = scorer(bert).scores(TEXTS)
-    small = scorer(bert)
-    small.tokens = 1
-    assert small.scores(TEXTS[::-1])[0][::-1] == pytest.approx(whole, rel=1e-5)
-
-
 def test_a_text_is_read_once(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = scorer(bert)
     network = watch_network(model.predictor, monkeypatch)

@@ -25,13 +25,6 @@ def test_scores_are_those_of_transformers(bert: Path) -> None:
     assert len({round(score, 6) for score in found}) == len(found)
 
 
-def test_batches_and_order_change_nothing(bert: Path) -> None:
-    firsts, seconds = ["how was it ?"] * len(REPLIES), REPLIES
-    whole = NextSentence(str(bert), device="cpu").scores(firsts, seconds)
-    alone = NextSentence(str(bert), device="cpu", tokens=1).scores(firsts, seconds[::-1])
-    assert alone[::-1] == pytest.approx(whole, abs=1e-6)
-
-
 def test_a_pair_is_read_once(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = NextSentence(str(bert), device="cpu")
     network = watch_network(model._model, monkeypatch)

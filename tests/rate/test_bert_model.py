@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import shutil
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
@@ -24,7 +23,7 @@ from interloq.rate.network_rater import join_turns
 from interloq.rate.pairs import RaterPairs
 from interloq.rate.settings import Batching
 from interloq.signature import file_fingerprint
-from tests.made_bert import QUICK, SMALL_BATCHES, bert_examples, bert_job, small_bert_rater, tiny_bert
+from tests.made_bert import SMALL_BATCHES, bert_examples, bert_job, small_bert_rater, tiny_bert
 from tests.made_network import watch_network
 from tests.made_rater import TOPICS, said
 
@@ -126,13 +125,6 @@ def test_a_config_of_another_shape_is_refused(copied_bert: Path) -> None:
     named = {"config": file_fingerprint(copied_bert / "config.json")}
     path.write_bytes(orjson.dumps(orjson.loads(path.read_bytes()) | named))
     refused(copied_bert, "the weights are of another model")
-
-
-def test_training_starts_from_a_rater(small_bert: Path, tmp_path: Path) -> None:
-    job = bert_job(tmp_path, 40, subwords=Subwords(small_bert, longest=16), training=replace(QUICK, epochs=1))
-    assert job.start.fingerprint == orjson.loads((small_bert / "model.json").read_text())["weights"]
-    facts = train(job, tmp_path / "new", device="cpu")
-    assert f"encoder:{job.start.fingerprint}-" in facts["signature"]
 
 
 def test_training_without_room_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -181,13 +181,6 @@ def test_the_default_network_is_the_published_one() -> None:
     assert Batching().batch == 1000
 
 
-def test_the_config_makes_the_network_again() -> None:
-    network = RaterNetwork(30, TINY)
-    config = network.config()
-    again = RaterNetwork(config["vocabulary"], Shape(**config["shape"]))
-    again.load_state_dict(network.state_dict())
-
-
 @pytest.mark.parametrize("name", ["embedding", "hidden", "layers", "width"])
 def test_sizes_are_checked(name: str) -> None:
     with pytest.raises(InputError, match=f"{name} must be at least 1, got 0"):

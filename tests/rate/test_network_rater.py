@@ -141,11 +141,6 @@ def test_without_gold_reply_or_context_nothing_weighs(small: Path, gold: Any) ->
     assert rater.rate([]) == []
 
 
-def test_gold_replies_alone(small: Path) -> None:
-    sample = dataclasses.replace(SAMPLE, references=(Reference("i like tea", 0.2),))
-    assert weights_of(Gru(str(small)), sample) == [1.0]
-
-
 def test_a_folder_that_is_not_a_rater_is_refused(tmp_path: Path, small_bert: Path, small: Path) -> None:
     for rater, says in (
         (Gru(str(tmp_path)), "use the folder of a rater"),

@@ -13,7 +13,7 @@ import pytest
 from interloq import InputError, Rating, Reference, Sample, Signature, load, write
 from interloq.cli.main import main
 from interloq.data.records.jsonl import header
-from interloq.rate.rate_file import Spool, open_spool, rate_file, rate_into
+from interloq.rate.rate_file import open_spool, rate_file, rate_into
 from interloq.rate.rate_options import RateOptions
 
 RATER = "human(ratings='ratings.jsonl')"
@@ -91,40 +91,6 @@ def test_a_rater_of_another_package_gets_the_defaults(tmp_path: Path) -> None:
     facts = rate_file(tmp_path / "samples.jsonl", tmp_path / "out.jsonl", RateOptions(rater=Half()))
     assert facts["counts"]["sources"]["gold"] == {"references": 5, "judged": 5, "mean": 0.5, "positive": 1.0}
     assert facts["warnings"] == []
-
-
-def test_a_run_that_stopped_resumes(tmp_path: Path) -> None:
-    part, rater = tmp_path / "part", Half()
-    spool = Spool(part, JOB)
-    rate_into(spool, SAMPLES[:2], rater, batch=1)
-    spool.close()
-    with open_spool(part, JOB) as resumed:
-        assert resumed.done == 2
-        rate_into(resumed, SAMPLES, rater, batch=2)
-        resumed.copy_to(tmp_path / "out.jsonl", note="x")
-    assert rater.asked == 5
-    assert [sample.references[0].weight for sample in load(tmp_path / "out.jsonl")] == [0.5] * 5
-    assert header(tmp_path / "out.jsonl")["note"] == "x"
-    assert not part.exists()
-
-
-def test_another_job_is_refused_unless_thrown_away(tmp_path: Path) -> None:
-    spool = Spool(tmp_path / "part", JOB)
-    spool.add(SAMPLES[:1])
-    spool.close()
-    for other in (JOB | {"samples": "2"}, JOB | {"rater": "x"}):
-        with pytest.raises(InputError, match="discard it with force"):
-            Spool(tmp_path / "part", other)
-    with open_spool(tmp_path / "part", JOB | {"rater": "x"}, afresh=True) as fresh:
-        assert fresh.done == 0
-
-
-def test_a_part_without_samples_is_not_kept(tmp_path: Path) -> None:
-    spool = Spool(tmp_path / "part", JOB)
-    spool.add(SAMPLES[:1])
-    spool.forget()
-    spool.close()
-    assert not (tmp_path / "part").exists()
 
 
 def test_a_rater_that_loses_samples_is_refused(tmp_path: Path) -> None:

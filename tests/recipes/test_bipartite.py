@@ -81,24 +81,6 @@ def test_every_table_is_there(options: list[str], capsys: pytest.CaptureFixture[
     ]
 
 
-def test_a_finished_run_plays_and_trains_nothing(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    files = {path: path.stat().st_mtime_ns for path in _work(options).glob("*/model.safetensors")}
-    schemes = _json(options, capsys)["schemes"]
-    dialogues = {"self-play": 9 * 7, "all-play-all": 9 * 8, "bipartite": 9 * 7}
-    assert {name: scheme["dialogues"] for name, scheme in schemes.items()} == dialogues
-    assert all(s["played"]["resumed"] == s["dialogues"] for s in schemes.values())
-    assert files == {path: path.stat().st_mtime_ns for path in files}
-    assert len(files) == 3 + 3 + 2 + 1  # starts, the trained of the four, partners, the judge
-
-
-def test_one_scheme_alone_has_the_figures_it_has_beside_the_others(
-    options: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    every = _json([*options, "--only", "score"], capsys)["schemes"]
-    alone = _json([*options, "--only", "score", "--scheme", "bipartite"], capsys)["schemes"]
-    assert alone == {"bipartite": every["bipartite"]}
-
-
 def test_agreement_is_a_literal_count(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     found = _json([*options, "--only", "score"], capsys)
     for scheme in found["schemes"].values():
@@ -147,19 +129,6 @@ def test_a_judge_that_reads_otherwise_scores_anew(
     capsys.readouterr()
     changed = [path.name for path in files if path.read_text() != before[path.name]]
     assert changed == [path.name for path in files if "length" not in path.name]
-
-
-def test_scores_are_kept_without_the_models(
-    options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    before = _json([*options, "--only", "score"], capsys)
-    moved = tmp_path / "moved"
-    shutil.copytree(_work(options), moved, ignore=shutil.ignore_patterns("model.safetensors", "index-*"))
-    found = _json(["--data", "nowhere", "--work", str(moved), "--quick", "--only", "score"], capsys)
-    assert found["schemes"] == before["schemes"]
-    (moved / "bipartite.jsonl").unlink()
-    assert bipartite.main(["--work", str(moved), "--quick", "--only", "score"]) == 2
-    assert "play first" in capsys.readouterr().err
 
 
 def test_partners_are_not_targets(options: list[str]) -> None:

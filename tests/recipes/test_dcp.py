@@ -104,9 +104,3 @@ def test_people_and_systems(
     assert "score: r for people above r for systems" in capsys.readouterr().out
     assert len(result["claims"]) == 5
     assert "no language model" in result["rows"]["FED"]["not available"]
-
-
-def test_an_unknown_log_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        dcp.main(["--out", "out", "--only", "twitter"])
-    assert "unknown twitter; known: byu, irc, reddit, rated" in capsys.readouterr().err

@@ -18,29 +18,13 @@ from interloq.metrics.likelihood.fed import Fed
 from tests.made_lm import tiny_lm
 
 TURN = [
-    "Interesting",
-    "Engaging",
-    "Specific",
-    "Relevant",
-    "Correct",
-    "Semantically appropriate",
-    "Understandable",
-    "Fluent",
-    "Overall",
-]
+    "Interesting", "Engaging", "Specific", "Relevant", "Correct", "Semantically appropriate",
+    "Understandable", "Fluent", "Overall",
+]  # fmt: skip
 DIALOGUE = [
-    "Coherent",
-    "Error recovery",
-    "Consistent",
-    "Diverse",
-    "Depth",
-    "Likeable",
-    "Understanding",
-    "Flexible",
-    "Informative",
-    "Inquisitive",
-    "Overall",
-]
+    "Coherent", "Error recovery", "Consistent", "Diverse", "Depth", "Likeable",
+    "Understanding", "Flexible", "Informative", "Inquisitive", "Overall",
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")

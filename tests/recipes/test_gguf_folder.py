@@ -71,11 +71,3 @@ def test_files_that_will_not_do(
 def test_a_folder_that_exists_is_left_alone(tmp_path: Path, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert gguf_folder.main([str(file), "-o", str(tmp_path)]) == 2
     assert "already exists" in capsys.readouterr().err
-
-
-def test_packages_that_are_missing_are_named(
-    tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(gguf_folder, "PACKAGES", ("torch", "no_such_package"))
-    assert gguf_folder.main([str(file), "-o", str(tmp_path / "out")]) == 2
-    assert capsys.readouterr().err == "gguf_folder: not installed: no_such_package; run: pip install no_such_package\n"

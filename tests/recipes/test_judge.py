@@ -237,25 +237,6 @@ def test_blends_learn_on_sets_of_the_same_kind_and_take_tuned_judges(quick: None
         assert ((name, "vbertscore") in values) == (name in references)
 
 
-@pytest.mark.parametrize("eight", [False, True])
-def test_tuned_judges_may_learn_from_the_eight_sets_only(
-    more_data: Path, monkeypatch: pytest.MonkeyPatch, eight: bool
-) -> None:
-    seen: list[int] = []
-
-    def tuned_scores(sets: dict[str, Any], *_: Any) -> dict[str, Any]:
-        seen.append(len(sets))
-        return {}
-
-    monkeypatch.setattr(judge, "encoded", lambda *_: {})
-    monkeypatch.setattr(judge, "Judges", lambda *_: None)
-    monkeypatch.setattr(judge, "tuned_scores", tuned_scores)
-    monkeypatch.setattr(judge, "_judged", lambda *_: {})
-    monkeypatch.setattr(judge, "correlations", lambda *_: [])
-    judge.run(more_data, {}, {}, more=True, eight=eight)
-    assert seen == [8 if eight else 11]
-
-
 def test_the_epoch_that_counts() -> None:
     epochs = tuned_judges.Epochs(np.array([2.0, 1.0, 3.0]), np.array([0.3, 0.1, 0.2]), {"one": np.eye(3)})
     assert [int(epochs.of("one", rule).argmax()) for rule in tuned_judges.EPOCHS] == [1, 0, 2]

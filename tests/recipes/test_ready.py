@@ -203,11 +203,3 @@ def test_what_does_not_fit_is_not_installed(
     monkeypatch.setattr(ready, "ENCODER", str(tiny_encoder(tmp_path / "other", seed=3)))
     monkeypatch.setattr(ready, "version", lambda _: "0.1.0")
     assert "belong to an encoder with weights" in refused(small / "trained")
-
-
-def test_missing_logs_are_named(data: Path, tmp_path: Path, capsys: Captured) -> None:
-    shutil.copytree(data, tmp_path / "data")
-    (tmp_path / "data" / "logs" / "casino.jsonl.xz").unlink()
-    tiny_encoder(tmp_path / "encoder")
-    assert ready.main(stage(tmp_path / "data", tmp_path, "examples")) == 2
-    assert "no log 'casino'; check --data" in capsys.readouterr().err

@@ -109,22 +109,6 @@ def test_tables_have_every_scorer_blend_and_set(options: list[str], capsys: pyte
     assert "best published                  0.604  DSTC10 team 8" in text
 
 
-def test_stored_scores_are_used_and_need_no_model(
-    options: list[str],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    options = [*options, "--rated", "--keep", str(tmp_path / "scores"), "--json"]
-    assert relevance.main(options) == 0
-    first = json.loads(capsys.readouterr().out)
-    monkeypatch.setattr(relevance, "_of_metric", lambda _: pytest.fail("a stored score was computed again"))
-    monkeypatch.setattr(relevance, "_cosine", lambda _: pytest.fail("a stored score was computed again"))
-    assert relevance.main(options) == 0
-    assert json.loads(capsys.readouterr().out) == first
-    assert {row["set"] for row in first["rows"]} == set(KNOWN), "DailyDialog++ is skipped"
-
-
 def test_a_model_trained_again_in_place_is_scored_again(data: Path, model: Path, tmp_path: Path) -> None:
     samples, spec = rated_sets(data)["FED turn"].samples, f"relevance(model={str(tmp_path / 'model')!r})"
     seen = []

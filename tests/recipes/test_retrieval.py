@@ -139,29 +139,6 @@ def test_the_tables_are_printed(
     assert printed.count(" NO") == sum(verdict["difference"] <= 0 for verdict in verdicts)
 
 
-def test_a_second_run_builds_nothing_and_says_the_same(run: Callable[..., Any], tmp_path: Path) -> None:
-    first = run()
-    files = {path: path.stat().st_mtime_ns for path in (tmp_path / "work").rglob("segments/*")}
-    assert run() == first
-    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "work").rglob("segments/*")} == files
-
-
-def test_the_encoder_may_have_a_smaller_pool(run: Callable[..., Any], tmp_path: Path) -> None:
-    run("--limit", "50")
-    sizes = [
-        (path.parent.name, sum(json.loads(path.read_bytes())["sources"].values()))
-        for path in tmp_path.rglob("index.json")
-    ]
-    assert sorted(sizes) == [
-        ("BM25-utterance", 177),
-        ("BM25-utterance", 257),
-        ("GloVe-utterance", 177),
-        ("GloVe-utterance", 257),
-        ("encoder-utterance-50", 50),
-        ("encoder-utterance-50", 50),
-    ]
-
-
 def test_random_replies_are_shared_by_all_replies_to_a_context() -> None:
     samples = [Sample(f"{c}/{s}", [f"context {c}"], s, ["gold"]) for c in range(3) for s in "ab"]
     pairs = [Pair(str(i), "u", f"reply {i}") for i in range(50)]

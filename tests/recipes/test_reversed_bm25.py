@@ -90,10 +90,3 @@ def test_copies_of_the_test_item_come_back_and_are_counted(folder: Path, capsys:
     assert (len(first), [r.text for r in first].count("same")) == (15, 10)
     assert header("out.jsonl")["dataset"] == "made"
     assert "leak-guard:off" in header("out.jsonl")["extended"][0]["signature"]
-
-
-def test_a_missing_log_is_one_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write("samples.jsonl", [Sample("a", ["x"], "y", ["z"])], kind="samples")
-    assert reversed_bm25.main(["samples.jsonl", "none.jsonl", "-o", "out.jsonl"]) == 2
-    assert capsys.readouterr().err.count("\n") == 1
-    assert not Path("out.jsonl").exists()

@@ -58,14 +58,6 @@ def test_samples_of_one_query_are_annotated_together(made: MadePredictor) -> Non
     assert found["annotated"][0]["signature"]["parts"]["model"] == "reliability-made"
 
 
-def test_the_next_session_resumes(made: MadePredictor) -> None:
-    with annotation("samples.jsonl", "record", LOG, AnnotateOptions(model="model")) as one:
-        one.session.keep()
-    with annotation("samples.jsonl", "record", LOG, AnnotateOptions(model="model")) as two:
-        assert two.session.steps == one.session.steps
-        assert two.counts()["added"] == 1
-
-
 def test_the_record_is_not_an_input(made: MadePredictor) -> None:
     with (
         pytest.raises(InputError, match=r"pairs\.jsonl"),

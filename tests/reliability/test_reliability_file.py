@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ from interloq.records import Pair
 from interloq.reliability.model import Reliability
 from interloq.reliability.reliability_file import augment_file, predict_file
 from interloq.reliability.reliability_options import AugmentOptions, CandidateOptions, PredictOptions, check_minimum
-from interloq.reliability.weak_references import metric_name, weak_references
+from interloq.reliability.weak_references import metric_name
 from tests.reliability.made_model import small_model
 from tests.reliability.made_predictor import MadePredictor, use
 
@@ -100,12 +99,6 @@ def test_results_do_not_depend_on_the_batch(made: MadePredictor, monkeypatch: py
 def test_an_impossible_minimum_is_refused(minimum: float) -> None:
     with pytest.raises(InputError, match="the minimum must be from -1 to 1"):
         check_minimum(minimum)
-
-
-def test_weak_references_are_named_for_score(made: Any) -> None:
-    given = [Sample("a", ["x"], "y", ["tea"]), Sample("b", ["x"], "y", ["tea milk"]), Sample("c", ["x"], "y")]
-    reasons = weak_references(made, 0.15)(given)
-    assert reasons == ["references too weak: predicted reliability below 0.15", "", ""]
 
 
 # ---- augment ---------------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from interloq.report.render import render
 from tests.conftest import rated_samples
 from tests.made_versions import drawn, version
 from tests.report.made_report import many_samples
-from tests.report.parsed_html import parse, report
+from tests.report.parsed_html import report
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -164,21 +164,6 @@ def test_a_click_sorts_each_metrics_systems_by_value(opened: Opened) -> None:
     assert button.locator("xpath=..").get_attribute("aria-sort") == "ascending"
     opened.page.locator("table.scores thead button", has_text="System").click()
     assert [values(i) for i in range(3)] == before
-
-
-def test_the_agreement_table_sorts_by_a_coefficient(opened: Opened) -> None:
-    rows = opened.page.locator("table.agreement tbody.rows tr")
-    opened.page.locator("table.agreement thead button", has_text="Spearman").click()
-    keys = rows.locator("td:nth-child(3)").evaluate_all("cells => cells.map(cell => Number(cell.dataset.sort))")
-    assert keys == sorted(keys, reverse=True)
-    assert len(set(keys)) > 1
-
-
-def test_the_numbers_on_screen_are_those_of_the_file(opened: Opened, html: Path) -> None:
-    table = parse(html.read_text(encoding="utf-8")).one("table", cls="scores")
-    expected = [row[1] for row in table.rows()]
-    assert opened.page.locator("table.scores td.value").all_inner_texts() == expected
-    assert opened.page.locator("table.scores .head code").nth(1).inner_text() == "2length"
 
 
 def test_one_plot_at_a_time_can_be_chosen(opened: Opened) -> None:

@@ -64,11 +64,6 @@ def test_gold_then_parrot_then_fifteen() -> None:
     assert {r.weight for r in extended.references} == {1.0}
 
 
-def test_parrot_and_gold_may_be_left_out() -> None:
-    extended = one(sample(), Fixed(numbered(40)), parrot=False, gold=False, k=3)
-    assert [r.source for r in extended.references] == ["retrieved:p0", "retrieved:p1", "retrieved:p2"]
-
-
 def test_what_people_wrote_keeps_its_weight_and_place() -> None:
     references = (Reference("bad one", -0.5), Reference("other", 0.3, "human"))
     extended = one(dataclasses.replace(sample(), references=references), Fixed(numbered(5)), k=2)
@@ -329,18 +324,6 @@ def test_references_are_added_and_earlier_extensions_remembered(made_index: str)
     assert len(told["extended"]) == 2
     assert told["source"] == "made"
     assert told["extended"][1]["counts"] == second["counts"]
-
-
-def test_excluded_ids_do_not_come_back(made_index: str, files: Path) -> None:
-    (files / "ids.txt").write_text("p0\n\np1\n")
-    facts = extend_file("samples.jsonl", "out.jsonl", ExtendOptions(index=made_index, k=9, exclude="ids.txt"))
-    sources = {reference.source for sample in load("out.jsonl") for reference in sample.references}
-    assert "retrieved:p2" in sources
-    assert not {"retrieved:p0", "retrieved:p1"} & sources
-    assert (
-        facts["signature"]
-        != extend_file("samples.jsonl", "all.jsonl", ExtendOptions(index=made_index, k=9))["signature"]
-    )
 
 
 def test_without_an_index_nothing_is_written(files: Path) -> None:

@@ -150,14 +150,6 @@ def scored(folder: Path) -> None:
 
 
 @pytest.mark.usefixtures("scored")
-def test_the_same_scores_have_the_same_signatures(capsys: pytest.CaptureFixture[str]) -> None:
-    score("bleu,length", "second.jsonl")
-    capsys.readouterr()
-    assert main(["signature", "first.jsonl", "second.jsonl"]) == 0
-    assert "first.jsonl and second.jsonl have the same signatures" in capsys.readouterr().out
-
-
-@pytest.mark.usefixtures("scored")
 def test_python_and_the_command_line_sign_alike() -> None:
     assert main(["score", "samples.jsonl", "-m", "bleu", "-o", "second.jsonl", "--quiet"]) == 0
     found = read_signatures("second.jsonl")["bleu"]

@@ -7,7 +7,6 @@ import pytest
 
 from interloq import write
 from interloq.cli.main import main
-from tests.cli.made_runs import run_json
 from tests.reliability.made_queries import rated_samples
 
 Captured = pytest.CaptureFixture[str]
@@ -29,12 +28,6 @@ def test_curves_as_tables(samples: Path, capsys: Captured) -> None:
     assert "bleu_star: Pearson correlation with people, over all replies (95 % interval)" in printed
     assert "8 queries with 48 rated replies" in printed
     assert "skipped: 2 queries with fewer references than the largest" in printed
-
-
-def test_curves_as_json_and_in_a_file(samples: Path, capsys: Captured) -> None:
-    (found,) = run_json(capsys, *CURVE, "-m", "bleu_star", "--sizes", "1,4", "-o", "curves.jsonl")
-    assert [point["references"] for point in found["points"]] == [1, 4, 1, 4]
-    assert Path("curves.jsonl").exists()
 
 
 def test_ignored_weights_are_reported(samples: Path, capsys: Captured) -> None:

@@ -14,7 +14,6 @@ from interloq import Dialogue, Sample, write
 from interloq.cli.main import main
 from interloq.records import Pair
 from interloq.vectors.word_vectors import WordVectors
-from tests.cli.made_runs import run_json
 from tests.conftest import missing
 
 TEXTS = ["the cat sat", "the dog sat", "a cat and a dog", "the cat saw the dog", "a dog sat and saw a cat"]
@@ -60,14 +59,6 @@ def test_progress_and_loss_go_to_standard_error(files: Path, capsys: pytest.Capt
     np.testing.assert_array_equal(exported.matrix, WordVectors.load("out").matrix)
     assert main(["train", "vectors", "texts.txt", "-o", "out", *FAST, "--quiet"]) == 0
     assert capsys.readouterr().err == ""
-
-
-def test_json_is_for_machines(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    facts = run_json(capsys, "train", "vectors", "texts.txt", "-o", "out", *FAST, "--neighbours", "cat")
-    assert facts["vectors"] == "out"
-    assert facts["corpus"]["tokens"] == 23
-    assert len(facts["neighbours"]["cat"]) == 6
-    assert facts["tokenizer"]["spec"] == "13a(lowercase=True)"
 
 
 def test_vectors_of_another_program_become_a_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -70,14 +70,6 @@ def test_a_text_is_its_parts_one_after_another(folder: Path) -> None:
     assert counts[0] + counts[1] == counts[2]
 
 
-def test_batches_and_order_change_nothing(folder: Path) -> None:
-    wide, narrow = (LanguageModel(str(folder), device="cpu", tokens=tokens) for tokens in (2048, 1))
-    sums, counts = wide.log_likelihoods(*both(PAIRS))
-    turned, turned_counts = narrow.log_likelihoods(*both(PAIRS[::-1]))
-    assert turned[::-1] == pytest.approx(sums, abs=1e-4)
-    assert turned_counts[::-1].tolist() == counts.tolist()
-
-
 def test_a_pair_is_calculated_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model, seen = LanguageModel(str(folder), device="cpu"), []
     sums = model._sums

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import math
 from pathlib import Path
 from typing import Any
@@ -128,31 +127,11 @@ def test_it_learns_which_reply_goes_with_an_utterance(tmp_path: Path) -> None:
     ]
 
 
-def test_a_job_that_failed_at_once_does_not_hold_its_folder(bert: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="the model has layers 0 to 2, not 9"):
-        train(job(bert, 60, BertRuberSettings(layer=9)), tmp_path / "model", device="cpu")
-    facts = train(job(bert, 60, BertRuberSettings()), tmp_path / "model", device="cpu")
-    assert facts["config"]["layer"] is None
-
-
 def test_a_network_that_only_guesses_says_so(bert: Path, tmp_path: Path) -> None:
     said: list[str] = []
     slow = Training(epochs=1, learning_rate=1e-9)
     train(job(bert, 60, BertRuberSettings(), slow), tmp_path / "model", device="cpu", report=said.append)
     assert said[-1].startswith("the network learned nothing")
-
-
-def test_the_command_trains_a_scorer(bert: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_pairs(folder / "pairs.jsonl")
-    options = ["--encoder", str(bert), "--epochs", "1", "--pooling", "max", "--layer", "1", "--device", "cpu"]
-    assert command("pairs.jsonl", "-o", "ruber", *options) == 0
-    out, err = capsys.readouterr()
-    assert out.startswith("ruber: BertRuberSettings(pooling='max',layer=1,")
-    assert "true replies beat a random one" in out
-    assert "180 pairs for training, 20 for dev" in err
-    assert command("pairs.jsonl", "-o", "ruber", *options, "--json") == 0
-    facts = json.loads(capsys.readouterr().out)
-    assert facts["config"] == {"pooling": "max", "layer": 1, "longest": 128}
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import torch
 
-from interloq.errors import InputError
 from interloq.learn.gru import Pieces
 from interloq.learn.job import train
 from interloq.learn.pair_tokens import PairTokens
@@ -108,15 +107,6 @@ def test_it_learns_which_replies_belong(learned: Path) -> None:
         "pieces.model",
         "training_times.json",
     ]
-
-
-def test_a_job_that_failed_at_its_pairs_blocks_nobody(pieces: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "ruber"
-    with pytest.raises(InputError, match="different utterance"):
-        train(job(1, FAST, pieces), folder)
-    once = dataclasses.replace(FAST, epochs=1)
-    facts = train(job(60, once, pieces), folder, device="cpu")
-    assert facts["pairs"]["train"] + facts["pairs"]["dev"] == 60
 
 
 def test_a_tokenizer_is_trained_where_none_is_given(tmp_path: Path) -> None:
