@@ -112,7 +112,7 @@ def _signature(
 
 
 def _turn_upwards(columns: Mapping[str, Column], lower_is_better: bool | None) -> tuple[dict[str, Column], list[str]]:
-    """Return the columns that can be compared, higher is better, and notes on inverted and excluded metrics."""
+    """Return the comparable columns, signed so that higher is better, and notes on inverted and excluded metrics."""
     unknown: list[str] = []
     if len(columns) > 1:
         unknown = metric_names.unknown_directions(columns, lower_is_better)
@@ -174,7 +174,7 @@ def _rows(
     seed: int,
     lower_is_better: bool | None,
 ) -> list[MetricRow]:
-    """Return one row per metric; `means` names the metrics for which a system's score is a mean, None: no systems."""
+    """Return one row per metric; `means` names the metrics whose system scores are means; None without systems."""
     rows = []
     for name, column in columns.items():
         row = _row(name, column, judgments, points, n_bootstrap, seed)
@@ -204,7 +204,7 @@ def _row(name: str, scores: Column, judgments: Judgments, points: Level, n_boots
 def _compare_all(
     columns: Mapping[str, Column], judgments: Judgments, points: Level, n_permutations: int, seed: int
 ) -> list[MetricComparison]:
-    """Compare all pairs of metrics, whose columns are all better if higher."""
+    """Compare all pairs of metrics; in every column, higher is better."""
     comparisons: list[MetricComparison] = []
     for pair in combinations(columns, 2):
         comparisons += _compare(pair, columns, judgments, points, n_permutations, seed)

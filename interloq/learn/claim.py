@@ -53,7 +53,7 @@ def claim(
 
 
 def _check_free(folder: Path, work: Path) -> None:
-    """Refuse a folder with files that are not a job's, before anything is written to it."""
+    """Refuse a folder with files that do not belong to a job, before anything is written to it."""
     ours = is_free(work, LOCK) or (work / JOB).is_file()
     if not is_free(folder) and (not ours or contents(folder) != [work]):
         raise InputError(f"{folder} exists and contains other files", hint="choose another folder")
@@ -68,7 +68,7 @@ def _check_same(folder: Path, same: bool, others: str) -> None:
 
 
 def _begin(folder: Path, work: Path, job: str, *, started: bool, others: str) -> None:
-    """Resume this job, or replace one that has no work worth keeping."""
+    """Resume this job, or replace another one that has no work worth keeping."""
     if started and not (work / JOB).is_file():
         raise InputError(
             f"{folder} contains an unfinished job of an earlier version",

@@ -27,7 +27,7 @@ _KEY = "(default: interloq/user.key in ~/.config)"
 
 @dataclass(frozen=True)
 class ServerAddress:
-    """Where the app listens, and the address that people open, if there is a reverse proxy in between."""
+    """Where the app listens, and the address that people open if a reverse proxy is in between."""
 
     host: str = option("127.0.0.1", "address to listen on", metavar="HOST")
     port: int = option(PORT, "port to listen on", metavar="PORT")

@@ -62,7 +62,7 @@ class Function(Bot, name="function"):
         return f"imports the module {self.path.partition(':')[0]!r} and calls {self.path!r}"
 
     def signature(self) -> Signature:
-        """Return the path with a fingerprint of the function's file; files imported by that one are not included."""
+        """Return the path with a fingerprint of the function's file; files that it imports are not included."""
         return signature(self, source=_source(self._call))
 
     @cached_property
@@ -101,7 +101,7 @@ def _reply(text: Any) -> Reply:
 
 
 def _check_texts(texts: Any, expected: int) -> None:
-    """Raise an error instead of returning failures, so that `ask_bot` halves the batch and keeps what works alone."""
+    """Raise an error instead of returning failures, so that `ask_bot` halves the batch and keeps the rest."""
     if not isinstance(texts, list | tuple) or len(texts) != expected:
         seen = f"{len(texts)} replies" if isinstance(texts, list | tuple) else type(texts).__name__
         raise ValueError(f"the function gave {seen} to {expected} dialogues")

@@ -142,7 +142,7 @@ def _row(question: Question, one: Mapping[str, Any], order: Sequence[int]) -> tu
 
 
 def _missing(question: Question, reason: str) -> str:
-    """Return whether an answer is missing: an optional one may be, unless a reason is given for it."""
+    """Return the problem of an unanswered question: none if it is optional, unless a reason was written."""
     return "" if question.optional and not reason.strip() else "missing"
 
 
