@@ -4,8 +4,9 @@
 Repeated runs give several replies to a prompt, and several scores of one reply. Score = prompt + reply + judgment, a
 nested random-effects model, with variances estimated by moments:
 
-    judge    mean square of the scores of one reply bot      variance between runs of the bot on one prompt, less the
-    judge's share; equal replies count as equal prompts  variance of the prompts' means, less the shares of both
+    judge    mean square of the scores of one reply
+    bot      variance between runs of the bot on one prompt, less the judge's share; equal replies count as equal
+    prompts  variance of the prompts' means, less the shares of both
 """
 
 from __future__ import annotations

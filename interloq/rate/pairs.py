@@ -117,7 +117,7 @@ class Stream:
         return (np.cumsum(lengths) - lengths)[place], lengths[place]
 
     def write_texts(self, keys: Keys, folder: Path) -> int:
-        """Write the texts with these keys without memory-mapping, which would fill the memory; return their tokens' number."""
+        """Write the texts with these keys, without memory-mapping, which fills memory; return the number of tokens."""
         starts, lengths = self._find(keys)
         ends = np.concatenate([[0], np.cumsum(lengths)])
         np.save(folder / ENDS, ends)

@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 
 
 def diversify_replies(scores: Sequence[float], replies: Encoded, k: int, *, diversity: float) -> list[int]:
-    """Return the positions of k chosen replies. Scores are divided by the best score, so that BM25 and cosine become comparable."""
+    """Return the positions of k chosen replies. BM25 and cosine are made comparable: scores are divided by the best."""
     relevance = np.asarray(scores, dtype=float)
     return mmr(relevance / relevance.max(initial=1e-12), similarities(replies), k, diversity=diversity)
 

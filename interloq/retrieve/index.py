@@ -218,7 +218,7 @@ def _check_files(paths: Iterable[str | Path]) -> None:
 
 
 class Exclusion:
-    """Excludes pairs that overlap test samples. Its name is part of the source's name: other samples make another source."""
+    """Excludes pairs that overlap test samples. Its name is part of the source's: other samples give another source."""
 
     def __init__(self, paths: Sequence[str | Path], *, strict: bool = False) -> None:
         self.samples = list(read_all(paths, strict=strict))

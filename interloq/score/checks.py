@@ -233,7 +233,7 @@ class Checks:
         yield from self._length(part, metric)
 
     def _foreign(self, part: Traits, metric: str) -> Iterator[Note]:
-        """Note samples in languages that the network does not know, unless they are so few that they may be mistakes."""
+        """Note samples in languages that the network does not know, unless they are few enough to be mistakes."""
         total: Counter[str] = sum(self._languages.values(), Counter())
         resolved, foreign = resolve(total), Counter[str]()
         by_system: Counter[str] = Counter()

@@ -78,8 +78,7 @@ def score_file(
     reading: ReadOptions = READ_DEFAULTS,
     progress: Progress = silent,
 ) -> Scored:
-    """Score the samples of a file with metrics or their specs (`LABEL=SPEC` for a label), by default all that they
-    allow.
+    """Score the samples of a file with metrics or their specs (`LABEL=SPEC` for a label), by default all they allow.
 
     In a file of dialogues, each utterance of a system is a sample, as with `interloq play samples`; metrics of whole
     dialogues score each dialogue. One score per sample and metric is written to `output`, if given. `-` is standard
@@ -137,8 +136,7 @@ def _read_records(path: str | Path, reading: ReadOptions) -> tuple[Iterable[Samp
 def _units(
     replies: Iterable[Sample], dialogues: Sequence[Dialogue], metrics: Sequence[Metric], without: Sequence[str]
 ) -> dict[bool, Iterable[Sample]]:
-    """Return what metrics of replies (False) and of whole dialogues (True) score; both are the same if there are only
-    samples.
+    """Return what metrics of replies (False) and of whole dialogues (True) score; equal if there are only samples.
 
     Samples are listed only if something may read them twice; otherwise they are read as a stream.
     """

@@ -83,7 +83,7 @@ class ServeOptions:
 
     `secret` is the key of pseudonyms, a file or `env:NAME`; an open network needs one. `trust` is called with what bots
     of the study do besides talking; without it, a study with such bots is refused. `max_calls` and `max_cost` limit
-    what all chats together may spend on bots, with what they spent before.
+    what all chats together may spend on bots, including what they have spent before.
     """
 
     secret: str | None = option(
@@ -108,7 +108,7 @@ class ServeOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskOptions:
-    """Settings of a new task that take precedence over those in a file."""
+    """Settings of a new task that take precedence over the settings in a file."""
 
     kind: Literal["rate", "compare", "references", "chat"] | None = option(
         None, "what people do (default: from the settings)", flag="--task"

@@ -4,9 +4,9 @@
 With a margin m > 0, the largest acceptable loss, and the 95 % interval [low, high] of the gain (new − old; old − new if
 lower is better), a metric gives
 
-    pass           low > −m:   the new version is not worse by more than the margin regression     high < −m, also after
-    adjusting by Holm's method, and `compare` calls the same scores `worse` undecided      otherwise:  the data do not
-    decide
+    pass           low > −m:   the new version is not worse by more than the margin
+    regression     high < −m, also after adjusting by Holm's method, and `compare` calls the same scores `worse`
+    undecided      otherwise:  the data do not decide
 
 A version passes if all metrics pass, and is a regression if any metric shows one. Passes need no adjustment, because
 all metrics must pass. Metrics are one family of tests, slices another, as in `compare`. Degenerate and selected data

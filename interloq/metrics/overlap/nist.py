@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """NIST (Doddington, 2002).
 
-NIST = Σ_{n=1…N} [ Σ_g info(g) · min(#_g(h), max_j #_g(r_j)) / Σ_g #_g(h) ] · penalty info(w_1…w_n) = log2(
-#(w_1…w_{n-1}) / #(w_1…w_n) ), counted over all references of the set; for n = 1, the numerator is the number of all
-their tokens penalty = exp( log 0.5 · (log min(1, η/ρ) / log 1.5)² ): 1 for replies as long as the references, 0.5 at
-two thirds
+NIST = Σ_{n=1…N} [ Σ_g info(g) · min(#_g(h), max_j #_g(r_j)) / Σ_g #_g(h) ] · penalty
+info(w_1…w_n) = log2( #(w_1…w_{n-1}) / #(w_1…w_n) ), counted over all references of the set; for n = 1, the numerator
+is the number of all their tokens
+penalty = exp( log 0.5 · (log min(1, η/ρ) / log 1.5)² ): 1 for replies as long as the references, 0.5 at two thirds
 
 With several references this matches NIST's own mteval-v13a: counts are clipped at the largest count in any reference
 and ρ is the mean reference length. NLTK instead uses, for each order, the one reference with the best score; with a

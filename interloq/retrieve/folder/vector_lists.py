@@ -241,7 +241,7 @@ class Sweep:
     firsts: Sequence[int]
 
     def nearest(self, queries: Floats, k: int, lists: Ids, products: Floats) -> tuple[Ids, Floats]:
-        """Return the k nearest vectors of each query in the `lists` it visits; `products` are those of queries and centroids."""
+        """Return the k nearest vectors for each query in the `lists` it visits; `products` are query · centroid."""
         visits = _Visits(lists, products)
         scaled, constant = self._scale_queries(queries)
         threads = max(1, min(os.cpu_count() or 1, len(visits.lists)))

@@ -85,7 +85,7 @@ class ServerStore(Store):
         raise NotImplementedError
 
     def _finish_making(self, manifest: ServerManifest) -> None:
-        """Create whatever must come after the manifest and may be missing because an earlier attempt was interrupted."""
+        """Create what must come after the manifest and may be missing because an earlier attempt was interrupted."""
 
     def _read(self) -> ServerManifest | None:
         """Return the manifest on the server, or None if there is none."""

@@ -112,8 +112,7 @@ def ratings_file(
 
 
 def find_rated_turns(dialogues: Iterable[Dialogue], dropped: Counter[str]) -> Iterator[JudgedTurn]:
-    """Yield one judged turn per dialogue and interlocutor who rated it: the last turn addressed to them, after the
-    others.
+    """Yield one judged turn per dialogue and interlocutor who rated it: the last turn addressed to them.
 
     Ratings by people who did not speak, and dialogues with unreadable times, are counted in `dropped`.
     """
@@ -202,7 +201,7 @@ def _enough(
 
 
 def _select_profiles(source: SampleSource, users: Collection[str]) -> dict[str, str]:
-    """Return the profiles of these users; it is an error if none of them has one."""
+    """Return the profiles of these users; it is an error if a file of profiles has none of them."""
     profiles = source.read_profiles()
     known = {user: text for user, text in profiles.items() if user in users}
     if profiles and not known:

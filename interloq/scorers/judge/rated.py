@@ -137,7 +137,7 @@ class RatedSets:
 
 
 def choose_held_out(samples: Sequence[Sample], sets: Ints) -> NDArray[np.bool_]:
-    """Mark replies to a tenth of each set's contexts, chosen by hash; the same contexts are held out in other sets too."""
+    """Mark replies to a tenth of each set's contexts, chosen by hash; other sets hold out the same contexts too."""
     hashes = np.array([fingerprint(*context_of(sample)) for sample in samples])
     chosen = []
     for number in np.unique(sets):

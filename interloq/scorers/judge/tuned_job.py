@@ -107,7 +107,7 @@ class TuneTask:
 
     @cached_property
     def head(self) -> Head:
-        """The trained network's head, scaled to ranks of the training replies, with its agreement on held-out replies."""
+        """The trained head, scaled to ranks of the training replies, with its agreement on held-out replies."""
         dev = self.replies.dev
         logits = self.pairs.outputs(self.network, np.arange(len(dev)))
         rated = self.replies.with_states(logits[:, None])

@@ -56,8 +56,7 @@ class Exchange:
 
 @dataclass(frozen=True)
 class Exchanges:
-    """Exchanges as text numbers. `contexts` has one row per exchange, last turn last, padded with NONE, and so does
-    `similar`.
+    """Exchanges as text numbers. `contexts` and `similar` have one row per exchange, padded with NONE.
 
     They are sorted by part, origin and talk; the first `facts["dev"]` exchanges are the dev part.
     """

@@ -199,7 +199,7 @@ def _rows(replies: Stretches, subwords: Subwords, contexts: Stretches | None = N
 
 @dataclass(frozen=True, kw_only=True)
 class RelevanceJob(CrossEncoderJob[RelevanceTask]):
-    """Trains on exchanges. `exchanges` is called once; without it, the folder `examples` must hold tokenised exchanges."""
+    """Trains on exchanges. `exchanges` is called once; without it, they must be in the folder `examples`, tokenised."""
 
     exchanges: Callable[[], Iterable[Exchange]] | None = None
     examples: Path | None = None

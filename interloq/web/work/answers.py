@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers of annotators: checked, then stored once, however often the page sends them; and drafts before that."""
+"""Answers of annotators: checked, then stored once, no matter how often the page sends them; and drafts of them."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def submit(
     *,
     asked: Asked | None = None,
 ) -> None:
-    """Store the answers to an item and finish it. A submission that is stored already is not stored again.
+    """Store the answers to an item and finish it. A submission that was already stored is not stored again.
 
     `asked` are the units and questions of the item; by default, all questions are asked about each unit.
     """
