@@ -104,7 +104,7 @@ def swaps(n: int, n_permutations: int, seed: int) -> Iterator[Swaps]:
 
 
 def draw_swaps(n: int, n_permutations: int, seed: int) -> Iterator[NDArray[Any]]:
-    """Yield which of n units are swapped, one row per permutation, none in the first: random, or all if they are few."""
+    """Yield which of n units are swapped, one row per permutation, none in the first: random, or all if few exist."""
     if 2**n <= min(n_permutations, EXACT):
         yield (np.arange(2**n)[:, None] >> np.arange(n)) & 1
     else:
