@@ -130,7 +130,7 @@ class Workload:
 
 
 def workload(settings: StudyTask, keys: Mapping[str, int], asked: int | None = None) -> Workload:
-    """Return what a task needs; `keys` are its items per answer key, `asked` the answers to all items by one person each."""
+    """Return what a task needs; `keys` are its items per answer key, `asked` the answers if each item is rated once."""
     pages = sum(keys.values()) * settings.per_item
     most = settings.most_items or len(keys)
     if not pages:
