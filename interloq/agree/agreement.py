@@ -238,7 +238,7 @@ def _compare(
 
 
 def _williams(first: Column, second: Column, people: Array, points: Level) -> dict[str, float | None]:
-    """Return two-sided p-values for Pearson and, on ranks, Spearman; None for others, averages and dialogues."""
+    """Return two-sided p-values for Pearson and, on ranks, Spearman; None for other ones, averages and dialogues."""
     tests: dict[str, float | None] = dict.fromkeys(points.coefficients)
     common = points.points(first, second, people)
     in_dialogues = isinstance(points, Samples) and points.clusters is not None

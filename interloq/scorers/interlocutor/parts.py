@@ -42,7 +42,7 @@ def limit_conversations(
 
 
 def conversations_by_user(judged: Iterable[JudgedTurn]) -> dict[str, set[str]]:
-    """Return the ids of the dialogues with somebody else that each user took part in."""
+    """Return, for each user, the ids of the dialogues that they had with somebody else."""
     conversations = defaultdict[str, set[str]](set)
     for dialogue in _dialogues(judged):
         speakers = {turn.speaker for turn in dialogue.turns}
