@@ -43,7 +43,7 @@ class Description:
     settings: tuple[Setting, ...]
 
     def table(self) -> str:
-        """Return the settings as a Markdown table; helps are Markdown themselves."""
+        """Return the settings as a Markdown table; help texts are Markdown themselves."""
         lines = ["| field | type | default | meaning |", "|---|---|---|---|"]
         for setting in self.settings:
             cells = [f"`{setting.name}`", setting.type, _code(setting.default), setting.help]

@@ -93,7 +93,7 @@ class MovedModuleFinder(MetaPathFinder, Loader):
         return None
 
     def exec_module(self, module: ModuleType) -> None:
-        """Put the module at the new path in the place of the one being imported."""
+        """Put the module at the new path in place of the one being imported."""
         earlier = module.__name__
         if earlier in MOVED:
             warnings.warn(f"{earlier} has moved to {MOVED[earlier]}", DeprecationWarning, stacklevel=2)

@@ -22,8 +22,8 @@ RATER = "a rater of references, such as gru(model='FOLDER'); make one: interloq 
 class Needs:
     """What a metric needs; `fields` describes each required field, with a command or tested model that gives it.
 
-    `extra` lists the extras with its packages, separated by commas; of `ready|encoder` either is enough, and the first
-    is the one to begin with.
+    `extra` lists the extras with its packages, separated by commas; `ready|encoder` means that either is enough, and
+    that the first is the one to begin with.
     """
 
     references: bool = False

@@ -53,7 +53,7 @@ class Flag:
         return self.kind is bool
 
     def help_text(self, default: str | None = None) -> str:
-        """Return the help with what the option's default is; `default` replaces the value itself."""
+        """Return the help with the option's default; `default` replaces the value itself."""
         text = self.help
         if self.is_repeatable and "repeatable" not in text:
             text += "; repeatable"
@@ -65,7 +65,7 @@ class Flag:
 
 
 def option(default: Any, help: str, **flag: Any) -> Any:
-    """Return a dataclass field that is also a command-line option; `REQUIRED` as default: it must be given.
+    """Return a dataclass field that is also a command-line option; it must be given if the default is `REQUIRED`.
 
     The type of the field decides how its flag is read: `bool` is a switch (one that turns it off if the default is
     True), `Literal` offers choices, a sequence is repeatable, and `None` in a union means that it was not given.
@@ -173,7 +173,7 @@ def check_limits(options: Any) -> None:
 def command_words(options: Any, rename: Callable[[str | Path], str] = str, *, with_defaults: bool = True) -> list[str]:
     """Return the words of a command that sets these options; `rename` is called with paths.
 
-    Without defaults, options that have their default value are omitted.
+    Options that have their default value are omitted unless defaults are requested.
     """
     words: list[str] = []
     for flag, item in zip(flags_of(options), option_fields(options), strict=True):

@@ -337,7 +337,7 @@ class SampleKeys:
             self._systems.setdefault(id, []).append(system)
 
     def find(self, id: str, system: str = "") -> Key | None:
-        """Return the sample with this id and system, or the only one with this id if no system is given."""
+        """Return the sample with this id and system or, without a system, the only sample with this id."""
         if system in self._systems.get(id, []):
             return id, system
         return None if system else self.only(id)
@@ -389,14 +389,14 @@ def _systems(systems: Mapping[str, str | None]) -> dict[str, str]:
 
 
 def _further(fields: Further | None, kind: type[Any]) -> Further:
-    """Check further fields of a record; one that is called like a field of the record would be read as that field."""
+    """Check further fields of a record; a name that is also a field of the record would be read as that field."""
     if taken := (fields or {}).keys() & kind.__dataclass_fields__.keys():
         raise InputError(f"{min(taken)!r} is a field of its own", hint="give further fields other names")
     return dict(fields) if fields else {}
 
 
 def _normalise(record: Any, *names: str) -> None:
-    """Bring texts of a record that is being made into the one Unicode form."""
+    """Convert the texts of a record that is being made to the one Unicode form."""
     for name in names:
         text = getattr(record, name)
         if isinstance(text, str) and not text.isascii():

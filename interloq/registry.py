@@ -123,8 +123,8 @@ def component(kind: str, default: str) -> Any:
 def complete(cls: type, kind: str = "") -> None:
     """Add the missing attributes of the base of its kind to a class that does not inherit from it.
 
-    Classes of other packages may have only the methods that their kind needs. They are completed where they come in, so
-    that other code can rely on every attribute.
+    Classes of other packages may have only the methods that their kind needs. They are completed where they enter the
+    package, so that other code can rely on every attribute.
     """
     _complete(cls, kind)  # mypy does not accept that classes can be hashed unless they are Any
 
@@ -196,7 +196,7 @@ def name_in_spec(text: str, *, kind: str) -> str | None:
 
 
 def registered_name(name: str, *, kind: str) -> str | None:
-    """Return the name if it is registered, else the only one that differs just in case, hyphens or underscores."""
+    """Return the name if it is registered, or the only similar one: equal except for case, hyphens and underscores."""
     known = _targets()[kind]
     if name in known:
         return name
@@ -262,7 +262,7 @@ class _Writer:
         return f"{name}({','.join(fields)})" if fields else name
 
     def _without_places(self, component: Any, field: dataclasses.Field[Any], value: Any) -> Any:
-        """Return a field's value without what changes no result."""
+        """Return a field's value without parts that do not affect results."""
         if field.name in component.immaterial:
             return _default(field)
         if field.name not in component.places:
@@ -407,12 +407,12 @@ def _default(field: dataclasses.Field[Any]) -> Any:
 
 
 def _is_a(value: Any, kind: str) -> bool:
-    """Return whether it is a component of this kind; one that is not registered is accepted."""
+    """Return whether it is a component of this kind; an unregistered component is accepted."""
     return dataclasses.is_dataclass(type(value)) and _find(type(value))[0] in ("", kind)
 
 
 def _are(value: Any, kind: str, hint: Any) -> bool:
-    """Return whether it is a component of this kind, or for a field that takes several, a tuple of at least one."""
+    """Return whether it is a component of this kind or, for a field that takes several, a tuple of at least one."""
     if typing.get_origin(hint) is not tuple:
         return _is_a(value, kind)
     return isinstance(value, tuple) and bool(value) and all(_is_a(part, kind) for part in value)

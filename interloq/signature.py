@@ -98,7 +98,7 @@ def signature(component: Any, **facts: object) -> Signature:
 
 
 def runs_network(component: Any) -> bool:
-    """Return whether a component, or one in its fields, runs a network in this process."""
+    """Return whether a component, or a component in its fields, runs a network in this process."""
     complete(type(component))
     return "torch" in component.libraries or any(map(runs_network, parts_of(component)))
 

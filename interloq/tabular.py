@@ -71,7 +71,7 @@ class Tabular:
         return f"{table}<ul>{notes}</ul>" if notes else table
 
     def _cells(self) -> list[list[str]]:
-        """Return the names of the columns, then the rows as text; nothing without rows."""
+        """Return the names of the columns, then the rows as text; nothing if there are no rows."""
         rows = self._table_rows()
         head = [list(row) for row in rows[:1]]
         return head + [list(map(_format_value, row.values())) for row in rows]

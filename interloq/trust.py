@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One rule for every file that holds a spec: a file describes, it does not act.
+"""One rule for every file that holds a spec: a file describes; it does not act.
 
 Chosen metrics (`@FILE`), baselines, score files, partner sets, files of bots and settings of a study may come from
-anyone. What such a file names may compute and talk. If it would run code, start a program or contact a server, it is
-used only if the user trusts the file, and what it does is printed first. Even then it gets only the keys that the user
-has named in INTERLOQ_KEY_VARIABLES (names of environment variables, separated by commas or spaces). A spec that the
-user types on the command line or writes in Python needs neither.
+anyone. A component that such a file names may compute and talk. If it would run code, start a program or contact a
+server, it is used only if the user trusts the file, and what it does is printed first. Even then, it gets only the keys
+that the user has named in INTERLOQ_KEY_VARIABLES (names of environment variables, separated by commas or spaces). A
+spec that the user types on the command line or writes in Python needs neither.
 
 A component says in `side_effect` what it reaches, and in `key_variable` which environment variable it sends. Without
-`side_effect`, a server that a field names counts, and always a hub model; a component of another package that does not
-say may do anything.
+`side_effect`, any server or hub model that a field names counts; a component of another package that does not say may
+do anything.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def create_from_file(specs: Mapping[str, str], *, kind: str, where: str, trust: 
 
 
 def check_trust(components: Mapping[str, Any], where: str, trust: Trust) -> None:
-    """Refuse components of a file that reach outside the program, unless it is trusted; called before any is used."""
+    """Refuse components of an untrusted file that reach outside the program; called before any is used."""
     effects = {}
     for name, component in components.items():
         if effect := side_effect(component):
@@ -53,7 +53,7 @@ def check_trust(components: Mapping[str, Any], where: str, trust: Trust) -> None
 
 
 def check_effects(effects: Mapping[str, str], where: str, trust: Trust) -> None:
-    """Print what components of a trusted file do; refuse a file that is not trusted, if there are any."""
+    """Print what components of a trusted file do; refuse an untrusted file if it has any that do."""
     if effects and trust is None:
         listed = "; ".join(f"{name!r} {what}" for name, what in effects.items())
         raise InputError(
@@ -71,7 +71,7 @@ def side_effect(component: Any) -> str:
 
 
 def names_download(model: str) -> str:
-    """Return in words that a model is downloaded; '' for one that is on this machine."""
+    """Return in words that a model is downloaded; '' for a model that is on this machine."""
     return f"downloads {model}" if model.startswith(HUB) else ""
 
 
@@ -97,7 +97,7 @@ def _describe_effect(component: Any) -> str:
 
 
 def _texts(component: Any) -> Iterator[tuple[str, str]]:
-    """Yield fields with text, also those in tuples."""
+    """Yield fields with text, including those in tuples."""
     if not dataclasses.is_dataclass(component):
         return
     for field in dataclasses.fields(component):

@@ -6,7 +6,7 @@ become spaces. Zero-width spaces, word joiners, byte order marks and soft hyphen
 zero-width joiner and non-joiner stay: emoji, Persian and the scripts of India need them. So do marks that change the
 direction of writing.
 
-Records (`Turn`, `Reference`, `Sample`, `Pair`) bring their texts into this form when they are made.
+Records (`Turn`, `Reference`, `Sample`, `Pair`) convert their texts to this form when they are made.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _REPLACEMENTS = {**dict.fromkeys(map(ord, _SPACES), " "), **dict.fromkeys(map(or
 
 
 def normalise(text: str) -> str:
-    """Return the text in the one form; the same object if it has it already."""
+    """Return the text in the one form; the same object if it is in this form already."""
     if text.isascii():
         return text
     if _REPLACED.search(text):

@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The version, defined here only."""
+"""The version, defined only here."""
 
 __version__ = "0.1.0"

@@ -114,7 +114,7 @@ def _signature(
 
 
 def _turn_upwards(columns: Mapping[str, Column], lower_is_better: bool | None) -> tuple[dict[str, Column], list[str]]:
-    """Return the columns that can be compared, higher is better, and notes on inverted and excluded metrics."""
+    """Return the comparable columns, signed so that higher is better, and notes on inverted and excluded metrics."""
     unknown: list[str] = []
     if len(columns) > 1:
         unknown = metric_names.unknown_directions(columns, lower_is_better)
@@ -176,7 +176,7 @@ def _rows(
     seed: int,
     lower_is_better: bool | None,
 ) -> list[MetricRow]:
-    """Return one row per metric; `means` names the metrics for which a system's score is a mean, None: no systems."""
+    """Return one row per metric; `means` names the metrics whose system scores are means; None without systems."""
     rows = []
     for name, column in columns.items():
         row = _row(name, column, judgments, points, n_bootstrap, seed)
@@ -230,7 +230,7 @@ def _compare(
 
 
 def _williams(first: Column, second: Column, people: Array, points: Level) -> dict[str, float | None]:
-    """Return two-sided p-values for Pearson and, on ranks, Spearman; None for others, averages and dialogues."""
+    """Return two-sided p-values for Pearson and, on ranks, Spearman; None for other ones, averages and dialogues."""
     tests: dict[str, float | None] = dict.fromkeys(points.coefficients)
     common = points.points(first, second, people)
     in_dialogues = isinstance(points, Samples) and points.clusters is not None

@@ -152,7 +152,7 @@ def split_notes(splits: Sequence[UserSplit], judgments: Judgments) -> list[str]:
 
 
 def _variance_note(judgments: Judgments) -> str:
-    """Return how much of the judgments' variance a model could explain that knows only users."""
+    """Return how much of the judgments' variance a model that knows only the users could explain."""
     people, user = judgments.mean(), user_numbers(judgments)
     used = ~np.isnan(people) & (user >= 0)
     y, user = _scale_column(people[used]), _renumber_users(user[used])
@@ -168,7 +168,7 @@ def _variance_note(judgments: Judgments) -> str:
 
 
 def split_note(split: UserSplit) -> str:
-    """Return a note on one metric, judged by its first coefficient; empty if it orders replies, or not even users."""
+    """Return a note on a metric, judged by its first coefficient; empty if it orders replies or cannot order users."""
     name, within = next(iter(split.within.items()))
     if not (_differs(split.between[name]) or _differs(split.overall[name])):
         return ""

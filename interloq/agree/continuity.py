@@ -47,7 +47,7 @@ def evaluate_continuity(
 
     `train` adds the baselines and `groups` of users by training size. `scores` may contain scores of `dev` samples,
     from which thresholds are set. `lower_is_better` is the direction of metrics that do not define one themselves; an
-    unknown one is refused.
+    unknown direction is refused.
     """
     if groups < 1 or n_bootstrap < 0:
         raise InputError(f"groups must be at least 1 and n_bootstrap at least 0, got {groups} and {n_bootstrap}")
@@ -150,7 +150,7 @@ class SizeGroup:
 
 
 def size_groups(users: Collection[str], sizes: Mapping[str, int], groups: int) -> list[SizeGroup]:
-    """Return at most `groups` groups of users with training samples, the smallest first, after one of users without.
+    """Return a group of users without training samples, then at most `groups` groups of the others, smallest first.
 
     Users are ordered by training samples and cut into groups with about the same number of training samples in total,
     so the last group has the fewest users.

@@ -48,7 +48,7 @@ class UserGroup:
 
     @property
     def sizes(self) -> str:
-        """`3` or `3–10` training samples."""
+        """Number of training samples as text: `3` or `3–10`."""
         return "–".join(f"{size:,}" for size in dict.fromkeys((self.smallest, self.largest)))
 
 

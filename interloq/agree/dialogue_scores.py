@@ -64,7 +64,7 @@ def metrics_of(scores: Iterable[Score]) -> list[str]:
 
 
 def select_rankable(metrics: Sequence[str], lower_is_better: bool | None) -> tuple[list[str], dict[str, str]]:
-    """Return the metrics that systems can be ranked by, and why not by the others; refused if no metric is left."""
+    """Return the metrics that can rank systems, and why the others cannot; refuse scores without any such metric."""
     ranked: list[str] = []
     unranked: dict[str, str] = {}
     hints: dict[str, None] = {}
@@ -89,7 +89,7 @@ def metric_of(rows: Iterable[DialogueScore]) -> str:
 
 
 def downwards(rows: Iterable[DialogueScore], lower_is_better: bool | None) -> bool:
-    """Return whether lower is better: as given, or as the rows' metric defines it; refused if neither is known."""
+    """Return whether lower is better: as given, or as the rows' metric defines it; refuse an unknown direction."""
     return metric_names.downwards(metric_of(rows), lower_is_better)
 
 
@@ -98,8 +98,9 @@ def dialogue_scores(
 ) -> list[DialogueScore]:
     """Return one row per dialogue and system, in the order of the ids; `metric` may be omitted if there is only one.
 
-    A dialogue without any score counts for its target. If both sides of any dialogue are scored, both sides of all get
-    rows. Dialogues are paired by the occasion they name, or else by their given opening, unless `pair_by` is given.
+    A dialogue without any score counts for its target. If both sides of any dialogue are scored, both sides of all
+    dialogues get rows. Dialogues are paired by the occasion they name, or else by their given opening, unless `pair_by`
+    is given.
     """
     by_id: dict[str, Dialogue] = {}
     for dialogue in dialogues:
@@ -325,7 +326,7 @@ def rated_dialogues(scores: Iterable[Score], dialogues: Sequence[Dialogue]) -> t
     """Return scores of dialogues by each metric and by their number of turns, and the dialogues as rated items.
 
     An item has no text of its own; dialogues on one occasion share a context. The number of turns is a metric because
-    people often rate longer dialogues higher, and a metric should do better.
+    people often rate longer dialogues higher, and a metric should do better than that.
     """
     if not any(dialogue.ratings for dialogue in dialogues):
         raise InputError("no dialogue has ratings", hint='give dialogues "ratings": [{"value": 4, …}]')

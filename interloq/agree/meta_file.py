@@ -81,7 +81,7 @@ def meta_file(
 
 
 def _judges(paths: Sequence[str | Path]) -> dict[str, Signature]:
-    """Return the signatures of the metrics; metrics that different versions scored are left out."""
+    """Return the signatures of the metrics; metrics with scores from different versions are left out."""
     judges: dict[str, Signature] = {}
     differing = set()
     for path in paths:

@@ -24,7 +24,7 @@ class Matrix:
 
 
 def spearman_matrix(columns: Mapping[str, Mapping[Key, float]]) -> Matrix:
-    """Compute Spearman's ρ between all pairs of columns, which map samples to values; missing and NaN are the same.
+    """Compute Spearman's ρ between all pairs of columns, which map samples to values; NaN counts as missing.
 
     Each cell uses the samples that both columns have.
     """

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scores as columns: one number per sample for every metric, in the order of the judgments.
 
-Of some metrics, the value for a set is not the mean of its sample scores: corpus BLEU, NIST, chrF, distinct-n. Score
+For some metrics, the value of a set is not the mean of its sample scores: corpus BLEU, NIST, chrF, distinct-n. Score
 files contain sample scores, from which such a value cannot be computed. It is computed again from the samples, after
 checking that their scores are the same as in the file; if that is not possible, the mean of sample scores is used.
 """

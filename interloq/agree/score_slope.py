@@ -48,7 +48,7 @@ def score_slope(scores: Array, ratings: Array, clusters: Sequence[str]) -> Clust
 
 
 def slope_on_judgments(scores: Array, judgments: Judgments) -> Slope | None:
-    """Return the slope of scores on mean judgments; None if too few samples have both, or all have one judgment."""
+    """Return the slope of scores on mean judgments; None if too few samples have both, or all judgments are equal."""
     people = judgments.mean()
     known = ~np.isnan(scores) & ~np.isnan(people)
     if known.sum() < LEAST or np.ptp(people[known]) == 0:

@@ -26,7 +26,7 @@ FEWEST = 5  # systems: with fewer, no order of them has a p-value below .05
 
 
 def agreement(systems: Sequence[str], places: tuple[Array, Array], human: Mapping[str, float]) -> dict[str, Estimate]:
-    """Correlate over the systems that both rank; the interval shows how much other dialogues would change it."""
+    """Correlate a metric with people over the systems that both rank; the interval is over dialogues."""
     shared = [i for i, name in enumerate(systems) if name in human]
     people = np.array([human[systems[i]] for i in shared])
     estimates = without_p_of_few(correlation.coefficients(places[0][shared], people))
@@ -51,9 +51,9 @@ def without_p_of_few(estimates: Mapping[str, Estimate]) -> dict[str, Estimate]:
 
 
 def rated_systems(dialogues: Iterable[Dialogue]) -> dict[str, float]:
-    """Return people's mean rating of each system in dialogues: of the aspect `overall`, or of the only one.
+    """Return people's mean rating of each system in dialogues: of the aspect `overall`, or of the only aspect.
 
-    Empty if there is neither, or if a rating does not say which of two systems it is of.
+    Empty if there is neither, or if a rating does not say which of two systems it is about.
     """
     dialogues = list(dialogues)
     aspects: set[str] = set()
@@ -86,8 +86,8 @@ def order_note(accuracy: Estimate | None) -> str:
 def order_accuracy(systems: Sequence[str], scores: Array, human: Mapping[str, float]) -> Estimate | None:
     """Return the share of pairs of systems that scores (higher is better) order as people do; equal scores count half.
 
-    Pairs that people judge equal are not counted; None if no pair is left. Pairs of k systems overlap: the interval is
-    the exact one of k/2 separate pairs, which is cautious.
+    Pairs that people judge equal are not counted; None if no pair is left. Pairs of k systems overlap: the exact
+    interval of k/2 separate pairs is returned, which is cautious.
     """
     known = [(float(score), human[name]) for name, score in zip(systems, scores, strict=True) if name in human]
     agrees = []
@@ -104,7 +104,7 @@ def order_accuracy(systems: Sequence[str], scores: Array, human: Mapping[str, fl
 
 
 def rating_scores(records: Iterable[Sample | Dialogue], *, aspect: str, role: str = "") -> Iterator[Score]:
-    """Yield the mean rating of each reply, or of each system in a dialogue; unscored without a rating. '' is any role.
+    """Yield mean ratings of replies, or of systems in dialogues; unrated ones are unscored. The role '' means any role.
 
     With the labels `continued` of chats, survival curves of `rank` are the product-limit estimate of Kaplan and Meier
     (1958): a reply that was answered has the probability 1, the last one before a person left 0, and the last one

@@ -202,7 +202,7 @@ class _Compared:
         return Estimate(_spearman(scores, self.rated.people), len(scores), ci)
 
     def margin(self, name: str, other: str) -> Estimate:
-        """Return how much higher the agreement of one is than the other's."""
+        """Return how much higher the agreement of the first is than the agreement of the second."""
         value = _spearman(self.scores[name], self.rated.people) - _spearman(self.scores[other], self.rated.people)
         drawn = self.resampled[name] - self.resampled[other]
         return Estimate(value, len(self.rated.people), percentile_interval(drawn) if len(drawn) else None)

@@ -43,10 +43,10 @@ def choose_file(
 ) -> Choice:
     """Choose the metric that agrees best with the people who rated the samples or dialogues of a file; see `choose`.
 
-    Without metrics in the options, those that the samples allow are compared. Without an aspect, it is the only one
-    that is rated, or else `overall`. The length of replies, and for dialogues the number of turns, are baselines: they
-    are compared with, but never chosen or blended. The chosen metric is written to `output`, which
-    `interloq score -m @FILE` reads.
+    Without metrics in the options, those that the samples allow are compared. Without an aspect, the only rated one is
+    used, or else `overall`. The length of replies, and for dialogues the number of turns, are baselines: metrics are
+    compared with them, but they are never chosen or blended. The chosen metric is written to `output`, which `interloq
+    score -m @FILE` reads.
     """
     refuse_overwriting([output] if output else [], [path])
     refuse_functions(options.metrics)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m interloq.cli`, for where the console command is not on the path."""
+"""`python -m interloq.cli`, for use where the console command is not on the path."""
 
 import sys
 

@@ -187,7 +187,7 @@ def _print_metrics(installed: Installation) -> None:
 
 
 def installation() -> Installation:
-    """Look at the packages, models and folders on this machine."""
+    """Inspect the packages, models and folders on this machine."""
     extras = {extra.name: extra for extra in _extras()}
     metrics = read_catalogue()["metric"]
     return Installation(
@@ -218,7 +218,7 @@ def _extras() -> Iterator[Extra]:
 def missing_dependency(needed_by: str, error: ModuleNotFoundError) -> MissingDependencyError | None:
     """Return the error that names the extra with a missing package; None if no extra has it.
 
-    Of several, it is the extra of the part of this package that needs it, the outermost one first.
+    If several extras have it, the one for the part of this package that needs it is named, the outermost part first.
     """
     module = str(error.name).split(".")[0]
     having: dict[str, Requirement] = {}

@@ -150,7 +150,7 @@ def _run(verb: str, arguments: Sequence[str]) -> int:
 
 
 def verb_parser(verb: str, part: str = "") -> argparse.ArgumentParser:
-    """Return the parser of a verb's arguments; if a part of `train` is given, only of this part."""
+    """Return the parser of a verb's arguments; if a part of `train` is given, only the parser of this part."""
     module = importlib.import_module(f"interloq.cli.{verb}")
     parser = argparse.ArgumentParser(
         prog=f"interloq {verb}",

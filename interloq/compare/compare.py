@@ -4,9 +4,9 @@
 Intervals are t intervals over clusters, longer where values are skewed (`interloq.statistics.clustered`): dialogues if
 units are replies in dialogues, otherwise the units. If units are paired, only pairs with both scores count, and the
 test randomly swaps the two versions within each cluster; otherwise it randomly reassigns clusters to the versions. The
-tests of all metrics over all units are one family, those of slices another: each has its own permutations and is
-adjusted by Holm's method, so that looking at slices never changes what is said of the whole. No p-value is below that
-of the interval, so that no difference is shown whose interval contains 0.
+tests of all metrics over all units are one family, the tests of slices another: each has its own permutations and is
+adjusted by Holm's method, so that looking at slices never changes the result for the whole set. No p-value is below the
+one that the interval implies, so a difference whose interval contains 0 is never significant.
 
 The mean human rating of each version and the difference come from labels alone, and from labels and scores by
 prediction-powered inference (`interloq.statistics.prediction_powered`).
@@ -140,7 +140,7 @@ def compare(
 
 
 def _choose_metrics(old: Version, new: Version) -> list[str]:
-    """Return the metrics of single replies that scored both versions; refuse versions without one."""
+    """Return the metrics of single replies that scored both versions; refuse versions that share none."""
     both = [metric for metric in old.metrics if metric in new.metrics]
     comparable = [metric for metric in both if not about_sets(metric)]
     if comparable:
@@ -242,7 +242,7 @@ def _test_family(columns: Sequence[_Column], n_permutations: int, seed: int, *, 
 
 
 def _at_least(p: float, column: _Column) -> float:
-    """Return the p-value, or the interval's if it is larger: no difference is shown whose interval contains 0."""
+    """Return the larger of the p-value and the interval's: an interval that contains 0 is never significant."""
     gap, skewness = column.gap()
     if not gap.error > RELATIVE * typical_size(column.old, column.new):  # nothing varies, so the interval shows nothing
         return p
@@ -345,7 +345,7 @@ def _worse(pairs: Sequence[tuple[Unit, Unit]], changes: Sequence[Change], worst:
 
 
 def _fingerprint(version: Version, metrics: Sequence[str]) -> str:
-    """Return a fingerprint of what decides a comparison; dialogues do, because intervals are of dialogues."""
+    """Return a fingerprint of all that a comparison depends on, including dialogues, which intervals are over."""
     units = []
     for unit in version.units:
         values = [unit.values.get(metric, math.nan) for metric in metrics]
@@ -384,7 +384,7 @@ def _labels_alone(both: Sequence[Powered]) -> Iterator[HumanMean]:
 
 
 def _with_scores(metric: str, both: Sequence[Powered], scored: Sequence[int]) -> Iterator[HumanMean]:
-    """Yield estimates that use scores; in the difference, a version with all units rated counts by its labels."""
+    """Yield estimates that use scores; in the difference, a fully rated version counts by its labels alone."""
     old, new = both
     labels = (old.labels_alone.n, new.labels_alone.n)
     for which, estimate, rated, n in zip(SIDES, both, labels, scored, strict=True):

@@ -44,7 +44,7 @@ def compare_file(
 
 
 def compare_judged(judged: JudgedVersions, options: CompareOptions, *, notes: Sequence[str] = ()) -> Comparison:
-    """Compare two versions; `notes` are added to those on the comparison and the judge."""
+    """Compare two versions; `notes` are added to the notes on the comparison and the judge."""
     comparison = compare(
         judged.old,
         judged.new,

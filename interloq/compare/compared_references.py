@@ -28,7 +28,7 @@ def check_references(
 ) -> list[str]:
     """Refuse units of a pair with different references; return notes on what cannot be checked.
 
-    `metrics` says of each metric whether it reads references, None if that is unknown.
+    `metrics` maps each metric to whether it reads references, or to None if that is unknown.
     """
     reading = [metric for metric, reads in metrics.items() if reads is not False]
     pairs = _comparable_pairs(match_units(old, new))
@@ -52,7 +52,7 @@ def check_references(
 
 
 def check_sample_references(samples: Mapping[str, Sequence[Sample]], metrics: Mapping[str, bool | None]) -> list[str]:
-    """Do the same for the samples of several versions (name → samples) before they are scored."""
+    """Check the references of samples of several versions (name → samples) before they are scored."""
     first, *others = (_make_unscored_version(name, version_samples) for name, version_samples in samples.items())
     notes: dict[str, None] = {}
     for other in others:
@@ -61,7 +61,7 @@ def check_sample_references(samples: Mapping[str, Sequence[Sample]], metrics: Ma
 
 
 def share_references(samples: Mapping[str, Sequence[Sample]]) -> tuple[dict[str, list[Sample]], list[str]]:
-    """Reduce the references of paired samples of several versions to those that all share; and return notes."""
+    """Reduce the references of paired samples of several versions to those that all share, and return notes."""
     by_id: dict[str, dict[str, Sample]] = {}  # version → id → sample
     for name, version_samples in samples.items():
         by_id[name] = {sample.id: sample for sample in version_samples}
@@ -109,7 +109,7 @@ def _comparable_pairs(units: Matched) -> Sequence[tuple[Unit, Unit]]:
 def _differ(old: Unit, new: Unit) -> bool:
     """Return whether a pair was scored with different references.
 
-    Without any, a unit is unscored and its pair not used.
+    A unit without references is unscored, and its pair is not used.
     """
     old_references, new_references = read_print(old.sample).references, read_print(new.sample).references
     return bool(old_references and new_references) and old_references != new_references

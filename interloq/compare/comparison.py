@@ -45,7 +45,7 @@ class Change:
     def verdict(self) -> str:
         """Return `better`, `worse` or `changed` if the adjusted p-value is below .05, otherwise `not shown`.
 
-        A gate calls only what is `worse` here a regression.
+        For a gate, only a change that is `worse` here can be a regression.
         """
         if self.p_adjusted is None or self.p_adjusted >= 0.05:
             return NOT_SHOWN
@@ -73,7 +73,7 @@ class HumanMean:
 
 @dataclass(frozen=True, slots=True)
 class Worse:
-    """A unit that got worse, to read."""
+    """A unit that got worse, for people to read."""
 
     id: str  # in the new file
     metric: str

@@ -19,7 +19,7 @@ SELECTED = "rated units score differently from unrated ones, so they are not a r
 
 
 def write_notes(old: Version, new: Version, units: Matched, by_metric: Mapping[str, Matched]) -> Iterator[str]:
-    """Yield notes on a comparison of matched units; `by_metric` has them in the clusters of each metric."""
+    """Yield notes on a comparison of matched units; `by_metric` has the same units in the clusters of each metric."""
     yield _describe_pairing(old, new, units)
     if not units.dialogues_known:
         alike = [metric for metric, clustered in by_metric.items() if clustered.assumed]

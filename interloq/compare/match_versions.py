@@ -8,11 +8,11 @@ context. The first of these that pairs at least half of the smaller version is u
 Contexts fit if they are equal, or if they start and end with the same turns and differ in the replies between. Two
 dialogues of the same name fit if one of their contexts does, or starts with the same turn: what follows may differ.
 
-Replies of one dialogue are a cluster. If nothing tells which replies belong together, neighbours that score alike are:
-exports list the replies of a dialogue one after the other. If the correlation r of neighbouring scores (differences, if
-units are paired) is above chance, z = r √n > LIKELY, replies are also put into runs of 2, 5, 10 and 20 neighbours, in
-the order of the file and of the ids, and the clusters with the widest interval are used. There must be at least 10
-runs, or 5 if z > CERTAIN. Without such a correlation, replies count as independent.
+Replies of one dialogue are a cluster. If nothing tells which replies belong together, neighbours with similar scores
+are a cluster too: exports list the replies of a dialogue one after the other. If the correlation r of neighbouring
+scores (differences, if units are paired) is above chance, z = r √n > LIKELY, replies are also put into runs of 2, 5, 10
+and 20 neighbours, in the order of the file and of the ids, and the clusters with the widest interval are used. There
+must be at least 10 runs, or 5 if z > CERTAIN. Without such a correlation, replies count as independent.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def match_units(old: Version, new: Version) -> Matched:
 
 
 def _dialogues_known(version: Version) -> bool:
-    """Return whether units are dialogues, or at least half of the replies have a known one."""
+    """Return whether units are dialogues, or at least half of the replies have a known dialogue."""
     if version.unit == "dialogue":
         return True
     named = [unit for unit in version.units if unit.dialogue]
@@ -245,7 +245,7 @@ def list_unscored(version: Version, metric: str) -> list[Unit]:
 
 
 def cluster_neighbours(units: Matched, old: Version, new: Version, metric: str = "") -> Matched:
-    """Return the units in the clusters that the scores of a metric need, or ratings; the same object if none change."""
+    """Return the units in the clusters that a metric's scores, or ratings, need; the same object if none changes."""
     if units.dialogues_known:
         return units
     if not units.pairs:
@@ -277,7 +277,7 @@ def _replace_clusters(units: Sequence[Unit], clusters: Sequence[str], run_of: Ma
 
 
 def _values(units: Sequence[Unit], metric: str) -> Array:
-    """Return the scores of a metric, or the ratings if none is named."""
+    """Return the scores of a metric, or the ratings if no metric is named."""
     version = Version("", "sample", tuple(units))
     if metric:
         return version.scores(metric)

@@ -5,7 +5,7 @@ Repeated runs give several replies to a prompt, and several scores of one reply.
 nested random-effects model, with variances estimated by moments:
 
     judge    mean square of the scores of one reply
-    bot      variance between runs of the bot on one prompt, less the judge's share; equal replies count as such
+    bot      variance between runs of the bot on one prompt, less the judge's share; equal replies count as equal
     prompts  variance of the prompts' means, less the shares of both
 """
 
@@ -46,7 +46,7 @@ class Noise:
         return "more judgments per reply"
 
     def in_difference(self, n: int, error: float) -> Noise:
-        """Return the same with shares in a difference of n prompts that has this standard error."""
+        """Return a copy with each variance's share in a difference over n prompts that has this standard error."""
         bot_left, judge_left = self.left
         return replace(self, shares=(_share(self.bot, bot_left / n, error), _share(self.judge, judge_left / n, error)))
 

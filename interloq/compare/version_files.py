@@ -44,7 +44,7 @@ class VersionReading:
     _known: dict[str, list[Any]] = field(default_factory=dict, init=False, repr=False)
 
     def read(self, path: str | Path, kind: str) -> list[Any]:
-        """Return all records of a file; one that has both versions is read, and its bad lines reported, once."""
+        """Return all records of a file. If it has both versions, it is read, and its bad lines reported, only once."""
         name = str(path)
         if name not in self._known:
             if kind == "scores":
@@ -129,7 +129,7 @@ def _from_scores(
 
 
 def _common_judges(paths: Iterable[str | Path]) -> dict[str, Signature]:
-    """Return the signatures of metrics that have one in all files; that they agree is checked with the origin."""
+    """Return the signatures of metrics that have one in all files; whether they agree is checked with the origin."""
     first, *others = [read_known_signatures(path) for path in paths]
     common = dict(first)
     for other in others:

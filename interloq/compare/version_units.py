@@ -28,14 +28,14 @@ ALL = Ratings()
 
 @dataclass(slots=True)
 class _Scores:
-    """Scores of one unit by metric, and why there is none."""
+    """Scores of one unit by metric, and reasons for missing ones."""
 
     values: dict[str, list[float]] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
     samples: dict[str, str] = field(default_factory=dict)  # id → fingerprint of what was scored
 
     def add(self, score: Score) -> None:
-        """Add a score; if the unit is a dialogue, of one of its utterances."""
+        """Add a score of the unit or, if it is a dialogue, of one of its utterances."""
         known = self.values.setdefault(score.metric, [])
         if score.sample:
             self.samples[score.id] = score.sample
@@ -102,7 +102,7 @@ def sample_units(scores: Iterable[Score], samples: Sequence[Sample] = (), *, rat
 
 
 def find_played_dialogue(score: Score) -> str:
-    """Return the dialogue by `interloq play run` that a score judges, as a whole or an utterance; otherwise ""."""
+    """Return the dialogue of `interloq play run` to which a score or the scored utterance belongs; otherwise ""."""
     if not score.system or not score.id.startswith(f"{score.system}~"):
         return ""
     if about_dialogues(score.metric):

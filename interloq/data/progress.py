@@ -21,7 +21,7 @@ def silent(label: str, total: int | None = None) -> AbstractContextManager[Step]
 
 
 def count_records(records: Iterable[T], step: Step) -> Iterator[T]:
-    """Yield the records; `step` is called for each of them."""
+    """Yield the records and call `step` for each of them."""
     for record in records:
         step(1)
         yield record

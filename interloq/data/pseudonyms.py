@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pseudonyms of users: a keyed hash of each id, so that records name nobody but one person's records stay together.
+"""Pseudonyms of users: a keyed hash of each id, so that records name nobody, yet one person's records stay together.
 
 The same key gives the same pseudonyms. Whoever has the key can test whether a pseudonym belongs to an id, so the key
-stays with the user: it is in a file of theirs or an environment variable, and in no output.
+stays with the user: in one of the user's files or an environment variable, and never in any output.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Pseudonyms:
         return self._known[user]
 
     def dialogue(self, dialogue: Dialogue) -> Dialogue:
-        """Return a dialogue with pseudonyms for speakers, raters and for ids of speakers within its id and occasion."""
+        """Return a dialogue with pseudonyms for speakers, raters, and speakers' ids within its id and occasion."""
         name = self._unless(dialogue.systems)
         users = {turn.speaker for turn in dialogue.turns} - dialogue.systems.keys()
         return replace(
@@ -58,7 +58,7 @@ class Pseudonyms:
         )
 
     def sample(self, sample: Sample) -> Sample:
-        """Return a sample with pseudonyms for speakers, raters and for ids of both within its id and dialogue."""
+        """Return a sample with pseudonyms for speakers, raters, and the ids of both within its id and dialogue."""
         name = self._unless({sample.system: ""})
         users = {turn.speaker for turn in sample.context} | {rating.rater for rating in sample.ratings}
         users -= {sample.system, ""}
@@ -106,7 +106,7 @@ def names_of(user: str, key: str | Path | None = None) -> frozenset[str]:
 
 
 def read_key(source: str | Path | None = None) -> str:
-    """Return the key in a file, or in the environment variable NAME for `env:NAME`. A file that is missing is made.
+    """Return the key in a file, or in the environment variable NAME for `env:NAME`. A missing file is created.
 
     The default is the file `interloq/user.key` in the folder for settings ($XDG_CONFIG_HOME or ~/.config).
     """
@@ -120,7 +120,7 @@ def read_key(source: str | Path | None = None) -> str:
 
 
 def key_file() -> Path:
-    """Return the file with the key unless another one is named."""
+    """Return the file that holds the key by default."""
     base = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
     return base / "interloq" / "user.key"
 

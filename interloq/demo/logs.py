@@ -2,7 +2,7 @@
 """Steps of the demo, and its part on logs: what they add to one reference, and why references must be rated.
 
 For English, the log is real if the extra `demo` is installed, and a network that comes with the package rates the
-references. Otherwise the log is the embedded one, and a rater is trained on it that is small enough for a minute.
+references. Otherwise the embedded log is used, and a rater small enough to be trained on it in a minute.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def missing(modules: tuple[str, ...]) -> list[str]:
 
 @dataclass(frozen=True)
 class LogPart:
-    """Files and components of this part; without `vbleu`, the samples are only scored with their one reference."""
+    """Files and components of this part; without `vbleu`, the samples are scored only with their single reference."""
 
     folder: Path
     language: str

@@ -9,15 +9,15 @@ that applies to either text:
   addresses, @names, emoji, words censored with asterisks; also more than four digits, such as telephone numbers.
 - `rare word`: a word that fewer than 20 speakers used. Surnames, handles, telephone numbers and most insults are rare,
   so they need no list.
-- `unwanted word`: a word of a short list: names and ways to contact somebody, crude words, love and sex, illness and
+- `unwanted word`: a word on a short list: names and ways to contact somebody, crude words, love and sex, illness and
   death, religion and politics.
 
 The filter is strict because the log is large: it keeps about a sixth of the pairs. It does not anonymise the log.
 
-Replies to judge are made from questions that several people answered. The reference is what one person answered. The
-system `person` says what another one answered to the same question in another conversation; `random` gives a reply to
-something else, and `parrot` repeats the question. No person judged the replies. The rating is a fact of the log: 1 if a
-person gave this reply to this question, 0 if not. Greetings are excluded, because repeating one can be a proper reply.
+Replies to judge are made from questions that several people answered. The reference is one person's answer. The system
+`person` gives another person's answer to the same question in another conversation; `random` gives a reply to something
+else, and `parrot` repeats the question. No person judged the replies. The rating is a fact of the log: 1 if a person
+gave this reply to this question, 0 if not. Greetings are excluded, because repeating one can be a proper reply.
 """
 
 from __future__ import annotations

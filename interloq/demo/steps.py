@@ -168,7 +168,7 @@ def prepare_real_log(folder: Path) -> str:
 
 
 def describe_agreement(folder: Path, *, real: bool) -> str:
-    """Say how many replies get the same score from υBLEU in one call and step by step."""
+    """Describe how many replies get the same score from υBLEU in one call and step by step."""
     label = WITH_PARROT if real else VBLEU
     steps = {score.key: score.value for score in load(folder / "steps.jsonl", kind="scores")}
     whole = [score for score in load(folder / "scores.jsonl", kind="scores") if score.metric.startswith(f"{label}=")]
@@ -179,7 +179,7 @@ def describe_agreement(folder: Path, *, real: bool) -> str:
 
 
 def describe_results(folder: Path, *, real: bool, vbleu: bool) -> str:
-    """Say what the figures show and what they do not, and where the report is."""
+    """Describe what the figures show, what they do not, and where the report is."""
     texts = [ILLUSTRATIVE]
     if real:
         texts = [_describe_best(folder)]
@@ -207,7 +207,7 @@ def _describe_best(folder: Path) -> str:
 
 
 def _describe_rater(folder: Path) -> str:
-    """Say how well the rater was trained, with a warning: its weights show how υBLEU works, not how well."""
+    """Describe how well the rater was trained, with a warning: its weights show how υBLEU works, not how well."""
     pairs = len(load(folder / LOG, kind="pairs"))
     best = min(epoch["dev_loss"] for epoch in read_curve(folder / "rater"))
     return (

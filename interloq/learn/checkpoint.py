@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything a training loop needs to resume exactly where it was: weights, optimizer, random state, counters.
+"""Everything a training loop needs to resume exactly where it stopped: weights, optimizer, random state, counters.
 
 A new checkpoint replaces the previous one only when it is complete, so a full disk or a kill loses only the work done
 since then.
@@ -26,7 +26,7 @@ NAME, TENSORS, STATE = "checkpoint", "tensors.safetensors", "state.json"
 
 @dataclass
 class State:
-    """Training progress: `epoch` is the number of finished ones; `batches`, `loss` and `seconds` are of the current."""
+    """Training progress: `epoch` counts finished epochs; `batches`, `loss` and `seconds` are of the current one."""
 
     epoch: int = 0
     batches: int = 0

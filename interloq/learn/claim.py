@@ -63,7 +63,7 @@ def _check_same(folder: Path, same: bool, others: str) -> None:
 
 
 def _begin(folder: Path, work: Path, job: str, *, started: bool, others: str) -> None:
-    """Resume this job, or replace one that has no work worth keeping."""
+    """Resume this job, or replace another one that has no work worth keeping."""
     if started and not (work / JOB).is_file():
         raise InputError(
             f"{folder} contains an unfinished job of an earlier version",

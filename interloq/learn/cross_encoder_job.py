@@ -2,9 +2,10 @@
 """Train a cross-encoder: a pretrained network with a new head that reads several texts together.
 
 Relevance, the BERT rater, the tuned judge, the interlocutor's models and the reliability network are trained this way.
-Each of them adds its examples (`prepare`), its task with the loss, and its facts. They share what is here: the network
-to start from, its low-rank updates and its tokenizer, the id of the job, rows of tokens, and the files kept with the
-weights. The loop is in `fit.py`, the stages of a run are in `job.py`, and `start.py` loads the trained network again.
+Each of them adds its examples (`prepare`), its task with the loss, and its facts. They share everything in this module:
+the network to start from, its low-rank updates and its tokenizer, the id of the job, rows of tokens, and the files kept
+with the weights. The loop is in `fit.py`, the stages of a run are in `job.py`, and `start.py` loads the trained network
+again.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def pack_rows(network: Any, training: Training, device: torch.device, report: Ca
 
 @contextmanager
 def use_own_stream(device: torch.device) -> Iterator[None]:
-    """Use a separate stream: CUDA graphs cannot be recorded in the default one, nor calls that first ran in another."""
+    """Use a separate stream: CUDA graphs cannot record the default stream, or calls that first ran in another."""
     if device.type != "cuda":
         yield
         return
@@ -53,7 +53,7 @@ def use_own_stream(device: torch.device) -> Iterator[None]:
 
 
 def compile_layers(network: torch.nn.Module) -> None:
-    """Let torch compile the layers that the network repeats, or else all of it; equal layers are compiled once."""
+    """Let torch compile the network's repeated layers, or else all of it; equal layers are compiled once."""
     lists = [part for part in network.modules() if isinstance(part, torch.nn.ModuleList)]
     for layer in max(lists, key=len, default=None) or [network]:
         layer.compile()

@@ -5,7 +5,8 @@ A task has a network and defines batches and their loss. `fit` does the rest: mi
 accumulation and clipping, early stopping on the dev loss, and checkpoints from which a killed job resumes with exactly
 the losses it would have had.
 
-If started by `torchrun`, several processes share each batch: gradients are summed, with the result of one process.
+If started by `torchrun`, several processes share each batch: gradients are summed, so the result is the same as with
+one process.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class Task(Protocol):
     network: torch.nn.Module
 
     def batches(self, part: Part, epoch: int) -> Sequence[Examples]:
-        """Return examples of each batch, in order; the same for the same part and epoch. Dev has one order."""
+        """Return the examples of each batch; the same for the same part and epoch. The order of dev never changes."""
 
     def prepare(self, part: Part, examples: Examples) -> Any:
         """Return the input of `loss`, on the CPU.
@@ -75,8 +76,8 @@ def fit(
 ) -> list[dict[str, Any]]:
     """Train the task's network, which ends with the weights of its best epoch; return the learning curve.
 
-    `folder` is for checkpoints, and `job` identifies them: those of another job are refused. The caller saves the model
-    (in the first process, if there are several), then removes the folder.
+    `folder` is for checkpoints, and `job` identifies them: checkpoints of another job are refused. The caller saves the
+    model (in the first process, if there are several), then removes the folder.
     """
     with Processes.join(device) as processes:
         if not processes.first:

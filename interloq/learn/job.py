@@ -8,7 +8,7 @@ resumes after the last completed stage or checkpoint. The facts file is written 
 The calls of a run, in order:
 
 1. `train(job, folder)`: `Processes.join` joins the processes of the run, `fix_threads` fixes the number of threads.
-2. `claim` (first process): lock the folder; refuse it if it belongs to another job, stop if this one is done.
+2. `claim` (first process): lock the folder; refuse it if it belongs to another job, stop if this job is done.
 3. `job.prepare(run)` (first process): write the examples to `<folder>/work`.
 4. `job.fit_task(run)`: `job.task(run)` builds the network and opens the examples, `job.fit` calls `fit.fit`, the loop:
    per epoch `task.batches`, per batch `task.prepare` and `task.loss`, then the dev loss and a checkpoint.

@@ -83,7 +83,7 @@ def select_stored_tensors(network: torch.nn.Module) -> dict[str, torch.Tensor]:
 
 
 def round_as_stored(network: torch.nn.Module) -> None:
-    """Round updates and head to the precision in which they are stored, so that what is measured is what is loaded."""
+    """Round updates and head to their stored precision, so that the measured network is the one that is loaded."""
     if has_updates(network):
         with torch.no_grad():
             for _, parameter in _find_trained_parameters(network):

@@ -57,7 +57,7 @@ class SplitPairs:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Number of pairs of each part, and of those omitted because a text is blank."""
+        """Number of pairs of each part, and of pairs omitted because a text is blank."""
         return {"train": len(self.rows("train")), "dev": self.dev, "blank": self.blank}
 
     @property

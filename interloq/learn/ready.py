@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scorer that comes with this package, named `ready`: where its weights are. Asking needs no torch."""
+"""The scorer `ready`, which comes with this package, and where its weights are. This module does not import torch."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def ready_folder() -> Path:
 
 
 def scorer_folder(name: str | Path) -> Path:
-    """Return the folder of a trained scorer. `ready` is the packaged scorer; a folder of this name is `./ready`."""
+    """Return the folder of a trained scorer. `ready` is the packaged one; write `./ready` for a folder of this name."""
     if str(name) == READY:
         return ready_folder()
     return Path(name)
 
 
 def language_of(name: str | Path) -> str:
-    """Return the only language that the scorer `ready` knows; empty for other scorers, trained on the user's logs."""
+    """Return the only language that `ready` knows; empty for other scorers, which were trained on the user's logs."""
     if str(name) == READY:
         return "English"
     return ""

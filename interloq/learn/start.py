@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks to start the training of a cross-encoder from: a pretrained encoder, or an already trained scorer.
+"""Networks from which the training of a cross-encoder can start: a pretrained encoder, or an already trained scorer.
 
-A scorer is a folder with `model.json`. One that was trained with low-rank updates stores only these and names the
-encoder they belong to, its base. The base is read from the scorer's subfolder `base` if there is one, otherwise from
-where it was in training; its weights and configuration must be those of the training. `ready` is the scorer that comes
-with this package; write `./ready` for a folder of that name.
+A scorer is a folder with `model.json`. A scorer that was trained with low-rank updates stores only the updates and
+names the encoder they belong to, its base. The base is read from the scorer's subfolder `base` if there is one,
+otherwise from where it was during training; its weights and configuration must not have changed since. `ready` is the
+scorer that comes with this package; write `./ready` for a folder of that name.
 """
 
 from __future__ import annotations

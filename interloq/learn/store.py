@@ -49,7 +49,7 @@ def load_model(folder: str | Path, *, kind: str) -> tuple[dict[str, Any], dict[s
 
 
 def check_weights_file(folder: Path, facts: Mapping[str, Any], facts_file: str = FACTS) -> None:
-    """Refuse a folder whose weights are missing or are not the ones that its facts name."""
+    """Refuse a folder whose weights are missing or differ from the ones its facts name."""
     if not (folder / WEIGHTS).exists() or file_fingerprint(folder / WEIGHTS) != facts.get("weights"):
         raise InputError(
             f"{WEIGHTS} is missing or does not belong to {facts_file}",
@@ -142,7 +142,7 @@ def check_shapes(own: Mapping[str, torch.Tensor], tensors: Mapping[str, torch.Te
 
 
 def write_tensors(path: Path, tensors: Mapping[str, torch.Tensor]) -> None:
-    """Write tensors as safetensors, whole or not at all."""
+    """Write tensors as safetensors, completely or not at all."""
     with atomic_path(path, SafetensorError) as part:
         save_file(_portable(tensors), part)
 

@@ -22,7 +22,7 @@ Facts = dict[str, Any]
 
 
 class PairLog(Protocol):
-    """Files of pairs or dialogues, excluding what overlaps with test samples."""
+    """Files of pairs or dialogues, excluding those that overlap test samples."""
 
     files: Sequence[str]
     without: Sequence[str]
@@ -102,7 +102,7 @@ LOOP = ("epochs", "patience", "learning_rate", "threads", "checkpoint_minutes", 
 
 
 def scorer_result(facts: Facts, _: list[Facts]) -> str:
-    """Return the message about a trained scorer that tells true replies from random ones."""
+    """Return the message about a scorer that was trained to tell true replies from random ones."""
     best = facts["best"]
     return (
         f"best dev loss {best['dev_loss']:.4f} after epoch {best['epoch']}; "

@@ -2,9 +2,10 @@
 """Metrics from Python functions, without a package: `interloq.metric(fn)`, or `-m my_metric.py:fn --trust`.
 
 The function takes a sample and returns a number, or None to leave the sample unscored; with `batch=True` it takes a
-list of samples and returns a list of these. A fingerprint of its source, or of its file if the command line names one,
-is part of the signature. An exception, or a value that is not a number, leaves the sample unscored, with the error as
-the reason; `evaluate` warns of such failures. An exception for a whole batch, or of a metric's class, stops.
+list of samples and returns a list of such values. A fingerprint of its source, or of its file if the command line names
+one, is part of the signature. An exception, or a value that is not a number, leaves the sample unscored, with the error
+as the reason; `evaluate` warns of such failures. An exception for a whole batch, or from a metric's class, stops the
+run.
 """
 
 from __future__ import annotations
@@ -127,12 +128,12 @@ def remember(metric: MetricLike) -> None:
 
 
 def is_file_metric(text: str) -> bool:
-    """Return whether it names a function of a file, `FILE.py:NAME`, and not a registered metric."""
+    """Return whether the name is a function in a file, `FILE.py:NAME`, and not a registered metric."""
     return FILE.fullmatch(text) is not None
 
 
 def find_failed_line(error: BaseException) -> str:
-    """Return the line in code given as FILE.py:NAME that raised the error or called what did; empty if none did."""
+    """Return the line in code given as FILE.py:NAME that raised the error or called the code that did; else ""."""
     last = ""
     for frame, line in traceback.walk_tb(error.__traceback__):
         if str(frame.f_globals.get("__name__")).startswith(MODULE):

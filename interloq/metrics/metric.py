@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Interface of metrics: one row of statistics per sample, and a value from summed rows.
 
-`value(row)` is the sample's score and `value(sum of rows)` the set's, so corpus scores, bootstrap intervals and
-permutation tests need no second pass. A row of NaN is an unscored sample; `unscorable` gives the reason.
+`value(row)` is the sample's score and `value(sum of rows)` the score of the set, so corpus scores, bootstrap intervals
+and permutation tests need no second pass. A row of NaN is an unscored sample; `unscorable` gives the reason.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class MetricLike(Protocol):
         """Return one row per sample; NaN if `unscorable` or `failures` gives a reason."""
 
     def value(self, total: Array) -> Array:
-        """Return scores from rows or sums of rows: the last axis is the row."""
+        """Return scores from rows or sums of rows, along the last axis."""
 
 
 class Metric(Component, kind="metric"):
@@ -77,7 +77,7 @@ class Metric(Component, kind="metric"):
         }
 
     def unscorable(self, sample: Sample) -> str | None:
-        """Return why this sample is unscored, or None: by default only references may be missing, if it needs them."""
+        """Return why this sample is unscored, or None: by default, missing references if the metric needs them."""
         if self.needs and self.needs.references:
             return needs_references(sample)
         return None
@@ -87,7 +87,7 @@ class Metric(Component, kind="metric"):
         raise NotImplementedError
 
     def value(self, total: Array) -> Array:
-        """Return scores from rows or sums of rows, of which the last axis is the row: by default of rows [score, 1]."""
+        """Return scores from rows or sums of rows, along the last axis; by default, rows are [score, 1]."""
         return mean_value(total)
 
     @property
@@ -112,12 +112,12 @@ class Metric(Component, kind="metric"):
 
     @property
     def over_references(self) -> Reduction | None:
-        """How a reply's scores against single references, see `ReferenceMetric`, give its score; None: they do not."""
+        """How scores against single references (see `ReferenceMetric`) give a reply's score; None if they do not."""
         return None
 
     @property
     def scale(self) -> tuple[float, float] | None:
-        """Lowest and highest score if scores are ratings on a scale, which become weights as people's ratings do."""
+        """Lowest and highest score if scores are ratings on a scale, which can become weights like people's ratings."""
         return None
 
     @property
@@ -140,11 +140,11 @@ class Metric(Component, kind="metric"):
         return inner
 
     def usual_scores(self) -> tuple[float, float] | None:
-        """Return quartiles of the scores of usual replies, as far as they are known."""
+        """Return quartiles of the scores of usual replies, if they are known."""
         return None
 
     def tokens_needed(self) -> int:
-        """Return the fewest tokens for a score above 0: shorter replies score 0 whatever they say."""
+        """Return the fewest tokens for a score above 0: shorter replies score 0, whatever they say."""
         return 0
 
     def trained_on(self, samples: Sequence[Sample]) -> int:  # noqa: ARG002
@@ -158,7 +158,7 @@ class Metric(Component, kind="metric"):
     def failures(self, samples: Sequence[Sample]) -> Sequence[str]:
         """Return why `stats` gave a row of NaN although `unscorable` gave no reason, "" for other samples.
 
-        For reasons known only afterwards, such as a server's answer that cannot be used.
+        This is for reasons known only afterwards, such as an unusable answer from a server.
         """
         return [""] * len(samples)
 
@@ -176,14 +176,14 @@ class Metric(Component, kind="metric"):
 
 
 class CountMetric(Metric):
-    """Base of metrics with scores from counts: of a set, from its summed counts or, if `is_mean`, as a mean."""
+    """Base of metrics with scores from counts: a set's score is from its summed counts or, if `is_mean`, a mean."""
 
     def counts(self, samples: Sequence[Sample]) -> Array:
         """Return one row of counts per sample."""
         raise NotImplementedError
 
     def score(self, counts: Array) -> Array:
-        """Return scores from counts or sums of counts, of which the last axis is the row."""
+        """Return scores from counts or sums of counts, along the last axis."""
         raise NotImplementedError
 
     def part_names(self) -> Sequence[str]:
@@ -214,8 +214,8 @@ class CountMetric(Metric):
 def as_metric(metric: MetricLike | str) -> Metric:
     """Return the metric of a spec, or the given one.
 
-    A class that does not inherit from `Metric` gets its defaults here, where metrics come in, so that other code can
-    rely on every attribute.
+    A class that does not inherit from `Metric` gets its defaults here, where metrics enter the package, so that other
+    code can rely on every attribute.
     """
     if isinstance(metric, str):
         metric = create(metric, kind="metric")
@@ -246,7 +246,7 @@ class FollowingMetric(Protocol):
     """A metric that can follow a dialogue, such as dcp."""
 
     def course(self, sample: Sample) -> Iterable[TurnScore]:
-        """Return the scores of the replies in the sample's context and of its own, one after the other."""
+        """Return the scores of the replies in the sample's context, in order, and then of its own reply."""
 
 
 @runtime_checkable
@@ -287,7 +287,7 @@ def mean_parts(total: Array, *names: str) -> dict[str, float]:
 
 
 def best_reference(scores: Array, samples: Sequence[Sample]) -> Array:
-    """Return the largest score of each sample's references, which follow each other, ignoring NaN; NaN without any."""
+    """Return the largest score among each sample's consecutive references, ignoring NaN; NaN if there is none."""
     best = np.full(len(samples), -np.inf)
     owner = np.repeat(np.arange(len(samples)), reference_counts(samples))
     np.fmax.at(best, owner, scores)

@@ -20,7 +20,7 @@ RATING = "rating"  # name of people's ratings as scores: `rating(aspect='overall
 def direction(metric: str, lower_is_better: bool | None = None) -> Direction:
     """Return which score is better: as a registered metric defines it, else as given.
 
-    If nothing is given, ratings, functions of the user and scores without a name follow their own definition ("higher"
+    If nothing is given, ratings, the user's functions and scores without a name follow their own definition ("higher"
     unless they say otherwise). A name that is unknown here, such as `toxicity` in somebody's score file, has "neither"
     direction: `unrankable` asks for it.
     """
@@ -35,7 +35,7 @@ def direction(metric: str, lower_is_better: bool | None = None) -> Direction:
 
 
 def downwards(metric: str, lower_is_better: bool | None = None, *, verb: str = "rank") -> bool:
-    """Return whether lower scores are better; a metric without a better side, or of whole sets, is refused."""
+    """Return whether lower scores are better; refuse a metric without a direction, or of whole sets."""
     if why := unrankable(metric, lower_is_better):
         what, hint = why
         raise InputError(f"cannot {verb} by {metric}: {what}", hint=hint)
@@ -60,7 +60,7 @@ def unrankable(metric: str, lower_is_better: bool | None = None) -> tuple[str, s
 
 
 def is_known(metric: str) -> bool:
-    """Return whether a spec or a label names people's ratings or a metric of which the class is known here."""
+    """Return whether a spec or a label names people's ratings or a metric whose class is known here."""
     return is_rating(metric) or _find_direction(metric) is not None
 
 
@@ -80,7 +80,7 @@ def direction_note(metric: str) -> str:
 
 
 def _find_direction(metric: str) -> Direction | None:
-    """Return the direction that a metric defines: a registered one, or one that was made or used in this process."""
+    """Return the direction that a metric defines: a registered one, or one made or used in this process."""
     if name := name_in_spec(metric, kind="metric"):
         registered: Direction = facts(name, kind="metric")["direction"]
         return registered
@@ -97,7 +97,7 @@ def about_sets(metric: str) -> bool:
 
 
 def always_means(metric: str) -> bool:
-    """Return whether its value of a set is the mean of sample scores, whatever its fields; True for unknown metrics."""
+    """Return whether a set's value is the mean of sample scores, whatever the fields; True for unknown metrics."""
     name = name_in_spec(metric, kind="metric")
     return name is None or bool(facts(name, kind="metric")["always_mean"])
 
@@ -111,7 +111,7 @@ def about_dialogues(metric: str) -> bool:
 
 
 def labels(metrics: Collection[str]) -> dict[str, str]:
-    """Return each metric's name in tables: its label, or its whole name if it has none or shares it with another."""
+    """Return each metric's name in tables: its label, or its full name if the label is missing or not unique."""
     short = {metric: split_label(metric)[0] or metric for metric in metrics}
     counts = Counter(short.values())
     return {metric: label if counts[label] == 1 else metric for metric, label in short.items()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bases of metrics that run a network, and of those among them that score how well a reply fits its context."""
+"""Bases of metrics that run a network, in general and to score how well a reply fits its context."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prompts by a model's chat template, which is a program from whoever made the model.
+"""Prompts from a model's chat template, which is a program written by whoever made the model.
 
-transformers keeps it from reading files or running code, but not from taking all memory (`{{ 'x' * 3000000000 }}`) or
-from never ending. So it runs in another process with limits (see template_worker.py), which is started once.
+transformers keeps it from reading files or running code, but not from using all memory (`{{ 'x' * 3000000000 }}`) or
+running forever. So it runs in another process with limits (see template_worker.py), which is started once.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class TemplateRefused(Exception):  # noqa: N818 - internal: another order of mes
 def render_chat(tokenizer: Any, messages: Sequence[Message], *, where: str = "") -> str:
     """Return the prompt of a conversation, up to where the assistant's next message begins.
 
-    Raises TemplateRefused if the template does not accept the messages, an InputError if it exceeds its limits.
+    Raises TemplateRefused if the template does not accept the messages, or an InputError if it exceeds its limits.
     """
     if not messages:
         raise TemplateRefused("there are no messages")

@@ -94,7 +94,7 @@ def rows(tokens: Sequence[Sequence[NDArray[Any]]], subwords: Subwords, *, limit:
 
 
 def join_rows(texts: Texts, indices: Ints, subwords: Subwords, *, limit: int | None = None) -> TokenRows:
-    """Do the same as `rows`, for concatenated texts; `indices` [rows, texts] says which texts each row has."""
+    """Do what `rows` does, for concatenated texts; `indices` [rows, texts] says which texts each row has."""
     starts = texts.ends[indices]
     lengths = cut_lengths(texts.ends[indices + 1] - starts, limit)
     places = 1 + np.cumsum(lengths + 1, axis=1) - (lengths + 1)  # position of each text's first token in its row

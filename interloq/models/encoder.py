@@ -9,7 +9,7 @@ How a network behaves is found by running it on a few tokens rather than by its 
 can be dropped if the remaining network then returns the wanted layer's states. That fails if the network changes states
 after its last layer, as ModernBERT does, or runs one layer many times, as ALBERT does: such a network is kept whole and
 its hidden states are used. Padding changes nothing in most networks. If it does, as in networks that look at neighbours
-regardless of the mask, only texts of equal length may share a batch.
+regardless of the mask, only texts of equal length share a batch.
 """
 
 from __future__ import annotations
@@ -108,9 +108,9 @@ class Encoder:
             yield self._batch(which[part], numbered)
 
     def cached_batches(self, numbered: Texts, which: Ints) -> Iterator[Encoded]:
-        """Do the same as `batches`, without recomputing cached vectors.
+        """Yield the same as `batches`, without recomputing cached vectors.
 
-        It is not used on a GPU, which is as fast as the disk.
+        The cache is not used on a GPU, which computes vectors as fast as a disk reads them.
         """
         if self._cache is None or self.device.type != "cpu":
             yield from self.batches(numbered, which)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Split work that does not fit in GPU memory in halves until it fits."""
+"""Split work that does not fit in GPU memory into halves until it fits."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Reader(Protocol):
 
 
 def read_in_parts(reader: Reader, work: Callable[[slice], Result], n: int, item: Callable[[], str]) -> list[Result]:
-    """Do the same as `cut_to_fit` for a network.
+    """Do what `cut_to_fit` does, for a network.
 
-    After a split, later batches are smaller. `item` names one in the error.
+    After a split, later batches are smaller. `item` is the name of an item in the error.
     """
 
     def halve() -> None:

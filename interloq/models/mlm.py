@@ -92,7 +92,7 @@ class MaskedLikelihood:
         return sums[which], counts[which]
 
     def of_tokens(self, texts: Texts) -> tuple[Floats, Ints]:
-        """Do the same as `scores`, for tokenised texts."""
+        """Do what `scores` does, for tokenised texts."""
         starts, lengths = texts.ends[:-1], np.diff(texts.ends)
         hidden = np.flatnonzero(self._is_known(texts.tokens))  # one row per token
         owners = np.searchsorted(texts.ends, hidden, side="right") - 1

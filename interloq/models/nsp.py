@@ -2,7 +2,7 @@
 """Next-sentence prediction of a pretrained BERT (Devlin et al., 2019): does the second text follow the first?
 
 BERT reads [CLS] A [SEP] B [SEP] with token types 0 and 1. Its head was trained in pretraining. Many encoders were
-trained without one; their head would be random, so they are refused.
+trained without such a head; it would be random, so they are refused.
 """
 
 from __future__ import annotations

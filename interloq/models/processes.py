@@ -21,7 +21,7 @@ TIMEOUT = timedelta(days=2)  # the others wait this long while the first process
 
 @dataclass(frozen=True)
 class Processes:
-    """This process among those that train together."""
+    """This process among the processes that train together."""
 
     device: torch.device
     rank: int = 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Renders chat templates in a process of its own, with limits on memory and time (see chat_template.py).
+"""Render chat templates in a separate process, with limits on memory and time (see chat_template.py).
 
     python template_worker.py
 
@@ -50,7 +50,7 @@ def render_request(request: dict[str, Any], render: Render) -> dict[str, str]:
 
 
 def limit_memory() -> None:
-    """Allow this much memory beyond what is used now; where the system has no such limit, time alone is limited."""
+    """Allow this much memory beyond what is used now; where the system has no such limit, only time is limited."""
     with contextlib.suppress(OSError, ValueError):
         used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, used + MEMORY))

@@ -26,14 +26,14 @@ class TokenRows:
     kinds: torch.Tensor
 
     def on(self, device: torch.device) -> TokenRows:
-        """Return the same on a device."""
+        """Return a copy of the rows on a device."""
         return TokenRows(*(part.to(device, non_blocking=True) for part in (self.ids, self.mask, self.kinds)))
 
     def __getitem__(self, which: slice) -> TokenRows:
         return TokenRows(self.ids[which], self.mask[which], self.kinds[which])
 
     def pack(self, start: int = 0) -> Packed:
-        """Return the same without padding, for rows on the CPU; positions count from `start`."""
+        """Return the rows without padding, if they are on the CPU; positions count from `start`."""
         inside = self.mask.numpy().astype(bool)
         lengths = inside.sum(axis=1)
         total = round_up(int(lengths.sum()))
@@ -58,7 +58,7 @@ class Packed:
     longest: int  # no row has more tokens
 
     def on(self, device: torch.device) -> Packed:
-        """Return the same on a device."""
+        """Return a copy of the rows on a device."""
         names = ("ids", "positions", "kinds", "ends")
         return replace(self, **{name: getattr(self, name).to(device, non_blocking=True) for name in names})
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """On-disk cache of text vectors, by model, layer and tokens; off by default.
 
-The file contains float32 rows (see `data/files/cache.py`). It is set by the encoder's `cache` or by the environment
+The file contains float32 rows (see `data/files/cache.py`). Its path is the encoder's `cache` or the environment
 variable INTERLOQ_VECTOR_CACHE.
 """
 

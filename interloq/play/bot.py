@@ -38,7 +38,7 @@ class BotLike(Protocol):
         """
 
     def signature(self) -> Signature | str:
-        """Return the spec with fingerprints of its weights, index or address. Reads all of them, so it fails early."""
+        """Return the spec with fingerprints of its weights, index or address; missing files are errors here already."""
 
 
 class Bot(Component, kind="bot"):
@@ -59,14 +59,14 @@ class Bot(Component, kind="bot"):
         raise NotImplementedError
 
     def signature(self) -> Signature | str:
-        """Return the spec with fingerprints of its weights, index or address. Reads all of them, so it fails early."""
+        """Return the spec with fingerprints of its weights, index or address; missing files are errors here already."""
         raise NotImplementedError
 
     def try_out(self, turns: Sequence[Turn]) -> None:
         """Ask once before a run, and raise an `InputError` if no dialogue would be answered."""
 
     def close(self) -> None:
-        """End what the bot started; called at the end of a run."""
+        """End everything the bot started; called at the end of a run."""
 
 
 @runtime_checkable

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that dialogues are comparable: same partner set, scheme, openings, length and judge.
 
-`interloq play` writes the first four to the header of dialogues, and files made from these copy them; the judge is in
-the signatures of scores.
+`interloq play` writes the first four to the header of dialogues, and files made from those dialogues copy them; the
+judge is in the signatures of scores.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _check_bots(headers: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def _check_judges(headers: Mapping[str, Mapping[str, Any]]) -> None:
-    """Refuse files scored by different versions of a metric: equal specs may have other weights or constants."""
+    """Refuse files scored by different versions of a metric: equal specs may have different weights or constants."""
     seen: dict[str, tuple[str, Signature]] = {}
     for path, header in headers.items():
         for metric, judge in _judges(header, path):

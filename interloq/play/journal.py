@@ -2,8 +2,8 @@
 """Journal of finished dialogues: an append-only file, from which the output file is written at the end.
 
 A line is written as soon as its dialogue ends, so `kill -9` loses nothing; the file is synced to disk every few
-seconds, so a power cut loses at most these. An incomplete last line is removed when the run resumes. Only positions in
-the file are kept in memory.
+seconds, so a power cut loses only the last few seconds. An incomplete last line is removed when the run resumes. Only
+positions in the file are kept in memory.
 """
 
 from __future__ import annotations
@@ -61,13 +61,13 @@ class Journal:
         self._place(dialogue, self._file.add(orjson.dumps(to_json(dialogue)) + b"\n"))
 
     def forget_failed(self, ids: Iterable[str]) -> None:
-        """Treat the failed ones among these dialogues as not finished."""
+        """Treat the failed dialogues among these as not finished."""
         for id in self._failed.intersection(ids):
             self._failed.remove(id)
             del self._places[id]
 
     def dialogues(self, ids: Iterable[str]) -> Iterator[Dialogue]:
-        """Return the finished ones among these, in this order."""
+        """Return the finished dialogues among these, in this order."""
         return (self[id] for id in ids if id in self)
 
     def finish(self, output: str | Path, ids: Iterable[str], **facts: object) -> int:

@@ -32,7 +32,7 @@ class Opening:
 
 
 def read_openings(source: str | Path, *, given: int = GIVEN) -> list[Opening]:
-    """Return the openings of a file, each with `given` utterances; the rest of longer ones is dropped."""
+    """Return the openings of a file, each with `given` utterances; the rest of longer openings is dropped."""
     if given < 1:
         raise InputError(f"an opening needs at least one utterance, got {given}", hint="give 1, 2 or more")
     path = _path(str(source))

@@ -83,7 +83,7 @@ def save_partners(path: str | Path, partners: PartnerSet) -> None:
 
 
 def load_partners(path: str | Path) -> PartnerSet:
-    """Read a partner set; one that was changed by hand is refused."""
+    """Read a partner set; a set that was changed by hand is refused."""
     made = "make one with `interloq play partners`"
     value = read_json(path, hint=made)
     with reading_saved(path, "not a partner set", hint=made):
@@ -98,7 +98,7 @@ def load_partners(path: str | Path) -> PartnerSet:
 
 
 def partner_bots(partners: PartnerSet, path: str | Path = "", *, trust: Trust = None) -> dict[str, Bot]:
-    """Create the partners, and check that their signatures are those in the set.
+    """Create the partners, and check that their signatures match the set.
 
     `trust` receives what each partner does besides talking; without it, a set with such partners is refused.
     """

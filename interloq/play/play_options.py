@@ -94,7 +94,7 @@ class SamplesOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditOptions:
-    """What a ranking is changed by: other systems in an all-play-all ranking, or other partners."""
+    """What changes in a ranking: the systems of an all-play-all, or the partners."""
 
     dialogues: Sequence[str] = option(REQUIRED, "the dialogues that were scored", path=True, metavar="FILE")
     metric: str = option("", "the metric, if the files have scores of several", short="-m", metavar="SPEC")

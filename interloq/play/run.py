@@ -100,7 +100,7 @@ def plan(
 
 
 def play(plan: Plan, output: str | Path, options: PlayOptions = DEFAULTS, *, hear: Hear | None = None) -> PlayTally:
-    """Play what was not played before, and write all dialogues.
+    """Play the matches that were not played before, and write all dialogues.
 
     `hear` is called with each finished dialogue, including the ones played before.
     """
@@ -161,7 +161,7 @@ def _try_out(plan: Plan, matches: Sequence[BotMatch]) -> None:
 
 
 def _take_over(output: Path, plan: Plan, journal: Journal) -> list[str]:
-    """Add the dialogues of a finished file of this run to the journal, also those outside the schedule."""
+    """Add the dialogues of a finished file of this run to the journal, including those outside the schedule."""
     if not output.exists():
         return []
     stored = header(output)

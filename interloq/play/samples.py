@@ -44,7 +44,7 @@ def samples(
     """Yield one sample per judged utterance.
 
     Only `targets` are judged; by default, the target of dialogues by `interloq play run`, and every system of recorded
-    ones. `system` names the assistant of chat exports that do not name it.
+    dialogues. `system` names the assistant of chat exports that do not name it.
     """
     return _samples(dialogues, _split_utterances, targets, system, tally or Sampled())
 
@@ -60,9 +60,9 @@ def whole_dialogues(
 
 
 def system_ratings(dialogue: Dialogue, system: str) -> list[Rating]:
-    """Return the ratings of a system; those that name none are of the dialogue's only judged system.
+    """Return the ratings of a system; ratings that name none are about the dialogue's only judged system.
 
-    Refused are ratings that name no system in a dialogue of several, or one that is not in the dialogue.
+    Ratings that name no system in a dialogue of several systems, or one that is not in the dialogue, are refused.
     """
     for rating in dialogue.ratings:
         _check_rated_system(dialogue, rating)
@@ -81,7 +81,7 @@ def _check_rated_system(dialogue: Dialogue, rating: Rating) -> None:
 
 
 def _clear_ratings(dialogue: Dialogue, system: str) -> list[Rating]:
-    """Return ratings that are clearly of this system."""
+    """Return ratings that are clearly about this system."""
     unnamed = find_judged_systems(dialogue) == {system}
     return [rating for rating in dialogue.ratings if rating.system == system or (unnamed and not rating.system)]
 
@@ -118,7 +118,7 @@ def find_judged_systems(dialogue: Dialogue) -> set[str]:
 
 
 def is_scheduled(dialogue: Dialogue) -> bool:
-    """Return whether `interloq play run` made it: then its id is `target~partner/…`, and only its target is judged."""
+    """Return whether `interloq play run` made it: if so, its id is `target~partner/…` and only the target is judged."""
     names = list(dialogue.systems.values())
     return len(names) == 2 and dialogue.id.startswith(f"{names[0]}~{names[1]}/")
 
@@ -157,7 +157,7 @@ def _explain_unmatched(dialogue: Dialogue) -> str:
 
 
 def _check(tally: Sampled, first: str, targets: Collection[str], seen: Collection[str]) -> None:
-    """Raise an error if nothing can be judged and the reason is known; warn if that is so for some dialogues."""
+    """Raise an error if nothing can be judged and the reason is known; warn if this applies only to some dialogues."""
     hint = (
         'write "systems": {"speaker": "system"}, or name the assistant of a chat export: '
         "interloq play samples FILE --system NAME -o samples.jsonl"

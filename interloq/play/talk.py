@@ -105,7 +105,7 @@ def talk(
 
     Dialogues in the journal are neither played again nor yielded. `batch` is the most dialogues a bot answers at once
     (default: set by the bot), `together` the most dialogues in flight. A batch may take `patience` seconds (0: no
-    limit); a bot that takes longer, gives no reply for so long, or fails `give_up` times in a row, is not asked again.
+    limit); a bot that takes longer, gives no reply for that long, or fails `give_up` times in a row is not asked again.
     `progress` is called with numbers of utterances.
     """
     for name, value in (("batch", batch), ("together", together), ("repeats", repeats), ("give_up", give_up)):
@@ -131,7 +131,7 @@ def talk(
 
 
 def close_all(bots: Iterable[BotLike]) -> None:
-    """End what the bots started."""
+    """End everything the bots started."""
     for bot in {id(bot): bot for bot in bots}.values():
         as_bot(bot).close()
 
@@ -261,7 +261,7 @@ class _Room:
             yield self._hear(taken[voice], heard)
 
     def _choose_voices(self) -> list[str]:
-        """Return bots that wait for servers or programs, and of the others the one with most waiting dialogues."""
+        """Return bots that wait for servers or programs, and of the others the one with the most waiting dialogues."""
         chosen, here, most = [], "", 0
         for name, queued in self.queues.items():
             if queued and self.bots[name].waits:
@@ -331,7 +331,7 @@ def _find_unplayed(
 
 
 def sameness(bot: BotLike) -> Any:
-    """Return the key of a bot: equal frozen dataclasses are the same bot; others are equal only to themselves."""
+    """Return the key of a bot: equal frozen dataclasses are the same bot; other bots are equal only to themselves."""
     try:
         hash(bot)
     except TypeError:
@@ -344,7 +344,7 @@ def _side_by_side(
 ) -> Iterator[tuple[str, list[Reply] | None, float]]:
     """Yield the result and seconds of each call, as they end.
 
-    None for a call that takes too long: it cannot be stopped, so it is abandoned.
+    The result is None for a call that takes too long: it cannot be stopped, so it is abandoned.
     """
     start, left = time.perf_counter(), dict(calls)
     if len(calls) == 1 and not patience:  # nothing to run concurrently

@@ -3,13 +3,13 @@
 
 Sato et al. (2022, §7): in all-play-all the systems under test are each other's partners, so whoever chooses the systems
 chooses the partners. To push a *favoured* system above an *unfavoured* one, they add two systems similar to the
-unfavoured one: talking with systems like itself, it repeats itself and loses points. `cheating` compares the favoured
-with the unfavoured system in the fair set (all systems except the similar ones) and in the unfair set of four, for each
-system that could be favoured, and counts wins in a 2 × 2 table. One recorded all-play-all of all systems is enough,
-because a dialogue does not depend on who else takes part; or `play` plays the unfair sets.
+unfavoured one: when it talks with systems like itself, it repeats itself and loses points. `cheating` compares the
+favoured with the unfavoured system in the fair set (all systems except the similar ones) and in the unfair set of four,
+for each system that could be favoured, and counts wins in a 2 × 2 table. One recorded all-play-all of all systems is
+enough, because a dialogue does not depend on who else takes part; or `play` plays the unfair sets.
 
-`influence` asks the same of a fixed partner set: how each rank moves when a partner is dropped, added from a pool, or
-swapped for one from the pool.
+`influence` asks the same question about a fixed partner set: how each rank moves when a partner is dropped, added from
+a pool, or swapped for one from the pool.
 """
 
 from __future__ import annotations

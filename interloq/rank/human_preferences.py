@@ -148,7 +148,7 @@ def preference_agreement(
 ) -> list[PreferenceAgreement]:
     """Return how each metric agrees with people's preferences in each aspect; scores match by item and system.
 
-    `lower_is_better` is the direction of metrics that do not define one themselves; an unknown one is refused.
+    `lower_is_better` is the direction of metrics that do not define one themselves; an unknown direction is refused.
     """
     metrics: dict[str, dict[Key, float]] = {}
     for score in scores:

@@ -4,11 +4,11 @@
 A system's score is the mean over its dialogues of the mean over its utterances (Sato et al., 2022), or its
 Bradley–Terry strength from comparisons on shared occasions. All uncertainty is over the same independent *units*:
 occasions with all their dialogues (dialogues if both sides are judged; dialogues of each system if no occasion is
-shared), or with `by="partner"` whole partners: the former asks what other openings would have changed, the latter what
-other partners would. The systems are fixed. Scores and differences have t intervals over units; two systems are tested
-by `exchange.py` over all their dialogues, and the tests of all pairs, adjusted by Holm's method, give ranges of ranks
-that hold together with a probability of 95 % (`statistics/permutation.py`). Resamples of units give the probability of
-being best.
+shared), or, with `by="partner"`, whole partners: the former asks how other openings would have changed the ranking, the
+latter how other partners would. The systems are fixed. Scores and differences have t intervals over units; two systems
+are tested by `exchange.py` over all their dialogues, and the tests of all pairs, adjusted by Holm's method, give ranges
+of ranks that hold together with a probability of 95 % (`statistics/permutation.py`). Resamples of units give the
+probability of being best.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def rank_file(
     reading: ReadOptions = READ_DEFAULTS,
     progress: Progress = silent,
 ) -> Rankings:
-    """Rank systems by one metric of the score files, or by each for which higher or lower is better; see `rank`.
+    """Rank systems by one metric of the score files, or by each metric with a direction; see `rank`.
 
     `options.human` is a file with people's score of each system; by default it is their mean rating in the dialogues,
     if these have ratings. `aspect` and `role` select the ratings of samples or dialogues that are given instead of

@@ -55,8 +55,8 @@ def strength_gaps(won: Array, estimates: Sequence[Clustered], *, n_permutations:
     """Compare the strengths of each pair of systems, in the order of `combinations`.
 
     The test flips the signs of the units' influences on the difference, at the strengths that fit best if both systems
-    are equally strong (the score test of Kline and Santos, 2012). For two systems it is the sign test.
-    Like all p-values here it is at least that of the t test, which the interval belongs to.
+    are equally strong (the score test of Kline and Santos, 2012). For two systems it is the sign test. Like all
+    p-values here, it is never below the p-value of the t test that the interval belongs to.
     """
     gaps = []
     for first, second in combinations(range(len(estimates)), 2):
@@ -83,7 +83,7 @@ def _strength_gap(
 def rank_ranges(gaps: Sequence[Gap], systems: int, sign: float) -> list[tuple[int, int] | None]:
     """Return the best and worst possible rank of each system; `sign` is −1 if lower is better.
 
-    None without any p-value, because nothing was tested. A pair without a p-value may be in any order.
+    Return None without any p-value, because nothing was tested. A pair without a p-value may be in any order.
     """
     if systems > 1 and all(gap.p is None for gap in gaps):
         return [None] * systems

@@ -63,8 +63,8 @@ def score_dialogues(metric: Metric, dialogues: Sequence[Dialogue]) -> list[Score
 def check_metric(metric: Metric, lower_is_better: bool | None = None) -> bool:
     """Return whether lower scores are better.
 
-    Metrics are refused if neither is better, if the score of a reply depends on the other replies, or if they cannot
-    be loaded.
+    Metrics are refused if neither higher nor lower is better, if the score of a reply depends on the other replies, or
+    if they cannot be loaded.
     """
     remember(metric)
     lower = metric_names.downwards(name_of(metric), lower_is_better)

@@ -9,8 +9,8 @@ over its dialogues there, so the differences d_1 … d_n of two systems over n r
 contains their true difference with probability 1 − α'. Looking repeatedly until an interval excludes 0 would eventually
 succeed even without any difference. So the looks are planned in advance, after a growing number of rounds, and α is
 divided evenly over all looks and all pairs of systems: α' = α / (looks · pairs). By Bonferroni's inequality, the
-probability that any two systems are ever separated in the wrong order, or although they are equal, is at most α,
-however the looks depend on each other. The price is a few more dialogues than one look at the right time would need.
+probability that any two systems are ever separated in the wrong order, or although they are equal, is at most α, no
+matter how the looks depend on each other. The price is a few more dialogues than one look at the right time would need.
 
 Nothing is separated before a sign test could separate it (2^(1−n) > α'), because t intervals of few rounds depend on
 normally distributed differences. A round in which a system has no score is skipped in its comparisons, and counted.

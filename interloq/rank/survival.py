@@ -11,7 +11,7 @@ as in a product-limit estimate; with equal lengths this is the mean above:
 
 A dialogue is used until its first unscored turn. If a system opens a dialogue, the opening answers nothing and may have
 no score: its turns then count from the next one. The expected number of replies within H turns is S(1) + … + S(H); H is
-the same for all systems. Resamples draw the same units as those of the ranking, within each system.
+the same for all systems. Resamples draw the same units as the ranking does, within each system.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def are_probabilities(rows: Iterable[DialogueScore]) -> bool:
 
 
 def select_known_turns(row: DialogueScore) -> tuple[float, ...]:
-    """Return the scores before the first unscored turn; an unscored turn that opens the dialogue is passed over."""
+    """Return the scores before the first unscored turn; an unscored turn that opens the dialogue is skipped."""
     return tuple(takewhile(lambda value: not math.isnan(value), _counted_turns(row)))
 
 
@@ -137,7 +137,7 @@ def _survival(system: str, p: Array, unit: NDArray[np.intp], horizon: int, n_boo
 def _interval(resampled: Array) -> tuple[float, float] | None:
     """Return the 95 % interval; None without resamples.
 
-    It is also None if all resamples are equal, as after a turn at which everybody left or nobody did.
+    It is also None if all resamples are equal, as when everybody or nobody has left after a turn.
     """
     if not len(resampled):
         return None

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The BERT rater: a transformer reads ⟨U1, R1, R2⟩ together and predicts if R2 can be a reply to U1.
+"""The BERT rater: a transformer reads ⟨U1, R1, R2⟩ together and predicts whether R2 can be a reply to U1.
 
     [CLS] U1 [SEP] R1 [SEP] R2 [SEP]  →  first state  →  two logits
 
-As with the Bi-GRU, no triplet has both utterances: those of positive examples are the same. A trained rater is a folder
-with weights, configuration, tokenizer, learning curve and calibration.
+As with the Bi-GRU, no triplet has both utterances, because they are the same in positive examples. A trained rater is a
+folder with weights, configuration, tokenizer, learning curve and calibration.
 """
 
 from __future__ import annotations

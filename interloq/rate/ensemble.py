@@ -2,9 +2,9 @@
 """The weighted mean of two raters: w = (1 − share) · w₁ + share · w₂.
 
 Two raters that read different things know more than either: `bert` reads the last utterance and the gold reply,
-`by(relevance(…))` the whole context. Three raters are an ensemble of one and an ensemble. A sample that one of the two
-cannot rate has the other's weights times its share. `human` is refused: weight 0 is not its judgment of a reference
-that nobody rated.
+`by(relevance(…))` the whole context. Three raters can be combined as an ensemble of one rater and an ensemble. A sample
+that one of the two cannot rate has the other's weights times its share. `human` is refused: its weight of 0 for a
+reference that nobody rated is not a judgment.
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ class KeyedPairs:
 
         Each part has at least two utterances with two replies.
 
-        Keys are hashes, so an utterance is in the same part whatever the logs, unless these are tiny.
+        Keys are hashes, so an utterance is in the same part whatever the logs, unless the logs are tiny.
         """
         starts, sizes = self.groups()
         twice = self.utterances[starts[sizes >= 2]]

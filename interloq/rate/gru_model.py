@@ -2,7 +2,7 @@
 """The NN-rater's Bi-GRU (Tsuta et al., 2020 and 2023): can R2 be a reply to U1, given the reply R1?
 
 Three texts ⟨U1, R1, R2⟩ → shared Bi-GRU → [v(U1); v(R1); v(R2)] → five ReLU layers → two logits. It never sees both
-utterances of a pair of pairs: those of positive examples are the same, and it would only learn to compare them.
+utterances of a pair of pairs: they are the same in positive examples, so it would only learn to compare them.
 
 A trained rater is a folder with weights, SentencePiece model, learning curve and calibration.
 """
@@ -60,7 +60,7 @@ class RaterNetwork(torch.nn.Module):  # type: ignore[misc]
         return self.logits(self.encoder(tokens, lengths), triplets)
 
     def logits(self, vectors: torch.Tensor, triplets: torch.Tensor) -> torch.Tensor:
-        """Return the logits from the vectors of texts: each text is encoded once, however many triplets use it."""
+        """Return the logits from the vectors of texts: each text is encoded once, even if many triplets use it."""
         logits: torch.Tensor = self.judge(vectors[triplets].flatten(1))
         return logits
 
@@ -109,7 +109,7 @@ class RaterTask(learning.RatingTask):
 
 @dataclass(frozen=True, kw_only=True)
 class GruRaterJob(Job[RaterTask]):
-    """Trains a Bi-GRU. Without a `tokenizer` (a SentencePiece model), one of `vocabulary` pieces is trained first."""
+    """Trains a Bi-GRU. Without a `tokenizer` (a SentencePiece model), one with `vocabulary` pieces is trained first."""
 
     logs: learning.RaterLogs
     settings: Shape

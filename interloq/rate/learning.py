@@ -35,7 +35,7 @@ class LabelledBatch(Protocol):
 
     @property
     def labels(self) -> torch.Tensor:
-        """Labels of the examples' first triplets, then of their second ones."""
+        """Labels of the examples' first triplets, then of their second triplets."""
 
 
 class RatingTask(ABC):
@@ -78,7 +78,7 @@ class RaterLogs:
     folder: Path | None = None
 
     def pairs(self, run: Run, numbering: TextNumbering, source: str) -> RaterPairs:
-        """Return the examples; the first call makes them, later ones open them. `source` identifies the logs."""
+        """Return the examples; the first call makes them, later calls open them. `source` identifies the logs."""
         folder = self.folder or run.work / EXAMPLES
         with run.progress("reading pairs", None) as step:
             return write_examples(self.read(), folder, numbering, self.examples, source=source, progress=step)

@@ -138,8 +138,8 @@ def join_turns(turns: Iterable[str], most: int) -> str:
 def with_contexts(pairs: Iterable[Pair], most: int) -> Iterator[Pair]:
     """Yield the pairs with up to `most` turns before the response as their utterance.
 
-    The turns before an utterance are those of the pair that it responds in: `to` is the id of an earlier pair of the
-    thread. If a log lacks that pair, for example because it overlaps test samples, the context starts with the
+    The turns before an utterance come from the pair in which it is the response: `to` is the id of an earlier pair of
+    the thread. If a log lacks that pair, for example because it overlaps test samples, the context starts with the
     utterance.
     """
     thread, known = "", dict[str, list[str]]()

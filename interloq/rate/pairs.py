@@ -7,8 +7,8 @@ are grouped by the text of their utterance, whatever thread it is from; `example
 
 A folder contains `tokens.npy` and `ends.npy` (the concatenated texts), `train.npy` and `dev.npy` (rows u1, r1, u2, r2:
 text numbers; u1 = u2 in a positive), their labels, and `pairs.json` with all counts. Train and dev share no utterance;
-a text may be an utterance in one part and a reply in the other. Of several spellings of a text one is kept. The folder
-appears when it is complete.
+a text may be an utterance in one part and a reply in the other. If a text has several spellings, one is kept. The
+folder appears when it is complete.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class Stream:
         return (np.cumsum(lengths) - lengths)[place], lengths[place]
 
     def write_texts(self, keys: Keys, folder: Path) -> int:
-        """Write the texts with these keys; return their number of tokens. Memory-mapping would fill the memory."""
+        """Write the texts with these keys, without memory-mapping, which fills memory; return the number of tokens."""
         starts, lengths = self._find(keys)
         ends = np.concatenate([[0], np.cumsum(lengths)])
         np.save(folder / ENDS, ends)

@@ -48,10 +48,10 @@ def rate_file(
 ) -> dict[str, Any]:
     """Write the samples with a rater's weights; return signature, counts, and what was resumed and replaced.
 
-    Signature and counts are also in the header of the output, after those of earlier raters. Unless a file is a pipe
-    (`-`), rated samples are kept in `OUTPUT.part` batch by batch, and the same call resumes after the last of them;
-    `force` discards the part of another job. `best` and `weigh` choose the references to keep, with or without their
-    weights (see `rate.rater.select`); counts are over all rated references.
+    Signature and counts are also in the header of the output, after the entries of earlier raters. Unless a file is a
+    pipe (`-`), rated samples are kept in `OUTPUT.part` batch by batch, and the same call resumes after the last of
+    them; `force` discards the part of another job. `best` and `weigh` choose the references to keep, with or without
+    their weights (see `rate.rater.select`); counts are over all rated references.
     """
     refuse_overwriting([output], [samples])
     rater = as_rater(options.rater)

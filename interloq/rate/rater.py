@@ -28,7 +28,7 @@ class Rater(Component, kind="rater"):
     """Base of raters: a frozen dataclass whose fields are its whole configuration.
 
     A rater must define `rate` and `signature`. The other defaults suit raters that rate every reference; a rater that
-    only knows some (`human`) says which. A class that does not inherit from here gets them from `as_rater`.
+    knows only some (`human`) says which. A class that does not inherit from here gets the defaults from `as_rater`.
     """
 
     rates_all: ClassVar[bool] = True  # false: weight 0 may mean that it knows nothing about a reference
@@ -79,8 +79,8 @@ def check_best(best: int | None) -> None:
 def select(sample: Sample, *, best: int | None = None, weigh: bool = True) -> Sample:
     """Return the sample with its gold replies and the `best` of its other references by weight, in their order.
 
-    None keeps all. Of references with equal weights, the first ones are kept. With `weigh=False` each kept reference
-    has weight 1; a sample without a weight above 0 is unchanged, because its references could not be rated.
+    None keeps all. If weights are equal, the first references are kept. With `weigh=False` each kept reference has
+    weight 1; a sample without a weight above 0 is unchanged, because its references could not be rated.
     """
     kept = sample.references
     if best is not None:

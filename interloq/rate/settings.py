@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Settings of the NN-raters, in their own module so that reading the defaults does not import torch.
 
-Those of the Bi-GRU are from the papers. For BERT the paper gives none: these are common for fine-tuning.
+The settings of the Bi-GRU are from the papers. For BERT, the paper gives none; these are common values for fine-tuning.
 """
 
 from __future__ import annotations

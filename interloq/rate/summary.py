@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Summary of a rating: weights by source, samples that cannot be scored with them, and warnings about the rater.
 
-A weak rater shows in the dev figures in its folder; one that trusts the parrot shows in its weights. Half of the dev
-examples are positive, so guessing has a loss of ln 2 = .693. A rater is called weak if its loss is less than a third
-below that, above .462. Measured raters (docs/rate.md): a Bi-GRU with .570 distinguished valid replies from random ones
-with an AUC of .61, and the rater of the demo's embedded log with .51 gives high weights to replies that repeat the
+A weak rater can be recognised by the dev figures in its folder; a rater that trusts the parrot, by its weights. Half of
+the dev examples are positive, so guessing has a loss of ln 2 = .693. A rater is called weak if its loss is less than a
+third below that, above .462. Measured raters (docs/rate.md): a Bi-GRU with .570 distinguished valid replies from random
+ones with an AUC of .61, and the rater of the demo's embedded log with .51 gives high weights to replies that repeat the
 utterance; a rater from MiniLM with .268 had an AUC of .85.
 """
 
@@ -37,7 +37,7 @@ def summary(samples: Iterable[Sample], rater: Rater) -> dict[str, Any]:
 
 
 class RatingSummary:
-    """Counts over rated samples; if a rater judges only some references (`human`), these are counted separately."""
+    """Counts over rated samples; references judged by a rater that knows only some (`human`) are counted separately."""
 
     def __init__(self, rater: Rater) -> None:
         self._rater = rater
@@ -65,7 +65,7 @@ class RatingSummary:
             self._example = f"{sample.id}/0"
 
     def facts(self) -> dict[str, Any]:
-        """Return counts, means and shares; the latter two over judged references only, without default weights."""
+        """Return counts, means and shares; the latter two only over judged references, without default weights."""
         sources = {name: self._source(name, row) for name, row in sorted(self._sources.items())}
         references = sum(row["references"] for row in self._sources.values())
         facts: dict[str, Any] = {**self._samples, "references": references, "sources": sources}

@@ -2,7 +2,7 @@
 """Interactive annotation with REAM# (Gao et al., 2021): a person decides on candidates and sees their predicted effect.
 
 A session offers one candidate after another, with the prediction before and after adding it. The person keeps it, edits
-it a few times at most, abandons it, chooses another candidate instead, or goes to the next query. Every step is
+it (a few times at most), abandons it, chooses another candidate instead, or goes to the next query. Every step is
 appended to a record at once; a session with the same record resumes where it stopped. Nothing is printed here.
 """
 
@@ -87,7 +87,7 @@ def apply_step(state: QueryState, step: DecisionStep, *, attempts: int, limit: i
 
 
 def _choose_candidate(state: QueryState, text: str) -> tuple[Reference, ...]:
-    """Return the candidates left, with the first one that has this text before all others."""
+    """Return the candidates left, with the first candidate that has this text moved to the front."""
     waiting = list(state.waiting)
     for i, candidate in enumerate(waiting):
         if candidate.text == text:
@@ -148,7 +148,7 @@ class Offer:
 
     @property
     def best(self) -> int:
-        """Return the place of the candidate that would raise the prediction most."""
+        """Return the index of the candidate that would raise the prediction most."""
         return int(np.argmax([estimate.mean for estimate in self.with_each]))
 
     @property
@@ -163,7 +163,7 @@ class Offer:
 
 
 class Session:
-    """Annotation of some queries (by id), with a record that is created or resumed; a record of others is refused.
+    """Annotation of queries (by id), with a record that is created or resumed; records of other queries are refused.
 
     `model` predicts reliabilities, and `model.signature()` identifies it.
     """
@@ -234,7 +234,7 @@ class Session:
         self._decide("abandon")
 
     def choose(self, place: int) -> None:
-        """Offer another of the candidates left instead, by its place among them."""
+        """Offer another of the remaining candidates instead, by its index among them."""
         waiting = self._require_offer().waiting
         if not 0 <= place < len(waiting):
             raise InputError(f"no candidate {place}", hint=f"choose one from 0 to {len(waiting) - 1}")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Automatic annotation of REAM# (Gao et al., 2021): add candidates that raise the reliability of a reference set.
 
-Candidates of a query are tried in random order. One that raises the predicted reliability is kept, until the set has
-enough references. Many queries try a candidate at the same time, so each round is one prediction over all of them; a
-query's result does not depend on the others.
+Candidates of a query are tried in random order. A candidate that raises the predicted reliability is kept, until the
+set has enough references. Many queries try a candidate at the same time, so each round is one prediction over all of
+them; a query's result does not depend on the others.
 
 Results are appended to a file block by block, so that an interrupted run resumes after its last complete block. A
 result depends only on its request and on the run (model, limit and seed), so results are found by their request.
@@ -207,7 +207,7 @@ class _Rounds:
 
 
 class AugmentRecord:
-    """A file of results for one process at a time; `resumed` counts those that were already in it."""
+    """A file of results for one process at a time; `resumed` counts results that were already in it."""
 
     def __init__(self, path: Path, run: Mapping[str, Any]) -> None:
         self._file = Appended(path)

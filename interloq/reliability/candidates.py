@@ -75,7 +75,7 @@ class JaccardSearch:
         self._sizes = np.asarray(self._texts.sum(axis=1)).ravel()
 
     def search(self, queries: Sequence[Query], k: int = 15) -> list[list[Hit]]:
-        """Return the k most similar pairs for each query, best first; none that share no word with it."""
+        """Return the k most similar pairs for each query, best first, leaving out pairs that share no word with it."""
         step = max(1, NUMBERS // max(1, len(self.pairs)))
         hits: list[list[Hit]] = []
         for batch in batched(queries, step):

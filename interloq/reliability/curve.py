@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Correlation of a metric with people as references are added, own ones or foreign ones (Gao et al., 2021, Figure 1).
+"""Correlation of a metric with people as own or foreign references are added (Gao et al., 2021, Figure 1).
 
 Each query's references are shuffled several times and added one after another. In the noisy arm, only the first few are
 the query's own; all others are references of other queries. Every point of a level has the same queries and replies, so
@@ -272,7 +272,7 @@ def _labels(query: _ScoredQuery, coefficient: Coefficient) -> Array:
 
 
 def _over_all(scored: Sequence[_ScoredQuery], steps: int, options: CurveOptions) -> list[_Spread]:
-    """Return the correlation over the replies of all queries together, mean over shuffles."""
+    """Return the correlation over the replies of all queries together, as a mean over shuffles."""
     ratings = np.concatenate([query.ratings for query in scored])
     scores = np.concatenate([query.scores for query in scored], axis=1).reshape(steps, -1, len(ratings))
     ends = np.cumsum([len(query.ratings) for query in scored])
@@ -292,7 +292,7 @@ def _over_all(scored: Sequence[_ScoredQuery], steps: int, options: CurveOptions)
 
 
 def _choose_correlation(coefficient: Coefficient, points: int) -> Callable[[Array, Array], Array]:
-    """Return a function for the correlation of each row; Kendall's of many points sorts them."""
+    """Return a function for the correlation of each row; Kendall's τ of many points is computed by sorting."""
     if coefficient != "kendall" or points <= MOST_SIGNS:
         return BY_ROW[coefficient]
     return lambda x, y: np.array([stats.kendalltau(*row).statistic for row in zip(x, y, strict=True)])
@@ -309,7 +309,7 @@ def _mean_correlation(correlate: Callable[[Array, Array], Array], scores: Array,
 
 
 def _points(level: Level, steps: Sequence[tuple[int, int]], spreads: Sequence[_Spread]) -> Iterator[AgreementPoint]:
-    """Yield points with gains over the first point of their arm, which resamples the same queries."""
+    """Yield points with gains over the first point of their arm; both resample the same queries."""
     clean = [(size, spread) for (size, foreign), spread in zip(steps, spreads, strict=True) if not foreign]
     for (size, foreign), spread in zip(steps, spreads, strict=True):
         base = clean[0][1]

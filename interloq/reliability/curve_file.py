@@ -30,7 +30,7 @@ def curve_file(
     reading: ReadOptions = READ_DEFAULTS,
     progress: Progress = silent,
 ) -> list[AgreementCurve]:
-    """Compute one curve per metric (see `reliability.curve.curve`), also written to `output`, if given."""
+    """Compute one curve per metric (see `reliability.curve.curve`) and, if `output` is given, write them to it."""
     refuse_overwriting([output] if output else [], [samples])
     records = list(reading.read(samples))
     queries = group_queries(records, aspect=options.aspect)

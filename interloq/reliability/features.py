@@ -42,7 +42,7 @@ def pair_reader(
 
 
 def frozen_reader(start: Start, reading: Mapping[str, int], *, device: str) -> RelevanceScorer:
-    """Return a reader with an encoder as it is."""
+    """Return a reader with an unchanged encoder."""
     subwords = Subwords(start.files, longest=reading["longest"])
     reader = pair_reader(start.network(1, seed=0), subwords, reading, device=device)
     reader.facts["encoder"] = start.fingerprint
@@ -50,7 +50,7 @@ def frozen_reader(start: Start, reading: Mapping[str, int], *, device: str) -> R
 
 
 def encode_pairs(reader: RelevanceScorer, pairs: Sequence[Pair]) -> Vectors:
-    """Return one row per pair; each distinct pair is read once, with a vector cache only once ever by an encoder."""
+    """Return one row per pair; each distinct pair is read once, and not at all if an encoder's cache has its vector."""
     cache, weights = VectorCache.find(None), reader.facts.get("encoder")
     if cache is None or weights is None or not pairs:
         return _states(reader, pairs)

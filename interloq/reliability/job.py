@@ -172,7 +172,7 @@ def summarise_sets(facts: Mapping[str, Any]) -> str:
 
 
 def dev_facts(task: ReliabilityTask) -> dict[str, Any]:
-    """Return errors on the dev part and of simple baselines, and the share of worse sets that score lower."""
+    """Return errors on the dev part, errors of simple baselines, and the share of worse sets that score lower."""
     scores, there = dev_scores(task)
     predictions = scores[:, 0]
     train, dev = task.rows["train"], task.rows["dev"]

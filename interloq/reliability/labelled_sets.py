@@ -117,7 +117,7 @@ def make_sets(scored: Sequence[QueryScores], settings: ReliabilitySettings) -> L
 
 
 def set_pairs(sets: LabelledSets, queries: Sequence[RatedQuery]) -> list[Pair]:
-    """Return the texts of each pair; `queries` are all queries, also those without labels."""
+    """Return the texts of each pair; `queries` are all queries, including those without labels."""
     used = [queries[i] for i in sets.used.tolist()]
     references = list(chain.from_iterable(query.references for query in used))
     return [(used[query].turns, references[reference]) for query, reference in sets.pairs.tolist()]
@@ -181,9 +181,9 @@ def _facts(query: Ints, dev: NDArray[np.bool_], labelled: Labels, blank: int) ->
 def worse_sets(
     sets: LabelledSets, rows: Ints, examples: Ints, *, number: int, seed: int
 ) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-    """Make worse sets [rows, number, width + 1] than these, of each kind in turn; also return whether there is one.
+    """Make worse sets [rows, number, width + 1] than these, of each kind in turn; also return whether each exists.
 
-    They depend only on the seed and the example's number. No set is worse without a reference if no label falls.
+    They depend only on the seed and the example's number. Removing a reference makes no worse set if no label falls.
     """
     own = np.pad(sets.sets[rows], ((0, 0), (0, 1)), constant_values=NONE)
     worse, there = np.repeat(own[:, None], number, axis=1), np.ones((len(rows), number), dtype=bool)

@@ -106,7 +106,7 @@ class Labels:
 
 
 def group_queries(samples: Iterable[Sample], *, aspect: str = "overall") -> list[RatedQuery]:
-    """Join samples with the same context into queries, in an order that does not depend on the samples'.
+    """Join samples with the same context into queries, in an order that does not depend on the order of the samples.
 
     A query has the references of all its samples: distinct texts, without empty ones. Samples without a context are
     joined only if their ids are equal.
@@ -129,7 +129,7 @@ def group_queries(samples: Iterable[Sample], *, aspect: str = "overall") -> list
 
 
 def has_text(turns: Iterable[str]) -> bool:
-    """Return whether a turn of a query has text; without, nothing can be predicted."""
+    """Return whether a turn of a query has text; otherwise, nothing can be predicted."""
     return any(turn.strip() for turn in turns)
 
 
@@ -163,7 +163,7 @@ def score_replies(queries: Sequence[RatedQuery], metric: Any, *, step: Step = la
 
 
 def check_reduction(metric: Metric) -> Reduction:
-    """Return how a metric combines references; refuse one whose score is not a maximum or mean over references."""
+    """Return how a metric combines references; refuse a metric whose score is not a maximum or mean."""
     over = metric.over_references
     if over is None:
         raise InputError(

@@ -3,7 +3,7 @@
 
 Predictions are from −1 to 1: the expected correlation of the metric with people if replies to the query are scored with
 these references. The interval is mean ± t · s, with s the standard deviation over the members of the ensemble and t
-Student's 97.5 % point. It is what the model does not know, not the noise of labels from a few replies.
+Student's 97.5 % point. It covers what the model does not know, not the noise of labels from a few replies.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Prediction:
         return Prediction(self.mean[which], self.low[which], self.high[which])
 
     def clip(self) -> Prediction:
-        """Return the same with bounds from −1 to 1, as correlations have."""
+        """Return the prediction with bounds clipped to the range of correlations, −1 to 1."""
         return Prediction(self.mean, np.maximum(self.low, -1.0), np.minimum(self.high, 1.0))
 
 
@@ -98,9 +98,9 @@ class Reliability:
     def load(
         cls, folder: str | Path, *, metric: Any = None, encoder: str | None = None, device: str = "auto"
     ) -> Reliability:
-        """Load a network. It is refused for another metric than its own, if one is given.
+        """Load a network. If a metric is given, the network must have been trained for it.
 
-        `encoder` is the present location of the encoder it was trained on; None: where it was in training.
+        `encoder` is the current location of the encoder it was trained on; None means where it was during training.
         """
         folder = Path(folder)
         facts, tensors = load_model(folder, kind=KIND)
@@ -146,7 +146,7 @@ class Reliability:
         return str(self.facts["metric"]["spec"])
 
     def check_metric(self, metric: Any) -> None:
-        """Refuse another metric than the one that the network was trained for; `metric` may be a spec."""
+        """Refuse a metric that the network was not trained for; `metric` may be a spec."""
         asked_id = metric_id(create(metric, kind="metric") if isinstance(metric, str) else metric)
         if asked_id != (own := self.facts["metric"]["id"]):
             raise InputError(
@@ -193,11 +193,11 @@ class Reliability:
         return encode_pairs(self.reader, pairs)
 
     def project(self, vectors: Vectors) -> Vectors:
-        """Return the same vectors: `predict_sets` reads what `encode` gives."""
+        """Return the vectors unchanged: `predict_sets` reads what `encode` returns."""
         return vectors
 
     def predict_sets(self, vectors: Vectors, sets: Sets) -> Prediction:
-        """Predict the reliability of sets given as rows of pair numbers; NaN for an empty one."""
+        """Predict the reliability of sets given as rows of pair numbers; NaN for an empty set."""
         return Prediction.of(self._members(vectors, sets)).clip()
 
     def make_projected(self) -> Projected:
@@ -236,10 +236,10 @@ class Reliability:
 
 
 class Projected:
-    """The same predictions up to rounding; what the network computes from a pair alone is computed once, in `project`.
+    """Makes the same predictions up to rounding; what depends on a pair alone is computed once, in `project`.
 
-    Faster if a pair is in many sets, but a vector has `ensemble · (hidden + 2)` numbers. They are in float32, which
-    halves the memory that each prediction reads.
+    This is faster if a pair is in many sets, but a vector has `ensemble · (hidden + 2)` numbers. They are in float32,
+    which halves the memory that each prediction reads.
     """
 
     def __init__(self, model: Reliability) -> None:
@@ -256,7 +256,7 @@ class Projected:
         return projected
 
     def predict_sets(self, vectors: Vectors, sets: Sets) -> Prediction:
-        """Predict the reliability of sets given as rows of pair numbers; NaN for an empty one."""
+        """Predict the reliability of sets given as rows of pair numbers; NaN for an empty set."""
         return Prediction.of(self.model.by_member(self._read, vectors, sets)).clip()
 
     def _read(self, vectors: Vectors, rows: Sets) -> torch.Tensor:
@@ -301,7 +301,7 @@ def _number_pairs(queries: Sequence[Sequence[str]], reference_sets: Sequence[Seq
 
 
 def _find_encoder(folder: Path, facts: dict[str, Any], name: str | None) -> Start:
-    """Return the encoder that a network was trained on; refuse one with other weights."""
+    """Return the encoder that a network was trained on; refuse an encoder with other weights."""
     with reading_saved(folder):
         trained_on, weights = str(facts["encoder"]["name"]), str(facts["encoder"]["weights"])
     start = Start.of(name) if name else Start.of(trained_on, download=False)

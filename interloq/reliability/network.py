@@ -9,8 +9,8 @@ h = W x,  e_ij = LeakyReLU(t · h_i + s · h_j),  α_i = softmax over j of e_ij,
 
 as in `GATConv` of PyTorch Geometric with its defaults. Many graphs share nodes, so each node is multiplied by W once,
 and a graph is a row of node numbers. Every node attends to all nodes, and the order of its weights α_ij is the same for
-all i. All states of a graph are therefore weighted means of the same vectors, and much alike: they say little about how
-many nodes there are or how much these differ. With `residual`, the node's own state is added: y_i + h_i.
+all i. All states of a graph are therefore weighted means of the same vectors, and very similar: they reveal little
+about how many nodes there are or how much the nodes differ. With `residual`, the node's own state is added: y_i + h_i.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class GraphAttention(torch.nn.Module):  # type: ignore[misc]
         return torch.cat([states, states @ torch.stack([self.source, self.target], dim=1)], dim=1)
 
     def attend(self, projected: torch.Tensor, graphs: torch.Tensor) -> torch.Tensor:
-        """Return the same as `forward`, from projected nodes."""
+        """Return what `forward` returns, from projected nodes."""
         which = torch.where(graphs < 0, graphs.amax(dim=1, keepdim=True), graphs)
         chosen = projected.index_select(0, which.flatten()).unflatten(0, which.shape)  # faster than projected[which]
         own, source, target = chosen.split([chosen.shape[2] - 2, 1, 1], dim=2)
@@ -80,7 +80,7 @@ class SetNetwork(torch.nn.Module):  # type: ignore[misc]
         return self.read(self.attention.project(pairs), sets)
 
     def read(self, projected: torch.Tensor, sets: torch.Tensor) -> torch.Tensor:
-        """Return the same as `forward`, from projected pairs."""
+        """Return what `forward` returns, from projected pairs."""
         states = self.attention.attend(projected, sets)  # padding repeats a pair
         # `amax` is many times as fast as `max`, but its gradient is slower
         pooled = states.max(dim=1).values if torch.is_grad_enabled() else states.amax(dim=1)
@@ -108,13 +108,13 @@ class ReliabilityNetwork(torch.nn.Module):  # type: ignore[misc]
         return torch.cat([member.attention.project(pairs) for member in self.members], dim=1)
 
     def read(self, projected: torch.Tensor, sets: torch.Tensor) -> torch.Tensor:
-        """Return the same as `forward`, from projected pairs."""
+        """Return what `forward` returns, from projected pairs."""
         parts = projected.chunk(len(self.members), dim=1)
         return torch.stack([member.read(part, sets) for member, part in zip(self.members, parts, strict=True)])
 
 
 class TunedReliabilityNetwork(torch.nn.Module):  # type: ignore[misc]
-    """The network, with an encoder of pairs if that is trained too: pairs are vectors, or rows of tokens for it."""
+    """The network, with an encoder of pairs if it is trained too: pairs are vectors, or token rows for the encoder."""
 
     def __init__(self, sets: ReliabilityNetwork, encoder: CrossEncoder | None = None) -> None:
         super().__init__()

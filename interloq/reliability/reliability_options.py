@@ -40,7 +40,7 @@ class ModelOptions(Options):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PredictOptions(ModelOptions):
-    """How the references of samples are predicted."""
+    """How the reliability of samples' references is predicted."""
 
     minimum: float = option(  # by convention the least correlation that is called small (Cohen, 1988)
         0.1, "references below this are too weak to trust", flag="--min-reliability"

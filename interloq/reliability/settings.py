@@ -28,7 +28,7 @@ CHANGES = {  # kinds of worse sets, in words
 
 @dataclass(frozen=True)
 class Sources:
-    """What reliability is predicted for, and from."""
+    """What reliability is predicted for, and what it is predicted from."""
 
     metric: str = option("", "metric whose agreement with people is predicted", metavar="METRIC", required=True)
     encoder: str = option(

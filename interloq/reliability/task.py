@@ -3,10 +3,10 @@
 
 J = (f(q, R) − c)² + mean over the worse sets R⁻ of max(0, Δ − f(q, R) + f(q, R⁻))
 
-A worse set lacks a reference without which the label falls, or has a foreign reference added, or one replaced by it.
+A worse set lacks a reference without which the label falls, or has a foreign reference in addition or as a replacement.
 Foreign references are redrawn in every epoch. The paper's γ‖θ‖₂ is the weight decay of the optimizer.
 
-Members of the ensemble are trained side by side. Each weighs the queries by random numbers of its own (the Bayesian
+Members of the ensemble are trained side by side. Each weights the queries by its own random numbers (the Bayesian
 bootstrap of Rubin, 1981), so that they disagree where the data says little.
 """
 

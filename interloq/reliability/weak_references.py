@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Weak references: which samples have references that are not reliable enough, and how many more these need.
+"""Weak references: which samples have references that are not reliable enough, and how many more they need.
 
-Predictions are scores named `reliability(metric=…)`. How many more references a set needs is judged by how predictions
-grow: each query's own references are put in random orders. The rise at size k is the mean difference between the
-predictions for the first k + 1 and the first k references, over all queries with more than k. A set of size n with
+Predictions are scores named `reliability(metric=…)`. How many more references a set needs is estimated from how
+predictions grow, with each query's own references in random orders. The rise at size k is the mean difference between
+the predictions for the first k + 1 and the first k references, over all queries with more than k. A set of size n with
 prediction p is expected to reach the wanted reliability with m more references if p + the rises at sizes n … n + m − 1
 reach it. Nothing is extrapolated: the number is unknown if too few queries here have so many references.
 """
@@ -54,7 +54,7 @@ def is_weak(score: Score) -> bool:
 
 
 def summarise_predictions(scores: Sequence[Score]) -> dict[str, Any]:
-    """Count predictions, weak samples, and the references these need."""
+    """Count predictions, weak samples, and the references that weak samples need."""
     values, minimums, needs, unpredicted = [], [], [], Counter[str]()
     for score in scores:
         if score.value is None:
@@ -78,7 +78,7 @@ def summarise_predictions(scores: Sequence[Score]) -> dict[str, Any]:
 
 
 def weak_note(metric: str, counts: Mapping[str, Any]) -> str:
-    """Return in words how many samples have too weak references, and how many more they need."""
+    """Return in words how many samples have references that are too weak, and how many more they need."""
     which = f"{counts['weak']:,} of {count(counts['samples'], 'sample')}"
     note = f"references too weak to trust {metric}: {which}, with a predicted reliability below {counts['minimum']:g}"
     if counts["needed"] is not None:
@@ -92,7 +92,7 @@ def weak_note(metric: str, counts: Mapping[str, Any]) -> str:
 
 
 class Predictions:
-    """Takes predictions out of a stream of scores, and makes notes of them."""
+    """Takes predictions out of a stream of scores, and makes notes on them."""
 
     def __init__(self) -> None:
         self._by_metric: dict[str, list[Score]] = {}  # the metric they are about
@@ -107,7 +107,7 @@ class Predictions:
                 yield score
 
     def weak(self, keys: Iterable[Key]) -> dict[Key, float]:
-        """Return the samples with too weak references among these, with their lowest prediction."""
+        """Return the samples among these whose references are too weak, with their lowest prediction."""
         known, weakest = SampleKeys(keys), dict[Key, float]()
         for score in chain.from_iterable(self._by_metric.values()):
             key = known.find(score.id, score.system)

@@ -144,7 +144,7 @@ def _systems(evidence: Evidence) -> set[str]:
 
 
 def identify_scores(scores: Iterable[Score], samples: Iterable[Sample]) -> list[Score]:
-    """Return the scores with their systems; a score without one gets its sample's if the id is unique."""
+    """Return the scores with their systems; a score without a system gets its sample's if the id is unique."""
     known = SampleKeys(sample.key for sample in samples)
     identified_scores = []
     for score in scores:
@@ -173,7 +173,7 @@ def columns(scores: Iterable[Score]) -> dict[str, dict[Key, float]]:
 
 
 def _metrics(evidence: Evidence) -> list[str]:
-    """Return the metrics in the order of the results, then those that have only sample scores, by name."""
+    """Return the metrics in the order of the results, then metrics with only sample scores, by name."""
     with_results = dict.fromkeys(result.metric for result in evidence.results)
     rest = sorted({score.metric for score in evidence.scores} - with_results.keys())
     return [*with_results, *rest]
@@ -263,7 +263,7 @@ def _disagreements(evidence: Evidence, names: Iterable[str]) -> dict[str, Disagr
 
 
 def _dialogues(evidence: Evidence, metrics: Iterable[str]) -> tuple[tuple[SystemExtremes, ...], tuple[Occasion, ...]]:
-    """Return the dialogues to read and those to compare, by metric in the order of the page."""
+    """Return the dialogues to read and the dialogues to compare, by metric in the order of the page."""
     extremes: list[SystemExtremes] = []
     occasions: list[Occasion] = []
     for metric in metrics:

@@ -174,7 +174,7 @@ def _with_notes(notes: list[Note] | None, texts: Sequence[str]) -> list[Note] | 
 
 
 def _in_role(sample: Sample, role: str) -> Sample:
-    """Return the sample with the ratings by people in this role; with all if it is empty."""
+    """Return the sample with the ratings by people in this role; with all ratings if the role is empty."""
     if not role:
         return sample
     return replace(sample, ratings=tuple(rating for rating in sample.ratings if rating.role == role))

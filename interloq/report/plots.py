@@ -135,7 +135,7 @@ class LinePlot:
 
 
 def line_plot(estimates: Mapping[Mark, Iterable[tuple[float, Estimate]]], x: AxisScale) -> LinePlot:
-    """Plot lines through estimates; those without a value are left out."""
+    """Plot lines through estimates; estimates without a value are left out."""
     lines = {}
     for mark, line in estimates.items():
         lines[mark] = [(at, estimate.value, estimate) for at, estimate in line if math.isfinite(estimate.value)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Renders the page as one self-contained HTML file."""
+"""Render the page as one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _mark_trusted(markup: str) -> object:
 def _json(page: ReportPage) -> str:
     """Return the samples as JSON that is safe inside <script>: nothing in it can end the element.
 
-    To keep the page small, a system is its place among the page's marks.
+    To keep the page small, a system is given as its index among the page's marks.
     """
     import orjson
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the report of score files and samples."""
+"""Write the report of score files and samples."""
 
 from __future__ import annotations
 

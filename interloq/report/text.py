@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Formats numbers and texts for the reader: the filters of the report's templates."""
+"""Format numbers and texts for the reader: the filters of the report's templates."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def digits(value: float, small: int = 4) -> int:
-    """Return how many digits to show: `small` below 10, to distinguish close systems; two of lengths and NIST."""
+    """Return how many digits to show: `small` below 10, to distinguish close systems; two for lengths and NIST."""
     return small if abs(value) < 10 else 2
 
 
@@ -102,7 +102,7 @@ def p_value(p: float | None) -> str:
 
 
 def or_nan(value: float | None) -> float:
-    """Return a number from JSON, where a missing one is null."""
+    """Return a number from JSON, in which null means missing."""
     return math.nan if value is None else float(value)
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Maximal marginal relevance (Carbonell and Goldstein, 1998): relevant replies that differ from each other.
 
-The next reply is the one with the largest (1 − d) · relevance − d · (largest similarity to a chosen reply). With d = 0
-the order is that of relevance; with d = 1, only novelty counts after the first reply.
+The next reply is the one with the largest (1 − d) · relevance − d · (largest similarity to a chosen reply). With d = 0,
+replies are ordered by relevance; with d = 1, only novelty counts after the first reply.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 
 
 def diversify_replies(scores: Sequence[float], replies: Encoded, k: int, *, diversity: float) -> list[int]:
-    """Return the positions of k chosen replies. Scores are divided by the best: BM25 and cosine become comparable."""
+    """Return the positions of k chosen replies. BM25 and cosine are made comparable: scores are divided by the best."""
     relevance = np.asarray(scores, dtype=float)
     return mmr(relevance / relevance.max(initial=1e-12), similarities(replies), k, diversity=diversity)
 

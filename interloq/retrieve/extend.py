@@ -229,7 +229,7 @@ def _add_references(
 
 
 def _without_own(sample: Sample, result: SearchResult, tally: SearchTally) -> Sample:
-    """Drop the judged reply also from the sample's own references and the parrot, and count it."""
+    """Drop the judged reply from the sample's own references and the parrot too, and count it."""
     kept = without_own(sample)
     if dropped := len(sample.references) - len(kept.references):
         tally.dropped["own"] += dropped
@@ -337,9 +337,10 @@ def extend_file(
     reading: ReadOptions = READ_DEFAULTS,
     progress: Progress = silent,
 ) -> dict[str, Any]:
-    """Write the samples with replies from an index added; return the signature and the counts.
+    """Add replies from an index to the samples and write them; return the signature and the counts.
 
-    Both are also written to the header of the output, after earlier extensions. `-` is standard input or output.
+    Both are also written to the header of the output, after the entries of earlier extensions. `-` is standard input or
+    output.
     """
     refuse_overwriting([output], [samples, options.index, options.exclude or samples])
     index, tally, excluded = open_index(str(options.index)), SearchTally(), read_ids(options.exclude)

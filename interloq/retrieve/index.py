@@ -95,7 +95,7 @@ class Index:
         return added
 
     def search(self, queries: Sequence[Query], k: int = 15) -> list[list[Hit]]:
-        """Return the k nearest pairs of each query, best first; none for a query without known words."""
+        """Return the k nearest pairs for each query, best first; none for a query without known words."""
         if k < 1:
             raise InputError(f"k must be at least 1, got {k}")
         hits: list[list[Hit]] = []
@@ -218,7 +218,7 @@ def _check_files(paths: Iterable[str | Path]) -> None:
 
 
 class Exclusion:
-    """Excludes pairs that overlap test samples. Its name is part of the source's: other samples make another source."""
+    """Excludes pairs that overlap test samples. Its name is part of the source's: other samples give another source."""
 
     def __init__(self, paths: Sequence[str | Path], *, strict: bool = False) -> None:
         self.samples = list(read_all(paths, strict=strict))

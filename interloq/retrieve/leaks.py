@@ -128,7 +128,7 @@ def context_of(sample: Sample) -> tuple[str, ...]:
 
 
 def reads_like(first: str, second: str) -> bool:
-    """Return whether two texts are equal as normalised; empty texts never are. The first letters decide for most."""
+    """Return whether two normalised texts are equal; empty texts never are. Most differ in their first letters."""
     one, other = first[:1], second[:1]
     if one != other and one.isalnum() and other.isalnum() and one.lower() != other.lower():
         if first.isascii() and second.isascii():
@@ -165,7 +165,7 @@ def ids(sample: Sample) -> Iterator[str]:
 def normalise_text(text: str) -> str:
     """Return the text for comparison: NFKC, case-folded, without punctuation and white space.
 
-    A text that has nothing else (`?!`, `...`) keeps its punctuation, so that such texts differ.
+    A text with nothing but punctuation (`?!`, `...`) keeps it, so that such texts differ.
     """
     if text.isascii():  # most text, and several times faster
         lower = text.lower()

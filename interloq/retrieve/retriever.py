@@ -2,9 +2,9 @@
 """The two interfaces of retrieval: how texts are compared (a retriever) and where pairs are stored (a store).
 
 A retriever encodes texts as vectors (`dense`) or weighted words (`bm25`). It is a frozen dataclass, independent of
-storage. A store keeps pairs with their encoded texts, and finds the nearest. There are three: a folder
-(`folder/folder_store.py`), Qdrant and PostgreSQL; further ones only need the methods of `Store`. `Index` (index.py)
-combines the two. Classes that do not inherit from the two bases get their defaults where they come in (`Index`).
+storage. A store keeps pairs with their encoded texts, and finds the nearest pairs. There are three stores: a folder
+(`folder/folder_store.py`), Qdrant and PostgreSQL; others need only the methods of `Store`. `Index` (index.py) combines
+the two. Classes that do not inherit from the two base classes get their defaults from `Index`.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ Encoded = Floats | Words
 class Retriever(Component, kind="retriever"):
     """Base of retrievers, which compare texts. A retriever must define `encode`.
 
-    Its `built_with` returns the model, tokenizer and versions, which must be the same for the whole index, as the
-    fields must.
+    Its `built_with` returns the model, tokenizer and versions, which must be the same for the whole index, like the
+    fields.
     """
 
     target: Target = "utterance"  # which texts of a pair are compared
@@ -132,7 +132,7 @@ class Store:
         """Make searches fast and measure their recall; called after the last batch."""
 
     def exclusive(self) -> AbstractContextManager[None]:
-        """Let no other process write; by default, the store refuses batches that do not follow each other instead."""
+        """Let no other process write; by default, the store refuses batches out of order instead."""
         return nullcontext()
 
     @property

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Similar texts for many queries at once: BM25 over token numbers, where each query searches only a part of the texts.
 
-Good but wrong replies are found at ranks 5 to 50 of a whole log. The first ranks of a twentieth of the log are about
-the same, in a twentieth of the time. Tokens in more than one per cent of the texts cost most and help least, so queries
-omit them.
+Good but wrong replies are found at ranks 5 to 50 of a whole log. The first ranks in a twentieth of the log are about as
+good, and take a twentieth of the time. Tokens in more than one per cent of the texts cost most and help least, so
+queries omit them.
 """
 
 from __future__ import annotations

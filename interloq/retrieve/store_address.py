@@ -36,7 +36,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 
 
 def names_server(address: str, sent: str) -> str:
-    """Return a text that names the server that is sent something; '' for a folder."""
+    """Return a text that names the server that is contacted; '' for a folder."""
     if "://" not in address:
         return ""
     key = f" with the key in {key_variable(address)}" if key_variable(address) else ""
@@ -67,7 +67,7 @@ def create_store(
 
 
 def open_store(address: str | Path) -> tuple[Store, Retriever]:
-    """Open an existing store; also gives the retriever it was built with."""
+    """Open an existing store; also return the retriever it was built with."""
     store = _server(address)
     if store is None:
         from interloq.retrieve.folder.folder_store import Embedded

@@ -20,7 +20,8 @@ P(the true reply) = σ(slope · z + offset),  z = Φ⁻¹(rank of the score amon
 reply of another of these pairs. Half of the examples are true, as in the training of raters. The curve is fitted by
 Platt scaling (1999) with its targets, (n + 1) / (n + 2) and 1 / (n + 2), so that it is finite even if the metric
 separates all n. Because it is fitted to ranks, the unit of the scores does not matter: perplexity and its logarithm
-give the same P. Between the examples P is interpolated; a score below or above all of them has the P of the nearest.
+give the same P. Between the examples P is interpolated; a score below or above all of them has the P of the nearest
+example.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks on samples, made while they are read: what makes a score mean something else than it seems to.
+"""Checks on samples, made while they are read: what can make a score misleading.
 
-Each check counts the replies it concerns, by system, and may add a note. It reads no sample twice and keeps none, so
-scoring a million samples takes a few seconds longer.
+Each check counts the replies it concerns, by system, and may add a note. No sample is read twice or kept, so scoring a
+million samples takes a few seconds longer.
 
 - `own references`: the reply is among its own references. Such a reply is compared with itself.
 - `parrot`: the reply repeats the last utterance of its context.
@@ -10,7 +10,7 @@ scoring a million samples takes a few seconds longer.
 - `language`: text written without spaces, which the tokenizer does not split; text in a language that the metric's
   network does not know.
 - `case`: cased references and lower-case replies, or the reverse, if the metric is case-sensitive.
-- `length`: replies with fewer tokens than the metric needs: they score 0 whatever they say.
+- `length`: replies with fewer tokens than the metric needs: they score 0, whatever they say.
 - `trained on`: replies whose ratings the metric's network was trained on.
 - `unknown judge`: replies judged by users that the metric's model does not know.
 - `rater`: a rater with weak dev figures.
@@ -235,7 +235,7 @@ class Checks:
         yield from self._length(part, metric)
 
     def _foreign(self, part: Traits, metric: str) -> Iterator[Note]:
-        """Note samples in languages that the network does not know, unless so few that they may be mistakes."""
+        """Note samples in languages that the network does not know, unless they are few enough to be mistakes."""
         total: Counter[str] = sum(self._languages.values(), Counter())
         resolved, foreign = resolve(total), Counter[str]()
         by_system: Counter[str] = Counter()
@@ -331,7 +331,7 @@ def _has_capitals(text: str) -> bool:
 
 
 def _case_of(lower: int, cased: int) -> str:
-    """Return the case of texts; those without letters that have a case, such as empty ones, say nothing about it."""
+    """Return the case of texts; texts without cased letters, such as empty ones, do not count."""
     share = lower / (lower + cased) if lower + cased else MIXED
     if share >= LOWER:
         return "lower-case"

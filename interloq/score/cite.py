@@ -26,7 +26,7 @@ YEAR = "2026"  # of the version
 
 @dataclass(frozen=True, slots=True)
 class Citations:
-    """Keys of papers by metric; metrics without a paper are our own, `unknown` ones come from other packages."""
+    """Keys of papers by metric; metrics without a paper are our own, and `unknown` ones come from other packages."""
 
     keys: dict[str, tuple[str, ...]]
     unknown: tuple[str, ...]
@@ -51,7 +51,7 @@ class Citations:
 
 
 def cite_files(paths: Sequence[str | Path]) -> Citations:
-    """Return the papers of every metric in these score files, also of metrics inside other metrics.
+    """Return the papers of every metric in these score files, including metrics inside other metrics.
 
     Specs of metrics may be given instead of files.
     """

@@ -3,7 +3,7 @@
 
 Relevance by the scorer that comes with this package is first: it agrees best with people among the metrics that need no
 set-up. With references, BERTScore, chrF, ROUGE-L and BLEU-2 follow, and ΔBLEU if references have weights; without
-references, distinct-n does. Length is always included. Texts written without spaces are compared by characters, and
+references, distinct-n follows. Length is always included. Texts written without spaces are compared by characters, and
 networks that know only English are left out for other languages.
 """
 
@@ -37,7 +37,7 @@ class Defaults:
 def default_metrics(samples: Sequence[Sample], *, every: bool = False) -> Defaults:
     """Return metrics for these samples, the most trustworthy first.
 
-    With `every`, distinct-n is among them also if there are references.
+    With `every`, distinct-n is included even if there are references.
     """
     n, characters = len(samples), is_unspaced(samples)
     english = not characters and is_english(samples[:READ])
@@ -109,14 +109,14 @@ def _add_network(metric: str, english: bool, metrics: list[str], left_out: list[
 
 
 def quote_spec(spec: str) -> str:
-    """Return a spec as one word of a shell command; its own quotes become double ones, which need no escapes."""
+    """Return a spec as one word of a shell command; its own quotes become double quotes, which need no escaping."""
     if '"' not in spec:
         spec = spec.replace("'", '"')
     return shlex.quote(spec)
 
 
 def next_steps(path: str, samples: Sequence[Sample], metric: str) -> Iterator[str]:
-    """Yield the commands that these samples allow, with the purpose of each; `metric` is one that scores them."""
+    """Yield the commands that these samples allow, with the purpose of each; `metric` is a metric that scores them."""
     path, metric = shlex.quote(path), quote_spec(metric)
     rated, most_references = 0, 0
     for sample in samples:

@@ -78,7 +78,7 @@ def score_samples(
     progress: Callable[[int], None] | None = None,
     unscorable: Callable[[Sequence[Sample]], Sequence[str]] | None = None,
 ) -> list[dict[str, Result]]:
-    """Score samples in one pass, as `evaluate_all`, after the stages of pipelines (see stages.py).
+    """Score samples in one pass, like `evaluate_all`, after the stages of pipelines (see stages.py).
 
     `unscorable` gives further reasons to leave samples unscored, "" for the others.
     """
@@ -320,7 +320,7 @@ def _bootstrap(
 ) -> tuple[float, tuple[float, float] | None]:
     """Return the value of the whole set and its interval from resamples of dialogues.
 
-    Without scored samples they are NaN and None. The interval of replies in a single dialogue is unknown too.
+    Without scored samples, they are NaN and None. Replies in a single dialogue have no interval either.
     """
     if not len(rows):
         return float("nan"), None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Explain a reply's score: every n-gram that earned credit, and the reference that it earned it from.
+"""Explain a reply's score: every n-gram that earned credit, and the reference that gave it.
 
 For BLEU and for ΔBLEU's `sentence` mode, score = BP · (Π_n p_n)^(1/N) with p_n = credit / (n-grams · largest weight).
 An n-gram's credit is max_j w_j · min(its count in the reply, its count in reference j), or 0. In BLEU all weights are
@@ -33,7 +33,7 @@ COMPARED = 20_000  # ids that an unknown id is compared with
 
 @dataclass(frozen=True, slots=True)
 class NgramCredit:
-    """An n-gram of the reply, and the index (from 0) of the reference that gives it most credit."""
+    """An n-gram of the reply, and the index (from 0) of the reference that gives it the most credit."""
 
     ngram: str
     in_reply: int
@@ -149,7 +149,7 @@ def explain(metric: Bleu | DeltaBleu, sample: Sample) -> Explanation:
 
 
 def _match_ngrams(reply: Grams, references: Sequence[Grams], weights: Sequence[float]) -> Iterator[NgramCredit]:
-    """Yield each n-gram of the reply that earns credit, with the first of the references that give it most."""
+    """Yield each n-gram of the reply that earns credit, with the first of the references that give it the most."""
     for gram, count in reply.items():
         gains = [weight * min(count, reference[gram]) for weight, reference in zip(weights, references, strict=True)]
         best = max(range(len(gains)), key=gains.__getitem__)
@@ -231,8 +231,8 @@ def explain_file(
     """Explain the score of the sample with this id.
 
     Only bleu and delta_bleu can be broken down, alone or within a pipeline such as vbleu. Metrics with a `course`, such
-    as dcp, also give the scores of the dialogue's earlier replies; for others only the score is given. `-` is standard
-    input.
+    as dcp, also give the scores of the dialogue's earlier replies; for other metrics, only the score is given. `-` is
+    standard input.
     """
     if Path(id).is_file() and str(samples) != "-" and not Path(samples).exists():
         raise InputError(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The metrics that a user chose: specs, lists of specs, specs with a short label (`uBLEU=vbleu(…)`), `@FILE`.
 
-The label stays in front of the spec wherever a metric is named, also in score files, so the name identifies the metric,
-its direction, and that two labels are two metrics. A function of a file, `my_metric.py:fn`, is loaded only with trust,
+The label stays in front of the spec wherever a metric is named, even in score files, so the name identifies the metric
+and its direction, and two labels are two metrics. A function in a file, `my_metric.py:fn`, is loaded only with trust,
 and so is a metric written in a file if it does more than compute (see trust.py).
 """
 
@@ -37,10 +37,10 @@ class Chosen:
 def choose(
     given: Iterable[str | MetricLike], *, trust: Trust = None, where: str = ""
 ) -> tuple[list[Chosen], list[str]]:
-    """Return distinct metrics from specs or metrics, and a note on each that was given twice.
+    """Return distinct metrics from specs or metrics, and a note on each metric that was given twice.
 
-    `trust` allows functions of files, which are executed, and metrics in files that do more than compute; it is called
-    with what those do. `where` is the file that the specs come from; empty: the user gave them.
+    `trust` allows functions in files, which are executed, and metrics in files that do more than compute; it is called
+    with what those metrics do. `where` is the file that the specs come from; it is empty if the user gave them.
     """
     distinct: dict[str, Chosen] = {}
     notes = []
@@ -65,7 +65,7 @@ def spec_files(given: Iterable[str | MetricLike]) -> list[str]:
 
 
 def file_metrics(given: Iterable[str | MetricLike]) -> list[str]:
-    """Return the functions of files among metrics, `[LABEL=]FILE.py:NAME`."""
+    """Return the functions in files among metrics, `[LABEL=]FILE.py:NAME`."""
     return [part for part in _split_all(given) if is_file_metric(split_label(part)[1])]
 
 
@@ -77,7 +77,7 @@ def _split_all(given: Iterable[str | MetricLike]) -> Iterator[str]:
 
 
 def refuse_functions(given: Iterable[str | MetricLike]) -> None:
-    """Refuse functions of files where the chosen metric is stored: they have no spec."""
+    """Refuse functions in files where the chosen metric is stored: they have no spec."""
     if functions := file_metrics(given):
         what = f"{functions[0]} cannot be chosen: a function of a file has no spec to store"
         raise InputError(what, hint="score the samples with it and compare the scores: interloq meta")

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Perturbations of replies, to probe what a metric notices: damage that should cost points, and harmless changes.
 
-Each perturbation gives a changed reply, or None if it does not apply to this one (a reply without a statement cannot be
+Each perturbation gives a changed reply, or None if it does not apply (a reply without a statement cannot be
 contradicted). Rules and stock phrases exist for English, Japanese and Chinese. Replies in other languages are treated
-as English: shuffling, truncation and replies from elsewhere work, contradictions rarely do. Paraphrases cannot be made
-by rules: only the embedded replies have one.
+as English: shuffling, truncation and replies from elsewhere work, but contradictions rarely do. Paraphrases cannot be
+made by rules: only the embedded replies have them.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def perturb_replies(samples: Sequence[Sample], perturbation: Perturbation, *, se
 
 
 def _other_replies(samples: Sequence[Sample], seed: int) -> list[str | None]:
-    """Return a reply to another context for each sample: the next in a random order, so that few are used twice."""
+    """Return a reply to another context for each sample: the next one in a random order, so that few are used twice."""
     order = sorted(range(len(samples)), key=lambda i: fingerprint(str(seed), *samples[i].key))
     replies: list[str | None] = [None] * len(samples)
     for place, i in enumerate(order):

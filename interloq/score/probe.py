@@ -126,7 +126,7 @@ def probe(
     seed: int = 0,
     step: Step = lambda _: None,
 ) -> Probe:
-    """Probe a metric on good replies: samples, or the embedded ones in this language.
+    """Probe a metric on good replies: samples, or the embedded replies in this language.
 
     `step` is called with the number of replies just scored.
     """

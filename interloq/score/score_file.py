@@ -91,10 +91,10 @@ def score_file(
 ) -> Scored:
     """Score the samples of a file with metrics or their specs (`LABEL=SPEC` for a label), by default all they allow.
 
-    Of a file of dialogues, each utterance of their systems is a sample, as by `interloq play samples`; metrics of whole
+    In a file of dialogues, each utterance of a system is a sample, as with `interloq play samples`; metrics of whole
     dialogues score each dialogue. One score per sample and metric is written to `output`, if given. `-` is standard
-    input or output. `limits` are of the requests of LLM judges to servers; `announce` gets an estimate before they are
-    sent.
+    input or output. `limits` apply to the requests of LLM judges to servers; `announce` gets an estimate before they
+    are sent.
     """
     refuse_overwriting([path for path in (output, limits.call_log) if path], [samples, *spec_files(metrics)])
 
@@ -147,7 +147,7 @@ def _read_records(path: str | Path, reading: ReadOptions) -> tuple[Iterable[Samp
 def _units(
     replies: Iterable[Sample], dialogues: Sequence[Dialogue], metrics: Sequence[Metric], without: Sequence[str]
 ) -> dict[bool, Iterable[Sample]]:
-    """Return what metrics of replies (False) and of whole dialogues (True) score; the same if there are only samples.
+    """Return what metrics of replies (False) and of whole dialogues (True) score; equal if there are only samples.
 
     Samples are listed only if something may read them twice; otherwise they are read as a stream.
     """
@@ -212,7 +212,7 @@ def _load_reliability(options: ScoreOptions, metrics: Sequence[Metric]) -> _Weak
 
 
 def _origin(path: str | Path) -> dict[str, Any]:
-    """Return header fields about the partner set that scores take over from samples of dialogues."""
+    """Return header fields about the partner set, which scores take over from samples of dialogues."""
     if str(path) == "-":
         return {}
     try:

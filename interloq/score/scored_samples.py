@@ -2,8 +2,8 @@
 """Checks that score files are joined with the samples or dialogues that were scored: ids alone do not tell.
 
 Scores carry a fingerprint of the reply and context that they judge. Samples may have gained ratings or references
-since, and may be a part of those that were scored. Files of earlier versions have one fingerprint of all samples: if it
-is another, a note says that the samples could not be checked.
+since, and may be only a part of those that were scored. Files of earlier versions have one fingerprint of all samples:
+if it differs, a note says that the samples could not be checked.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class ScoredSamples:
             yield sample
 
     def check(self, scores: Iterable[Score], path: str | Path) -> Iterator[Score]:
-        """Pass on the scores of a file; refuse it if a score is of another reply, or of one in another context."""
+        """Pass on the scores of a file; refuse it if a score belongs to another reply or context."""
         has_prints = False
         for score in scores:
             has_prints = has_prints or bool(score.sample)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Selection of samples and references to score: exclude systems, drop copies of the reply from its references."""
+"""Selection of samples and references to score: exclude systems, and drop copies of the reply from its references."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def find_pipelines(metrics: Sequence[Any]) -> list[RatedReferences]:
 
 
 def extend_samples(metrics: Sequence[Any], samples: Iterable[Sample]) -> Staged:
-    """Return the samples with references from the index of each pipeline; without one, they are not read."""
+    """Return the samples with references from the index of each pipeline; without a pipeline, they are not read."""
     pipelines = find_pipelines(metrics)
     listed = list(samples) if pipelines else []
     return {pipeline: pipeline.extend(listed) for pipeline in pipelines}

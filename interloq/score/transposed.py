@@ -20,7 +20,7 @@ CLEAR = 0.3  # difference in word overlap that counts as evidence; word overlap 
 
 
 class LayoutCheck:
-    """Looks at a stream of samples; keeps them only while a transposed layout is still possible."""
+    """Watches a stream of samples; keeps them only while a transposed layout is still possible."""
 
     def __init__(self) -> None:
         self._samples: list[Sample] | None = []

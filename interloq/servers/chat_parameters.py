@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parameters that a model behind a chat server does not accept: learned from its refusals, once per server and model.
 
-Models that reason before they answer take `max_completion_tokens` instead of `max_tokens`, and answer a temperature or
-a seed with HTTP 400, whose message names the parameter. The request is then sent again without it. Callers say so
-beside their results: without a seed, a second run can differ.
+Models that reason before they answer take `max_completion_tokens` instead of `max_tokens`, and reject a temperature or
+a seed with HTTP 400 and a message that names the parameter. The request is then sent again without it. Callers report
+this beside their results: without a seed, a second run can differ.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class ChatParameters:
         self._reported: set[str] = set()
 
     def adapt(self, body: Mapping[str, Any], *, reasoning_tokens: int = 0) -> dict[str, Any]:
-        """Return the request with what the model accepts.
+        """Return the request with only the parameters that the model accepts.
 
         `reasoning_tokens` are added if the server counts reasoning.
         """

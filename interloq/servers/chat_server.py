@@ -35,9 +35,9 @@ Candidates = tuple[tuple[str, float], ...]  # tokens with their log-probabilitie
 class RequestFailed(Exception):  # noqa: N818 - internal: becomes the `failure` of a reply
     """Why a request got no reply.
 
-    `retry`: another attempt could succeed. `retry_after`: seconds that the server asks to wait. `works`: a chat server
-    is running, and would answer at another time or for another dialogue. `refused`: the parameter that the model does
-    not accept.
+    `retry` says that another attempt could succeed, and `retry_after` how many seconds the server asks to wait. `works`
+    says that a chat server is running, and would answer at another time or for another dialogue. `refused` is the
+    parameter that the model does not accept.
     """
 
     def __init__(
@@ -49,9 +49,10 @@ class RequestFailed(Exception):  # noqa: N818 - internal: becomes the `failure` 
 
 @dataclass(frozen=True, slots=True)
 class ChatAnswer:
-    """Text of an answer, the most likely first tokens if the server gave them, and its tokens; 0 if not reported.
+    """Text of an answer, the most likely first tokens if the server gave them, and token counts, which are 0 if not
+    reported.
 
-    `left_out` are parameters of the request that the model did not accept, so they were not sent.
+    `left_out` are parameters of the request that the model did not accept, so that they were not sent.
     """
 
     text: str
@@ -89,9 +90,9 @@ class ChatConnection:
     ) -> list[T | RequestFailed]:
         """Return what `read` makes of each answer, in order, or why there is none.
 
-        `read` raises RequestFailed for an answer that cannot be used. `allowed` is called before every attempt; a text
-        is the reason not to send it. `ended` is called after every attempt that was sent, with its outcome and seconds.
-        `reasoning_tokens` are added to `max_tokens` if the server counts reasoning.
+        `read` raises RequestFailed for an answer that cannot be used. `allowed` is called before every attempt; if it
+        returns a text, that is the reason not to send it. `ended` is called after every attempt that was sent, with its
+        outcome and seconds. `reasoning_tokens` are added to `max_tokens` if the server counts reasoning.
         """
         slots = asyncio.Semaphore(self.concurrency)
         async with self._client() as client:
@@ -280,7 +281,7 @@ def _count(usage: object, name: str) -> int:
 
 
 def check_text(text: str, finish_reason: object) -> str:
-    """Return the answer without its reasoning; one that ended before it had any text is refused."""
+    """Return the answer without its reasoning; refuse an answer that ended before it had any text."""
     answer = without_reasoning(text)
     if not answer.strip() and finish_reason == "length":
         raise RequestFailed(NO_TEXT, retry=False)
@@ -338,7 +339,7 @@ def _message(data: bytes) -> str:
 
 
 def _retry_after(answer: httpx.Response) -> float:
-    """Return the value of the Retry-After header in seconds, from a number or a date; 0 without one."""
+    """Return the value of the Retry-After header in seconds, from a number or a date; 0 if there is none."""
     text = answer.headers.get("retry-after", "")
     try:
         seconds = float(text)

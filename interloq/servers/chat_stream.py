@@ -22,7 +22,7 @@ DONE = b"[DONE]"
 
 
 async def stream_reply(connection: ChatConnection, body: dict[str, Any], show: Callable[[str], None]) -> Reply:
-    """Reply to one request; `show` is called with the text so far. After the first text, nothing is retried."""
+    """Reply to one request; `show` is called with the text so far. Nothing is retried after the first text."""
     stream = _Stream(show)
     return reply_of(await connection.receive({**body, "stream": True}, stream.read, lambda: not stream.text))
 

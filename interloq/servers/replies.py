@@ -44,7 +44,8 @@ def one_line(text: str, longest: int = LONGEST) -> str:
 def roles(turns: Sequence[Turn]) -> list[Literal["user", "assistant"]]:
     """Return the role of the speaker of each turn, from the side of the bot that speaks next.
 
-    With two named speakers, the last one is the user. Without names, or with more, turns alternate from the last back.
+    With two named speakers, the last one is the user. Without names, or with more speakers, turns alternate backwards
+    from the last.
     """
     speakers = [turn.speaker for turn in turns]
     if len(set(speakers)) == 2 and all(speakers):

@@ -61,7 +61,7 @@ class CallLog:
             self._append(header_line(KIND, {}))
 
     def add(self, call: Call) -> None:
-        """Append a call with the present time."""
+        """Append a call with the current time."""
         facts = {"time": datetime.now(UTC).isoformat(), **asdict(call), "seconds": round(call.seconds, 3)}
         self._append(orjson.dumps(facts) + b"\n")
 
@@ -144,7 +144,7 @@ _CURRENT: ContextVar[Spending | None] = ContextVar("spending", default=None)
 
 
 def current() -> Spending:
-    """Return the spending of the innermost `with spending(…)`; outside, one without limits."""
+    """Return the spending of the innermost `with spending(…)`; outside of any, a spending without limits."""
     return _CURRENT.get() or Spending()
 
 

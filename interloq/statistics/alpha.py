@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Krippendorff's α (Krippendorff, 2004): agreement of any number of annotators, with judgments missing or unnamed.
 
-α = 1 − D_o / D_e, the disagreement within samples over that expected by chance. For interval judgments v, with m_u
-judgments of sample u, their sum L_u and their sum of squares Q_u, over samples with at least two judgments:
+α = 1 − D_o / D_e, the disagreement within samples divided by the disagreement expected by chance. For interval
+judgments v, with m_u judgments of sample u, their sum L_u and their sum of squares Q_u, over samples with at least two
+judgments:
 
     D_o = Σ_u (m_u Q_u − L_u²)/(m_u − 1),   D_e = (n ΣQ_u − (ΣL_u)²)/(n − 1),   n = Σ m_u.
 

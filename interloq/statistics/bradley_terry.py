@@ -34,7 +34,7 @@ class PairOutcome:
 
     @property
     def win(self) -> float:
-        """Return 1 if the first system has the higher score, 0 if the second has, ½ for a tie."""
+        """Return 1 if the first system has the higher score, 0 if the second does, ½ for a tie."""
         return 0.5 + 0.5 * float(np.sign(self.difference))
 
 
@@ -69,9 +69,9 @@ def influences(won: Array, *, prior: float = PRIOR) -> Array:
 
 
 def influences_if_equal(won: Array, first: int, second: int, *, prior: float = PRIOR) -> Array:
-    """Return the influence of each group on the difference of two strengths, where those that fit best are equal.
+    """Return the influence of each group on the difference of two strengths, at the best fit with both equal.
 
-    Its sum is the difference after one step from there.
+    Their sum is the difference after one step from that fit.
     """
     merged = np.delete(np.eye(won.shape[1]), second, axis=1)
     merged[second] = merged[first]  # the two are one system

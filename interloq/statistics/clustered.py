@@ -51,7 +51,7 @@ class Clustered:
     def ci_within(self, low: float, high: float) -> tuple[float, float] | None:
         """Return the 95 % interval of a mean on a scale, computed on log-odds so that it stays on the scale.
 
-        None if the error is unknown or 0: values that are all equal do not show how much they vary.
+        It is None if the error is unknown or 0: values that are all equal do not show how much they vary.
         """
         share = (self.value - low) / (high - low)
         half = self.quantile((1 + LEVEL) / 2) * self.error / (high - low)
@@ -63,7 +63,7 @@ class Clustered:
 
     @property
     def skewness(self) -> float:
-        """Return the skewness of the estimate, which is the values' divided by √n; 0 if the error is unknown or 0."""
+        """Return the skewness of the estimate: the skewness of the values / √n; 0 if the error is unknown or 0."""
         if not self.error > 0:
             return 0.0
         return math.fsum((x / self.error) ** 3 for x in self.influence.values())
@@ -71,8 +71,8 @@ class Clustered:
     def skewed_ci(self, skewness: float) -> tuple[float, float] | None:
         """Return the 95 % interval, longer on the side of the tail if the estimate is skewed.
 
-        Johnson (1978): with a = |skewness|, the quantile t becomes t + a (1 + 2 t²) / 6 there. The other side, where t
-        is cautious, keeps it.
+        Johnson (1978): with a = |skewness|, the quantile t becomes t + a (1 + 2 t²) / 6 there. On the other side, where
+        t is cautious, it stays t.
         """
         if self.ci is None:
             return None
@@ -88,7 +88,7 @@ class Clustered:
     def skewed_p(self, skewness: float) -> float:
         """Return the two-sided p-value of a true value of 0: below 5 % if and only if `skewed_ci` excludes 0.
 
-        NaN if the error is unknown or 0.
+        It is NaN if the error is unknown or 0.
         """
         if not self.error > 0:
             return math.nan
@@ -102,7 +102,7 @@ class Clustered:
     def detectable(self) -> float:
         """Return the smallest true value that differs significantly from 0 with a probability of 80 % (two-sided, 5 %).
 
-        NaN if all values are equal: they do not show how much values vary.
+        It is NaN if all values are equal: they do not show how much values vary.
         """
         return (self.quantile((1 + LEVEL) / 2) + self.quantile(POWER)) * (self.error or math.nan)
 
@@ -117,9 +117,9 @@ class Clustered:
 
 
 def pooled_skewness(first: Clustered, second: Clustered) -> float:
-    """Return the skewness of the difference of two independent means, if the values of both have one shape.
+    """Return the skewness of the difference of two independent means, if the values of both have the same shape.
 
-    The larger group shows how skewed values are; a small one may have no extreme value yet.
+    The larger group shows how skewed values are; a small group may not have any extreme values yet.
     """
     residuals = [first.n * x for x in first.influence.values()]
     residuals += [second.n * x for x in second.influence.values()]
@@ -169,7 +169,7 @@ def cluster_mean(values: Array, clusters: Sequence[str], *, lost: int = 1) -> Cl
 def total(first: Clustered, second: Clustered) -> Clustered:
     """Return the sum of two estimates.
 
-    Without common clusters its degrees of freedom are Welch's, otherwise the fewer of both.
+    Without common clusters, its degrees of freedom are Welch's; otherwise, the smaller of the two.
     """
     influence = dict(first.influence)
     for cluster, x in second.influence.items():

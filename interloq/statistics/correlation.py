@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pearson's r, Spearman's ρ (average ranks) and Kendall's τ-b: for two vectors, row by row, and over resamples.
 
-Instead of these a user may give any function `corr(x, y)` of two vectors of equal length that returns a number, or a
+Instead of these, a user may give any function `corr(x, y)` of two vectors of equal length that returns a number, or a
 scipy result with a `statistic`. It must not depend on the scale of its arguments, because they are standardised over
 systems and in permutation tests.
 
@@ -11,7 +11,7 @@ cumulative counts of tie groups, and Kendall from one matrix of signs,
 
     τ_b = Σ_ij w_i w_j sgn(x_i − x_j) sgn(y_i − y_j) / √(u_x · u_y),   u_x = n² − Σ_t c_t²  (pairs not tied in x).
 
-Undefined is NaN with a note, never 0.
+An undefined coefficient is NaN with a note, never 0.
 """
 
 from __future__ import annotations
@@ -274,7 +274,7 @@ def resample_coefficients(
 ) -> dict[str, Array]:
     """Return each coefficient in each bootstrap resample of the points, or of whole clusters.
 
-    It is NaN in a constant resample. `cluster` is the number of each point's cluster, from 0.
+    A coefficient is NaN in a constant resample. `cluster` is the number of each point's cluster, from 0.
     """
     if cluster is None:
         draws = bootstrap_counts(len(x), n_bootstrap, seed)
@@ -317,7 +317,7 @@ def _weighted_pearson(x: Array, y: Array, drawn: Counts) -> Array:
 
 
 def _by_loop(function: Correlation, x: Array, y: Array, drawn: Counts, some: Array) -> Array:
-    """Apply a function to the points of each resample; also for τ-b of sets too large for a matrix of signs."""
+    """Apply a function to the points of each resample; used for τ-b too if a set is too large for a sign matrix."""
     values = some.copy()
     for i in np.flatnonzero(~np.isnan(some)):
         points = np.repeat(np.arange(len(x)), drawn[i])

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Test whether two means differ, from units that hold values of one group, of the other, or of both.
 
-The difference, its standard error and its t interval are those of `interloq.statistics.clustered`, over all values of
-both groups; units with values of both pair them. The exchange test relabels units at random: in a unit of both groups
-the two are swapped with probability ½, and the units of one group only are dealt out again. Its statistic is the
-difference divided by its standard error, so it also holds for groups that vary differently (Chung and Romano, 2013).
+The difference, its standard error and its t interval are computed as in `interloq.statistics.clustered`, over all
+values of both groups; units with values of both groups pair them. The exchange test relabels units at random: in a unit
+of both groups, the two are swapped with probability ½, and units of only one group are dealt out again. Its statistic
+is the difference divided by its standard error, so it also holds for groups that vary differently (Chung and Romano,
+2013).
 
     p = max(exchange test, t test),    interval = difference ± max(their critical values) · standard error.
 
@@ -100,7 +101,7 @@ def sign_flips(parts: Array, n_permutations: int, seed: int) -> Array:
 
 
 def from_statistics(gap: Clustered, value: float, statistics: Array, size: float, units: int, shared: int) -> Gap:
-    """Return the p-value and interval of an estimate from its statistic (first) and those after relabelling."""
+    """Return the p-value and interval of an estimate from its statistics: the observed one, then after relabelling."""
     p = permutation_p(statistics, size=abs(float(statistics[0])))
     if p is None:
         return Gap(value, None, None, units, shared)
@@ -116,7 +117,7 @@ def from_statistics(gap: Clustered, value: float, statistics: Array, size: float
 
 
 def interval_of(estimate: Clustered, size: float) -> tuple[float, float] | None:
-    """Return the t interval; None if values of this size do not vary, which does not show how much they could."""
+    """Return the t interval; None if values of this size do not vary, because it is unknown how much they could."""
     if estimate.error > RELATIVE * size:
         return estimate.ci
     return None
@@ -129,7 +130,7 @@ def _cells(values: Array, unit: Sequence[int], n: int) -> NDArray[np.float64]:
 
 
 def _draw_relabellings(cells: NDArray[np.float64], n_permutations: int, seed: int) -> Iterator[NDArray[np.bool_]]:
-    """Yield which units change their label, one row per permutation, first none."""
+    """Yield which units change their label, one row per permutation; in the first row, none do."""
     has_first, has_second = cells[1] > 0, cells[3] > 0
     both = has_first & has_second
     if both.all():
@@ -150,7 +151,7 @@ def _draw_relabellings(cells: NDArray[np.float64], n_permutations: int, seed: in
 
 
 def _deal_out(cells: NDArray[np.float64], size: float, n_permutations: int, seed: int) -> Array:
-    """Return the same as `_statistics`, for units of one group each."""
+    """Return what `_statistics` returns, for units of one group each."""
     order = np.argsort(cells[1] == 0, kind="stable")  # those of the first group first
     total, number = (cells[:2] + cells[2:])[:, order]
     moments = np.stack([total, number, total**2, total * number, number**2], axis=1)
@@ -184,7 +185,7 @@ def _statistics(cells: NDArray[np.float64], swapped: NDArray[np.bool_], size: fl
 
 
 def _divide_by_errors(gaps: Array, errors: Array, size: float) -> Array:
-    """Return differences divided by their errors; what is tiny beside the size of the values counts as 0."""
+    """Return differences divided by their errors; differences that are tiny beside the values count as 0."""
     gaps = np.where(np.abs(gaps) <= RELATIVE * size, 0.0, gaps)
     certain = errors <= RELATIVE * size
     statistics = gaps / np.where(certain, 1.0, errors)

@@ -6,9 +6,9 @@ and scores f of n labelled units and scores of N others:
 
     mean = λ · mean_others(f) + mean_labelled(Y − λ f),        λ = Cov(Y, f) / (Var_labelled(f) + n/N · Var_others(f)).
 
-It is unbiased for any λ and any metric, however poor, if the labelled units are a random sample of all. λ absorbs the
-scale of the metric and becomes 0 if its scores do not follow the ratings: then only the labels count. Standard errors
-are over clusters (see `interloq.statistics.clustered`), and the estimation of λ costs one degree of freedom.
+It is unbiased for any λ and any metric, even a poor one, if the labelled units are a random sample of all. λ absorbs
+the scale of the metric and becomes 0 if its scores do not follow the ratings: then only the labels count. Standard
+errors are over clusters (see `interloq.statistics.clustered`), and the estimation of λ costs one degree of freedom.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Powered:
 
 
 def prediction_powered(ratings: Array, scores: Array, clusters: Sequence[str]) -> Powered:
-    """Return the mean rating of all units; NaN are units without a rating or without a score."""
+    """Return the mean rating of all units; NaN marks units without a rating or without a score."""
     names = np.array(clusters, dtype=object)
     rated, scored = ~np.isnan(ratings), ~np.isnan(scores)
     alone = cluster_mean(ratings[rated], names[rated].tolist())
@@ -54,7 +54,7 @@ def prediction_powered(ratings: Array, scores: Array, clusters: Sequence[str]) -
 def are_selected(ratings: Array, scores: Array) -> bool:
     """Return whether labelled units score higher, lower or more extremely than the others: then they were chosen.
 
-    Estimates assume a random sample. NaN are units without a rating or without a score.
+    Estimates assume a random sample. NaN marks units without a rating or without a score.
     """
     scored = ~np.isnan(scores)
     labelled = ~np.isnan(ratings[scored])
@@ -77,8 +77,8 @@ def _differ(first: Array, second: Array) -> bool:
 def tune_weight(ratings: Array, scores: Array, others: Array) -> float:
     """Return the λ with the smallest estimated variance; 0 if scores are constant.
 
-    Each term has the variance of its own scores, so that an outlier among either cannot make the interval wider than
-    that of labels alone.
+    Each term has the variance of its own scores, so that an outlier in either cannot make the interval wider than with
+    labels alone.
     """
     spread = float(scores.var(ddof=1))
     if is_constant(scores):

@@ -56,6 +56,6 @@ def percentile_interval(values: Array) -> tuple[float, float]:
 
 
 def half_interval(values: Array, n: int) -> tuple[float, float]:
-    """Return the interval of the first value, of n items, from the others, which are of halves of them."""
+    """Return the interval of the first value, which is of n items, from the other values, which are of halves."""
     value, halves, size = values[0], values[1:], _half(n)
     return percentile_interval(value + (halves - np.nanmean(halves)) * np.sqrt(size / max(n - size, 1)))

@@ -6,8 +6,8 @@
     score(x) = ((x − μ) / σ) · w̃ = x · w + c,   μ = mean of the sets' means
 
 y are the ranks of a set's ratings from −1 to 1, and every set counts the same. λ is chosen by scores of held-out
-replies: each set is held out in turn, or, if there is one set or sets share all contexts, each of five groups of
-contexts. A context is never on both sides.
+replies: each set is held out in turn, or, if there is only one set or if sets share all contexts, each of five groups
+of contexts. A context is never on both sides.
 """
 
 from __future__ import annotations

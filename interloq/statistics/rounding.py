@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tell differences from rounding errors of sums, which are tiny beside the numbers that were added.
 
-Nothing here is absolute, so that scores in other units give the same ties, ranks and p-values.
+No threshold here is absolute, so scores in other units give the same ties, ranks and p-values.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ DIGITS = 12  # significant digits of means, so that equal means tie in any order
 
 
 def round_mean(values: ArrayLike, size: ArrayLike) -> NDArray[np.float64]:
-    """Round means to 12 significant digits; those that vanish beside `size`, the mean absolute value, become 0."""
+    """Round means to 12 significant digits; means that vanish beside `size`, the mean absolute value, become 0."""
     values = np.asarray(values, dtype=np.float64)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         vanishing = np.abs(values) <= RELATIVE * np.asarray(size)
@@ -31,7 +31,7 @@ def round_mean(values: ArrayLike, size: ArrayLike) -> NDArray[np.float64]:
 
 
 def mean_of(values: Sequence[float]) -> float:
-    """Return the mean of at least one number, which is the same in any order."""
+    """Return the mean of at least one number; it is the same for any order of the numbers."""
     mean = math.fsum(values) / len(values)
     if abs(mean) <= RELATIVE * math.fsum(map(abs, values)) / len(values):
         return 0.0

@@ -46,9 +46,9 @@ def williams(r12: float, r13: float, r23: float, n: int) -> float | None:
 
 
 def permutation_p(differences: Array, *, size: float = 1.0) -> float | None:
-    """Return the two-sided p-value from the observed difference and the defined ones after permutations.
+    """Return the two-sided p-value from the observed difference and the defined differences after permutations.
 
-    `size` is the size of the numbers whose differences these are; differences that are tiny beside it count as equal.
+    `size` is the size of the compared numbers; differences that are tiny beside it count as equal.
     """
     observed, exchanged = differences[0], differences[1:][~np.isnan(differences[1:])]
     if math.isnan(observed) or not len(exchanged):
@@ -58,7 +58,7 @@ def permutation_p(differences: Array, *, size: float = 1.0) -> float | None:
 
 
 def adjust_p_values(p_values: Sequence[float | None], how: Adjust = "holm") -> list[float | None]:
-    """Return adjusted p-values of one family; None stays None and does not count."""
+    """Return adjusted p-values of one family; None stays None and is not counted."""
     known = [i for i, p in enumerate(p_values) if p is not None]
     adjusted_p = list(p_values)
     if not known:
@@ -84,7 +84,7 @@ def _holm(p_values: Array) -> Array:
 def permutations_per_test(tests: int, chosen: int | None = None) -> int:
     """Return the chosen number, or enough for the smallest p-value to be about .01 after Holm's adjustment.
 
-    With N permutations no p-value is below 1 / (N + 1), so with a fixed N a large family could not have any
+    With N permutations, no p-value is below 1 / (N + 1), so with a fixed N, a large family could never have a
     significant result.
     """
     if chosen is not None:
@@ -93,7 +93,7 @@ def permutations_per_test(tests: int, chosen: int | None = None) -> int:
 
 
 def swaps(n: int, n_permutations: int, seed: int) -> Iterator[Swaps]:
-    """Yield which of n samples are swapped, in blocks of bounded size: none in the first row, then random ones."""
+    """Yield which of n samples are swapped, in blocks of bounded size: none in the first row, then random samples."""
     rng = np.random.default_rng(seed)
     step = max(1, 2 * BLOCK // max(n, 1))
     for start in range(0, n_permutations + 1, step):
@@ -104,7 +104,7 @@ def swaps(n: int, n_permutations: int, seed: int) -> Iterator[Swaps]:
 
 
 def draw_swaps(n: int, n_permutations: int, seed: int) -> Iterator[NDArray[Any]]:
-    """Yield which of n units are swapped, one row per permutation, first none: random, or all if these are few."""
+    """Yield which of n units are swapped, one row per permutation, none in the first: random, or all if few exist."""
     if 2**n <= min(n_permutations, EXACT):
         yield (np.arange(2**n)[:, None] >> np.arange(n)) & 1
     else:
@@ -112,7 +112,7 @@ def draw_swaps(n: int, n_permutations: int, seed: int) -> Iterator[NDArray[Any]]
 
 
 def reassignments(n: int, n_first: int, n_permutations: int, seed: int) -> Iterator[Array]:
-    """Yield blocks of rows of 0 and 1: which of n units are in the first group, the first n_first, then random ones."""
+    """Yield blocks of rows of 0 and 1: which of n units are in the first group; first as given, then at random."""
     rng = np.random.default_rng(seed)
     step = max(1, BLOCK // max(n, 1))
     observed = (np.arange(n) < n_first).astype(np.float64)
@@ -132,7 +132,7 @@ def z_scores(x: Array) -> Array:
 
 
 def differences(coefficient: str | Correlation, first: Array, second: Array, y: Array, swapped: Swaps) -> Array:
-    """Return the coefficient of the first metric with people minus the second metric's, after each permutation."""
+    """Return the first metric's coefficient with people minus the second's, after each permutation."""
     if coefficient == "pearson":
         return pearson_differences(z_scores(first), z_scores(second), y, swapped)
     if coefficient == "spearman":

@@ -65,7 +65,7 @@ def _human(mean: HumanMean, source: str) -> list[str]:
 
 
 def worse_lines(comparison: Comparison) -> Iterator[str]:
-    """Yield lines that show the units that got worse most."""
+    """Yield lines that show the units that got worse the most."""
     for unit in comparison.worse:
         yield f"{unit.id}: {number(unit.old, 4)} → {number(unit.new, 4)} ({unit.metric})"
         for name, text in (("prompt", unit.prompt), ("old", unit.old_text), ("new", unit.new_text)):
@@ -74,7 +74,7 @@ def worse_lines(comparison: Comparison) -> Iterator[str]:
 
 
 def comparison_markdown(comparison: Comparison) -> str:
-    """Return the tables, the units that got worse most and the notes as Markdown."""
+    """Return the tables, the units that got worse the most and the notes as Markdown."""
     parts = list(map(markdown_table, comparison_tables(comparison)))
     if comparison.worse:
         lines = "\n".join(f"- {escape_markdown(line)}" for line in worse_lines(comparison))

@@ -30,7 +30,7 @@ FEW, EXPANDED = 2**26, 64  # bytes of vectors, and their ratio to the file's siz
 
 
 def blocks(path: str | Path) -> Iterator[Block]:
-    """Yield the words and vectors of a file, some thousands at a time."""
+    """Yield the words and vectors of a file, a few thousand at a time."""
     try:
         yield from _blocks(path)
     except damage() as error:

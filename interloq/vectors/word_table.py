@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Words by number and numbers by word, memory-mapped: 400,000 words open in milliseconds.
 
-The words are concatenated in one file. To find one, its 64-bit hash is looked up in a sorted array of hashes.
+The words are concatenated in one file. To find a word, its 64-bit hash is looked up in a sorted array of hashes.
 `WordNumbering` turns texts into numbers of words with any such table.
 """
 

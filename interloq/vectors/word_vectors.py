@@ -177,9 +177,9 @@ class WordVectors:
     # ---- sentences ----
 
     def rows(self, places: NDArray[np.int32] | NDArray[np.int64]) -> Floats:
-        """Return the vectors of words by their places.
+        """Return the vectors of words by their positions.
 
-        They are checked here, because a folder is not read as a whole.
+        They are checked here, because a folder is never read completely.
         """
         rows = np.asarray(self.matrix[places])
         with np.errstate(all="ignore"):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The app, assembled from the routers of `work`, `chat`, `references` and `admin`.
 
-The calls of a request, in their order:
+The calls of a request, in order:
 
 1. `access/security.py`: `Protected` limits rate and size, and adds the headers of the response.
 2. `access/visitors.py`: `sessions` finds the person by their cookie; `annotator` or `admin` checks the CSRF token, and
@@ -100,7 +100,7 @@ def answer_failure(request: Request, error: Exception) -> Response:
 
 
 def _failure(request: Request, status: int, reason: str, detail: str = "") -> Response:
-    """Return a page for people and JSON for scripts; never a traceback or anything of another person."""
+    """Return a page for people and JSON for scripts; never a traceback or anything about another person."""
     if "text/html" in request.headers.get("accept", ""):
         pages: Pages = request.app.state.pages
         return HTMLResponse(pages.failure(reason, detail, request.headers.get("accept-language", "")), status)

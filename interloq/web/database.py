@@ -67,7 +67,8 @@ class Database:
     def writing(self, *, wait_for_disk: bool = True) -> Iterator[Connection]:
         """Open a transaction that is stored completely, or not at all if anything in it fails.
 
-        One that does not wait for the disk survives a crash of the process, but it may be lost with the machine.
+        A transaction that does not wait for the disk survives a crash of the process, but may be lost if the machine
+        crashes.
         """
         options = {_WAITING: wait_for_disk}
         with (
@@ -101,7 +102,7 @@ class Database:
 def open_database(place: str | Path, *, create: bool = True) -> Database:
     """Open the database in a file, or at a URL such as `postgresql://user@host/name`; old tables are migrated.
 
-    With `create`, an empty or missing one becomes a new study; without, it is refused and not changed.
+    With `create`, an empty or missing database becomes a new study; otherwise, it is refused and not changed.
     """
     engine = _engine(str(place), create=create)
     try:
@@ -234,7 +235,7 @@ def _write_ahead(engine: Engine) -> None:
 
 
 def _begin(connection: Connection) -> None:
-    """Let a transaction that will write take the lock at once: one that read first could fail later."""
+    """Let a transaction that will write take the lock at once; if it read first, it could fail later."""
     options = connection.get_execution_options()
     if options.get(_READING):
         connection.exec_driver_sql("BEGIN")

@@ -2,7 +2,7 @@
 """Texts of the interface: keys with values, rendered in the visitor's language; and figures that contain them.
 
 The folder `texts/` has one file per language for annotators (`ja.json`) and one for administrators (`admin_ja.json`);
-all languages have the same keys and placeholders. Of administrators' texts, `{pages}` is replaced by a value, and
+all languages have the same keys and placeholders. In administrators' texts, `{pages}` is replaced by a value, and
 `{pages:page|pages}` by a number with its noun in the singular or plural.
 """
 
@@ -45,7 +45,7 @@ def message(key: str, **values: Any) -> Message:
 
 
 def render(content: Any, language: str) -> Any:
-    """Return JSON values, or one message, with all messages in a language; other texts stay as they are."""
+    """Return JSON values, or one message, with all messages in a language; other texts are unchanged."""
     if isinstance(content, Message):
         return say(language, content.key, **content.values)
     if isinstance(content, Mapping):
@@ -81,7 +81,7 @@ def texts(language: str, audience: str = "") -> Mapping[str, str]:
 
 @cache
 def texts_json(language: str, audience: str = "") -> Markup:
-    """Return the texts for scripts, to be put into a page as they are."""
+    """Return the texts for scripts, to be put into a page unchanged."""
     return htmlsafe_json_dumps(texts(language, audience))
 
 

@@ -96,7 +96,7 @@ class Pages:
         return self._page("consent.html", task, visitor=visitor)
 
     def done(self, task: StudyTask, visitor: Visitor, done: int) -> str:
-        """Say thank you, with the completion code or link."""
+        """Render a thank-you page with the completion code or link."""
         return self._page("done.html", task, visitor=visitor, done=done, link=is_link(task.completion))
 
     def message(self, task: StudyTask, reason: str) -> str:

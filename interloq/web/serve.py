@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the app: on this machine only, unless a secret and a host are given."""
+"""Run the app: only on this machine, unless a secret and a host are given."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def run(
 ) -> None:
     """Serve a study until interrupted; a link to each task named in `invited` is printed first.
 
-    With `options.new`, a missing study is made, to which administrators add tasks in the browser; otherwise it is
+    With `options.new`, a missing study is made, to which administrators add tasks in the browser; otherwise, it is
     refused.
     """
     calls = NO_LIMIT.calls if options.max_calls is None else options.max_calls

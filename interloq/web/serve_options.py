@@ -27,7 +27,7 @@ _KEY = "(default: interloq/user.key in ~/.config)"
 
 @dataclass(frozen=True)
 class ServerAddress:
-    """Where the app listens, and the address that people open, if there is a reverse proxy in between."""
+    """Where the app listens, and the address that people open if a reverse proxy is in between."""
 
     host: str = option("127.0.0.1", "address to listen on", metavar="HOST")
     port: int = option(PORT, "port to listen on", metavar="PORT")
@@ -83,7 +83,7 @@ class ServeOptions(Options):
 
     `secret` is the key of pseudonyms, a file or `env:NAME`; an open network needs one. `trust` is called with what bots
     of the study do besides talking; without it, a study with such bots is refused. `max_calls` and `max_cost` limit
-    what all chats together may spend on bots, with what they spent before.
+    what all chats together may spend on bots, including what they have spent before.
     """
 
     secret: str | None = option(
@@ -105,7 +105,7 @@ class ServeOptions(Options):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskOptions:
-    """Settings of a new task that take precedence over those in a file."""
+    """Settings of a new task that take precedence over the settings in a file."""
 
     kind: Literal["rate", "compare", "references", "chat"] | None = option(
         None, "what people do (default: from the settings)", flag="--task"

@@ -89,7 +89,7 @@ class _View:
         return ", ".join(parts)
 
     def standings(self, *, last: bool = False) -> list[str]:
-        """Return the current ranking; it is slow, so it is computed only every few seconds, and for the `last` time."""
+        """Return the current ranking; it is slow, so it is computed only every few seconds, and at the `last` call."""
         if self.ranking and (last or time.monotonic() - self.ranked >= EVERY):
             self.standing = self.ranking()
             self.ranked = time.monotonic()
@@ -98,7 +98,7 @@ class _View:
         return [self.standing] if self.standing else []
 
     def failures(self) -> list[str]:
-        """Return failures by bot; bots with most failures first."""
+        """Return failures by bot; bots with the most failures first."""
         bots: dict[str, Counter[str]] = {}
         for (bot, what), n in self.tally.failures.items():
             bots.setdefault(bot, Counter())[what] += n
@@ -145,7 +145,7 @@ def print_bots(bots: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def _format_failures(failures: Counter[str]) -> str:
-    """Return the most frequent kinds; a program may describe each failure in other words."""
+    """Return the most frequent kinds of failure; a program may word each failure differently."""
     kinds = failures.most_common(KINDS)
     other = failures.total() - sum(n for _, n in kinds)
     if other:

@@ -92,9 +92,10 @@ def add_options(
     without: Collection[str] = (),
     with_defaults: bool = True,
 ) -> None:
-    """Add the options of a dataclass, all, `only` these or those `without` these, in the order of its fields.
+    """Add the options of a dataclass in the order of its fields: all of them, `only` some, or all `without` some.
 
-    An instance may be passed instead: then its values are the defaults. Without defaults, None means: not given.
+    An instance may be passed instead: then its values are the defaults. Without defaults, None means that an option was
+    not given.
     """
     for flag in flags_of(options):
         if flag.name not in without and (not only or flag.name in only):
@@ -102,7 +103,7 @@ def add_options(
 
 
 def add_flag(parser: argparse.ArgumentParser, flag: Flag, *, help: str = "", default: Any = ...) -> None:
-    """Add one option; `help` and `default` replace the ones of its field."""
+    """Add one option; `help` and `default` replace those of its field."""
     keywords = _keywords(flag)
     keywords["help"] = (help or flag.help_text()).replace("%", "%%")
     if default is ...:
@@ -153,7 +154,7 @@ def make_options(options: type[Options], args: argparse.Namespace, **values: Any
 
 
 def apply_arguments(settings: Options, args: argparse.Namespace) -> Options:
-    """Return the settings with the given arguments that have the names of their fields; None: it was not given."""
+    """Return the settings with the values of arguments named after their fields; None means that it was not given."""
     given = {}
     for field in fields(settings):  # type: ignore[arg-type]
         value = getattr(args, field.name, None)

@@ -33,7 +33,7 @@ EVERY = 30.0  # seconds between lines
 
 @dataclass
 class _BadLineFile:
-    """The file for bad lines beside the verb's output; None without one."""
+    """The file for bad lines beside the verb's output; None if the verb has no output."""
 
     path: Path | None = None
     is_written: bool = False

@@ -5,13 +5,13 @@ With a margin m > 0, the largest acceptable loss, and the 95 % interval [low, hi
 lower is better), a metric gives
 
     pass           low > −m:   the new version is not worse by more than the margin
-    regression     high < −m, also after adjusting by Holm's method, and `compare` says `worse` of the same scores
+    regression     high < −m, also after adjusting by Holm's method, and `compare` calls the same scores `worse`
     undecided      otherwise:  the data do not decide
 
 A version passes if all metrics pass, and is a regression if any metric shows one. Passes need no adjustment, because
 all metrics must pass. Metrics are one family of tests, slices another, as in `compare`. Degenerate and selected data
-are undecided whatever the interval: equal replies, too few units, labels that were chosen by their scores; and no
-metric passes that gives all units the same score, or all pairs the same difference.
+are undecided whatever the interval: equal replies, too few units, labels that were chosen by their scores. A metric
+that gives all units the same score, or all pairs the same difference, does not pass.
 """
 
 from __future__ import annotations
@@ -248,7 +248,7 @@ def _verdict(gain: Gain, p: float | None, tests: int, allow_constant: bool) -> V
 
 
 def _no_variation(gain: Gain, allow_constant: bool) -> str:
-    """Return why a gain that does not vary cannot pass; one that all units share can, if it is really a gain."""
+    """Return why a gain that does not vary cannot pass; a gain that all units share can, if it really is a gain."""
     if gain.varies or gain.distance < 0 or gain.compared == "better" or (allow_constant and not gain.value):
         return ""
     if gain.constant is not None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """From files of an old and a new version to a verdict. Everything that makes a verdict doubtful is refused.
 
-A baseline is a file with a version that was accepted, and all that later versions are compared by: a header with the
-signatures of the metrics and the origin of dialogues, then one unit per line. Only `bless_file` writes one.
+A baseline is a file with a version that was accepted, and everything needed to compare later versions with it: a header
+with the signatures of the metrics and the origin of dialogues, then one unit per line. Only `bless_file` writes one.
 """
 
 from __future__ import annotations

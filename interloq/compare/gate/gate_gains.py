@@ -71,7 +71,7 @@ class Gain:
     def estimate_needed(self, alpha: float) -> tuple[int, str] | None:
         """Return how many units, labels or rated units would decide, with tests at this level.
 
-        None if far too many, if no one kind alone would, or if variances are unknown.
+        Return None if far too many are needed, if no single kind would suffice, or if variances are unknown.
         """
         both = t_quantile(1 - alpha, self.freedom) + t_quantile(POWER, self.freedom)
         allowed = (self.distance / both) ** 2  # variance that decides

@@ -2,7 +2,7 @@
 """Margins of a gate: one number for all metrics, or one per metric, since metrics have different scales.
 
 Slopes convert a margin from human ratings to units of metrics. They are computed from rated samples, or read from the
-stored JSON of `interloq meta`. The judge must be the same as of the compared versions.
+stored JSON of `interloq meta`. The judge must be the same as for the compared versions.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ def _slope(
     reading: VersionReading,
     doubts: dict[str, str],
 ) -> tuple[Clustered, str]:
-    """Return the score per unit of rating, by rated samples of the same judge, and a note on those without a score.
+    """Return the score per unit of rating, by rated samples of the same judge, and a note on samples without a score.
 
     If the rated samples were chosen by their scores, the metric is added to `doubts`.
     """
@@ -236,7 +236,7 @@ def _score_rated(
 
 
 def _build_metric(name: str, options: CompareOptions) -> Metric:
-    """Return the metric of this name, which for a function of a file is not a spec."""
+    """Return the metric of this name; for a function in a file, the name is not a spec."""
     functions, _ = choose(file_metrics(options.metrics), trust=options.trust)
     for choice in functions:
         if choice.name == name:

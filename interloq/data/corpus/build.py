@@ -304,7 +304,7 @@ def _source(logs: Logs) -> str:
 
 @contextlib.contextmanager
 def _explain_limits() -> Iterator[None]:
-    """Say what to do if the joins run out of memory or disk."""
+    """Explain what to do if the joins run out of memory or disk."""
     import duckdb
 
     try:

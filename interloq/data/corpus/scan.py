@@ -2,7 +2,7 @@
 """Clean many texts at once, with the same results as `clean.py`.
 
 Most filters do not change most texts. So the characters of a whole batch are looked up in one table, which says for
-every text which filters could apply; only those run, on those texts alone. A flag may be set in vain, but a text
+every text which filters could apply; only those run, on those texts alone. A flag may be set needlessly, but a text
 without the flag is certain to pass the filter unchanged; the tests check this. Texts in ASCII, the bulk of many logs,
 are processed separately, because one byte per character is four times as fast as four.
 """

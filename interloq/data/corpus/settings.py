@@ -144,7 +144,7 @@ class Key:
 
 @cache
 def keys() -> dict[str, Key]:
-    """Return all keys by name; those without a group come first."""
+    """Return all keys by name; keys without a group come first."""
     settings = CorpusSettings()
     all_keys = _keys_of(settings, "")
     for group in fields(settings):

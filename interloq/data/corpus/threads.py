@@ -134,7 +134,7 @@ def check_memory(size: str) -> str:
 
 
 def keep_posts(tables: Tables, joining: Joining, bots: BotFilter) -> None:
-    """Drop copies and bots; create the tables again, bots, copies and kept."""
+    """Drop copies and bots; create the tables `again`, `bots`, `copies` and `kept`."""
     tables.set(
         day=DAY,
         day_offset=round(joining.utc_offset * 3600 * SECOND),
@@ -194,7 +194,7 @@ ANTI JOIN again USING (place) ANTI JOIN bots USING (who) ANTI JOIN copies USING 
 
 
 def link(tables: Tables, joining: Joining) -> None:
-    """Join every reply to its post and find the first post of each thread; create the tables links and roots."""
+    """Join every reply to its post and find the first post of each thread; create the tables `links` and `roots`."""
     tables.set(max_gap=round(joining.max_gap * 3600 * SECOND) or 2**62)
     tables.make("links", _LINKS)
     tables.make("up_0", "SELECT child AS place, parent AS up FROM links WHERE broken = ''")
@@ -226,7 +226,7 @@ _ROOTS = "SELECT place, up AS root FROM up ANTI JOIN up AS above ON up.up = abov
 
 
 def join_threads(tables: Tables, joining: Joining, split: Split) -> tuple[int, ...]:
-    """Assign threads to parts, sort their posts and return the borders; create the tables threads and ordered."""
+    """Assign threads to parts, sort their posts and return the borders; create the tables `threads` and `ordered`."""
     tables.set(orphans=joining.orphans, max_thread=MAX_THREAD)
     tables.make("members", _MEMBERS)
     tables.make("trees", _TREES)

@@ -2,9 +2,9 @@
 """Short texts written for this project: samples of four invented systems, logs for retrieval, and openings.
 
 The samples' ratings were not given by people, and the logs contain no real conversations. The first pairs of a log were
-written one by one; the others, most of them, are generated from patterns and words of a topic, so that a small rater
-can learn which replies fit. Openings are two utterances each, which bots continue. The replies of the system
-`attentive` have a paraphrase each, to probe metrics with.
+written one by one; the others, which are the majority, are generated from patterns and words of a topic, so that a
+small rater can learn which replies fit. Openings are two utterances each, which bots continue. Each reply of the system
+`attentive` has a paraphrase, to probe metrics with.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ class Appended:
     """An append-only file, for one process at a time.
 
     Data is passed to the system at once, so nothing is lost if the process is killed, and synced to disk every `sync`
-    seconds, so a power failure loses no more than that.
+    seconds, so a power failure loses at most the data of that time.
     """
 
     def __init__(self, path: str | Path, *, sync: float = SYNC) -> None:
@@ -120,7 +120,7 @@ def _read_run(line: bytes, kind: str, path: Path) -> dict[str, Any]:
 
 
 def check_run(earlier: Mapping[str, Any], run: Mapping[str, Any], path: Path) -> None:
-    """Refuse a file whose run is not this one."""
+    """Refuse a file of another run."""
     for name in sorted({*earlier, *run}):
         if earlier.get(name) != run.get(name):
             raise InputError(

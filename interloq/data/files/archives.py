@@ -2,7 +2,7 @@
 """The files of a published dataset: in a folder, in a tar archive, or a single file.
 
 Archives are read in memory, member by member: nothing is unpacked, names only identify files, and links are never
-followed. The size of the content is limited, however small an archive is on disk.
+followed. The size of the content is limited, no matter how small an archive is on disk.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def members(archive: tarfile.TarFile, path: Path) -> Iterator[tarfile.TarInfo]:
 
 
 def read_member(archive: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> bytes:
-    """Return the content of a member; a large one is refused."""
+    """Return the content of a member; a large member is refused."""
     _check_bound(member.size, MAX_FILE, member.name, path)
     stream = archive.extractfile(member)
     if stream is None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Caches on disk: the folder for them, and bytes by key in one table of an SQLite file, never a pickle.
 
-They hold results that can be computed again, and answers of servers that would be paid for again. Several processes may
-share a file; it may be deleted at any time.
+They hold results that can be computed again, and server answers that would have to be paid for again. Several processes
+may share a file; it may be deleted at any time.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class BlobCache:
         return f"{self.kind}s"
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        """Return the values of those keys that are in the cache."""
+        """Return the values of the keys that are in the cache."""
         values: dict[bytes, bytes] = {}
         with self._open() as database:
             for start in range(0, len(keys), FEW):

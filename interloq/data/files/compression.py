@@ -35,7 +35,7 @@ def decompress(file: IO[bytes], suffix: str, *, window: int = WINDOW) -> context
 def decompress_records(file: IO[bytes], suffix: str) -> Iterator[Any]:
     """Yield the decompressed stream of a file of records, which is read from start to end.
 
-    If it expands far more than records do, reading ends with an error: a few kilobytes may be hours of work.
+    If it expands far more than records do, reading ends with an error: a few kilobytes could mean hours of work.
     """
     if suffix not in COMPRESSED:
         yield file
@@ -82,7 +82,7 @@ class _Counted:
 
 
 class _Bounded(io.RawIOBase):
-    """A decompressed stream that ends with an error if it is far larger than what it was made from."""
+    """A decompressed stream that ends with an error if it is far larger than its compressed form."""
 
     def __init__(self, stream: Any, source: _Counted) -> None:
         self._stream, self._source, self._size = stream, source, 0
@@ -100,7 +100,7 @@ class _Bounded(io.RawIOBase):
 
 
 class _Frames(io.RawIOBase):
-    """The frames of a .zst file in turn; zstandard's own reader does not notice if the last is truncated."""
+    """The frames of a .zst file in turn; zstandard's own reader does not notice a truncated last frame."""
 
     def __init__(self, file: IO[bytes], window: int) -> None:
         import zstandard

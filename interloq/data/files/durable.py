@@ -2,7 +2,7 @@
 """Atomic writes of files and folders, and locks that allow one writer at a time.
 
 Unfinished output is named `.NAME.<12 hex digits>.part`, next to its target, and its writer holds a lock on it. The lock
-ends with the process, however that ends, so the next writer of the same target can distinguish a leftover from a file
+ends with the process, even a killed one, so the next writer of the same target can distinguish a leftover from a file
 that is still being written.
 """
 
@@ -63,7 +63,7 @@ def atomic_folder(path: str | Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def atomic_path(path: str | Path, *also: type[Exception], mode: int = 0o666) -> Iterator[Path]:
-    """Yield a path for libraries that write to a path: further files they write next to it are removed.
+    """Yield a path for libraries that write to a path; other files that they write next to it are removed.
 
     `mode` is limited by the umask, as usual; use `PRIVATE` for personal data.
     """
@@ -178,7 +178,7 @@ def remove(path: Path) -> None:
 
 
 def discard(folder: Path) -> None:
-    """Remove a folder or file atomically: if the process is killed, it is complete or gone."""
+    """Remove a folder or file atomically: if the process is killed, it is either complete or gone."""
     if folder.parent.is_dir():
         sweep(folder)
     if os.path.lexists(folder):

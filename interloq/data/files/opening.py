@@ -29,7 +29,7 @@ UNREADABLE = (
 
 
 def plain_suffix(path: str | Path) -> str:
-    """Return the suffix before the one of the compression: `.csv` for `a.csv.gz`."""
+    """Return the suffix before the compression suffix: `.csv` for `a.csv.gz`."""
     for suffix in reversed(Path(path).suffixes):
         if suffix.lower() not in COMPRESSED:
             return suffix.lower()
@@ -74,7 +74,7 @@ def lines(path: str | Path) -> Iterator[tuple[int, bytes]]:
 
 
 def read_small(path: str | Path, *, limit: int = SMALL) -> bytes:
-    """Return all decompressed bytes of a file; more than `limit` are refused before they fill the memory."""
+    """Return all decompressed bytes of a file; a file with more than `limit` is refused before it fills the memory."""
     return b"".join(pieces(path, limit=limit))
 
 

@@ -32,7 +32,7 @@ def _collision(output: str, path: str) -> str:
 
 
 def _same(first: str, second: str) -> bool:
-    """Return whether two names refer to the same file or folder, also through links."""
+    """Return whether two names refer to the same file or folder, possibly through links."""
     try:
         return Path(first).samefile(second)
     except (OSError, ValueError):  # one of them does not exist, or is not a path

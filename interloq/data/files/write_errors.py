@@ -67,7 +67,7 @@ def format_error_line(error: Exception) -> str:
 
 
 def hint(error: Exception) -> str:
-    """Return the hint for an error number, also if only the message names it; by default, the hint for a full disk."""
+    """Return the hint for an error number, even if only the message names it; by default, the hint for a full disk."""
     if getattr(error, "errno", None) in HINTS:
         return HINTS[error.errno]  # type: ignore[attr-defined]
     for number, hint_of_number in HINTS.items():

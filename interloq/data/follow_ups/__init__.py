@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Follow-ups: what people say after a good or bad reply, by dimension.
 
-Three files come with Interloq, `en`, `ja` and `zh`; your own is a JSON file of the same format:
+Three files come with Interloq: `en`, `ja` and `zh`. Your own is a JSON file of the same format:
 
     {"turn":     {"interesting": {"positive": ["Tell me more!"], "negative": ["That's really boring."]}},
      "dialogue": {"coherent":    {"positive": [],                "negative": ["You are so confusing."]}}}

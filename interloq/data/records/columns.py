@@ -93,7 +93,7 @@ def as_samples(rows: Any, *, columns: Mapping[str, str] | None = None) -> Iterab
 def _in_python_terms(where: str = "") -> Iterator[None]:
     """Rewrite `--map FIELD=NAME` in errors as `columns={"FIELD": "NAME"}`.
 
-    Only for rows given in Python: the error of a file that is read meanwhile stays as it is.
+    Only for rows given in Python: errors of files that are read meanwhile are not changed.
     """
     try:
         yield

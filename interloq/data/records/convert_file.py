@@ -76,7 +76,7 @@ class RecordSummary:
         self.unscored = 0
 
     def watch(self, records: Iterable[Any]) -> Iterator[Any]:
-        """Yield the records, which are counted."""
+        """Yield the records and count them."""
         for record in records:
             self.add(record)
             yield record
@@ -108,7 +108,7 @@ class RecordSummary:
         self.not_applicable[rating.aspect] += rating.value is None
 
     def facts(self) -> dict[str, Any]:
-        """Return the counts as plain values, without those that do not apply to this kind of record."""
+        """Return the counts as plain values, except counts that do not apply to this kind of record."""
         facts: dict[str, Any] = {"records": self.records, "systems": dict(sorted(self.systems.items()))}
         if self.references:
             facts["references"] = {str(n): count for n, count in sorted(self.references.items())}

@@ -2,7 +2,7 @@
 """Which samples belong to one dialogue: the one they name, or else one found in contexts that continue each other.
 
 A sample continues another one of its system if its context starts with the context of the other, or with that context
-and the other's reply. Each sample is continued by one other at most, so that conversations that merely start with the
+and the other's reply. Each sample is continued by at most one other, so that conversations that merely start with the
 same greeting are not taken for one. Samples with the same context of at least LONG turns belong together. Such a
 dialogue is named after its first sample. Ids never count: `ticket#1` and `ticket#2` may be two conversations.
 """
@@ -58,7 +58,7 @@ class DialogueFinder:
             self._names.append(sample.dialogue)
 
     def names(self) -> list[str]:
-        """Return the dialogue of each sample in the order of adding; empty if it is unknown."""
+        """Return the dialogue of each sample in the order they were added; empty if it is unknown."""
         unnamed: dict[str, list[int]] = {}
         for i, name in enumerate(self._names):
             if not name:

@@ -202,7 +202,7 @@ def _records(path: str | Path) -> Iterator[tuple[int, bytes]]:
 
 
 def _items(first: bytes, rest: Iterable[tuple[int, bytes]], path: str | Path) -> Iterator[tuple[int, bytes]]:
-    """Yield the items of an array as lines. It is read at once, so it may not be larger than MAX_LINE."""
+    """Yield the items of an array as lines. The array is read at once, so it may not be larger than MAX_LINE."""
     parts, size = [first], len(first)
     for _, line in rest:
         size += len(line) + 1
@@ -322,7 +322,7 @@ class _Seen:
 def write_then_head(
     path: str | Path, records: Iterable[Any], facts: Callable[[], Mapping[str, object]], *, kind: str
 ) -> None:
-    """Write records atomically, after a header with `facts` that are known after the last record."""
+    """Write records atomically, after a header with `facts` that are known only after the last record."""
     with writing(tempfile.gettempdir()), tempfile.TemporaryFile() as waiting:
         for record in records:
             waiting.write(record_line(record))

@@ -2,7 +2,8 @@
 """Records from other layouts: fields under other names, chat exports, rows of a table.
 
 Chat exports have OpenAI's `{"role", "content"}` or ShareGPT's `{"from", "value"}` messages. Instructions to the model,
-tool calls and their results are not turns of the dialogue, and neither are pictures. They are skipped and counted.
+tool calls and their results are not turns of the dialogue, and neither are pictures; all of these are skipped and
+counted.
 """
 
 from __future__ import annotations

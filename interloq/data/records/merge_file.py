@@ -27,9 +27,9 @@ def merge_file(
     """Write samples or dialogues with the ratings of further files (JSONL, CSV or TSV), and return counts.
 
     A rating names its `item` and, if several systems have one with this id, its `system`; a rating of a dialogue keeps
-    its system. Ratings of unknown items or systems are counted and not added. A named rater's rating that a record has
-    already is not added again. Ratings without a rater are all kept, since equal ones may come from different people,
-    unless their file was merged before (its fingerprint is in the header).
+    its system. Ratings of unknown items or systems are counted and not added. A named rater's rating that a record
+    already has is not added again. Ratings without a rater are all kept, since equal ones may come from different
+    people, unless their file was merged before (its fingerprint is in the header).
     """
     refuse_overwriting([output], [path, *ratings])
     kind = detect_kind(path)

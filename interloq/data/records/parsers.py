@@ -187,7 +187,7 @@ def _entry(value: Any, name: str) -> Mapping[str, Any]:
 
 
 def _list(value: Mapping[str, Any], name: str) -> list[Any]:
-    """Return a list field; a single text or number is a list of one."""
+    """Return a list field; a single text or number becomes a list of one."""
     items = value.get(name)
     if items is None:
         return []

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Raters who cannot be averaged as they are: on different scales, without differences, or under two names.
+"""Raters who cannot be averaged as they are: raters on different scales, with no variation, or under two names.
 
-`normalise` puts the ratings of each rater on a scale of their own. It needs several ratings by each rater, and it also
-removes real differences: a rater who happened to get the better items looks lenient.
+`normalise` puts the ratings of each rater on that rater's own scale. It needs several ratings by each rater, and it
+also removes real differences: a rater who happened to get the better items looks lenient.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class RaterRanges:
                 self.ranges.setdefault(rating.aspect, {}).setdefault(rating.rater, Range()).add(rating.value)
 
     def notes(self, *, normalised: bool = False) -> list[str]:
-        """Return notes on raters whose ratings should not be averaged as they are; if `normalised`, on names only."""
+        """Return notes on raters whose ratings should not be averaged as they are; if `normalised`, only on names."""
         notes: list[str] = []
         raters: set[str] = set()
         for aspect, by_rater in sorted(self.ranges.items()):
@@ -133,8 +133,8 @@ def normalise(
     """Return the records with ratings of this aspect on a common scale, and notes on ratings that were left out.
 
     `z`: distance from the rater's mean rating, in the rater's standard deviations. `rank`: mean rank among the rater's
-    ratings, from 0 to 1. Ratings without a rater's name, by raters with fewer than 5 ratings or with equal ones only,
-    and by raters other than `raters`, if given, are left out.
+    ratings, from 0 to 1. Ratings without a rater's name, by raters with fewer than 5 ratings or only equal ones, and,
+    if `raters` is given, by anyone else, are left out.
     """
     values: dict[str, list[float]] = {}
     for record in records:

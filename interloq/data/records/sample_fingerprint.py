@@ -2,8 +2,8 @@
 """Fingerprints of sets of samples, for signatures, and of single samples, for score files.
 
 The fingerprint of a sample has three parts, `reply-context-references`, each of eight hexadecimal digits, or empty
-without a context or references. It tells whether scores are of these samples and two versions of these references; ids,
-systems, ratings, spaces and the Unicode form of texts do not matter.
+without a context or references. It tells whether scores belong to these samples, and whether two versions had the same
+references; ids, systems, ratings, spaces and the Unicode form of texts do not matter.
 """
 
 from __future__ import annotations

@@ -23,8 +23,8 @@ TYPES: Mapping[str, Any] = {
 def read_stored(kind: type[Result], value: Mapping[str, Any], **parts: Any) -> Result:
     """Return a dataclass from a JSON object and the `parts` that are results themselves.
 
-    A value of another type than the field's is a TypeError. Values that are not fields, such as computed ones, are not
-    read.
+    A value whose type differs from its field's is a TypeError. Values without a field, such as computed ones, are
+    ignored.
     """
     for field in fields(kind):  # type: ignore[arg-type]
         if field.name in value and field.name not in parts:

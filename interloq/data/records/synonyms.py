@@ -3,7 +3,7 @@
 
 A name that can only mean one field is accepted and reported; two candidates for a field are an error, except for the
 dialogue of a sample, which has the first of its candidates. `columns` (on the command line `--map response=reply`)
-resolves it. A name with dots finds a field within an object: `--map response=outputs.answer`.
+resolves such conflicts. A name with dots finds a field within an object: `--map response=outputs.answer`.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class Names:
 
 
 def _find_item(value: Mapping[str, Any], name: str) -> Any:
-    """Return the item of this name, or of a path through objects and lists (`choices.0.text`); _NOTHING if none."""
+    """Return the item of this name, or of a path through objects and lists (`choices.0.text`); else _NOTHING."""
     if name in value:
         return value[name]
     item: Any = value

@@ -2,11 +2,11 @@
 """Rows of CSV and TSV files and of data frames: one row per sample, or per rating.
 
 Columns of samples: `id`, `context` and `references` (several joined by `|||`), `reference`, `reference_2`, …,
-`response`, `system`, `dialogue`, `rating`, `rating:<aspect>`, `rating:<aspect>:<rater>`, and `rater`, who gave the
-ratings of a row if the columns name no rater. Columns of ratings: their fields; `time` and `reason` are not used. An
-empty rating and `N/A` are "not applicable" (null).
+`response`, `system`, `dialogue`, `rating`, `rating:<aspect>`, `rating:<aspect>:<rater>`, and `rater`, for the ratings
+of a row whose columns name no rater. Columns of ratings: their fields; `time` and `reason` are not used. An empty
+rating and `N/A` are "not applicable" (null).
 
-In tables that are written, every text is quoted. One that begins like a formula gets an apostrophe in front, as in a
+In tables that are written, every text is quoted. A text that begins like a formula gets an apostrophe in front, as in a
 spreadsheet; the reader of ratings removes it.
 """
 
@@ -78,7 +78,7 @@ def rows(path: str | Path, kind: str, names: Names, reject: Reject) -> Iterator[
 
 
 def columns_of(names_in_table: Sequence[Any], kind: str, names: Names, *, where: str) -> list[str]:
-    """Return the column names in lower case; one that looks like a misspelt field is refused, since it would be lost.
+    """Return the column names in lower case; a name like a misspelt field is refused, since it would be lost.
 
     Other unknown columns are noted in `names`. A column without a name (the index that pandas writes) keeps an empty
     name.
@@ -238,7 +238,7 @@ def _prepare_cell(cell: Cell) -> str | float:
 
 
 def guard(text: str) -> str:
-    """Return text that no spreadsheet takes for a formula."""
+    """Return text that no spreadsheet will take for a formula."""
     if _FORMULA.match(text):
         return f"'{text}"
     return text

@@ -41,7 +41,7 @@ def import_dataset(
 
 
 def import_names(name: str, options: UserIdOptions) -> Pseudonyms | None:
-    """Return pseudonyms for an import; None, without making a key, if ids are kept or it has no ids of people."""
+    """Return pseudonyms for an import; None, and no key is made, if ids are kept or there are none."""
     if not registry.dataset(name).people:
         return None
     return options.pseudonyms()

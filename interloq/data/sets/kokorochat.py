@@ -2,8 +2,8 @@
 """KokoroChat (Qi et al., 2025): Japanese counselling played by trained counsellors, rated by the client.
 
 The client's own total score (`score`, 0 to 100) and 20 items are ratings with role `interlocutor`; unanswered items are
-None. The three boxes that a client may tick (such as `unwilling_to_continue`) are 1 if ticked and else 0. Turns have no
-times: the last turn has the time of the client's review, so that dialogues can be ordered.
+None. The three boxes that a client may tick (such as `unwilling_to_continue`) are 1 if ticked, otherwise 0. Turns have
+no times: the last turn has the time of the client's review, so that dialogues can be ordered.
 """
 
 from __future__ import annotations

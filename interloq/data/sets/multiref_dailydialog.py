@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Multi-reference DailyDialog (Gupta et al., 2019): replies of four systems and people to 100 contexts, mean scores.
+"""Multi-reference DailyDialog (Gupta et al., 2019): replies of four systems and people to 100 contexts, with scores.
 
 The published references are the original reply and three further ones written by people. Only the mean of the judgments
 is published, so each reply has one rating and no rater.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Published datasets by name: a description, file names, and their records.
 
-Some have rated replies, others are corpora of dialogues, most of them unrated.
+Some have rated replies; others are corpora of dialogues, most of them unrated.
 
 `INTERLOQ_DATA` names the folder with the datasets: `usr/`, `usr.tar.gz`, `predictive_engagement.csv` and so on.
 """

@@ -2,8 +2,8 @@
 """The one answer to "which language is this text in", offline and without any package.
 
 The script decides where it belongs to one language (kana, Hangul, Thai, …). Among languages that share a script, the
-most frequent words decide, each counted less the more languages share it. A text with too few of them is unclear. In a
-set, an unclear text is taken to be in the set's main language of its script. Languages that are not listed stay
+most frequent words decide, each counted less the more languages share it. A text with too few such words is unclear. In
+a set, an unclear text is taken to be in the set's main language of its script. Languages that are not listed stay
 unclear.
 
 Corpora are filtered with real detectors instead (`data/corpus/language_filter.py`). Those are optional packages, and a

@@ -77,7 +77,7 @@ def texts_of(record: Sample | Dialogue | Pair | Post) -> Iterator[str]:
 
 
 def text_lines(path: str | Path) -> Iterator[str]:
-    """Yield the lines of a text file in UTF-8, in the one Unicode form."""
+    """Yield the lines of a text file in UTF-8, in the Unicode form used everywhere."""
     for number, line in lines(path):
         try:
             yield normalise(line.decode("utf-8"))

@@ -48,7 +48,7 @@ class Whitespace(Component, kind="tokenizer", name="whitespace"):
 
 @dataclass(frozen=True)
 class Spaces(Component, kind="tokenizer", name="space"):
-    """Splits at every single space, so two in a row enclose an empty token, as in the COCO caption code's ROUGE-L."""
+    """Splits at every single space, so two spaces enclose an empty token, as in the COCO caption code's ROUGE-L."""
 
     lowercase: Annotated[bool, "lower-case texts first"] = False
     by_word: ClassVar[bool] = False
@@ -106,7 +106,7 @@ class Characters(Sacrebleu, name="char"):
 
 @dataclass(frozen=True)
 class Chinese(Sacrebleu, name="zh"):
-    """Each Chinese character is a token; the rest as 13a."""
+    """Each Chinese character is a token; the rest is split as by 13a."""
 
     module, cls = "tokenizer_zh", "TokenizerZh"
 

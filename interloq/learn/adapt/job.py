@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pre-training on logs: a pretrained network learns the language of your own conversations before its actual task.
 
-Its stages are tokenising the pairs, the loss before any training, and the epochs. The result is in Hugging Face layout.
+The stages are tokenising the pairs, measuring the loss before any training, and the epochs. The result is in Hugging
+Face layout.
 """
 
 from __future__ import annotations
@@ -198,7 +199,7 @@ class AdaptJob(Job[AdaptTask]):
         }
 
     def save(self, folder: Path, task: AdaptTask, run: Run, facts: dict[str, Any], curve: Curve) -> None:
-        """Save all files. Each is complete before any is renamed; the facts, which mark it complete, come last."""
+        """Save all files. Each is complete before any is renamed; the facts, which mark completion, come last."""
         part, base, model = run.work / SAVED, self.start(run), task.network.model
         remove(part)
         bounds = {BOUNDS: _reply_bounds(base, task, facts["longest"], run.device)} if task.goal == "mlm" else {}

@@ -156,7 +156,7 @@ def from_log(log: PairLog, shape: SmallEncoder, settings: Adaptation, training: 
 
 
 def _write_start(pairs: Callable[[], Iterable[Pair]], part: Path, shape: SmallEncoder, settings: Adaptation) -> int:
-    """Write a network that has learned nothing; return the size of its vocabulary."""
+    """Write an untrained network; return the size of its vocabulary."""
     size = train_word_pieces(pairs, part, vocabulary=shape.vocabulary)
     write_untrained(part, size, shape, settings)
     return size

@@ -4,7 +4,7 @@
 score = ( n(AM) + n(FM) ) / 2,   n(x) = ( max(x, c) − c ) / |c|,   c = the 5 % quantile of the part over the sample set
 
 The quantile is numpy's `linear` one, which is also the default of pandas: it interpolates between two scores. If c is
-0, n(x) = max(x, 0), because nothing can be divided by 0. If all scores of a part are equal, n is 0. The set consists of
+0, n(x) = max(x, 0), because division by 0 is undefined. If all scores of a part are equal, n is 0. The set consists of
 the samples that both parts can score. The parts may be any two metrics, but both should increase with quality.
 """
 
@@ -28,7 +28,7 @@ SHARE = 0.05
 
 @dataclass(frozen=True)
 class AmFm(CombinedMetric, name="am_fm"):
-    """Mean of a metric of adequacy and one of fluency, each normalised over the sample set."""
+    """Mean of an adequacy metric and a fluency metric, each normalised over the sample set."""
 
     papers = ("zhang-etal-2021-deep",)
     needs = Needs(

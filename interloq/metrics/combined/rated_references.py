@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """References from logs with a rater's weights: `interloq extend`, then `interloq rate`, in one call.
 
-`extend` and `rate` are called by the stages of a run (score/stages.py). Their results are cached: the same samples
-through the same stage are read from disk the second time. Files are in the cache folder (see
-data/files/cache.py). A file's name depends on the samples and the stage's signature. Files are written
-completely or not at all, and may be deleted at any time.
+`extend` and `rate` are called by the stages of a run (score/stages.py). Their results are cached: if the same samples
+pass the same stage again, the result is read from disk. Files are in the cache folder (see data/files/cache.py). A
+file's name depends on the samples and the stage's signature. Files are written completely or not at all, and may be
+deleted at any time.
 """
 
 from __future__ import annotations
@@ -203,7 +203,7 @@ def _whole(sample: Sample) -> str:
 
 
 def _read(path: Path, samples: Sequence[Sample], signature: str) -> list[Sample] | None:
-    """Return the samples with cached references; None if there are none that can be used."""
+    """Return the samples with cached references; None if there are no usable ones."""
     try:
         stored = list(read(path, strict=True)) if path.exists() else []
         fits = bool(stored) and header(path).get("signature") == signature

@@ -7,10 +7,10 @@ S are the scores of one part over the whole sample set. The blend is the arithme
 2023), the geometric mean, the minimum or the maximum. Any two metrics may be blended; both should increase with
 quality.
 
-Tsuta et al. (2023) print the normalisation the wrong way round, (s − max S) / (min S − max S); ours is that of 2018. If
-all scores of a part are equal, it has no information, and ŝ is .5. S consists of the samples that both parts can score,
-so a sample without references does not affect the others. Scores outside the range of S, of samples seen after `fit`,
-are clipped to [0, 1].
+Tsuta et al. (2023) print the normalisation the wrong way round, (s − max S) / (min S − max S); ours is the version of
+2018. If all scores of a part are equal, it has no information, and ŝ is .5. S consists of the samples that both parts
+can score, so a sample without references does not affect the others. If samples seen after `fit` score outside the
+range of S, they are clipped to [0, 1].
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class CombinedMetric(Metric):
 
 @dataclass(frozen=True)
 class Ruber(CombinedMetric, name="ruber"):
-    """Blend of a metric with references and one without."""
+    """Blend of a referenced and an unreferenced metric."""
 
     papers = ("tao-etal-2018-ruber",)
     needs = Needs(

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""USL-H, a hierarchy of three qualities (Phy et al., 2020): a reply that cannot be understood need not make sense.
+"""USL-H, a hierarchy of three qualities (Phy et al., 2020): sense counts only if the reply can be understood.
 
 score = ( w₁·U + w₂·U·S + w₃·U·S·L ) / ( w₁ + w₂ + w₃ )
 
 U is `valid`: is the reply well formed? S is `next`: does it follow? L is `mlm`: how much does it say? L is scaled to
-[0, 1] by two `bounds`: (l − low) / (high − low), clipped to [0, 1]. Without `bounds`, those saved with the encoder of
-`mlm` are used. An empty reply scores 0.
+[0, 1] by two `bounds`: (l − low) / (high − low), clipped to [0, 1]. Without `bounds`, the bounds saved with the encoder
+of `mlm` are used. An empty reply scores 0.
 """
 
 from __future__ import annotations

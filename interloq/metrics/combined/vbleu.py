@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """υBLEU (Tsuta et al., 2020 and 2023): BLEU with references from logs, weighted by a network trained on logs.
 
-extend (`interloq extend`) → rate (`interloq rate`) → `delta_bleu`, in one call; the score equals theirs.
+extend (`interloq extend`) → rate (`interloq rate`) → `delta_bleu`, in one call; the score is the same as from the
+separate commands.
 """
 
 from __future__ import annotations

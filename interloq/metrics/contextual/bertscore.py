@@ -4,17 +4,17 @@
 P = Σ_a s_a · max_b cos(a, b) over tokens a of the reply and b of a reference, R the other way round, F = 2PR / (P + R)
 
 As in the public `bert_score`: vectors of one layer; [CLS] and [SEP] are matched but have no weight; `idf` weighs tokens
-by log((N + 1) / (df + 1)) over the N references of the sample set; of several references the best P, R and F are used,
-each separately; `rescale` maps x to (x − b) / (1 − b), with b the level of unrelated texts. A reply or reference
+by log((N + 1) / (df + 1)) over the N references of the sample set; with several references, the best P, R and F are
+used, each separately; `rescale` maps x to (x − b) / (1 − b), with b the level of unrelated texts. A reply or reference
 without tokens has P = R = F = 0 before rescaling.
 
-Different from `bert_score`: if `idf` leaves a reply, or all its references, without any token of weight above 0 (as
-with a single reference), the sample is unscored, not 0. And padding is never matched. There it counts as a similarity
-of 0, so a token whose best match is negative gets 0 instead, depending on what else is in the batch.
+Unlike in `bert_score`, if `idf` leaves a reply, or all its references, without any token of weight above 0 (as with a
+single reference), the sample is unscored, not 0. Also, padding is never matched. In `bert_score` it counts as a
+similarity of 0, so a token whose best match is negative gets 0 instead, depending on what else is in the batch.
 
 `weights` (vBERTScore, Tsuta et al., 2023): `outside` multiplies a reference's value by its weight, after rescaling and
 before the best is taken; `inside` is the formula as printed, with w inside the maximum: w · max for w ≥ 0, w · min for
-w < 0. For weights of 0 and above both are the same.
+w < 0. For weights of 0 and above, both give the same score.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class BertScore(NetworkMetric, name="bertscore"):
 
     @property
     def over_references(self) -> Reduction | None:
-        """ "max", except if a reference's score depends on its weight or, with idf, on the other references."""
+        """ "max", unless a reference's score depends on its weight or, with idf, on the other references."""
         return None if self.idf or self.reads_weights else "max"
 
     def by_reference(self, samples: Sequence[Sample]) -> Array:
@@ -148,7 +148,7 @@ class BertScore(NetworkMetric, name="bertscore"):
             yield from zip(block, np.split(self._match_pairs(block), ends[:-1]), strict=True)
 
     def _match_pairs(self, samples: Sequence[Sample]) -> Array:
-        """Return P, R and F of every sample with every reference, followed by those with the smallest similarities."""
+        """Return P, R and F of every sample with every reference, then P, R and F with the smallest similarities."""
         encoder = self.network()
         from interloq.metrics.contextual.token_matching import f_measure, match
 

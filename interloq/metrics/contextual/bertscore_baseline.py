@@ -140,7 +140,7 @@ def load_baseline(path: str | Path) -> dict[str, Any]:
 
 
 def levels(facts: dict[str, Any], encoder: Encoder, *, idf: bool, where: str) -> dict[Part, float]:
-    """Return the baseline for this encoder's layer; one for another model, layer or weighting is refused."""
+    """Return the baseline for this encoder's layer; a baseline for another model, layer or weighting is refused."""
     hint = "make one with: interloq train baseline LOGS --model MODEL -o FILE"
     for what, seen, own in (
         ("model", facts.get("model"), encoder.name),

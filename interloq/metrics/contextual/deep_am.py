@@ -5,7 +5,7 @@ reference_free: AM = cos( v(previous utterance), v(reply) )
 referenced:     AM = max_j cos( v(reference j), v(reply) )
 
 v is the mean of an encoder's token vectors, special tokens included, at the last layer or at `layer`. The authors first
-adapt a BERT to the domain; here the given encoder is used. A text of white space alone has no direction: its cosine is
+adapt a BERT to the domain; here the given encoder is used. A text of only white space has no direction: its cosine is
 0.
 """
 

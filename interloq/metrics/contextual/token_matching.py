@@ -5,8 +5,8 @@ P = Σ_a s_a · max_b (a · b) over the reply's tokens a, R the same over the re
 each text. Every distinct text is encoded once and every distinct pair compared once.
 
 The vectors of replies stay in memory; references are encoded in batches of similar length, compared with their replies
-and discarded. So memory is bounded by HELD, however many references there are. Padding is never compared: short texts
-are padded with their own last token, which cannot change a maximum and has no share.
+and discarded. So memory is bounded by HELD, no matter how many references there are. Padding is never compared: short
+texts are padded with their own last token, which cannot change a maximum and has no share.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ class _Slice:
 
 
 def _in_parts(work: Callable[[Ints], None], pairs: Ints, encoder: Encoder) -> None:
-    """Work on pairs, on fewer at a time if GPU memory is not enough."""
+    """Work on pairs, fewer at a time if GPU memory is not enough."""
     cut_to_fit(
         lambda part: work(pairs[part]),
         len(pairs),

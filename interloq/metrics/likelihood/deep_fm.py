@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Deep FM, the fluency half of Deep AM-FM (Zhang et al., 2021): how likely is the reply to a language model?
+"""Deep FM, the fluency half of Deep AM-FM (Zhang et al., 2021): how likely is the reply under a language model?
 
 reference_free: FM = [ log p(utterance + reply) − log p(utterance) ] / (number of the reply's tokens)
 referenced:     FM = max_j  min(e_j, e) / max(e_j, e),  e = exp( log p(reply) / tokens ), e_j that of reference j

@@ -35,7 +35,7 @@ SCORER = "interloq.models.lm.dialogue_scorer:DialogueScorer"
 
 
 class DialogueLikelihood(NetworkMetric):
-    """Base of metrics that run a language model on dialogues; it is named by their fields `model` and `longest`."""
+    """Base of metrics that run a language model on dialogues; their fields `model` and `longest` describe it."""
 
     needs = Needs(fields={"model": LANGUAGE_MODEL}, extra="encoder")
 
@@ -58,9 +58,9 @@ class Fed(DialogueLikelihood, name="fed"):
 
     The dialogue is the context with the reply. `over='sum'` sums follow-ups instead (Sato et al., 2022, eq. 1). `sets`
     can exclude one side; a dimension without positive follow-ups has 0 in their place. Higher is better in every mode.
-    `prior` subtracts from each s(f) its value before: `empty`, without any dialogue, which is a constant for each
-    dimension; `context`, after the dialogue without the reply, so that the reply is judged and not the dialogue it is
-    in.
+    `prior` subtracts a baseline from each s(f): with `empty`, its value without any dialogue, which is a constant for
+    each dimension; with `context`, its value after the dialogue without the reply, so that the reply is judged and not
+    its dialogue.
 
     `whole` is what the authors' code does: the mean is over the whole text, so the dialogue's own likelihood and length
     are part of the score if the two sides differ in number. `conditional` uses the follow-ups alone.

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Perplexity: how much does the reply surprise a language model? Unlike elsewhere, lower is better.
+"""Perplexity: how much does the reply surprise a language model? Unlike most metrics, lower is better.
 
 perplexity = exp( − log p(reply | context) / tokens of the reply )
 
 `context=False` ignores the context. A set's perplexity is computed over all tokens of all replies, as is usual, not as
 the mean of the replies' perplexities. `log=True` omits exp: nats per token. A mean of perplexities is dominated by its
-few largest values, a mean of nats per token is not; so rank systems by the latter. A reply without text has no tokens
-and is unscored.
+few largest values, and a mean of nats per token is not, so rank systems by the latter. A reply without text has no
+tokens and is unscored.
 """
 
 from __future__ import annotations

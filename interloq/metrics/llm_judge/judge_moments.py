@@ -56,7 +56,7 @@ def rating_of(sample: Sample, aspect: str) -> float | None:
 
 
 def figures(total: Array) -> dict[str, float]:
-    """Return the figures of a set by name, from its summed moments; those that cannot be computed are missing."""
+    """Return the figures of a set by name, from its summed moments; figures that cannot be computed are missing."""
     n, mass, noise = total[:3]
     size, size2, score, score2, cross = total[3:8]
     rated, rating, rating2, own, own2, both = total[8:14]
@@ -76,7 +76,7 @@ def figures(total: Array) -> dict[str, float]:
 
 
 def format_figures(known: dict[str, float], *, noun: str = "reply", deterministic: bool = False) -> str:
-    """Return the figures of judged units in words, also that one is unknown; `deterministic` judges have no noise."""
+    """Return the figures of judged units in words, including unknown ones; `deterministic` judges have no noise."""
     plural, length = NOUNS[noun]
     parts = ["slope on length unknown"]
     if "length_slope" in known:

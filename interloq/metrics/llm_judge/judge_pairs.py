@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which of two replies to the same context is better, by an LLM judge that sees them in both orders.
 
-A pair is asked about twice, with the positions of the replies swapped. A reply is preferred only if it wins in both
-orders; anything else is a tie. Judges often favour a position, so the share of pairs whose winner changes with the
-order (flip rate) is reported with the preferences, beside the figures of judge_moments.py.
+The judge is asked twice about each pair, with the positions of the replies swapped. A reply is preferred only if it
+wins in both orders; anything else is a tie. Judges often favour a position, so the share of pairs whose winner changes
+with the order (flip rate) is reported with the preferences, beside the figures of judge_moments.py.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ NO_TEXT = "neither reply has text"
 class PairJudgment:
     """Judgment of one pair: 1 if the first sample's reply is better, −1 if the second's is, 0 for a tie.
 
-    `orders` are the judgments with the first reply in front and with it behind; `failure` says why there is none.
+    `orders` are the judgments with the first reply shown first and shown second; `failure` says why there is none.
     `runs` are the preferences for the first reply in each run, from 0 to 1, over both orders; none if nothing was sent.
-    `rating` is people's rating of the first reply minus the second's. `replies_cut` and `context_cut`: the
-    judge read only a part.
+    `rating` is people's rating of the first reply minus their rating of the second. `replies_cut` and `context_cut` say
+    whether the judge read only a part.
     """
 
     first: Sample
@@ -55,7 +55,7 @@ class PairJudgment:
 
     @property
     def flipped(self) -> bool:
-        """Whether each order has another winner."""
+        """Whether the two orders have different winners."""
         return not self.failure and self.orders[0] * self.orders[1] < 0
 
 
@@ -149,7 +149,7 @@ def _judgment(one: Sample, two: Sample, answers: Iterator[list[float] | str], ju
 
 
 def _ask(orders: Sequence[tuple[Sample, Sample]], judge: LlmJudge) -> list[list[float] | str]:
-    """Return by how much the front reply is better in each run, below 0 if the other one is; or why it is unknown."""
+    """Return by how much the reply shown first is better in each run (below 0: worse), or why it is unknown."""
     prompts = [_prompt(front, behind, judge) for front, behind in orders]
     margins: list[list[float] | str] = []
     if judge.mode == "expected":

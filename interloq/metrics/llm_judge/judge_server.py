@@ -56,7 +56,7 @@ class JudgeServer:
         return self.known_answers(bodies)
 
     def _estimate(self, bodies: Sequence[Body], spent: Spending) -> bool:
-        """Announce what requests cost, if there are any; return whether reasoning was counted."""
+        """Announce what the requests cost, if there are any; return whether reasoning was counted."""
         reasons = self.bot.parameters.counts_reasoning
         size = tokens = 0
         for body in bodies:

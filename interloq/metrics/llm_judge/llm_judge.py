@@ -4,15 +4,15 @@
 expected   score = Σ s · p(s | prompt) / Σ p(s | prompt),  s the possible scores, p of the answer's first token
 sampled    score = mean over n answers; each is a JSON object with one whole number per dimension
 
-The expectation over score tokens is that of G-Eval (Liu et al., 2023); the prompts are our own, without its generated
+The expectation over score tokens follows G-Eval (Liu et al., 2023); the prompts are our own, without its generated
 evaluation steps. A local language model is never asked to write: only the probabilities of the possible scores are
 read. Otherwise the model is behind a server with OpenAI's `/chat/completions`. A server that does not return
 log-probabilities is refused in mode 'expected'; the mode never changes by itself. Seed, temperature and the prompt are
 the same in every run, and answers of a server are cached. If a model does not accept a seed or a temperature, they are
-left out; the signature and a note say so. With `rubric='auto'`, the language of the context decides about the prompt,
-so all replies to a context are judged by the same one. An answer outside the schema is asked for again with another
-seed, three times in all; then the sample is unscored, with the reason. An empty reply has the lowest score and is not
-sent. With `of='dialogue'` each sample is a whole dialogue (see rubrics).
+left out; the signature and a note say so. With `rubric='auto'`, the language of the context determines the prompt, so
+all replies to a context are judged with the same prompt. An answer outside the schema is asked for again with another
+seed, up to three times in all; then the sample is unscored, with the reason. An empty reply has the lowest score and is
+not sent. With `of='dialogue'` each sample is a whole dialogue (see rubrics).
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ class LlmJudge(Metric, name="llm_judge"):
         return np.array(rows, dtype=np.float64).reshape(len(samples), self._width)
 
     def failures(self, samples: Sequence[Sample]) -> list[str]:
-        """Return why samples have no score although they were sent to the server, "" for the others; asks nothing."""
+        """Return why samples have no score although they were sent to the server, "" for the others; send nothing."""
         judgments = self._judge(samples, lambda prompts: self._values(prompts, again=False))
         return [judgment if isinstance(judgment, str) else "" for judgment in judgments]
 

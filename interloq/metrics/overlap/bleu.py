@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""BLEU, and BLEU*: the best BLEU with a single reference."""
+"""BLEU, and BLEU*, the best BLEU against any single reference."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Formula:
 
 
 class BleuMetric(CountMetric):
-    """Base of BLEU and ΔBLEU, which have one formula and different counts."""
+    """Base of BLEU and ΔBLEU, which share a formula but have different counts."""
 
     needs = Needs(references=True)
 

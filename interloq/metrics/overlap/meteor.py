@@ -5,11 +5,11 @@ score = F · (1 − γ · (chunks / m)^β),  F = P · R / (α · P + (1 − α) 
 
 m is the number of words of the reply matched to words of the reference: equal words first, then words with the same
 Porter stem, then optionally words that share a WordNet synset. A chunk is a run of matches that are adjacent in both
-texts. Of several references the one with the best score is used. The defaults α = .9, β = 3, γ = .5 are the paper's.
+texts. With several references, the one with the best score is used. The defaults α = .9, β = 3, γ = .5 are the paper's.
 
-Among alignments with the most matches we use one with the fewest chunks, as METEOR does since version 1.3; the paper
-uses the fewest crossings. NLTK does neither: it pairs words greedily from the right. This is not METEOR 1.5, which
-has other parameters, weights for each stage and for function words, and a paraphrase table.
+Among alignments with the most matches we use one with the fewest chunks, as METEOR has done since version 1.3; the
+paper uses the fewest crossings. NLTK does neither: it pairs words greedily from the right. This is not METEOR 1.5,
+which has other parameters, weights for each stage and for function words, and a paraphrase table.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ def number(samples: Sequence[Sample], tokenizer: Tokenizer) -> Numbered:
 
 
 def closest_lengths(numbered: Numbered) -> NDArray[np.int64]:
-    """Return the reference length closest to the reply's, for each sample; the shorter of two equally close ones."""
+    """Return for each sample the reference length closest to the reply's; of two equally close ones, the shorter."""
     lengths = numbered.references.lengths
     own = np.repeat(numbered.responses.lengths, numbered.n_references)
     span = int(lengths.max(initial=0)) + 1
@@ -155,7 +155,7 @@ def _width(lengths: NDArray[np.int64]) -> int:
 
 
 def _dictionary(numbered: Numbered, sample: int, order: int) -> Counts:
-    """Count for one sample of any length."""
+    """Count the n-grams of one sample of any length."""
     first = int(numbered.first_reference[sample])
     owned = range(first, first + int(numbered.n_references[sample]))
     counts = Counts(np.array([sample]), numbered.weights[owned, None], [], [])

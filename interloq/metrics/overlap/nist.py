@@ -2,8 +2,8 @@
 """NIST (Doddington, 2002).
 
 NIST = Σ_{n=1…N} [ Σ_g info(g) · min(#_g(h), max_j #_g(r_j)) / Σ_g #_g(h) ] · penalty
-info(w_1…w_n) = log2( #(w_1…w_{n-1}) / #(w_1…w_n) ), counted over all references of the set; for n = 1 the upper
-count is the number of all their tokens
+info(w_1…w_n) = log2( #(w_1…w_{n-1}) / #(w_1…w_n) ), counted over all references of the set; for n = 1, the numerator
+is the number of all their tokens
 penalty = exp( log 0.5 · (log min(1, η/ρ) / log 1.5)² ): 1 for replies as long as the references, 0.5 at two thirds
 
 With several references this matches NIST's own mteval-v13a: counts are clipped at the largest count in any reference
@@ -166,7 +166,7 @@ class Information:
             yield owners[grams >= 0], grams[grams >= 0]
 
     def _number_grams(self, keys: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-        """Return the indices of keys among the known ones of this order, -1 for unknown ones."""
+        """Return the indices of keys among the known keys of this order; -1 for unknown keys."""
         known = self.keys[n - 1]
         if not len(known):
             return np.full_like(keys, -1)

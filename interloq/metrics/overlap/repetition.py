@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Repetition: the share of a reply's n-grams that were said before, after See, Roller, Kiela and Weston (2019).
+"""Repetition: the share of a reply's n-grams that occurred before; based on See, Roller, Kiela and Weston (2019).
 
 repetition = number of n-grams of the reply that occur earlier / number of its n-grams
 
-"Earlier" is a turn of the context or, for a second occurrence, the reply itself; with `scope='reply'` it is the reply
-alone. See et al. count bigrams that repeat the speaker's own turns, the partner's and the same reply as three
-attributes, without stop words. Here all turns count alike, because contexts need not name their speakers, and all words
-count, because lists of stop words exist for few languages. Needs no references.
+"Earlier" means in a turn of the context or, for a second occurrence, in the reply itself; with `scope='reply'` it means
+in the reply alone. See et al. count bigrams that repeat the speaker's own turns, the partner's and the same reply as
+three attributes, without stop words. Here all turns count alike, because contexts need not name their speakers, and all
+words count, because lists of stop words exist for few languages. Needs no references.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
 
 P_j = LCS(h, r_j) / |h|,  R_j = LCS(h, r_j) / |r_j|,  F = (1 + β²) P R / (R + β² P)
 
-`multiple='separate'` uses the largest P and the largest R over references, possibly from different ones, and then F:
-the rule of the COCO caption code and of nlg-eval, the source of β = 1.2 in dialogue work. `'best'` uses the largest F.
-The set's score is the mean. Lin treats the sentences of a summary separately; here a reply is one sentence.
+`multiple='separate'` uses the largest P and the largest R over references, possibly different ones, and then F: the
+rule of the COCO caption code and of nlg-eval, the source of β = 1.2 in dialogue work. `'best'` uses the largest F. The
+set's score is the mean. Lin treats the sentences of a summary separately; here a reply is one sentence.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ class _Occurrences:
         return sum((self.response & self.reference).values())
 
     def spare(self, key: str) -> int:
-        """Return how many more the reply has; negative if the reference has more."""
+        """Return how many more occurrences the reply has; negative if the reference has more."""
         return self.response[key] - self.reference[key]
 
     def may_miss(self, key: str, seen: int) -> _Limit:
@@ -154,7 +154,7 @@ class _Problem:
         return options
 
     def _bounds(self, width: int) -> tuple[list[int], list[list[int]]]:
-        """Return the least costs if reference words could be taken twice: they never exceed the true ones.
+        """Return the lowest costs if reference words could be taken twice; they never exceed the true costs.
 
         `bound[i]` is the cost from word i on if no chunk continues there; `continuing[i][j]` is the cost from word i on
         if it continues a chunk at position j. Options are sorted by their bound.

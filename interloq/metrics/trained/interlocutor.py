@@ -22,8 +22,8 @@ class Dcp(ContextReply, name="dcp"):
     """Dialogue continuity prediction (Tsuta et al., 2024): P(the interlocutor answers the reply).
 
     `model` is a folder written by `interloq train dcp`. The judge is the person who would speak next: `user`, or by
-    default the one named in the sample (see `samples.judge_of`). A judge that the model does not know is read as
-    anyone. An empty reply scores 0. See `interloq.scorers.interlocutor.task` for the training.
+    default the one named in the sample (see `samples.judge_of`). A judge unknown to the model is treated as anyone. An
+    empty reply scores 0. See `interloq.scorers.interlocutor.task` for the training.
     """
 
     papers = ("tsuta-etal-2024-rethinking",)
@@ -52,7 +52,7 @@ class Dcp(ContextReply, name="dcp"):
         return scores
 
     def course(self, sample: Sample) -> list[TurnScore]:
-        """Return the scores of the replies to the same judge in the sample's context, and of its own."""
+        """Return the scores of the replies to the same judge in the sample's context, and of its own reply."""
         spoken = [*zip(sample.context, judges_turns(sample), strict=True), (Turn(sample.response), False)]
         places = [i for i, (_, is_judge) in enumerate(spoken) if i and not is_judge]
         replies = [replace(sample, context=sample.context[:i], response=spoken[i][0].text) for i in places]
@@ -63,7 +63,7 @@ class Dcp(ContextReply, name="dcp"):
         return course
 
     def unknown_judges(self, samples: Sequence[Sample]) -> int:
-        """Return the number of samples that are read as judged by anyone, although the model knows users."""
+        """Return the number of samples whose judge is treated as anyone, although the model knows users."""
         if self.user is not None:
             return 0
         return int(self.network().unknown_judges(samples))
@@ -74,7 +74,7 @@ class InterlocutorScore(Dcp, name="interlocutor_score"):
     """Interlocutor score (Tsuta et al., 2024): the rating that the interlocutor would give the reply.
 
     `model` is a folder written by `interloq train interlocutor`. Scores are on the scale of the ratings in training.
-    The judge is found as for `dcp`. An empty reply is unscored: nobody rated one.
+    The judge is found as for `dcp`. An empty reply is unscored, because nobody has rated one.
     """
 
     papers = ("tsuta-etal-2024-rethinking",)

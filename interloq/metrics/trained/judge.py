@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Judge: the rating that people would give the reply, from a linear head on the states of a relevance network.
 
-score = state · w + c, limited to −1 … 1: the expected rank among the rated replies of a set, from the worst (−1) to
-the best (1). `model` is a folder written by `interloq train judge`, `scorer` the present location of the relevance
-network if it has moved. An empty reply scores −1. For the training see `interloq.statistics.ridge` (the network is
-frozen) and `interloq.scorers.judge.tuned_job` (it is tuned).
+score = state · w + c, limited to −1 … 1: the expected rank among the rated replies of a set, from the worst (−1) to the
+best (1). `model` is a folder written by `interloq train judge`, `scorer` the current location of the relevance network
+if it has moved. An empty reply scores −1. For the training, see `interloq.statistics.ridge` (the network is frozen) and
+`interloq.scorers.judge.tuned_job` (it is tuned).
 """
 
 from __future__ import annotations

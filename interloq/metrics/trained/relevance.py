@@ -22,8 +22,8 @@ class Relevance(ContextReply, name="relevance"):
 
     `model` is a folder written by `interloq train relevance`, or `ready`, the scorer that comes with this package
     (extra `interloq[ready]`; write `./ready` for a folder of that name). `turns` is the number of turns of the context
-    that are read, None as many as in training. An empty reply scores 0. See `interloq.scorers.relevance.job` for the
-    network's training.
+    that are read; None means as many as in training. An empty reply scores 0. See `interloq.scorers.relevance.job` for
+    the network's training.
     """
 
     needs = Needs(
@@ -80,5 +80,5 @@ class Valid(ContextReply, name="valid"):
         return scores
 
     def unscorable(self, sample: Sample) -> str | None:  # noqa: ARG002
-        """Return None: every reply can be scored, without a context."""
+        """Return None: every reply can be scored, even without a context."""
         return None

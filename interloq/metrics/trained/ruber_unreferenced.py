@@ -41,7 +41,7 @@ class BertRuber(ContextReply, name="bert_ruber"):
 
     s = σ( MLP([q; qᵀ M r; r]) ), where q and r are a frozen encoder's pooled token vectors of the last turn of the
     context and of the reply; see `interloq.scorers.bert_ruber.model` for the network. `model` is a folder written by
-    `interloq train bert-ruber`, `encoder` the present location of its encoder if it has moved. An empty reply scores 0.
+    `interloq train bert-ruber`, `encoder` the current location of its encoder if it has moved. An empty reply scores 0.
     """
 
     papers = ("ghazarian-etal-2019-better",)

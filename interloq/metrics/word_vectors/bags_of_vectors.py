@@ -87,7 +87,7 @@ class WordVectorMetric(Metric):
 
     @abstractmethod
     def similarities(self, bags: Bags, replies: Ints, references: Ints) -> Array:
-        """Return the similarity of each pair of texts, given by their numbers; 0 if one has no words."""
+        """Return the similarity of each pair of texts, given by their numbers; 0 if either has no words."""
 
     def _scores(self, samples: Sequence[Sample]) -> Array:
         place: dict[str, int] = {}
@@ -170,7 +170,7 @@ def lexicon(vectors: WordVectors) -> Lexicon:
 
 
 def _cosines(first: Floats, second: Floats) -> Array:
-    """Return the cosine of each pair of rows; 0 if one is zeros."""
+    """Return the cosine of each pair of rows; 0 if either is all zeros."""
     first, second = first.astype(np.float64), second.astype(np.float64)
     products = np.einsum("ij,ij->i", first, second)
     # the root of one product, not the product of two roots: equal rows give exactly 1

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Metrics that compare the word vectors of reply and reference.
 
-Of several references the nearest is used. A set's score is the mean over samples.
+With several references, the nearest is used. A set's score is the mean over samples.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from interloq.metrics.word_vectors.bags_of_vectors import Bags, Floats, Ints, Po
 class EmbeddingAverage(PooledMetric, name="embedding_average"):
     """Embedding Average: the cosine of the mean word vectors of reply and reference (Liu et al., 2016).
 
-    Word vectors are not normalised, so long ones weigh more. Of several references the nearest is used. A set's score
-    is the mean over samples.
+    Word vectors are not normalised, so long ones weigh more. With several references, the nearest is used. A set's
+    score is the mean over samples.
     """
 
     papers = ("liu-etal-2016-evaluate",)
@@ -41,10 +41,10 @@ NUMBERS = 2**18  # of the vectors and cosines in memory at a time
 
 @dataclass(frozen=True)
 class GreedyMatching(WordVectorMetric, name="greedy_matching"):
-    """Greedy Matching (Rus and Lintean, 2012; Liu et al., 2016): each word with its nearest word on the other side.
+    """Greedy Matching (Rus and Lintean, 2012; Liu et al., 2016): match each word to its nearest word in the other text.
 
     The mean over a text's words of the largest cosine with a word of the other text; then the mean of both directions.
-    Of several references the one with the best score is used. A set's score is the mean over samples.
+    With several references, the one with the best score is used. A set's score is the mean over samples.
     """
 
     papers = ("rus-lintean-2012-comparison", "liu-etal-2016-evaluate")
@@ -87,7 +87,7 @@ def _shapes(bags: Bags, replies: Ints, references: Ints, dimensions: int) -> Ite
 def _fill_rows(bags: Bags, texts: Ints, width: int) -> tuple[NDArray[np.int32], Array]:
     """Return the words of texts as rows of equal width, and their shares of the text.
 
-    Rows are padded with a text's first word, which changes no maximum, with share 0.
+    Rows are padded with a text's first word, with share 0, which changes no maximum.
     """
     starts, columns = bags.ends[texts, None], np.arange(width)
     inside = columns < bags.ends[texts + 1, None] - starts
@@ -100,8 +100,8 @@ def _fill_rows(bags: Bags, texts: Ints, width: int) -> tuple[NDArray[np.int32], 
 class RuberReferenced(PooledMetric, name="ruber_referenced"):
     """RUBER's referenced half (Tao et al., 2018): the cosine of [max; min] pooled word vectors.
 
-    A text's vector has the largest value of each dimension among its words, followed by the smallest. Of several
-    references the nearest is used. A set's score is the mean over samples; scores are not normalised here.
+    A text's vector has the largest value of each dimension among its words, followed by the smallest. With several
+    references, the nearest is used. A set's score is the mean over samples; scores are not normalised here.
     """
 
     papers = ("tao-etal-2018-ruber",)
@@ -115,7 +115,7 @@ class VectorExtrema(PooledMetric, name="vector_extrema"):
     """Vector Extrema (Forgues et al., 2014; Liu et al., 2016): the cosine of the most extreme values of each dimension.
 
     A text's value in a dimension is the smallest among its words if its magnitude exceeds the largest (|min| > max),
-    else the largest. Of several references the nearest is used. A set's score is the mean over samples.
+    else the largest. With several references, the nearest is used. A set's score is the mean over samples.
     """
 
     papers = ("forgues-etal-2014-bootstrapping", "liu-etal-2016-evaluate")

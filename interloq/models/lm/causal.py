@@ -13,7 +13,7 @@ batch that does not fit in GPU memory is split in two.
 
 Follow-ups are continuations that are the same for all contexts. They and the contexts are read as trees (`lm/tree.py`):
 each context once for all follow-ups, a dialogue once for all its turns. A test run detects models that cannot read
-trees, because they compute positions themselves or see only a window; these read row by row.
+trees, because they compute positions themselves or see only a window; such models read row by row.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ class LanguageModel(LoadedModel):
             own[numbers] = np.bincount(batch.context_owners, log_probs[ends:], minlength=len(numbers))
 
     def _tree_logits(self, batch: lm_tree.TreeBatch, start: int) -> tuple[torch.Tensor, int]:
-        """Compute what `_logits` computes, for trees: the attention mask is given per token."""
+        """Compute the logits of trees: unlike in `_logits`, the attention mask is given per token."""
         sees = torch.from_numpy(batch.sees).to(self.device)[:, None]
         mask = torch.zeros(sees.shape, dtype=self.precision, device=self.device)
         mask.masked_fill_(~sees, torch.finfo(self.precision).min)
@@ -224,7 +224,7 @@ class LanguageModel(LoadedModel):
         return sums, own
 
     def _probe(self) -> bool:
-        """Return whether the model reads trees; one that is not causal is refused. Runs before precision is reduced."""
+        """Return whether the model reads trees; refuse one that is not causal. Called before precision is reduced."""
         wanted = self.device, self.precision
         self.device, self.precision = torch.device("cpu"), torch.float32
         try:

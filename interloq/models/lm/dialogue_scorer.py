@@ -33,7 +33,7 @@ def language_model(name: str, **options: Any) -> Any:
 
 
 class DialogueScorer:
-    """Scores dialogues with the model that `language_model` loads; takes the same name and options."""
+    """Scores dialogues with the model that `language_model` loads; it takes the same name and options."""
 
     def __init__(self, name: str, *, longest: int = 1024, **options: Any) -> None:
         self.model = language_model(name, longest=longest, **options)

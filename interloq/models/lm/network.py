@@ -5,7 +5,7 @@ Layouts of the turns that a model reads before the next one:
 - `eos`: start, turn, end token, turn, end token …, as DialoGPT was trained;
 - `lines`: start, and one line per turn;
 - `chat`: the model's own chat template, with its prompt for the assistant's answer. The assistant speaks next, so the
-  last turn is the user's, and the two alternate backwards from there.
+last turn is the user's, and speakers alternate backwards from there.
 
 Every turn is tokenised separately (except in `chat`, where the template is one text), so a turn's tokens do not depend
 on its neighbours. A dialogue that is too long loses its oldest turns as a whole; if the last turn alone is too long, it

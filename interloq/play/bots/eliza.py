@@ -2,7 +2,7 @@
 """A rule-based bot in the style of ELIZA (Weizenbaum, 1966): patterns, and answers that reflect the speaker's words.
 
 The rules are our own, for English, Japanese and Chinese; `language='auto'` is determined by the script of the last
-turn. The first matching rule answers; the seed chooses among its answers, and one that was already given in the
+turn. The first matching rule answers; the seed chooses among its answers, and an answer that was already given in the
 dialogue is repeated only after all others.
 """
 

@@ -2,9 +2,10 @@
 """A bot behind a server with OpenAI's `/chat/completions` API: a public service, or vLLM, llama.cpp, Ollama …
 
 Requests are sent concurrently. Temporary refusals (429, 5xx), lost connections, timeouts and answers that are not JSON
-are retried after a pause that doubles, or that the server requests. The key comes only from the environment: `key`
-names the variable. The key itself is in no spec, signature or message. What a model does not accept (a seed, a
-temperature, `max_tokens`) is left out or renamed, with a warning, and so is reasoning in `<think>…</think>`.
+are retried after a pause, which doubles each time unless the server requests another. The key comes only from the
+environment: `key` names the variable. The key itself never appears in a spec, signature or message. What a model does
+not accept (a seed, a temperature, `max_tokens`) is left out or renamed, with a warning, and so is reasoning in
+`<think>…</think>`.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ class Endpoint(Bot, name="endpoint"):
         return replies
 
     def stream(self, turns: Sequence[Turn], seed: int, show: Callable[[str], None]) -> Reply:
-        """Return one reply, shown while it arrives; answers from the cache come as a whole."""
+        """Return one reply, shown while it arrives; answers from the cache arrive at once."""
         if self.cache or not turns:
             return self.replies([turns], [seed])[0]
         connection = self._connection
@@ -132,7 +133,7 @@ class Endpoint(Bot, name="endpoint"):
         return parameters_of(self._connection.url, self.model)
 
     def _warn_of_left_out(self) -> None:
-        """Say once which parameters the model does not accept."""
+        """Warn once which parameters the model does not accept."""
         if names := self.parameters.news():
             effect = ": replies cannot be repeated" if "seed" in names else ""
             warnings.warn(f"{self.url}: {self.model} does not accept {' and '.join(names)}{effect}", stacklevel=3)
@@ -150,7 +151,7 @@ class Endpoint(Bot, name="endpoint"):
     def check_key(self) -> None:
         """Raise an error if the key is needed and its variable is not set.
 
-        Only the default key may be missing, and only for an unencrypted, so probably local server.
+        Only the default key may be missing, and only for an unencrypted, hence probably local, server.
         """
         is_needed = self.key != DEFAULT_KEY or self.url.lower().startswith("https")
         if self.key and is_needed and not os.environ.get(self.key, "").strip():
@@ -233,7 +234,7 @@ def _check_url(url: str) -> None:
 
 
 def _run(work: Coroutine[Any, Any, T]) -> T:
-    """Run to the end, also if an event loop is already running, as in a notebook."""
+    """Run to the end, even if an event loop is already running, as in a notebook."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

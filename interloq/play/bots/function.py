@@ -64,7 +64,7 @@ class Function(Bot, name="function"):
         return f"imports the module {self.path.partition(':')[0]!r} and calls {self.path!r}"
 
     def signature(self) -> Signature:
-        """Return the path with a fingerprint of the function's file; files imported by that one are not included."""
+        """Return the path with a fingerprint of the function's file; files that it imports are not included."""
         return signature(self, source=_source(self._call))
 
     @cached_property

@@ -3,7 +3,7 @@
 
 Sampling is Gumbel-max: token = argmax_v [ log p(v)/T + g(seed, step, v) ] over the nucleus of probability `top_p`, with
 noise that is a hash of the row's seed, the step and the token. So a text depends on its prompt and its seed, not on the
-other rows, nor on the device, except for the network's rounding. T = 0 takes the most likely token.
+other rows or the device, except for the network's rounding. T = 0 takes the most likely token.
 
 This replaces beams and sampling in the model's own generation settings; the other settings apply (tokens that end a
 text, penalties, lengths).
@@ -157,7 +157,7 @@ class Writer:
 
 
 class _Sampled(transformers.LogitsProcessor):  # type: ignore[misc]
-    """Turns scores into ones whose maximum is a sample: filtered to the nucleus, plus each row's noise."""
+    """Turns scores into scores whose maximum is a sample: filtered to the nucleus, plus each row's noise."""
 
     def __init__(self, sampling: Sampling, seeds: Sequence[int], start: int) -> None:
         self.sampling, self.start = sampling, start

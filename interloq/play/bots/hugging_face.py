@@ -2,9 +2,9 @@
 """A bot that is a language model: a Hugging Face folder, an installed package, or `hub:org/name@revision`.
 
 Models with a chat template get the dialogue as messages: the bot's turns are the assistant's, all others the user's.
-Without one (`chat=False`) the turns are concatenated, each followed by `separator`, and the reply ends with the first
-line; `separator='eos'` is the model's own end token, as in DialoGPT. A dialogue that is too long loses its first turns;
-a single turn that is too long loses its beginning.
+Without a template (`chat=False`), the turns are concatenated, each followed by `separator`, and the reply ends with the
+first line; `separator='eos'` is the model's own end token, as in DialoGPT. A dialogue that is too long loses its first
+turns; a single turn that is too long loses its beginning.
 """
 
 from __future__ import annotations

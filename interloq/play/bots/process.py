@@ -4,8 +4,8 @@
 → {"id": 7, "turns": [{"speaker": "a", "text": "Hi!"}], "seed": 1}
 ← {"id": 7, "text": "Hello."}
 
-The program is started without a shell, once per worker, and gets one request at a time. After a crash it is restarted
-and the request repeated once; a program that takes too long is killed. The failure includes the end of its stderr.
+The program is started without a shell, once per worker, and gets one request at a time. After a crash, it is restarted
+and the request is repeated once; a program that takes too long is killed. The failure includes the end of its stderr.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ class Program:
             return Reply("", last)
 
     def end(self) -> None:
-        """Kill it, also while another thread waits for its reply: that thread sees the end of output and stops."""
+        """Kill it, even while another thread waits for its reply: that thread sees the end of output and stops."""
         self.ended = True
         self._kill()
         if self._busy.acquire(timeout=PATIENCE):

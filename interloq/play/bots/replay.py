@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A bot that repeats a system's turns from recorded dialogues, so that a system that cannot be run can be a partner.
 
-A transcript is replayed if its opening is that of the dialogue: the given turns, or else those before the system's
-first line. Then the system's lines follow one after the other, whatever the partner says. Of several transcripts with
-this opening, those with the same lines so far are used, and among these preferably those in which the partner's turns
-are the same too; the seed picks one.
+A transcript is replayed if it has the same opening as the dialogue: the given turns, or else the turns before the
+system's first line. Then the system's lines follow one after the other, whatever the partner says. If several
+transcripts have this opening, those with the same lines so far are used, preferably those in which the partner's turns
+are also the same; the seed picks one.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Replay(Bot, name="replay"):
 
 
 def _sides(dialogue: Dialogue, system: str) -> Iterator[Transcript]:
-    """Yield the dialogue from the side of each speaker that is the system: both in self-play."""
+    """Yield the dialogue from the side of each speaker that is the system, which is both in self-play."""
     texts = tuple(turn.text for turn in dialogue.turns)
     places: dict[str, list[int]] = {turn.speaker: [] for turn in dialogue.turns}
     for i, turn in enumerate(dialogue.turns):

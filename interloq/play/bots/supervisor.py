@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs one program, and ends it with everything it started as soon as the parent process ends.
+"""Run one program, and end it and everything it started as soon as the parent process ends.
 
     python supervisor.py FD COMMAND …
 
 FD is the read end of a pipe whose write end the parent keeps open and never writes to. The system closes that end when
-the parent ends for any reason (also `kill -9`); then the program's process group is killed. This works on Linux and
+the parent ends for any reason (even `kill -9`); then the program's process group is killed. This works on Linux and
 macOS. Linux's own signal (PR_SET_PDEATHSIG) would be sent when the *thread* that started the program ends.
 
 Only the program uses the standard streams, and this process ends as the program does: with its exit status or signal.

@@ -18,7 +18,7 @@ SHADES = 10
 
 
 def label(coefficient: str) -> str:
-    """Return the heading of a coefficient; user-defined ones have their own names."""
+    """Return the heading of a coefficient; user-defined coefficients have their own names."""
     return LABELS.get(coefficient, coefficient)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Warnings at the top of the report, which a reader must know before believing a number."""
+"""Warnings at the top of the report, which a reader must see before believing a number."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FEW = 30  # here a correlation of 0 has an interval of about ±0.36, more than m
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A warning that a reader must know before believing a number."""
+    """A warning that a reader must see before believing a number."""
 
     kind: Literal["illustrative", "warning", "note"]
     text: str
@@ -30,7 +30,7 @@ class Notice:
 
 
 def name_judges(samples: Sequence[Sample], aspect: str) -> str:
-    """Say who gave the ratings."""
+    """Return who gave the ratings, in words."""
     invented, ratings = _count_invented_ratings(samples, aspect)
     if not invented:
         return "people"

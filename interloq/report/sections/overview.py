@@ -31,7 +31,7 @@ Column = Mapping[str, Estimate]  # score or mean judgment by system
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """Systems by metrics, and what led."""
+    """Systems by metrics, and which of them leads."""
 
     systems: tuple[str, ...]  # "" for all samples, if there are no systems
     columns: tuple[
@@ -50,7 +50,7 @@ def overview(
     judges: str,
     lower_is_better: bool | None,
 ) -> Overview:
-    """Return systems by metrics and `people`, their mean judgments, by which they are sorted, then by name."""
+    """Return systems by metrics and by `people`, their mean judgments; systems are sorted by judgment, then by name."""
     by_metric = {metric: _scores(results, metric) for metric in metrics}
     columns: list[tuple[Column, str]] = []
     findings: list[str] = []
@@ -168,7 +168,7 @@ def _describe_agreement(table: MetaTable, judges: str) -> Iterator[str]:
 
 
 def _upwards(row: MetricRow, coefficient: str) -> float:
-    """Return the coefficient, with the other sign if lower scores are better, as in comparisons."""
+    """Return the coefficient, with the sign reversed if lower scores are better, as in comparisons."""
     value = row.with_mean[coefficient].value
     return -value if row.direction == "lower" else value
 

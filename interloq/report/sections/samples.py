@@ -24,7 +24,7 @@ SampleRow = tuple[str | float | None, ...]
 
 
 def list_samples(samples: Sequence[Sample], drawn: Collection[Key]) -> list[Sample]:
-    """Return the samples of the table: all, or the drawn ones and others chosen by a hash of their ids."""
+    """Return the samples of the table: all, or those in the plots and others chosen by a hash of their ids."""
     if len(samples) <= MOST:
         return list(samples)
     order = sorted(samples, key=lambda s: (s.key not in drawn, fingerprint(*filter(None, s.key))))
@@ -33,7 +33,7 @@ def list_samples(samples: Sequence[Sample], drawn: Collection[Key]) -> list[Samp
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A field, its values, and the number of each sample's value; None for samples without one."""
+    """A field, its values, and the number of each sample's value; None for samples without a value."""
 
     name: str
     values: tuple[str, ...]
@@ -41,7 +41,7 @@ class Filter:
 
 
 def sample_filters(samples: Sequence[Sample], names: Sequence[str] | None) -> tuple[Filter, ...]:
-    """Return a filter per field with several values; by default of the fields that `interloq compare` slices by."""
+    """Return a filter per field with several values; by default, for the fields that `interloq compare` slices by."""
     if not samples:
         return ()
     units = [sample_unit(sample.id, sample) for sample in samples]
@@ -81,7 +81,7 @@ class Places:
 def sample_row(sample: Sample, columns: Iterable[Mapping[Key, float]], places: Places, *, is_whole: bool) -> SampleRow:
     """Return id, system, last turn, reply, values of the columns (judgments first) and places.
 
-    The texts are cut, more so if not `is_whole`.
+    The texts are truncated, and shorter still if not `is_whole`.
     """
     last, reply = "", text.cut(sample.response, SHORT)
     if is_whole:
@@ -100,7 +100,7 @@ def _short(value: float | None) -> float | None:
 
 
 def sample_note(listed: int, samples: int) -> str:
-    """Return what the table omits; empty if nothing."""
+    """Return what the table omits; empty if it omits nothing."""
     notes = []
     if listed < samples:
         notes.append(f"{listed:,} of {samples:,} samples are listed, chosen by a hash of their ids.")

@@ -88,7 +88,7 @@ def scatter(
 
 
 def _nudge(points: Sequence[JudgedSample], score_of: Mapping[Key, float], picture: Picture) -> float:
-    """Return how far points are moved sideways so that equal ones can be seen; 0 if few hide each other."""
+    """Return how far points are moved sideways so that equal points can be seen; 0 if few hide each other."""
     places = set()
     for sample in points:
         x, y = picture.at_x(sample.judgment), picture.at_y(score_of[sample.key])

@@ -83,7 +83,7 @@ def _system_score(value: Mapping[str, Any]) -> SystemScore:
 
 
 def complete_results(results: Iterable[SystemScore], scores: Sequence[Score]) -> list[SystemScore]:
-    """Return results from headers; the mean of sample scores if these have none, or several that differ."""
+    """Return results from headers; the mean of sample scores if headers have none, or differ."""
     seen: dict[tuple[str, str], set[SystemScore]] = {}
     for result in results:
         seen.setdefault((result.metric, result.system), set()).add(result)

@@ -27,7 +27,7 @@ class Contrast:
 
 
 def name_contexts(samples: Iterable[Sample]) -> dict[Key, str]:
-    """Name the context of each sample: samples with the same one answer the same turns, or have the same id."""
+    """Name the context of each sample: samples with the same context answer the same turns or have the same id."""
     names = {}
     for sample in samples:
         unit = sample_unit(sample.id, sample)

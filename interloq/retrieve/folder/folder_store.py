@@ -274,7 +274,7 @@ class Embedded(Store):
         return pairs
 
     def sources(self) -> dict[str, int]:
-        """Return the number of pairs per source, read again because another process may have added some."""
+        """Return the number of pairs per source; it is read again, because another process may have added some."""
         return dict(self._read().sources)
 
     def __len__(self) -> int:
@@ -329,7 +329,7 @@ class Embedded(Store):
         self._sweep()
 
     def _sweep(self) -> None:
-        """Remove what killed processes left: segments that are not in the manifest and parts of files."""
+        """Remove what killed processes left behind: segments that are not in the manifest, and parts of files."""
         sweep_all(self.folder)
         named = {segment["name"] for segment in self.manifest.segments}
         for path in contents(inside(self.folder, SEGMENTS)):

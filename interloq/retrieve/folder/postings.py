@@ -53,7 +53,7 @@ class Postings:
         return cls(terms, np.append(starts, len(order)), owner[order], counts, words.lengths)
 
     def save(self, folder: Path) -> None:
-        """Write them to a folder, one file per part."""
+        """Write the postings to a folder, one file per part."""
         for part in PARTS:
             np.save(folder / f"{part}.npy", getattr(self, part))
 
@@ -215,7 +215,7 @@ def _top(texts, impacts, n_texts, starts, stops, weights, ends, k):  # type: ign
 
 @numba.njit(cache=True)
 def _keep_best(scores, ids, values):  # type: ignore[no-untyped-def]
-    """Fill a heap with the worst score on top; of equal scores the earlier text is kept."""
+    """Fill a heap with the worst score on top; if scores are equal, the earlier text is kept."""
     k, filled = len(ids), 0
     bar = np.float32(0)  # scores must exceed it
     for text in range(len(scores)):

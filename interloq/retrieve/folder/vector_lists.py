@@ -4,9 +4,9 @@
 All segments of an index share one trained faiss index (centroids and the range of codes), so a query is compared with
 the centroids once, and the same lists are searched in every segment.
 
-faiss compares a query with one code at a time. If many queries visit the same list, `Sweep` makes all comparisons with
-the list's codes one matrix product, several times faster. A vector x in the list of centroid c is stored as codes of
-its difference from c, so with v and w, the quantizer's smallest values and ranges per dimension,
+faiss compares a query with one code at a time. If many queries visit the same list, `Sweep` computes all comparisons
+with the list's codes as one matrix product, which is several times faster. A vector x in the list of centroid c is
+stored as codes of its difference from c, so with v and w, the quantizer's smallest values and ranges per dimension,
 
     q · x = q · c + Σ_d q_d · (v_d + w_d · (code_d + ½) / 255)
 """
@@ -142,7 +142,7 @@ def open_segments(folders: Mapping[Path, int]) -> list[VectorSegment]:
 
 
 def nearest(segments: list[VectorSegment], queries: Floats, k: int, n_probe: int) -> tuple[Ids, Floats]:
-    """Return the k nearest of each segment, or of segments searched together, as columns side by side."""
+    """Return the k nearest vectors of each segment, or of segments searched together, as columns side by side."""
     queries = np.ascontiguousarray(queries, dtype=np.float32)
     _check_dimensions(segments, queries)
     firsts = [0, *accumulate(segment.n for segment in segments)]
@@ -204,7 +204,7 @@ def scores(segments: list[VectorSegment], queries: Floats, ids: Ids) -> Floats:
 
 
 def write_truth(folder: Path, probes: Floats, vectors: Floats, k: int) -> None:
-    """Write the true neighbours of the probes among one segment's vectors, found before these are coded."""
+    """Write the true neighbours of the probes among one segment's vectors, found before the vectors are encoded."""
     values, ids = faiss.knn(probes, vectors, k, metric=faiss.METRIC_INNER_PRODUCT)
     np.savez(folder / TRUTH, ids=ids, scores=values, n=len(vectors))
 
@@ -241,7 +241,7 @@ class Sweep:
     firsts: Sequence[int]
 
     def nearest(self, queries: Floats, k: int, lists: Ids, products: Floats) -> tuple[Ids, Floats]:
-        """Return the k nearest of each query in the `lists` it visits; `products` are of queries and centroids."""
+        """Return the k nearest vectors for each query in the `lists` it visits; `products` are query · centroid."""
         visits = _Visits(lists, products)
         scaled, constant = self._scale_queries(queries)
         threads = max(1, min(os.cpu_count() or 1, len(visits.lists)))
@@ -293,7 +293,7 @@ class _Visits:
 
 
 class _Best:
-    """The k best of each query so far, best first."""
+    """The k best results of each query so far, best first."""
 
     def __init__(self, queries: int, k: int) -> None:
         self.ids = np.full((queries, k), NOTHING, dtype=np.int64)

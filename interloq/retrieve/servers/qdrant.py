@@ -2,15 +2,15 @@
 """Pairs in a Qdrant collection, on one node or spread over many.
 
 A pair is a point: its id is the pair's position, its payload the pair, and each compared field is a named vector: a
-unit vector (`dense`), or a sparse vector of BM25's word weights (`bm25`), which the server multiplies with idf.
+unit vector (`dense`), or a sparse vector of BM25's word weights (`bm25`), which the server multiplies by idf.
 
 The manifest is one point of a second collection, `<collection>_interloq`. It has the number of pairs, and is written
 after them: an interrupted load leaves only points past the end, which are ignored and are removed before the load
 resumes.
 
-BM25 differs from a folder's in three ways. A word is 32 bits of its hash: among a million different words, one in
-4,300 shares its number with another. The mean length of a text is fixed by the first batch. And in
-idf = log(1 + (N − df + ½) / (df + ½)), N and df are counted per shard, and N counts texts with at least one word.
+BM25 differs from BM25 in a folder in three ways. A word is 32 bits of its hash: among a million different words, one in
+4,300 shares its number with another. The mean length of a text is fixed by the first batch. Finally, in idf = log(1 +
+(N − df + ½) / (df + ½)), N and df are counted per shard, and N counts texts with at least one word.
 """
 
 from __future__ import annotations

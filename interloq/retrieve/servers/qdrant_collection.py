@@ -60,7 +60,7 @@ def as_queries(encoded: Encoded) -> list[Any]:
 
 
 def weights(words: Words, ranking: PointRanking, field: Field) -> NDArray[np.float64]:
-    """Return the BM25 weight of every word without idf, which the server multiplies in."""
+    """Return the BM25 weight of every word without idf, by which the server multiplies it."""
     length = words.lengths / ranking.mean_lengths.get(field, 1.0)
     norms = np.repeat(ranking.k1 * (1 - ranking.b + ranking.b * length), np.diff(words.ends))
     return np.asarray(words.counts * (ranking.k1 + 1) / (words.counts + norms))
@@ -208,7 +208,7 @@ class Collection:
         self.ask("PUT", "/points?wait=true", {"batch": batch})
 
     def write_note(self, payload: Mapping[str, Any]) -> None:
-        """Write point 0; a leader orders the writes, and another takes over if it is gone."""
+        """Write point 0; a leader orders the writes, and another takes over if it fails."""
         self.ask("PUT", "/points?wait=true&ordering=medium", {"points": [{"id": 0, "vector": {}, "payload": payload}]})
 
     def remove_from(self, first: int) -> None:
@@ -264,7 +264,7 @@ def _searches(field: Field, queries: Encoded) -> list[dict[str, Any]]:
 
 
 def _count_acknowledgements(replicas: int) -> int:
-    """Return more than half, but never all of several: otherwise no write would succeed while a replica is down."""
+    """Return more than half of the replicas, but never all of several, so that writes succeed while one is down."""
     return max(1, min(replicas // 2 + 1, replicas - 1))
 
 

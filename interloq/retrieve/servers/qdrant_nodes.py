@@ -89,7 +89,7 @@ class Nodes:
         return len(self._nodes)
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:
-        """Return the answer of a node; if it is down or overloaded, another node is asked, or the same one later."""
+        """Return the answer of a node; if it is down or overloaded, ask another node, or the same one later."""
         content = None if body is None else orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY)
         stop, pause, reason = time.monotonic() + self.patience, FIRST_PAUSE, ""
         while True:

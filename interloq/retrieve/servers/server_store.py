@@ -85,7 +85,7 @@ class ServerStore(Store):
         raise NotImplementedError
 
     def _finish_making(self, manifest: ServerManifest) -> None:
-        """Create what must come after the manifest, and may be missing because an earlier attempt was interrupted."""
+        """Create what must come after the manifest and may be missing because an earlier attempt was interrupted."""
 
     def _read(self) -> ServerManifest | None:
         """Return the manifest on the server, or None if there is none."""
@@ -127,7 +127,7 @@ def read_manifest(values: Mapping[str, Any], where: str) -> ServerManifest:
 
 
 def check(manifest: ServerManifest, retriever: Retriever | None, given: Mapping[str, Any], where: str) -> None:
-    """Refuse a retriever or options that differ from those the index was created with."""
+    """Refuse a retriever or options other than those the index was created with."""
     if retriever is not None:
         check_built_with(manifest, retriever, where)
     for name, value in given.items():

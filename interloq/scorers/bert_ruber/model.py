@@ -56,7 +56,7 @@ class BertRuberScorer:
 
     @classmethod
     def load(cls, folder: str | Path, *, encoder: str | None = None, device: str = "auto") -> BertRuberScorer:
-        """Load a scorer; `encoder` is the encoder's present location; None: as in training."""
+        """Load a scorer; `encoder` is the encoder's current location; None means as in training."""
         facts, tensors = load_model(folder, kind=KIND)
         with reading_saved(folder):
             config, trained_on = facts["config"], facts["encoder"]

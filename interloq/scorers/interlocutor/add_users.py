@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Adds users to a trained model: only their own vectors are learned, and nothing else in the model changes.
+"""Add users to a trained model: only their own vectors are learned, and nothing else in the model changes.
 
 Without a dev file, all samples are for training, as there may be few: the epoch with the lowest training loss is kept.
 """
@@ -111,7 +111,7 @@ class AddUsersJob(Job[InterlocutorTask]):
         }
 
     def _errors(self, task: InterlocutorTask) -> dict[str, float]:
-        """Return the error for the added users, and the error if they are read as anyone."""
+        """Return the error for the added users, and the error if they are treated as anyone."""
         error = error_of(self.kind, *task.predict("dev"))
         learned = task.network.added.detach().clone()
         with torch.no_grad():

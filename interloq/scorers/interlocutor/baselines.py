@@ -2,8 +2,8 @@
 """Baselines of continuity prediction: probabilities of a reply from frequencies in the training samples alone.
 
 global_majority   share of all training samples that were answered
-private_majority  share of those that this user judged; the global share for users without training samples
-turn_index        share of those at the same place in their dialogue, smoothed by the global share; no text, no user
+private_majority  the same share among samples that this user judged; the global share for users without any
+turn_index        the same share at this place in the dialogue, smoothed by the global share; uses neither text nor user
 
 At a threshold of .5 the first two predict the majority class, as in the paper (Tsuta et al., 2024). The third is ours:
 dialogues end at some turns more often than at others, and a model that claims to judge replies must beat that.

@@ -3,10 +3,11 @@
 
 A dialogue of two people is u_0 … u_(M-1). Each reply u_k (k ≥ 1) is one sample: its context is u_0 … u_(k-1), its judge
 the person who would speak next, and its label 1 if u_(k+1) exists, so all replies but the last are positive. The label
-is stored as the judge's rating with aspect `continued` and role `interlocutor`: other stages read these samples as any
-others. First turns answer nobody and are not samples; the paper's Table 3 agrees with that (turns per dialogue minus 2
-is the ratio of its two classes). `openings` adds them. A dialogue with such a rating of its own, as chats have, has the
-label of its last turn there: without a value, a limit of turns ended it, and that turn is not a sample.
+is stored as the judge's rating with aspect `continued` and role `interlocutor`: other stages read these samples like
+any others. First turns answer nobody and are not samples; the paper's Table 3 agrees with that (turns per dialogue
+minus 2 is the ratio of its two classes). `openings` adds them. If a dialogue itself has such a rating, as chats do, it
+is the label of its last turn: a rating without a value means that a limit of turns ended the dialogue, and that turn is
+not a sample.
 """
 
 from __future__ import annotations
@@ -126,7 +127,8 @@ def continuity(
 ) -> LabelledTurns:
     """Label the turns of all usable dialogues. Dialogues with ends made by the collector are refused by default.
 
-    `rename` gives usable dialogues pseudonyms: not earlier, since a speaker who changed names is recognised by them.
+    `rename` gives pseudonyms to usable dialogues, and not earlier, since a speaker who changed names is recognised by
+    the names.
     """
     dropped, usable, lengths = Counter[str](), list[Dialogue](), list[int]()
     for dialogue in dialogues:
@@ -152,8 +154,8 @@ def cut_ends(lengths: Iterable[int]) -> CutEnds | None:
     """Return the number of turns after which the collector ended dialogues; None if there is no such number.
 
     Of the dialogues that reach a length, some share ends there. In natural logs this share changes slowly with the
-    length; a fixed number of turns makes it jump. Recognised is a length at which at least half of the dialogues that
-    reach it end, three times the share at all other lengths, if it is the end of 20 dialogues and of 5 % of all.
+    length; a fixed number of turns makes it jump. A length is recognised if at least half of the dialogues that reach
+    it end there, three times the share at all other lengths, and if these are at least 20 dialogues and 5 % of all.
     """
     counts = Counter(lengths)
     of = reached = counts.total()
@@ -285,12 +287,12 @@ def times(turns: Iterable[Turn]) -> Iterator[int]:
 
 
 def start(dialogue: Dialogue) -> int:
-    """Return the first known time of a dialogue; NO_TIME without any."""
+    """Return the first known time of a dialogue; NO_TIME if there is none."""
     return next(times(dialogue.turns), NO_TIME)
 
 
 def end(dialogue: Dialogue) -> int:
-    """Return the last known time of a dialogue; NO_TIME without any."""
+    """Return the last known time of a dialogue; NO_TIME if there is none."""
     return next(times(reversed(dialogue.turns)), NO_TIME)
 
 
@@ -309,5 +311,5 @@ def fades(dialogue: Dialogue) -> bool:
 
 
 def _plain(name: str) -> str:
-    """Return a nick without what people add while they are away or reconnect: `Ann_` and `ann|away` → `ann`."""
+    """Return a nick without additions for being away or reconnecting: `Ann_` and `ann|away` → `ann`."""
     return _AWAY.sub("", name).rstrip("_`^").casefold() or name

@@ -2,8 +2,8 @@
 """Removal of one user from a corpus folder, a folder of samples or a file of records, in place.
 
 A record is removed if the user speaks in it, rates it, or is named in its id; pairs name no users and are removed with
-the dialogue they are from. Bad lines (`*.rejected.jsonl`) are removed if they mention the user's id and, if they have
-records here, also if they cannot be read, since they may be theirs.
+the dialogue they are from. Bad lines (`*.rejected.jsonl`) are removed if they mention the user's id. If the user has
+records here, unreadable lines are also removed, since they may be the user's.
 
 New files are complete before the first is renamed. A run that is killed while they are renamed leaves each file old or
 new, and the next run finishes: dialogues are renamed last, since pairs need their ids.
@@ -66,7 +66,7 @@ class Forgetting:
         return removed
 
     def remove(self) -> None:
-        """Rewrite all files in which something is found, and remove what killed runs left beside them."""
+        """Rewrite all files in which something was found, and remove what killed runs left beside them."""
         for path in self.records:
             sweep(path)
         changed = [path for path, (gone, _) in self.records.items() if gone]
@@ -113,7 +113,7 @@ def find(users: Collection[str], corpus: str | Path) -> Forgetting:
 
 
 def _files(path: Path) -> list[Path]:
-    """Return the files of records: the path itself, or those in the folder and its folders of parts."""
+    """Return the files of records: the path itself, or the files in the folder and in its folders of parts."""
     if not path.is_dir():
         if plain_suffix(path) != ".jsonl":
             hint = "name a folder of a corpus or of samples, or convert the file: interloq data convert"
@@ -187,7 +187,7 @@ def _may_be_theirs(line: str, users: frozenset[str], threads: frozenset[str]) ->
 
 
 def _record(line: bytes, where: str) -> dict[str, Any]:
-    """Return the record in a line; one that cannot be read is an error, since it could belong to the user."""
+    """Return the record in a line; an unreadable record is an error, since it could belong to the user."""
     if not line.strip():
         return {}
     try:
@@ -203,7 +203,7 @@ def _record(line: bytes, where: str) -> dict[str, Any]:
 
 
 def _names(record: Any, users: frozenset[str]) -> bool:
-    """Return whether an id of the user is anywhere in a record, however deep; texts are not searched."""
+    """Return whether an id of the user is anywhere in a record, at any depth; texts are not searched."""
     waiting = [(record, False)]
     while waiting:
         value, is_text = waiting.pop()
@@ -291,7 +291,7 @@ def _corpus_facts(facts: dict[str, Any], folder: Path, forgetting: Forgetting) -
 
 
 def _part_counts(counts: dict[str, Any], folder: Path, part: str, forgetting: Forgetting) -> dict[str, Any]:
-    """Return the counts of a part after the removal; those that are not counted again become unknown."""
+    """Return the counts of a part after the removal; counts that are not made again become unknown."""
     place = folder
     if (folder / part).is_dir():
         place = folder / part
@@ -312,7 +312,7 @@ def _part_counts(counts: dict[str, Any], folder: Path, part: str, forgetting: Fo
 
 
 def _notes(path: Path, forgetting: Forgetting) -> Iterator[str]:
-    """Say in plain words what stays."""
+    """Return in plain words what remains."""
     if path.is_dir() and (path / CORPUS).exists():
         yield (
             "pairs of a built corpus name no users: those in threads without a dialogue of this user stay; "

@@ -58,7 +58,7 @@ class InterlocutorJob(CrossEncoderJob[InterlocutorTask]):
 
     @cached_property
     def tokens(self) -> int:
-        """Maximum tokens per sample: those asked for, or those that the encoder reads."""
+        """Maximum tokens per sample: as requested, or as many as the encoder reads."""
         return min(self.reading.tokens, self._sizes[0] or self.reading.tokens)
 
     @cached_property

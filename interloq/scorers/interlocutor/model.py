@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trained models that judge replies as the interlocutor: P(they answer), or the rating that they would give."""
+"""Trained models that judge replies as the interlocutor: P(the interlocutor answers), or the rating they would give."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class InterlocutorModel:
             raise InputError(f"the model does not know the user {user!r}", hint=hint)
 
     def scores(self, samples: Sequence[Sample], user: str | None = None) -> Floats:
-        """Return the score of each sample, judged by `user` (empty: by anyone); None: by the judge of each sample."""
+        """Return the score of each sample, judged by `user` ("": by anyone; None: by each sample's own judge)."""
         chunks = [np.zeros(0)]
         for chunk in batched(samples, CHUNK):
             judges = [user] * len(chunk) if user is not None else list(map(judge_of, chunk))

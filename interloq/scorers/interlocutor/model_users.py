@@ -50,7 +50,7 @@ def write_card(folder: Path, users: int, profiles: int) -> None:
 def forget_user(folder: str | Path, user: str) -> bool:
     """Remove a user from a model of `train dcp` or `train interlocutor`; False if the model does not know them.
 
-    The model has another signature afterwards, and reads this user as anyone. Its other weights were trained on their
+    The model has another signature afterwards, and treats this user as anyone. Its other weights were trained on their
     conversations too, and are not changed.
     """
     folder = Path(folder)
@@ -80,7 +80,7 @@ def forget_user(folder: str | Path, user: str) -> bool:
 
 
 def _kind(folder: Path) -> str:
-    """Return the kind of model in a folder; refused if it never has users."""
+    """Return the kind of model in a folder; refuse a kind that never has users."""
     if not (folder / FACTS).is_file():
         raise InputError("no model in the folder", hint="use a folder by train dcp or interlocutor", where=str(folder))
     kind = str(read_json(folder / FACTS, hint="copy the folder again").get("kind"))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Judged turns in train, dev and test: limits per user, and splits by time, by user or along each dialogue.
 
-`time` puts the latest dialogues of all users into test, as the paper does; `own-time` the latest of each user, so that
-every user is tested; `user` holds out users, and then no user of test is in train. No dialogue is in two parts.
+`time` puts the latest dialogues of all users into test, as the paper does; `own-time` does so for each user, so that
+every user is tested; `user` holds out users, so that no user of test is in train. No dialogue is in two parts.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def limit_conversations(
 
 
 def conversations_by_user(judged: Iterable[JudgedTurn]) -> dict[str, set[str]]:
-    """Return the ids of the dialogues with somebody else that each user took part in."""
+    """Return, for each user, the ids of the dialogues that they had with somebody else."""
     conversations = defaultdict[str, set[str]](set)
     for dialogue in _dialogues(judged):
         speakers = {turn.speaker for turn in dialogue.turns}
@@ -65,7 +65,7 @@ def _draw(ids: set[str], selection: SampleSelection) -> frozenset[str]:
 
 
 def _random(seed: int, *names: str) -> float:
-    """Return a number from 0 to 1 that depends on the seed and the names only."""
+    """Return a number from 0 to 1 that depends only on the seed and the names."""
     data = "\0".join((str(seed), *names)).encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(data, digest_size=8).digest()) / 2**64
 
@@ -131,7 +131,7 @@ def _start_times(judged: Sequence[JudgedTurn]) -> dict[str, int]:
 
 
 def _by_user(judged: Sequence[JudgedTurn], selection: SampleSelection) -> Callable[[JudgedTurn], str]:
-    """Split by judge. A dialogue of two judges belongs to the later part; what the other one judged fits none."""
+    """Split by judge. A dialogue of two judges belongs to the later part; turns judged by the other belong to none."""
     conversations = conversations_by_user(judged)
     judges = {each.user for each in judged} - {""}
     order = sorted(judges, key=lambda user: (_random(selection.seed, *sorted(conversations[user])), user))

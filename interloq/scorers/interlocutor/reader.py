@@ -2,8 +2,8 @@
 """Samples as rows of tokens: [judge] profile [speaker] turn … [speaker] turn | [speaker] reply.
 
 A speaker's token starts each turn: one token for the side that is judged, one for the judge, or the judge's own. The
-row starts with the judge's token, so that it is known even if no turn of theirs fits. Of the context, the longest end
-that fits is read, cut between turns; only a last turn that does not fit alone is cut inside, after its first tokens.
+row starts with the judge's token, so that the judge is known even if none of their turns fits. The end of the context
+is read, as many whole turns as fit; only a last turn that does not fit by itself is cut, after its first tokens.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SPECIAL = 3  # [CLS] and two [SEP]
 
 @dataclass(frozen=True)
 class SampleReader:
-    """Reads samples with the tokens of an encoder and of `users` (name → number), and the profiles of users.
+    """Reads samples with the tokens of an encoder and of `users` (name → number), and users' profiles.
 
     `cut` counts profiles, replies and turns of which only the first tokens were read.
     """

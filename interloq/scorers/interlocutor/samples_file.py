@@ -112,9 +112,9 @@ def ratings_file(
 
 
 def find_rated_turns(dialogues: Iterable[Dialogue], dropped: Counter[str]) -> Iterator[JudgedTurn]:
-    """Yield one judged turn per dialogue and interlocutor who rated it: the last one addressed to them, after the rest.
+    """Yield one judged turn per dialogue and interlocutor who rated it: the last turn addressed to them.
 
-    Ratings by nobody who spoke, and dialogues with unreadable times, are counted in `dropped`.
+    Ratings by people who did not speak, and dialogues with unreadable times, are counted in `dropped`.
     """
     for dialogue in dialogues:
         if has_bad_time(dialogue):
@@ -184,7 +184,7 @@ def _split(
 def _enough(
     source: SampleSource, judged: Sequence[JudgedTurn], selection: SampleSelection, dropped: Counter[str]
 ) -> list[JudgedTurn]:
-    """Return the turns within the limits per user; none at all is an error."""
+    """Return the turns within the limits per user; it is an error if there are none."""
     within_limits = limit_conversations(judged, selection, dropped)
     if not judged:
         reasons = ", ".join(f"{name} {n:,}" for name, n in (+dropped).items())
@@ -201,7 +201,7 @@ def _enough(
 
 
 def _select_profiles(source: SampleSource, users: Collection[str]) -> dict[str, str]:
-    """Return the profiles of these users; profiles of nobody here are an error."""
+    """Return the profiles of these users; it is an error if a file of profiles has none of them."""
     profiles = source.read_profiles()
     known = {user: text for user, text in profiles.items() if user in users}
     if profiles and not known:
@@ -238,7 +238,7 @@ def _write(
 
 
 def _is_ours(folder: Path) -> bool:
-    """Return whether a folder holds what an earlier run wrote and nothing else, so that it may be replaced."""
+    """Return whether a folder holds only what an earlier run wrote, so that it may be replaced."""
     if not folder.is_dir():
         return False
     names = {path.name for path in folder.iterdir()}

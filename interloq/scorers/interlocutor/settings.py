@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Settings of the models that judge replies as the interlocutor; in their own module so that they do not need torch.
 
-Learning rate, batch and epochs are those of Tsuta et al. (2024); they state nothing about schedule and weight decay.
+Learning rate, batch and epochs are from Tsuta et al. (2024), who do not mention schedule or weight decay.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class Target(Component):
 
 @dataclass(frozen=True)
 class Added(Component):
-    """Users that are added to a trained model; everything else in it stays as it is."""
+    """Users that are added to a trained model; everything else in it stays unchanged."""
 
     kind: Kind = DCP  # of the model
     user_samples: int = option(5, "training samples that a user needs to be added", above=0)

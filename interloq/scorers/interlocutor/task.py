@@ -8,10 +8,10 @@ With balanced classes, w_y = n / (2 n_y); z then lacks log(n_1 / n_0), which is 
 
 The network is a cross-encoder with tokens for speakers: the side that is judged, the judge, and users that it knows.
 
-    e(user) = e(judge) + own vector of the user
+    e(user) = e(judge) + the user's own vector
 
-So every sample trains the judge's token, and a user without a vector is read as the judge in general: as anyone. Own
-vectors start at random, as far apart as words, so that users differ from the first step on.
+So every sample trains the judge's token, and a user without a vector is treated as the judge in general: as anyone. The
+users' vectors start at random, as far apart as words, so that users differ from the first step on.
 """
 
 from __future__ import annotations

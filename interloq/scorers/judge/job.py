@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training of the scorer `judge` on a frozen network: encode every rated reply, then fit one head per aspect.
 
-Each file is one set of rated replies. Encoding takes longest: states are written in batches to `<folder>/work`, and an
-interrupted job resumes after the last complete batch.
+Each file is one set of rated replies. Encoding takes the longest: states are written in batches to `<folder>/work`, and
+an interrupted job resumes after the last complete batch.
 """
 
 from __future__ import annotations

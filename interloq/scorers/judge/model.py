@@ -45,7 +45,7 @@ class JudgeScorer:
 
     @classmethod
     def load(cls, folder: str | Path, *, scorer: str | None = None, device: str = "auto") -> JudgeScorer:
-        """Load a judge; `scorer` is the present location of its relevance network; None: as in training."""
+        """Load a judge; `scorer` is the current location of its relevance network; None means as in training."""
         facts, tensors = load_model(folder, kind=KIND)
         with reading_saved(folder):
             weights, offsets = tensors["weights"].numpy(), tensors["offsets"].numpy()
@@ -59,7 +59,7 @@ class JudgeScorer:
 
     @cached_property
     def relevance(self) -> RelevanceScorer:
-        """The relevance network; any other than the one in training is refused."""
+        """The relevance network; any network other than the one in training is refused."""
         scorer, wanted = RelevanceScorer.load(self.place, device=self.device), self.facts["scorer"].get("signature")
         if scorer.signature() != wanted or scorer.dimensions != self.weights.shape[1]:
             raise InputError(
@@ -78,7 +78,7 @@ class JudgeScorer:
         return str(self.facts["scorer"].get("from", self.place))
 
     def row(self, aspect: str) -> int:
-        """Return the place of an aspect's weights."""
+        """Return the row of an aspect's weights."""
         aspects = [learned["aspect"] for learned in self.facts["aspects"]]
         if aspect not in aspects:
             raise InputError(
@@ -98,7 +98,7 @@ class JudgeScorer:
 
 
 def _place(folder: Path, facts: Mapping[str, Any]) -> str:
-    """Return the location of the relevance network; one within the folder moves with it."""
+    """Return the location of the relevance network; a network within the folder moves with it."""
     place = str(facts["scorer"]["place"])
     return place if place == READY else str(folder / place)
 

@@ -33,7 +33,7 @@ SHARE = 10  # one of so many contexts of a set is held out
 class AspectRatings:
     """Replies that an aspect is learned from, as places in `RatedSets.samples`, with the ranks of their ratings.
 
-    `skipped` are the numbers of the sets that have too few of its ratings.
+    `skipped` are the numbers of the sets with too few ratings of the aspect.
     """
 
     which: Ints
@@ -137,7 +137,7 @@ class RatedSets:
 
 
 def choose_held_out(samples: Sequence[Sample], sets: Ints) -> NDArray[np.bool_]:
-    """Mark replies to a tenth of each set's contexts, chosen by hash; in other sets, these are held out too."""
+    """Mark replies to a tenth of each set's contexts, chosen by hash; other sets hold out the same contexts too."""
     hashes = np.array([fingerprint(*context_of(sample)) for sample in samples])
     chosen = []
     for number in np.unique(sets):
@@ -196,13 +196,13 @@ class RatedReplies:
         return (folder / REPLIES).exists()
 
     def save(self, folder: Path) -> None:
-        """Write them to a folder."""
+        """Write the replies to a folder."""
         with atomic_path(folder / REPLIES) as path, path.open("wb") as file:
             np.savez(file, **{item.name: getattr(self, item.name) for item in fields(self)})
 
     @classmethod
     def load(cls, folder: Path) -> RatedReplies:
-        """Load those in a folder."""
+        """Load the replies in a folder."""
         with reading_saved(folder), np.load(folder / REPLIES, allow_pickle=False) as stored:
             return cls(**{item.name: stored[item.name] for item in fields(cls)})
 

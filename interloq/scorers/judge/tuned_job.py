@@ -44,7 +44,7 @@ from interloq.statistics.ridge import TINY, Head, Ints, heads, interval, spearma
 
 @dataclass(frozen=True, slots=True)
 class JudgeBatch:
-    """Replies of one set with the ranks of their ratings. The loss is of the replies at `own`, against all others."""
+    """Replies of one set with the ranks of their ratings. The loss is for the replies at `own`, against all others."""
 
     rows: TokenRows | Packed
     targets: torch.Tensor
@@ -107,7 +107,7 @@ class TuneTask:
 
     @cached_property
     def head(self) -> Head:
-        """The trained network's head, scaled to ranks of the training replies, with its agreement on held-out ones."""
+        """The trained head, scaled to ranks of the training replies, with its agreement on held-out replies."""
         dev = self.replies.dev
         logits = self.pairs.outputs(self.network, np.arange(len(dev)))
         rated = self.replies.with_states(logits[:, None])

@@ -56,9 +56,9 @@ class Exchange:
 
 @dataclass(frozen=True)
 class Exchanges:
-    """Exchanges as text numbers. `contexts` has one row per exchange, last turn last, padded with NONE; also `similar`.
+    """Exchanges as text numbers. `contexts` and `similar` have one row per exchange, padded with NONE.
 
-    Sorted by part, origin and talk; the first `facts["dev"]` exchanges are the dev part.
+    They are sorted by part, origin and talk; the first `facts["dev"]` exchanges are the dev part.
     """
 
     tokens: NDArray[Any]
@@ -123,8 +123,8 @@ def write_exchanges(
 ) -> Exchanges:
     """Tokenise a stream of exchanges. The file that marks the folder complete comes last.
 
-    `similar`: whether similar replies are searched, which wrong replies of the kind `retrieved` are drawn from. Jobs
-    may share the folder; a second one is refused while the first writes it.
+    `similar` says whether to search for similar replies, from which wrong replies of the kind `retrieved` are drawn.
+    Jobs may share the folder; a second job is refused while the first is writing it.
     """
     with writing(folder):
         make_folder(folder)
@@ -291,7 +291,7 @@ def _hashes(texts: Sequence[str]) -> Hashes:
 
 
 def _find_similar(stored: Exchanges, seed: int) -> None:
-    """Find similar replies within each log: half by the last turn as the query, half by the true reply."""
+    """Find similar replies within each log: half with the last turn as the query, half with the true reply."""
     try:
         from interloq.retrieve.similar import near  # needs numba, which is not needed with ready-made examples
     except ImportError as error:

@@ -59,7 +59,7 @@ TOKENS = 2**16  # per batch, padding included
 
 @dataclass(frozen=True, slots=True)
 class RelevanceBatch:
-    """Rows of a batch: for each exchange the true reply, then its wrong ones."""
+    """Rows of a batch: for each exchange, the true reply and then the wrong replies."""
 
     rows: TokenRows | Packed
     exchanges: int
@@ -199,7 +199,7 @@ def _rows(replies: Stretches, subwords: Subwords, contexts: Stretches | None = N
 
 @dataclass(frozen=True, kw_only=True)
 class RelevanceJob(CrossEncoderJob[RelevanceTask]):
-    """Trains on exchanges. `exchanges` is called once; without it, the folder `examples` must have tokenised ones."""
+    """Trains on exchanges. `exchanges` is called once; without it, they must be in the folder `examples`, tokenised."""
 
     exchanges: Callable[[], Iterable[Exchange]] | None = None
     examples: Path | None = None
@@ -317,7 +317,7 @@ def dev_logits(task: RelevanceTask) -> Floats:
 
 
 def label_logits(logits: Floats) -> tuple[Floats, NDArray[np.int64]]:
-    """Return the logits and labels of each true reply and one of its wrong ones: half are true, as in the loss."""
+    """Return the logits and labels of each true reply and one of its wrong replies: half are true, as in the loss."""
     rows = np.arange(len(logits))
     wrong = logits[rows, 1 + rows % (logits.shape[1] - 1)]
     return np.concatenate([logits[:, 0], wrong]), np.repeat([1, 0], len(logits))

@@ -24,7 +24,7 @@ POSITIVE, ADVERSARIAL = "positive_responses", "adversarial_negative_responses"
 
 
 class ExchangeLog:
-    """Exchanges of a log and of files with written replies, excluding what overlaps with test samples.
+    """Exchanges of a log and of files with written replies, excluding those that overlap test samples.
 
     No turn of an exchange matches a turn or a gold reply of a sample, up to case and punctuation. A dialogue that has
     two consecutive turns of a sample is a copy of it and is excluded as a whole.

@@ -72,7 +72,7 @@ class _Drawing:
         return np.where(chosen == NONE, texts, chosen), plain
 
     def adversarial(self) -> tuple[Ints, Ints]:
-        """Return a reply from elsewhere in the dialogue, a context turn, a spoiled true reply, or a written one."""
+        """Return a reply from elsewhere in the dialogue, a context turn, a spoiled true reply, or a written reply."""
         stored, rows = self.stored, self.rows
         kinds = self._choose_kinds(self.settings.shares)
         own = stored.replies[rows].astype(np.int64)
@@ -117,7 +117,7 @@ class _Drawing:
     def _elsewhere(self, asked: NDArray[np.bool_], starts: Ints, sizes: Ints) -> Ints:
         """Return replies from other exchanges of a range that this utterance never got; NONE if DRAWS draws find none.
 
-        If the range is a whole log, the last draw is used instead of NONE.
+        If the range is an entire log, the last draw is used instead of NONE.
         """
         replies = np.full(len(self.rows), NONE, dtype=np.int64)
         open_ = np.flatnonzero(asked & (sizes > 1))
@@ -130,7 +130,7 @@ class _Drawing:
         return replies
 
     def _one_of(self, texts: NDArray[np.int32], counts: Ints) -> Ints:
-        """Return one of the first `counts` texts of each row; NONE if it has none."""
+        """Return one of the first `counts` texts of each row; NONE if the row has none."""
         columns = (self._bits(self.numbers) % np.maximum(counts, 1).astype(np.uint64)).astype(np.int64)
         return np.where(counts > 0, texts[np.arange(len(texts)), columns], NONE).astype(np.int64)
 

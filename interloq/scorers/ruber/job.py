@@ -91,7 +91,7 @@ class RuberBatch:
 def random_replies(rows: NDArray[np.int32], examples: Numbers, seed: int) -> Numbers:
     """Return, for each example, the reply of a random pair with another utterance and another reply.
 
-    It depends only on seed and example. If DRAWS draws find none, the last one is used.
+    It depends only on seed and example. If DRAWS draws find none, the last draw is used.
     """
     own = rows[examples % len(rows)]
     replies = np.zeros(len(examples), dtype=np.int64)

@@ -36,7 +36,7 @@ DIGITS = 9
 
 
 class VectorPairNetwork(torch.nn.Module):  # type: ignore[misc]
-    """Scores pairs of vectors: both, and their quadratic feature, through a perceptron."""
+    """Scores pairs of vectors: a perceptron reads both and their quadratic feature."""
 
     def add_perceptron(self, dimensions: int) -> None:
         """Add the weights that score vectors of this size."""

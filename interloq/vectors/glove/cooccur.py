@@ -157,7 +157,7 @@ class _Counter:
 
 
 def _pairs(tokens: NDArray[np.int32], text_of: NDArray[np.int32], distance: int) -> list[NDArray[np.int32]]:
-    """Return the lower and higher rank of each two words at this distance in one text."""
+    """Return the lower and higher rank of every two words at this distance in one text."""
     together = text_of[:-distance] == text_of[distance:]
     left, right = tokens[:-distance][together], tokens[distance:][together]
     return [np.minimum(left, right), np.maximum(left, right)]
@@ -184,7 +184,7 @@ def _open_run(folder: Path, number: int, dtype: np.dtype[Any]) -> Run:
 
 
 def _write_merged(folder: Path, runs: Sequence[Run], words: int, *, block: int) -> tuple[int, int]:
-    """Write a run; return the number of entries and of those on the diagonal, where a key is a · words + a."""
+    """Write a run; return the number of entries and of entries on the diagonal, where a key is a · words + a."""
     entries, diagonal = 0, 0
     with (folder / KEYS).open("wb") as key_file, (folder / SUMS).open("wb") as sum_file:
         for keys, sums in merge_runs(runs, block):

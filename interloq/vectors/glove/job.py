@@ -6,9 +6,9 @@ f(x) = min(1, (x / x_max)^alpha); minimised by AdaGrad, one entry at a time in r
 
 As in the authors' program, initial values are (u − ½) / (dimensions + 1) with u uniform in [0, 1), squared gradients
 start at 1 and include the learning rate, and components of a gradient are clipped at ±clip. The program of 2014 also
-uses the learning rate for biases, later releases use 1; `bias_rate` allows either. Unlike it, this uses float32 instead
-of float64, and an order of entries in which threads never share a word (shuffle.py), so a seed gives the same result
-with any number of threads.
+uses the learning rate for biases, and later releases use 1; `bias_rate` allows either. Unlike that program, this one
+uses float32 instead of float64, and an order of entries in which threads never share a word (shuffle.py), so a seed
+gives the same result with any number of threads.
 
 Training is a sequence of stages in `<folder>/work`; each ends by writing a small JSON file. An interrupted job resumes
 after the last finished stage.

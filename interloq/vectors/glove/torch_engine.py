@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """GloVe's AdaGrad steps with torch, for a GPU: many entries at once instead of one by one.
 
-All entries of a batch compute their steps from the same parameters, and the steps are added: as one by one, but with
-parameters that are a few steps old. Batches are small enough that no word is expected more than SHARED times in one.
-The order of additions on a GPU varies, so the last digits of results differ between runs.
+All entries of a batch compute their steps from the same parameters, and the steps are added. This is like taking them
+one by one, but with parameters that are a few steps old. Batches are small enough that no word is expected more than
+SHARED times in one. The order of additions on a GPU varies, so the last digits of results differ between runs.
 """
 
 from __future__ import annotations

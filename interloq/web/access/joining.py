@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who enters by an invitation: one person by a link of their own, many by the link of a crowd platform.
+"""Who enters by an invitation: one person by a personal link, or many by the link of a crowd platform.
 
-Of the link of a platform, only the id in the address is different for each person, and anybody can write another one
-there. So an id belongs to the browser that came with it first: its cookie has a secret, of which the database stores a
-hash. Another browser gets in only after an administrator let the person continue elsewhere.
+In a platform's link, only the id in the address differs between people, and anybody can change it. So an id belongs to
+the browser that first came with it: its cookie has a secret, of which the database stores a hash. Another browser gets
+in only after an administrator has let the person continue elsewhere.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def readmit(connection: Connection, person_id: int) -> bool:
 
 
 def _read_participant(parameter: str, parameters: Mapping[str, str]) -> str:
-    """Return the id of a participant; 400 if there is none, or what a platform should have replaced by one."""
+    """Return the id of a participant; 400 if there is none, or only the placeholder of a platform."""
     participant = make_storable(parameters.get(parameter, "")).strip()
     is_name = participant.casefold() in (*_NO_IDS, parameter.casefold())
     if is_name or len(participant) > LONGEST_ID or _TEMPLATE.search(participant):
@@ -124,7 +124,7 @@ def _add_person(connection: Connection, invited: Any, participant: str, may_come
 
 
 def _check_return(connection: Connection, known: Any, browser: Browser) -> None:
-    """Refuse a browser that is not the person's; the one that an administrator allowed ends the sessions before it."""
+    """Refuse a browser that is not the person's; a browser allowed by an administrator ends earlier sessions."""
     returning = _hash_browser(browser.secret, known.participant)
     if known.browser is not None and secrets.compare_digest(known.browser, returning):
         return

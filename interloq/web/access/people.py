@@ -97,7 +97,7 @@ def invite(
     parameter: str = "",
     most_people: int = MOST_PEOPLE,
 ) -> str:
-    """Make an invitation and return its secret. With a `parameter`, everybody with another id is another person."""
+    """Make an invitation and return its secret. With a `parameter`, each id is a different person."""
     if role not in (ADMINISTRATORS if task is None else ("annotator",)):
         raise InputError("annotators are invited to one task, administrators to the whole study")
     if parameter and role != "annotator":
@@ -129,7 +129,7 @@ def revoke(connection: Connection, invitation_id: int) -> None:
 
 
 def visitor(connection: Connection, cookie: str) -> Visitor | None:
-    """Return the person with this session; None if there is none or it is too old."""
+    """Return the person with this session; None if the session is missing or too old."""
     oldest = time.time() - SESSION_DAYS * 86_400
     row = connection.execute(_VISITOR, {"hashed": digest(cookie), "oldest": oldest}).one_or_none()
     if row is None:

@@ -54,7 +54,7 @@ class Protected:
     """An app whose responses carry the headers, and whose requests are limited in size and rate.
 
     `root` is the path of the pages behind a reverse proxy, which may pass it on or remove it. `busy_page` makes the
-    page for people who ask for too many, from the languages of their browser.
+    page for people who send too many requests, in a language of their browser.
     """
 
     def __init__(
@@ -124,7 +124,7 @@ class Buckets:
 
 
 def network_of(scope: Scope) -> str:
-    """Return the client's address, or for IPv6 the network of a home, where a client has as many as it likes."""
+    """Return the client's address, or for IPv6 its home network, in which a client can choose any address."""
     address = str((scope.get("client") or ("unknown",))[0])
     try:
         parsed = ipaddress.ip_address(address)
@@ -138,7 +138,7 @@ def network_of(scope: Scope) -> str:
 def from_our_page(headers: Headers, csrf: str, given: str, *, public: str = "") -> bool:
     """Return whether a request that changes something carries the session's CSRF token and comes from the same origin.
 
-    `public` is the origin of the pages if a reverse proxy is in between, which may not pass the host name on.
+    `public` is the origin of the pages if there is a reverse proxy, which may not pass the host name on.
     """
     host, origin = headers.get("host", ""), headers.get("origin")
     if origin is not None and origin not in (f"http://{host}", f"https://{host}", public):
@@ -167,7 +167,7 @@ def _add_headers(send: Send, path: str) -> Send:
 
 
 def _limit_body(receive: Receive, limit: int) -> Receive:
-    """End a body that is longer than it may be: without a length in the headers, only reading it shows that."""
+    """Stop reading a body that is too long: without a length in the headers, nothing else reveals it."""
     read = 0
 
     async def limited() -> Message:

@@ -82,8 +82,9 @@ class Place(OwnAssignment):
 async def get_database(request: Request) -> Database:
     """Return the database of the study.
 
-    Routes open their transactions themselves. If a dependency kept one open, a request would hold the turn to write
-    while it waits for a thread, and those who wait for the turn hold all threads: 60 annotators stop such a server.
+    Routes open their transactions themselves. If a dependency kept one open, a request would hold the write lock while
+    it waits for a thread, and requests that wait for the lock would hold all threads: 60 annotators would stop such a
+    server.
     """
     study: Study = request.app.state.study
     return study.database
@@ -147,7 +148,7 @@ Admin = Annotated[Visitor, Depends(admin)]
 
 
 def at_work(connection: Connection, visitor: Visitor) -> Stored:
-    """Return the task of a person who may enter something: who consented, if needed, and did not withdraw."""
+    """Return the task of a person who may enter something: one who consented, if needed, and did not withdraw."""
     if visitor.withdrawn:
         raise HTTPException(403, "withdrawn")
     stored = get_task(connection, visitor.task or 0)

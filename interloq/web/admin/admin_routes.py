@@ -62,7 +62,7 @@ class SpendingLimit(BaseModel):
 
 
 class Invitations(BaseModel):
-    """Invitations to make; with a parameter, one link serves everybody who comes with an id of their own."""
+    """Invitations to make; with a parameter, one link serves everybody, each with their own id."""
 
     model_config = ConfigDict(extra="forbid")
     number: int = Field(1, ge=1, le=MOST_LINKS)
@@ -228,7 +228,7 @@ def forget(database: StudyDatabase, number: Number) -> dict[str, bool]:
 
 @router.post("/upload")
 async def upload(request: Request, visitor: Admin) -> Response:
-    """Preview a task from uploaded files, or with `create` make it. The form is read after the checks."""
+    """Preview a task from uploaded files or, with `create`, make it. The form is read after the checks."""
     async with request.form(max_files=3, max_fields=20) as form:
         with TemporaryDirectory() as folder:
             given = await Upload.receive(form, Path(folder))
@@ -278,7 +278,7 @@ def _show_figures(request: Request, visitor: Visitor, number: int) -> dict[str, 
 def with_allowed_actions(figures: Mapping[str, Any], rights: Collection[Right]) -> dict[str, Any]:
     """Return rendered figures with the actions on people that these rights allow.
 
-    Only who may invite people sees their labels and ids; others see pseudonyms.
+    Only those who may invite people see their labels and ids; others see pseudonyms.
     """
     sections = []
     for section in figures["sections"]:

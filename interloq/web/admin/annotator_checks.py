@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Annotators whose answers should be checked: the same answer everywhere, failed checks, too fast, or no agreement.
+"""Annotators whose answers should be checked: always the same answer, failed checks, too fast, or no agreement.
 
 Nothing is excluded automatically. Each reason contains its numbers, so that a person can decide.
 """
@@ -55,7 +55,7 @@ def annotators(pages: Sequence[FinishedPage], aspects: Sequence[str], *, least_s
 
 
 def has_passed(page: FinishedPage) -> bool:
-    """Return whether all answers to an attention check are among the correct ones."""
+    """Return whether all answers to an attention check are correct."""
     answers: dict[str, float | str | None] = {}
     for answer in page.answers:
         answers[answer.aspect] = answer.value if answer.choice is None else answer.choice
@@ -130,7 +130,7 @@ def _answers_about(counts: Counter[tuple[str, str]], aspect: str) -> Counter[str
 def _different(r: float, n: int, others: Sequence[float]) -> Iterator[Message]:
     """Name an agreement that chance could explain and that is clearly lower than the others' agreement.
 
-    The first alone would name many who judge as well as the others, because few judgments rarely exclude chance.
+    Chance alone would name many people who judge as well as the others, because few judgments rarely exclude chance.
     """
     from scipy import stats
 

@@ -50,9 +50,9 @@ class Person:
 
 
 def pages(connection: Connection, task: int) -> list[FinishedPage]:
-    """Return the finished pages of a task in the order in which they came in, with attention checks.
+    """Return the finished pages of a task in the order of their arrival, including attention checks.
 
-    Of a chat, only ratings of the whole are included, and each conversation is an item of its own.
+    For a chat, only ratings of entire conversations are included, and each conversation is a separate item.
     """
     given: dict[int, list[Given]] = {}
     finished = (assignment.c.task_id == task) & assignment.c.finished.is_not(None)

@@ -4,8 +4,8 @@
 How blind people were: bots that were taken for people, and bots that were recognised, against chance.
 
 How long people stayed with each bot: Kaplan–Meier curves of conversations that are over. A conversation that the person
-ended or left counts as left after its last reply; one that reached the limit of turns is censored there. With labels 0
-and 1 the curves of `rank/survival.py` are this estimate; resamples draw people.
+ended or left counts as left after its last reply; a conversation that reached the limit of turns is censored there.
+With labels 0 and 1 the curves of `rank/survival.py` are this estimate; resamples draw people.
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ def agreement(votes: Sequence[Vote], aspect: str) -> HumanRow | None:
 
 
 def scores(pages: Iterable[FinishedPage]) -> list[Score]:
-    """Return scores of metrics that the judged units came with."""
+    """Return the metric scores that the judged units came with."""
     scores_of_units: dict[tuple[str, str], Mapping[str, float | None]] = {}
     for page in pages:
         for unit in page.units:
@@ -114,7 +114,7 @@ def scores(pages: Iterable[FinishedPage]) -> list[Score]:
 
 
 def metric_agreement(scores: Iterable[Score], votes: Sequence[Vote], aspect: str) -> dict[str, Estimate]:
-    """Return the correlation of each metric with the mean judgment; empty without judgments or scores of them."""
+    """Return the correlation of each metric with the mean judgment; empty without judgments or scores."""
     if compares_pairs(votes):
         scores = pair_scores(scores, votes)
     judged_keys = {vote.key for vote in votes}
@@ -130,7 +130,7 @@ def metric_agreement(scores: Iterable[Score], votes: Sequence[Vote], aspect: str
 def compares_pairs(votes: Sequence[Vote]) -> bool:
     """Return whether the votes are about pairs of replies.
 
-    A task asks about pairs only, or about single replies only.
+    A task asks only about pairs, or only about single replies.
     """
     return bool(votes) and len(votes[0].systems) > 1
 

@@ -57,7 +57,7 @@ class Enough:
 
 
 def stop_when_settled(database: Database, number: int, assignment_id: int) -> bool:
-    """Look at the ranking after a page that completed an item; return whether the task was closed now."""
+    """Look at the ranking after a page that completed an item; return whether this closed the task."""
     with database.reading() as connection:
         stored = get_task(connection, number)
         if stored.closed or not (stored.settings.questions and _is_complete(connection, stored, assignment_id)):
@@ -92,7 +92,7 @@ def count_wanted_items(
 ) -> tuple[Mapping[str, int], int]:
     """Return the items and the annotators of each.
 
-    A chat's items are its finished conversations and those still wanted.
+    A chat's items are its finished conversations and the ones still wanted.
     """
     if settings.kind != "chat":
         return clusters, settings.per_item

@@ -4,8 +4,8 @@
 Bots are created once and asked by one person at a time unless they wait for a server. A study may come from anyone: a
 bot that does more than talk is used only if the study is trusted (see trust.py).
 
-Each reply is asked for once, and every page that waits for it gets its text as it arrives. The bot talks in a thread of
-its own, which stores the whole reply at the end. It does not stop when a page is closed, so a page that is reloaded
+Each reply is asked for once, and every page that waits for it gets its text as it arrives. The bot talks in its own
+thread, which stores the complete reply at the end. It does not stop when a page is closed, so a page that is reloaded
 meanwhile gets the text so far and then the rest.
 """
 
@@ -46,7 +46,7 @@ class ChatBots:
         self._known: dict[str, tuple[Bot, Any]] = {}
 
     def reply(self, name: str, spec: str, turns: Sequence[Turn], seed: int, show: Show) -> Reply:
-        """Return the bot's next reply; whatever goes wrong is its failure. Bots that stream show the text so far."""
+        """Return the bot's next reply, in which any error is a failure. Bots that stream show the text so far."""
         try:
             bot, lock = self._get(name, spec)
             with lock:
@@ -63,7 +63,7 @@ class ChatBots:
             return self._known[spec]
 
     def close(self) -> None:
-        """End what the bots started."""
+        """End everything the bots started."""
         for bot, _ in self._known.values():
             bot.close()
         self._known.clear()
@@ -107,7 +107,7 @@ class Replies:
     async def lines(self, key: tuple[int, int], ask: Callable[[Show], dict[str, Any]]) -> AsyncGenerator[str]:
         """Yield lines of JSON: {"added": text} for parts of the reply, then {"chat": what `ask` returned}.
 
-        `ask` gets the reply and stores it; if this reply is in progress already, it is not called. If it fails, the
+        `ask` gets the reply and stores it; it is not called if this reply is already in progress. If `ask` fails, the
         last line is missing.
         """
         coming, sent = self._coming.get(key) or self._start(key, ask), 0

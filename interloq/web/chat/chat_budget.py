@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How often the bots of chats may be asked: a budget per person, per task and for the whole study, in the database.
 
-A call counts before the bot is asked, whether a reply comes or not, and it stays counted if the person withdraws. The
-bots' own attempts to reach a server again are part of one call.
+A call is counted before the bot is asked, whether or not a reply comes, and it stays counted if the person withdraws.
+The bots' own attempts to reach a server again are part of one call.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _with_calls(limit: Limit, default: int) -> Limit:
 
 
 def cost_of(settings: StudyTask, bot: str = "") -> float:
-    """Return what a call of a bot, or of the cheapest one, costs at most; infinite if unknown: no limit allows it."""
+    """Return the most that a call of a bot, or of the cheapest one, costs; infinite if unknown: no limit allows it."""
     options = chat_options(settings)
     if bot:
         return options.costs.get(bot, math.inf)
@@ -105,7 +105,7 @@ def _task_budget(stored: Stored, row: Any) -> Budget:
 
 
 def set_task_limit(connection: Connection, stored: Stored, calls: int, cost: float | None) -> None:
-    """Change what all people together may spend in a chat; without a cost, the limit of cost stays as it is."""
+    """Change what all people together may spend in a chat; without a cost, the cost limit is unchanged."""
     values: dict[str, float] = {"most_calls": calls}
     if cost is not None:
         values["most_cost"] = cost

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Conversations of chats as records: dialogues with the ratings of the interlocutor, and replies as samples.
 
-A rating with the aspect `continued` says whether the person answered a reply: 1 for all replies but the last, 0 for the
-last one if the person ended the conversation or left. If the limit of turns ended it, the last reply has none. A
-dialogue has the label of its last reply, without a value if there is none. Conversations that are still going on are
-not exported.
+A rating with the aspect `continued` says whether the person answered a reply: 1 for all replies but the last, and 0 for
+the last one if the person ended the conversation or left. If the limit of turns ended it, the last reply has no such
+rating. A dialogue has the label of its last reply, without a value if there is none. Conversations that are still going
+on are not exported.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ def say(database: StudyDatabase, visitor: Annotator, said: NewTurn) -> dict[str,
 
 @router.post("/reply")
 def reply(request: Request, database: StudyDatabase, visitor: Annotator, wanted: Place) -> StreamingResponse:
-    """Send the bot's reply as it arrives, then the conversation; the bot is asked unless it replied already.
+    """Send the bot's reply as it arrives, then the conversation; the bot is asked unless it has already replied.
 
     See `Replies.lines` for the format.
     """
@@ -51,7 +51,7 @@ def reply(request: Request, database: StudyDatabase, visitor: Annotator, wanted:
 
 
 def _ask_bot(state: Any, stored: Stored, person: int, wanted: Place, show: Show) -> dict[str, Any]:
-    """Ask the bot between two transactions, so that nobody waits for it but the person who talks to it.
+    """Ask the bot between two transactions, so that only the person who talks to it has to wait.
 
     If the bot may not be asked any more, the conversation says that it has stopped.
     """

@@ -56,7 +56,7 @@ class ChatOptions:
 
 
 def chat_options(task: StudyTask) -> ChatOptions:
-    """Return the options of a task of kind chat; unknown or unsuitable ones are refused."""
+    """Return the options of a task of kind chat; unknown or unsuitable options are refused."""
     known = [*(option.name for option in fields(ChatOptions)), *OPTIONS]
     for name in task.options:
         if name not in known:

@@ -80,7 +80,7 @@ class Chat:
         return bool(self.reply_places) and (self.ended or self.returned)
 
     def was_continued(self, place: int) -> bool | None:
-        """Return whether the person answered the reply at this place; None if the limit of turns did not let them."""
+        """Return whether the person answered the reply at this place; None if the limit of turns prevented it."""
         if place < self.lines[-1].place:
             return True
         return False if self.left > 0 else None
@@ -162,7 +162,7 @@ def say(connection: Connection, settings: StudyTask, person: int, assignment_id:
 def store_reply(
     connection: Connection, settings: StudyTask, person: int, assignment_id: int, place: int, reply: Reply
 ) -> Chat:
-    """Store the bot's reply as the turn at `place`, unless another one came first or the person ended it meanwhile."""
+    """Store the bot's reply as the turn at `place`, unless another came first or the person has ended the chat."""
     talk = get_chat(connection, settings, person, assignment_id, lock=True)
     if place != len(talk.lines) or not talk.waits or talk.ended or talk.finished:
         return talk

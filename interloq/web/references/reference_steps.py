@@ -97,7 +97,7 @@ def get_work(
 
 
 def load_work(connection: Connection, options: ReferencesOptions, row: Any) -> Work:
-    """Return the work on an assignment, from its row with `hidden` of the item."""
+    """Return the work on an assignment, from its row with the item's `hidden` part."""
     bodies = connection.execute(select(step.c.body).where(step.c.assignment_id == row.id).order_by(step.c.place))
     steps = tuple(DecisionStep(**body) for body in bodies.scalars())
     return Work(

@@ -87,7 +87,7 @@ class ReferencesOptions:
         )  # fmt: skip
 
     def absolute(self) -> ReferencesOptions:
-        """Return a copy with absolute paths; an encoder that is not a folder is the name of an installed one."""
+        """Return a copy with absolute paths; an encoder that is not a folder is the name of an installed package."""
         encoder, index, exclude = self.encoder, self.index, self.exclude
         if self.encoder and Path(self.encoder).is_dir():
             encoder = _absolute(self.encoder)
@@ -104,7 +104,7 @@ def _absolute(path: str) -> str:
 
 
 def references_options(task: StudyTask) -> ReferencesOptions:
-    """Return the options of a task of kind references; unknown or unsuitable ones are refused."""
+    """Return the options of a task of kind references; unknown or unsuitable options are refused."""
     known, given = [option.name for option in fields(ReferencesOptions)], dict(task.options)
     for name in given:
         if name not in known:
@@ -159,7 +159,8 @@ def prepare_references(
 def items(queries: Queries, options: ReferencesOptions) -> list[StudyItem]:
     """Return one item per query with something to decide.
 
-    The other samples are exported unchanged; each is stored with the item before it in the file, or with the first.
+    The other samples are exported unchanged; each is stored with the preceding item in the file, or with the first
+    item.
     """
     states = {name: start_query(request, **options.rules) for name, request in queries.requests.items()}
     undecided = {name: queries.requests[name] for name, state in states.items() if not state.finished}

@@ -3,9 +3,9 @@
 
 A file of rows starts with a header and can be restored in either database.
 
-SQLite notices damage of its pages, but not a changed character inside a value, such as after a fault of the disk.
+SQLite notices damage to its pages, but not a changed character inside a value, for example after a disk fault.
 Searching all rows for values that no version of this program writes takes time, so it is done only after something has
-failed: damage is reported in one line, and any other failure is a bug and stays one.
+failed: damage is reported in one line, and any other failure is treated as a bug.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ class Answer:
 
 
 def answers(connection: Connection, task: int) -> Iterator[Answer]:
-    """Yield all answers to a task in the order of its items, without attention checks; guesses: see `export_answer`."""
+    """Yield all answers to a task in the order of its items, except attention checks; guesses: see `export_answer`."""
     rows = connection.execute(
         select(answer, assignment.c.person_id, item.c.hidden)
         .join(assignment, assignment.c.id == answer.c.assignment_id)
@@ -87,7 +87,7 @@ def answers(connection: Connection, task: int) -> Iterator[Answer]:
 
 
 def collect_rated_records(connection: Connection, task: int, name: Pseudonyms) -> list[Sample | Dialogue]:
-    """Return the records of a task in the order of the file, with their earlier ratings and the new ones."""
+    """Return the records of a task in the order of the file, with both earlier and new ratings."""
     records: dict[tuple[str, str], Sample | Dialogue] = {}
     shown = (item.c.task_id == task) & item.c.correct.is_(None)
     for row in connection.execute(select(item.c.hidden).where(shown).order_by(item.c.place)):
@@ -266,7 +266,7 @@ def collect_annotated_samples(items: Iterable[Annotated]) -> list[Sample]:
 
 
 def _counts(items: Sequence[Annotated], stored: Stored, samples: int) -> dict[str, int]:
-    """Count as in the terminal: queries without a decision to make are finished."""
+    """Count as in the terminal: queries with nothing to decide are finished."""
     counts = Counter(samples=samples, queries=int(stored.source["queries"]), finished=0, steps=0, added=0, edited=0)
     counts["finished"] = counts["queries"]
     for annotated in items:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Deletes people from a study, and reports where copies of what they entered were deleted or may remain.
+"""Delete people from a study, and report where copies of what they entered were deleted or may remain.
 
 A task made from a chat, by one click or from its export, contains the conversations as records. They are recognised by
 the id of the conversation and its texts, because the names of speakers depend on the key of pseudonyms. Exported files
@@ -70,7 +70,7 @@ def withdraw_person(connection: Connection, person_id: int) -> None:
 
 
 def _delete_answers(connection: Connection, person_id: int) -> None:
-    """Delete a person's assignments with all answers, and the items that show a conversation of theirs.
+    """Delete a person's assignments with all answers, and the items that show their conversations.
 
     Somebody else may get the items that were assigned to them.
     """

@@ -3,9 +3,10 @@
 
 Speakers are renamed A, B, … in order of appearance, because names of systems are often names of speakers.
 
-Items on which metrics disagree most have the highest priority: there, a person's judgment tells most about the metrics.
-Each metric's scores become percentiles among the samples it scored (the best has the highest). A sample's priority is
-the difference between its highest and its lowest percentile, from 0 to 100; an item's is the largest of its samples'.
+Items on which metrics disagree most have the highest priority: there, a person's judgment reveals the most about the
+metrics. Each metric's scores become percentiles among the samples it scored (the best has the highest). A sample's
+priority is the difference between its highest and its lowest percentile, from 0 to 100; an item's priority is the
+highest of its samples' priorities.
 """
 
 from __future__ import annotations
@@ -144,7 +145,7 @@ def _item(records: Sequence[Sample | Dialogue], *, mark_bots: bool = True) -> St
 
 
 def _key(record: Sample | Dialogue) -> str:
-    """Return a key that all versions of one answer share: nobody rates two of them on different pages."""
+    """Return a key that all versions of one answer share: nobody rates two versions on different pages."""
     if isinstance(record, Dialogue):
         return fingerprint("dialogue", record.id)
     return fingerprint("context", *_texts(record))
@@ -155,7 +156,7 @@ def _texts(sample: Sample) -> tuple[str, ...]:
 
 
 def blind(turns: Sequence[Turn], systems: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
-    """Rename speakers A, B, …; without names they alternate. With `systems`, `bot` marks their turns."""
+    """Rename speakers A, B, …; without names, speakers alternate. With `systems`, `bot` marks their turns."""
     names: dict[str, str] = {}
     blind_turns = []
     for i, turn in enumerate(turns):
@@ -172,7 +173,7 @@ def blind(turns: Sequence[Turn], systems: Mapping[str, str] | None = None) -> li
 
 
 def with_scores(items: Sequence[StudyItem], scores: Iterable[Score]) -> list[StudyItem]:
-    """Return the items with the scores of their samples and with priorities; those without scores come last.
+    """Return the items with the scores of their samples and with priorities; items without scores come last.
 
     Scores of other samples are omitted. One metric alone gives no priorities.
     """
@@ -220,7 +221,7 @@ def disagreement(metrics: Mapping[str, Mapping[Key, float]]) -> dict[Key, float]
 
 
 def turn_upwards(metric: str, values: Mapping[Key, float | None]) -> dict[Key, float]:
-    """Return scores for which larger is better; none of a metric without a direction, or whose direction is unknown."""
+    """Return scores for which larger is better; none for a metric without a known direction."""
     way = direction(metric)
     if way == "neither":
         return {}

@@ -60,8 +60,8 @@ def label_studio_answers(
     """Write the annotations of an export as JSONL; return counts.
 
     `key` is the key file of tasks that Interloq wrote; otherwise the data of each task is read as a sample, with
-    `columns` as in `interloq.read`. `names` hashes annotators' ids; None keeps them. Results that a record has no field
-    for are counted by type as `skipped`.
+    `columns` as in `interloq.read`. `names` hashes annotators' ids; None keeps them. Results without a field in records
+    are counted by type as `skipped`.
     """
     refuse_overwriting([output], [path, key] if key else [path])
     if key and columns:
@@ -109,7 +109,7 @@ def _add_ratings(
 
 
 def _add_sample(task: _Task, layout: Layout, records: dict[str, Sample | Dialogue]) -> str:
-    """Add the sample in the data of a task unless it is there; return its place."""
+    """Add the sample in the data of a task unless it is there already; return its position."""
     sample = _sample(task, layout)
     place = format_key(sample.key)
     known = records.setdefault(place, sample)

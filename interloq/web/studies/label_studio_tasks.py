@@ -2,8 +2,8 @@
 """Samples and dialogues as tasks of Label Studio, with a labeling configuration.
 
 Annotators can open all data of a task, so it has a random key instead of its id and system. A key file maps it back.
-Keys, order and sides follow from a seed and all records, ids and systems included: the same file gives the same tasks
-again, but without the file nobody can tell where a task comes from.
+Keys, order and sides depend on a seed and all records, including ids and systems: the same file gives the same tasks
+again, but without that file, nobody can tell where a task comes from.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TIE = "tie"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelStudioOptions:
-    """What annotators are asked; keys, order and sides of the tasks follow from `seed`."""
+    """What annotators are asked; the keys, order and sides of the tasks depend on `seed`."""
 
     compare: bool = option(False, "compare two systems per task instead of rating one reply")
     aspects: Sequence[str] = option((), "what is rated or compared (default overall)", flag="--aspect", metavar="NAME")

@@ -99,7 +99,7 @@ class Question:
     def value_on_scale(self, value: float) -> float | None:
         """Return the value of the scale that a number stands for, or None if it is not on the scale.
 
-        Only rounding of binary fractions is allowed for: 0.1 + 0.2 stands for 0.3, but 0.2999 for nothing.
+        Only rounding of binary fractions is allowed for: 0.1 + 0.2 stands for 0.3, but 0.2999 does not.
         """
         if not self.low <= value <= self.high:
             return None
@@ -199,7 +199,7 @@ def _read_fields(kind: Any, value: object, what: str) -> Any:
 
 
 def is_number(value: object) -> bool:
-    """Return whether a JSON value is a finite number; true and false are not."""
+    """Return whether a JSON value is a finite number; true and false are not numbers."""
     if isinstance(value, float):
         return math.isfinite(value)
     return isinstance(value, int) and not isinstance(value, bool)
@@ -255,7 +255,7 @@ def guesses(task: StudyTask) -> Guesses:
 
 
 def _check_descriptions(which_bot: object) -> Mapping[str, str]:
-    """Return the description of each bot; refuse those that are missing, repeated, or give a name away."""
+    """Return the description of each bot; refuse missing or repeated ones, or ones that give a name away."""
     if (
         not isinstance(which_bot, Mapping)
         or not 2 <= len(which_bot) <= MOST_STEPS
@@ -274,7 +274,7 @@ def _check_descriptions(which_bot: object) -> Mapping[str, str]:
 
 
 def about_speaker(name: str) -> str:
-    """Return the aspect of the guess whether speaker A or B is a person."""
+    """Return the aspect of the guess about whether speaker A or B is a person."""
     return f"{GUESSED_HUMAN}_{name.lower()}"
 
 
@@ -327,7 +327,7 @@ def check_records(task: StudyTask, records: Iterable[Sample | Dialogue]) -> None
 def export_answer(
     wanted: Guesses, aspect: str, value: float | None, unit: Mapping[str, Any]
 ) -> Iterator[tuple[str, float | None, str]]:
-    """Yield aspect, value and system of each rating that an answer is exported as: two for a guess which bot it was."""
+    """Yield aspect, value and system of each rating that an answer is exported as; a guess of the bot gives two."""
     if aspect not in wanted.aspects() or aspect == GUESSED_HUMAN:
         yield aspect, value, ""
     elif aspect == GUESSED_PARTNER:

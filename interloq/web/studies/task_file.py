@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A task from a file of samples or dialogues, and its settings from a JSON file, which may contain attention checks.
 
-A check is an item with known answers that everybody gets: {"context": […], "response": "…", "correct": {"overall":
-[4, 5]}}, a dialogue {"turns": […], "correct": …}, or to compare {"context": […], "responses": ["…", "…"], "correct":
-{"overall": ["first"]}}. Any of the answers passes. Checks are never exported.
+A check is an item with known answers that everybody gets: {"context": […], "response": "…", "correct": {"overall": [4,
+5]}}, a dialogue {"turns": […], "correct": …}, or to compare {"context": […], "responses": ["…", "…"], "correct":
+{"overall": ["first"]}}. Any of the given answers passes. Checks are never exported.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def task_settings(options: TaskOptions, path: str | Path | None) -> TaskSettings
 
 
 def _defaults(kind: object, language: object) -> dict[str, Any]:
-    """Return questions and other settings of a kind of task that are used unless others are given."""
+    """Return the default questions and other settings of a kind of task."""
     if kind is None:
         raise InputError("a task has no kind", hint=f"choose one with --task: {', '.join(get_args(Kind))}")
     if kind == "references":
@@ -115,7 +115,7 @@ def add_to_study(
     *,
     reading: ReadOptions = READ_DEFAULTS,
 ) -> dict[str, Any]:
-    """Add a task with the records of a file to a study, which is created if it is missing; chats have no file."""
+    """Add a task with the records of a file to a study, which is created if missing; chats have no file."""
     kind = settings.task.kind
     # prepared before the database is opened, so that nobody waits for it
     if path is None:
@@ -290,7 +290,7 @@ def _check_records(value: Mapping[str, Any], task: StudyTask) -> list[Sample] | 
 
 
 def _passing(question: Question | None, given: object, aspect: str) -> Sequence[float | str]:
-    """Return the stored answers that pass, from those given in the settings."""
+    """Return the stored answers that pass, from the answers in the settings."""
     if question is None:
         raise InputError(f"no question has the aspect {aspect!r}")
     values: list[Any] = given if isinstance(given, list) else [given]

@@ -3,7 +3,7 @@
 
 How many people a task needs: nobody gets two items with the same answer key, so `per_item` people may be too few. With
 m items of one answer key (as with every two of k systems: k (k − 1) / 2 per context), m · `per_item` different people
-are needed for it. A limit of items per person may ask for more. This many people suffice: items given out in the order
+are needed for it. A limit of items per person may require more. This many people suffice: items given out in the order
 of their keys to one person after another never give anyone two of a key.
 """
 
@@ -130,7 +130,7 @@ class Workload:
 
 
 def workload(settings: StudyTask, keys: Mapping[str, int], asked: int | None = None) -> Workload:
-    """Return what a task needs; `keys` are its items per answer key, `asked` the answers to all items once."""
+    """Return what a task needs; `keys` are its items per answer key, `asked` the answers if each item is rated once."""
     pages = sum(keys.values()) * settings.per_item
     most = settings.most_items or len(keys)
     if not pages:

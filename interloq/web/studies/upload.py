@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files that an administrator uploads to make a task: checked and previewed before anything is stored.
 
-An administrator in a browser may be somebody else than the person who runs the server. Unless that person allowed more
-with `--trust-administrators`, they choose only bots whose specs name nothing: no file, program, module or server.
+An administrator in a browser need not be the person who runs the server. Unless that person allowed more with
+`--trust-administrators`, administrators can choose only bots whose specs name no file, program, module or server.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _SAFE = re.compile(r"[^\w.-]+")
 
 @dataclass(frozen=True)
 class Upload:
-    """Uploaded files in a folder of their own, and the fields of the form."""
+    """Uploaded files in their own folder, and the fields of the form."""
 
     records: Path | None  # none for a chat
     settings: Path | None
@@ -80,7 +80,7 @@ class RejectedLines:
 def check_content(path: Path) -> None:
     """Refuse a file that would fill the server's memory, although it may be small when compressed.
 
-    What is kept of a file depends on its texts rather than its bytes: a turn of one letter takes half a kilobyte.
+    Memory use depends on the number of texts rather than on bytes: a turn of one letter takes half a kilobyte.
     """
     quotes = texts = 0
     try:
@@ -96,7 +96,7 @@ def check_content(path: Path) -> None:
 def prepare(given: Upload, trust: Trust = None) -> tuple[PreparedTask, dict[str, Any]]:
     """Return the task and a preview: counts, questions, the first pages as annotators see them, and bad lines.
 
-    `trust` is called with what the bots of a chat do besides talking; None: such bots are refused.
+    `trust` is called with what the bots of a chat do besides talking; if it is None, such bots are refused.
     """
     rejected = RejectedLines()
     options: dict[str, Any] = {
@@ -161,7 +161,7 @@ def _preview(prepared: PreparedTask, rejected: RejectedLines, bots: Sequence[str
 
 
 def with_chat_fields(task: StudyTask, fields: Mapping[str, str]) -> StudyTask:
-    """Return the task with what the form has; settings from a file are kept for fields that are empty."""
+    """Return the task with the values of the form; settings from a file are kept where fields are empty."""
     options: dict[str, Any] = dict(task.options)
     if bots := _lines(fields.get("bots", "")):
         options["bots"] = dict(map(_bot, bots))

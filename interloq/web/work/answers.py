@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers of annotators: checked, then stored once, however often the page sends them; and drafts before that."""
+"""Answers of annotators: checked, then stored once, no matter how often the page sends them; and drafts of them."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def submit(
     *,
     asked: Asked | None = None,
 ) -> None:
-    """Store the answers to an item and finish it. A submission that is stored already is not stored again.
+    """Store the answers to an item and finish it. A submission that was already stored is not stored again.
 
     `asked` are the units and questions of the item; by default, all questions are asked about each unit.
     """
@@ -142,7 +142,7 @@ def _row(question: Question, one: Mapping[str, Any], order: Sequence[int]) -> tu
 
 
 def _missing(question: Question, reason: str) -> str:
-    """Return whether an answer is missing: an optional one may be, unless a reason is given for it."""
+    """Return the problem of an unanswered question: none if it is optional, unless a reason was written."""
     return "" if question.optional and not reason.strip() else "missing"
 
 

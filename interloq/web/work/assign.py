@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which item an annotator gets next.
 
-An item goes to `per_item` annotators: those with the highest priority first, then those with the fewest annotators (or
-the most, if a settled ranking ends the collection), at random among equals. Nobody gets two items with the same answer
-key. An item that was left for too long is given to somebody else; who left it may still finish it.
+An item goes to `per_item` annotators. Items with the highest priority come first, then items with the fewest annotators
+(or the most, if a settled ranking ends the collection), at random among equals. Nobody gets two items with the same
+answer key. An item that was left for too long is given to somebody else; the person who left it may still finish it.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def keep(connection: Connection, assignment_id: int, person: int, *, now: float 
 
 
 def note_work(connection: Connection, assignment_id: int, *, finished: bool = False) -> None:
-    """Note that somebody worked on their item; one that was given back meanwhile is theirs again."""
+    """Note that somebody worked on their item; if it was given back meanwhile, it is theirs again."""
     held = connection.execute(_HELD, {"number": assignment_id}).one()
     if held.returned is not None:
         connection.execute(_TAKE, {"number": held.item_id})
@@ -161,8 +161,8 @@ def _check(connection: Connection, stored: Stored, person: int) -> int | None:
 def _open_item(connection: Connection, stored: Stored, person: int) -> int | None:
     """Return a random item among those with the highest priority and, of these, the fewest annotators.
 
-    If collection stops when a ranking is settled, those with the most: only items that everybody finished count.
-    Each statement reads a few entries of an index, however many items there are.
+    If collection stops when a ranking is settled, it is among those with the most annotators, since only items that
+    everybody finished count. Each statement reads a few entries of an index, no matter how many items there are.
     """
     given: dict[str, Any] = {"task": stored.id, "person": person, "per_item": stored.settings.per_item}
     given["priority"] = connection.execute(_PRIORITY, given).scalar()

@@ -68,7 +68,7 @@ class Submission(OwnAssignment):
 
 @router.get("/worker.js")
 def worker() -> Response:
-    """Return the service worker; it can keep pages below its own address only, so it is not a static file."""
+    """Return the service worker; it can keep only pages below its own address, so it is not a static file."""
     return FileResponse(STATIC / "worker.js", media_type="text/javascript")
 
 

@@ -218,7 +218,7 @@ def _rows(piece: Piece, reject: Reject) -> Iterator[tuple[int, bytes, list[str]]
 
 
 class _TableLines(Iterator[str]):
-    """Lines from a given one on; a row of more than `longest` lines has an unclosed quote."""
+    """Lines from a given line on; a row of more than `longest` lines has an unclosed quote."""
 
     def __init__(self, lines: Sequence[str], start: int, *, longest: int) -> None:
         self.lines, self.row, self.next, self.longest = lines, start, start, longest

@@ -28,7 +28,7 @@ def read(piece: Piece, reject: Reject) -> Iterator[RawPost]:
 
 
 def is_twitter(value: Mapping[str, Any]) -> bool:
-    """Return whether an object looks like one of the API's."""
+    """Return whether an object looks like an object of the API."""
     if isinstance(value.get("data"), list | dict) and ("meta" in value or "includes" in value):
         return True
     newer = "author_id" in value and "text" in value

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rubrics: what a language model is asked when it judges replies or whole dialogues, and how its answers are read.
 
-Files in English, Japanese and Chinese come with Interloq, `en`, `ja` and `zh` for replies and `dialogue_en` … for
-dialogues; your own is a JSON file of the same format:
+Files in English, Japanese and Chinese come with Interloq: `en`, `ja` and `zh` for replies, and `dialogue_en` … for
+dialogues. Your own rubric is a JSON file of the same format:
 
     {"scale": [1, 5],
      "dimensions": {"overall": "how good the reply is as the next turn"},
@@ -12,7 +12,7 @@ dialogues; your own is a JSON file of the same format:
 
 `single` asks for one number, `several` for one JSON object with several dimensions, `pair` compares two replies. A
 prompt that is not needed may be missing. The scale is two digits, so that every score is one token. The dialogue is
-inserted as a JSON object, so that no text in it can pass for a part of the prompt.
+inserted as a JSON object, so that no text in it can be mistaken for a part of the prompt.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def read_rubric(name: str, of: Unit = "reply") -> Rubric:
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """A dialogue as a judge reads it, and how many replies, and whether the context, had to be shortened."""
+    """A dialogue as a judge reads it, how many replies were shortened, and whether the context was."""
 
     text: str
     replies_cut: int = 0
@@ -218,7 +218,7 @@ def transcript(sample: Sample) -> str:
 
 
 def unjudgable(sample: Sample, longest: int) -> str | None:
-    """Return why a sample cannot be judged as a dialogue; None if it can. No turn is dropped to make it shorter."""
+    """Return why a sample cannot be judged as a dialogue; None if it can. No turn is dropped to shorten it."""
     if sample.response:
         return NOT_WHOLE
     if not join_judged_turns(sample):
@@ -230,7 +230,7 @@ def unjudgable(sample: Sample, longest: int) -> str | None:
 
 
 def response_format(schema: Schema) -> dict[str, Any]:
-    """Return the schema as chat servers take it."""
+    """Return the schema in the form that chat servers accept."""
     properties = {name: {"enum": list(allowed)} for name, allowed in schema.items()}
     shape = {"type": "object", "properties": properties, "required": list(schema), "additionalProperties": False}
     return {"type": "json_schema", "json_schema": {"name": "judgment", "strict": True, "schema": shape}}

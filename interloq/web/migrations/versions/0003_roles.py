@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Roles of administrators: all of them were owners."""
+"""Roles of administrators; all earlier ones are owners."""
 
 from __future__ import annotations
 
