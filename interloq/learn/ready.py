@@ -1,42 +1,71 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scorer `ready`, which comes with this package, and where its weights are. This module does not import torch."""
+"""The scorers that come with this package: where their weights are, and where their encoders may be.
+
+`ready` belongs to a small encoder that an extra installs. `ready-large` belongs to all-mpnet-base-v2 (109M weights),
+which users get from the Hugging Face hub: it is looked for in $INTERLOQ_MODELS and in the local copy of the hub. Only
+weights with the same hash as in training are used. This module does not import torch.
+"""
 
 from __future__ import annotations
 
+import os
 from importlib.resources import files
 from pathlib import Path
 
 from interloq.errors import InputError
 
-READY = "ready"  # also the extra that installs the encoder its weights belong to
-READY_FOLDER = Path(str(files("interloq"))) / "scorers" / "relevance" / READY
+READY = "ready"  # also the extra that installs its encoder
+READY_LARGE = "ready-large"
+_SCORERS = Path(str(files("interloq"))) / "scorers" / "relevance"
+PACKAGED = {READY: _SCORERS / READY, READY_LARGE: _SCORERS / READY_LARGE}  # name → folder of the weights
+HUB_ENCODER = "sentence-transformers/all-mpnet-base-v2"  # of `ready-large`
+MODELS = "INTERLOQ_MODELS"  # environment variable: a folder of models, each in a folder of its name
 
 
-def ready_folder() -> Path:
-    """Return the folder of the scorer's weights."""
-    if not (READY_FOLDER / "model.json").is_file():
+def ready_folder(name: str = READY) -> Path:
+    """Return the folder of a packaged scorer's weights."""
+    folder = PACKAGED[name]
+    if not (folder / "model.json").is_file():
         raise InputError(
-            "this copy of interloq comes without ready weights",
+            f"this copy of interloq comes without the weights of {name!r}",
             hint="install a released version, or train a scorer: interloq train relevance",
-            where=str(READY_FOLDER),
+            where=str(folder),
         )
-    return READY_FOLDER
+    return folder
 
 
 def scorer_folder(name: str | Path) -> Path:
-    """Return the folder of a trained scorer. `ready` is the packaged one; write `./ready` for a folder of this name."""
-    if str(name) == READY:
-        return ready_folder()
+    """Return the folder of a trained scorer. `ready` is a packaged one; write `./ready` for a folder of this name."""
+    if str(name) in PACKAGED:
+        return ready_folder(str(name))
     return Path(name)
 
 
 def language_of(name: str | Path) -> str:
-    """Return the only language that `ready` knows; empty for other scorers, which were trained on the user's logs."""
-    if str(name) == READY:
+    """Return the only language that a packaged scorer knows; empty for scorers trained on the user's logs."""
+    if str(name) in PACKAGED:
         return "English"
     return ""
 
 
-def is_ready(folder: Path) -> bool:
-    """Return whether a folder is the scorer that comes with this package."""
-    return folder.resolve() == READY_FOLDER.resolve()
+def packaged_name(folder: Path) -> str:
+    """Return the name of the packaged scorer in a folder; empty for other folders."""
+    for name, packaged in PACKAGED.items():
+        if folder.resolve() == packaged.resolve():
+            return name
+    return ""
+
+
+def hub_cache() -> Path:
+    """Return the folder with local copies of models of the Hugging Face hub."""
+    home = os.environ.get("HF_HOME") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "huggingface"
+    return Path(os.environ.get("HF_HUB_CACHE") or Path(home) / "hub")
+
+
+def find_hub_encoder(repository: str) -> list[Path]:
+    """Return the folders on this machine that may hold an encoder of the hub, the user's own first."""
+    snapshots = hub_cache() / f"models--{repository.replace('/', '--')}" / "snapshots"
+    folders = sorted(path.parent for path in snapshots.glob("*/model.safetensors"))
+    if models := os.environ.get(MODELS):
+        folders.insert(0, Path(models) / repository.rpartition("/")[2])
+    return [folder for folder in folders if folder.is_dir()]

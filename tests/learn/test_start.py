@@ -14,7 +14,7 @@ from interloq.errors import InputError, InterloqError, MissingDependencyError
 from interloq.learn import ready as ready_module
 from interloq.learn import start as start_module
 from interloq.learn.job import train
-from interloq.learn.ready import READY
+from interloq.learn.ready import READY, READY_LARGE
 from interloq.learn.settings import LowRank
 from interloq.learn.start import Start
 from interloq.scorers.relevance.model import RelevanceScorer
@@ -45,7 +45,7 @@ def copy(place: Path, tmp_path: Path) -> Path:
 @pytest.fixture
 def ready(copy: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Updates as those that come with the package."""
-    monkeypatch.setattr(ready_module, "READY_FOLDER", copy / "updates")
+    monkeypatch.setitem(ready_module.PACKAGED, "ready", copy / "updates")
     return copy / "updates"
 
 
@@ -184,3 +184,49 @@ def test_ready_with_another_version_names_the_right_one(ready: Path, monkeypatch
     change(ready, version="0.1.0", weights="0123456789abcdef")
     with pytest.raises(InputError, match=r"encoder 9.9: .*; run: pip install 'interloq\[ready\]', .*encoder 0.1.0"):
         scores(READY)
+
+
+# ---- ready-large -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def large(copy: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Updates with a tokenizer of their own, as those that come with the package; the hub's folder is empty."""
+    folder = copy / "updates"
+    for name in ("config.json", "tokenizer.json", "tokenizer_config.json"):
+        shutil.copy(copy / "encoder" / name, folder / name)
+    change(folder, name="org/encoder", version="")
+    monkeypatch.setitem(ready_module.PACKAGED, READY_LARGE, folder)
+    monkeypatch.setenv("HF_HUB_CACHE", str(copy / "hub"))
+    monkeypatch.delenv("INTERLOQ_MODELS", raising=False)
+    return folder
+
+
+def test_ready_large_says_how_to_get_its_encoder(large: Path) -> None:
+    with pytest.raises(InputError, match=r"'ready-large' needs the encoder org/encoder.*hf download org/encoder"):
+        scores(READY_LARGE)
+
+
+@pytest.mark.parametrize("where", ["models", "hub"])
+def test_ready_large_finds_its_encoder(large: Path, place: Path, where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other files than the weights may differ: the scorer has its own tokenizer and configuration."""
+    target = large.parent / "models" / "encoder"
+    if where == "hub":
+        target = large.parent / "hub" / "models--org--encoder" / "snapshots" / "0123"
+    else:
+        monkeypatch.setenv("INTERLOQ_MODELS", str(large.parent / "models"))
+    shutil.copytree(large.parent / "encoder", target)
+    config = json.loads((target / "config.json").read_text())
+    (target / "config.json").write_text(json.dumps(config | {"transformers_version": "1"}))
+    assert np.array_equal(scores(READY_LARGE), scores(place / "updates"))
+
+
+def test_ready_large_refuses_other_weights_and_prefers_the_right_ones(
+    large: Path, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INTERLOQ_MODELS", str(large.parent / "models"))
+    tiny_encoder(large.parent / "models" / "encoder", seed=5)
+    with pytest.raises(InputError, match=r"do not fit org/encoder: the hash of its weights is .*download it again"):
+        scores(READY_LARGE)
+    shutil.copytree(large.parent / "encoder", large.parent / "hub" / "models--org--encoder" / "snapshots" / "1")
+    assert np.array_equal(scores(READY_LARGE), scores(place / "updates"))

@@ -105,7 +105,8 @@ def trained(folder: Path, examples: str = "examples", rank: str = "2") -> list[s
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch, place: Path) -> Path:
     """The tiny encoder in the place of the real one."""
-    monkeypatch.setattr(ready, "ENCODER", str(place / "encoder"))
+    tiny = replace(ready.VARIANTS["ready"], encoder=str(place / "encoder"))
+    monkeypatch.setitem(ready.VARIANTS, "ready", tiny)
     monkeypatch.setattr(ready, "RESAMPLES", 20)
     return place
 
@@ -122,7 +123,7 @@ def test_weights_are_installed_with_their_card(
     assert "| set | measure | ready | length |" in card
     assert "\n| GRADE ConvAI2 | spearman | " in card
     assert "\n| DailyDialog++ | auc adversarial negative | " in card
-    monkeypatch.setattr(ready_module, "READY_FOLDER", tmp_path / "ready")
+    monkeypatch.setitem(ready_module.PACKAGED, "ready", tmp_path / "ready")
     found = Relevance("ready").stats([Sample("1", ["we like tea today ?"], "i like tea .")])
     assert 0 < found[0][0] < 1
 
@@ -197,9 +198,9 @@ def test_what_does_not_fit_is_not_installed(
     assert ready.main(other) == 0
     capsys.readouterr()
     assert "was not trained on these examples; name those it was trained on" in refused(tmp_path / "some")
-    with monkeypatch.context() as patch:
-        patch.setattr(ready, "LARGEST", 100)
-        assert "bytes; lower --low-rank: at most 100 are allowed" in refused(small / "trained")
-    monkeypatch.setattr(ready, "ENCODER", str(tiny_encoder(tmp_path / "other", seed=3)))
-    monkeypatch.setattr(ready, "version", lambda _: "0.1.0")
+    usual = ready.VARIANTS["ready"]
+    monkeypatch.setitem(ready.VARIANTS, "ready", replace(usual, largest=100))
+    assert "bytes; lower --low-rank: at most 100 are allowed" in refused(small / "trained")
+    other_encoder = str(tiny_encoder(tmp_path / "other", seed=3))
+    monkeypatch.setitem(ready.VARIANTS, "ready", replace(usual, encoder=other_encoder))
     assert "belong to an encoder with weights" in refused(small / "trained")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from interloq.errors import SpecError
-from interloq.learn.ready import READY, language_of, ready_folder
+from interloq.learn.ready import READY, language_of, scorer_folder
 from interloq.metrics.metric import Array, replies
 from interloq.metrics.network_metric import ContextReply
 from interloq.models.loaded import load_model
@@ -20,10 +20,10 @@ from interloq.records import Sample
 class Relevance(ContextReply, name="relevance"):
     """Relevance: P(the reply fits the context), from a cross-encoder that reads the context and the reply together.
 
-    `model` is a folder written by `interloq train relevance`, or `ready`, the scorer that comes with this package
-    (extra `interloq[ready]`; write `./ready` for a folder of that name). `turns` is the number of turns of the context
-    that are read; None means as many as in training. An empty reply scores 0. See `interloq.scorers.relevance.job` for
-    the network's training.
+    `model` is a folder written by `interloq train relevance`, or a scorer that comes with this package: `ready` (extra
+    `interloq[ready]`), or `ready-large`, which needs the encoder all-mpnet-base-v2 from the Hugging Face hub; write
+    `./ready` for a folder of that name. `turns` is the number of turns of the context that are read; None means as many
+    as in training. An empty reply scores 0. See `interloq.scorers.relevance.job` for the network's training.
     """
 
     needs = Needs(
@@ -35,7 +35,7 @@ class Relevance(ContextReply, name="relevance"):
         extra="ready|encoder",
     )
     reads_all_turns = True
-    model: Annotated[str, "folder of the trained network, or `ready`: the one that comes with this package"]
+    model: Annotated[str, "folder of the trained network, or one that comes with this package: `ready`, `ready-large`"]
     turns: Annotated[int | None, "last turns of the context that are read; `None`: as many as in training"] = None
 
     def __post_init__(self) -> None:
@@ -49,11 +49,9 @@ class Relevance(ContextReply, name="relevance"):
         return language_of(self.model)
 
     def network(self) -> Any:
-        folder, extra = self.model, "encoder"
-        if self.model == READY:
-            folder, extra = str(ready_folder()), READY
+        extra = READY if self.model == READY else "encoder"
         made = "interloq.scorers.relevance.model:RelevanceScorer.load"
-        return load_model("metric 'relevance'", made, folder, extra=extra)
+        return load_model("metric 'relevance'", made, str(scorer_folder(self.model)), extra=extra)
 
     def network_scores(self, samples: Sequence[Sample]) -> Array:
         contexts = [[turn.text for turn in sample.context] for sample in samples]

@@ -21,7 +21,7 @@ from interloq.data.files.appended import Appended
 from interloq.data.files.opening import reading_saved
 from interloq.data.progress import Progress
 from interloq.learn.job import Curve, Job, Run
-from interloq.learn.ready import READY, scorer_folder
+from interloq.learn.ready import PACKAGED, scorer_folder
 from interloq.learn.settings import Training
 from interloq.learn.store import read_facts, save_model
 from interloq.records import Sample
@@ -43,7 +43,7 @@ OTHERS = "other settings, another scorer or other ratings"  # for the error if t
 
 @dataclass(frozen=True)
 class StartingScorer:
-    """The relevance scorer that a judge starts from, by its folder or as `ready`."""
+    """The relevance scorer that a judge starts from, by its folder or the name of a packaged one."""
 
     name: str
 
@@ -55,8 +55,8 @@ class StartingScorer:
     @property
     def place(self) -> str:
         """Its location."""
-        if self.name == READY:
-            return READY
+        if self.name in PACKAGED:
+            return self.name
         return str(Path(self.name).resolve())
 
     @property

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from interloq.data.files.opening import reading_saved
 from interloq.errors import InputError
-from interloq.learn.ready import READY
+from interloq.learn.ready import PACKAGED
 from interloq.learn.store import check_texts, load_model
 from interloq.records import Sample
 from interloq.retrieve.leaks import context_of, normalise_text
@@ -100,7 +100,7 @@ class JudgeScorer:
 def _place(folder: Path, facts: Mapping[str, Any]) -> str:
     """Return the location of the relevance network; a network within the folder moves with it."""
     place = str(facts["scorer"]["place"])
-    return place if place == READY else str(folder / place)
+    return place if place in PACKAGED else str(folder / place)
 
 
 def texts_of(samples: Sequence[Sample]) -> tuple[list[list[str]], list[str]]:

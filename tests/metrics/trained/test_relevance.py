@@ -118,7 +118,7 @@ def test_a_batch_that_does_not_fit_is_halved(follows: str, monkeypatch: pytest.M
 
 
 def test_ready_names_the_scorer_of_the_package(follows: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ready, "READY_FOLDER", Path(follows))
+    monkeypatch.setitem(ready.PACKAGED, "ready", Path(follows))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "ready").mkdir()  # a folder of that name does not stand in its way
     assert scores(Relevance("ready"), replies(5)) == scores(Relevance(follows), replies(5))
@@ -127,7 +127,7 @@ def test_ready_names_the_scorer_of_the_package(follows: str, tmp_path: Path, mon
 
 
 def test_ready_without_torch_names_its_own_extra(follows: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ready, "READY_FOLDER", Path(follows))
+    monkeypatch.setitem(ready.PACKAGED, "ready", Path(follows))
     monkeypatch.setitem(sys.modules, "interloq.scorers.relevance.model", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'interloq\[ready\]'"):
         Relevance("ready").network()
@@ -136,8 +136,8 @@ def test_ready_without_torch_names_its_own_extra(follows: str, monkeypatch: pyte
 
 
 def test_without_ready_weights_a_folder_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ready, "READY_FOLDER", tmp_path)
-    with pytest.raises(InputError, match="comes without ready weights"):
+    monkeypatch.setitem(ready.PACKAGED, "ready", tmp_path)
+    with pytest.raises(InputError, match="comes without the weights of 'ready'"):
         Relevance("ready").network()
 
 

@@ -121,7 +121,7 @@ def test_ratings_that_nothing_can_be_learned_from(
 def test_the_scorer_of_the_package_is_stored_by_its_name(
     scorer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ready, "READY_FOLDER", scorer)
+    monkeypatch.setitem(ready.PACKAGED, "ready", scorer)
     facts = trained(write_sets(tmp_path, 40), tmp_path / "out", Path("ready"))
     assert facts["scorer"]["place"] == "ready"
     assert JudgeScorer.load(tmp_path / "out").scores(rated(4, seed=9), "overall").shape == (4,)
