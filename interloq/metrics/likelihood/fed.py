@@ -37,7 +37,7 @@ SCORER = "interloq.models.lm.dialogue_scorer:DialogueScorer"
 class DialogueLikelihood(NetworkMetric):
     """Base of metrics that run a language model on dialogues; their fields `model` and `longest` describe it."""
 
-    needs = Needs(fields={"model": LANGUAGE_MODEL}, extra="encoder")
+    needs = Needs(fields={"model": LANGUAGE_MODEL}, extra="smollm2|encoder")
 
     def unscorable(self, sample: Sample) -> str | None:
         return needs_reply(sample)

@@ -31,7 +31,7 @@ class Pmi(DialogueLikelihood, name="pmi"):
     """How much more likely the reply is after its context than without one."""
 
     papers = ("li-etal-2016-diversity",)
-    needs = Needs(context=True, fields={"model": LANGUAGE_MODEL}, extra="encoder")
+    needs = Needs(context=True, fields={"model": LANGUAGE_MODEL}, extra="smollm2|encoder")
     model: LanguageModel
     over: Annotated[Over, "per token, or for the whole reply, which grows with its length"] = "mean"
     turns: Annotated[int, "last turns of the context that are read"] = limited(4, least=1)
