@@ -13,7 +13,7 @@ import pytest
 from interloq import InputError, Rating, Reference, Sample, Signature, load, write
 from interloq.cli.main import main
 from interloq.data.records.jsonl import header
-from interloq.rate.rate_file import open_spool, rate_file, rate_into
+from interloq.rate.rate_file import Spool, open_spool, rate_file, rate_into
 from interloq.rate.rate_options import RateOptions
 
 RATER = "human(ratings='ratings.jsonl')"
@@ -91,6 +91,14 @@ def test_a_rater_of_another_package_gets_the_defaults(tmp_path: Path) -> None:
     facts = rate_file(tmp_path / "samples.jsonl", tmp_path / "out.jsonl", RateOptions(rater=Half()))
     assert facts["counts"]["sources"]["gold"] == {"references": 5, "judged": 5, "mean": 0.5, "positive": 1.0}
     assert facts["warnings"] == []
+
+
+def test_a_part_without_samples_is_not_kept(tmp_path: Path) -> None:
+    spool = Spool(tmp_path / "part", JOB)
+    spool.add(SAMPLES[:1])
+    spool.forget()
+    spool.close()
+    assert not (tmp_path / "part").exists()
 
 
 def test_a_rater_that_loses_samples_is_refused(tmp_path: Path) -> None:
