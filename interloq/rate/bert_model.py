@@ -50,7 +50,8 @@ from interloq.rate.learning import (
     was_trained_on,
 )
 from interloq.rate.network_rater import BETWEEN, with_contexts
-from interloq.rate.pairs import RaterPairs, source_of
+from interloq.rate.pairs import NO_PARROTS, RaterPairs, source_of
+from interloq.rate.parrots import Parrots
 from interloq.rate.settings import BERT_LONGEST, Batching, RaterReading, RaterSources
 from interloq.records import Pair
 from interloq.registry import full_spec
@@ -149,7 +150,7 @@ class BertRaterJob(CrossEncoderJob[BertRaterTask]):
 
     def reading_ids(self) -> Sequence[str]:
         tokenizer = self.subwords.signature()  # first, so that a folder without a tokenizer is refused as such
-        return [self._weights(), tokenizer, full_spec(self.logs.examples)]
+        return [self._weights(), tokenizer, *self.logs.parts]
 
     def _weights(self) -> str:
         return f"encoder:{self.start.fingerprint}-{file_fingerprint(self.start.files / CONFIG)}"
@@ -161,7 +162,11 @@ class BertRaterJob(CrossEncoderJob[BertRaterTask]):
         return super().matches(facts) or was_trained_on(facts, self.source)
 
     def prepare(self, run: Run) -> None:
-        self.logs.pairs(run, self.subwords, self.source)
+        self._pairs(run)
+
+    def _pairs(self, run: Run) -> RaterPairs:
+        between = self.subwords.end if self.turns > 1 else None
+        return self.logs.pairs(run, self.subwords, self.source, between)
 
     def task(self, run: Run) -> BertRaterTask:
         network = self.network()
@@ -174,8 +179,7 @@ class BertRaterJob(CrossEncoderJob[BertRaterTask]):
                 f"{network.positions}",
                 hint="lower --turns or --longest",
             )
-        pairs = self.logs.pairs(run, self.subwords, self.source)
-        return BertRaterTask(network, pairs, self.subwords, self.settings, seed=self.seed)
+        return BertRaterTask(network, self._pairs(run), self.subwords, self.settings, seed=self.seed)
 
     def facts(self, task: BertRaterTask, run: Run, curve: Curve) -> dict[str, Any]:  # noqa: ARG002
         subwords = self.subwords
@@ -198,6 +202,7 @@ def from_log(
     examples: Examples,
     low_rank: LowRank,
     reading: RaterReading,
+    parrots: Parrots = NO_PARROTS,
 ) -> BertRaterJob:
     """Return the job of `interloq train rater --encoder`."""
 
@@ -207,7 +212,7 @@ def from_log(
     read = read_contexts if reading.turns > 1 else log.logs
     return BertRaterJob(
         encoder=str(given.encoder),
-        logs=RaterLogs(read, examples, Path(given.examples) if given.examples else None),
+        logs=RaterLogs(read, examples, Path(given.examples) if given.examples else None, parrots),
         source=source_of(log, given.examples),
         longest=given.longest,
         turns=reading.turns,

@@ -13,6 +13,7 @@ from interloq.learn.settings import LowRank, Training
 from interloq.learn.trainable import Facts, Trainable
 from interloq.options import option
 from interloq.rate.examples import Examples
+from interloq.rate.parrots import Parrots
 from interloq.rate.summary import warning
 from interloq.registry import Component
 
@@ -48,6 +49,7 @@ BERT_TRAINING = Training(
 )
 BERT_BATCHING = Batching(batch=128, tokens=2**15)
 BERT_LONGEST = 64  # three texts are read together
+BERT_PARROTS = Parrots(0.1)  # the figures are in docs/measured/raters.md
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,15 @@ LOOP = ("weight_decay", "warmup", "schedule", "clip", "accumulate", "amp", "comp
 SUMMARY = "a rater of references, on logs with several replies to one utterance"
 BERT_TRAINABLE = Trainable(
     SUMMARY,
-    (RaterSources(longest=BERT_LONGEST), BERT_TRAINING, BERT_BATCHING, Examples(), LowRank(), RaterReading()),
+    (
+        RaterSources(longest=BERT_LONGEST),
+        BERT_TRAINING,
+        BERT_BATCHING,
+        Examples(),
+        LowRank(),
+        RaterReading(),
+        BERT_PARROTS,
+    ),
     job="interloq.rate.bert_model:from_log",
     result=_result,
     noun="rater",
@@ -102,7 +112,7 @@ BERT_TRAINABLE = Trainable(
 )
 TRAINABLE = Trainable(
     SUMMARY,
-    (RaterSources(), Training(), Batching(), Examples(), RaterTokenizer(), Shape()),
+    (RaterSources(), Training(), Batching(), Examples(), RaterTokenizer(), Shape(), Parrots()),
     job="interloq.rate.gru_model:from_log",
     result=_result,
     noun="rater",
