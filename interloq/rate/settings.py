@@ -49,7 +49,6 @@ BERT_TRAINING = Training(
 )
 BERT_BATCHING = Batching(batch=128, tokens=2**15)
 BERT_LONGEST = 64  # three texts are read together
-BERT_PARROTS = Parrots(0.1)  # the figures are in docs/measured/raters.md
 
 
 @dataclass(frozen=True)
@@ -103,7 +102,7 @@ BERT_TRAINABLE = Trainable(
         Examples(),
         LowRank(),
         RaterReading(),
-        BERT_PARROTS,
+        Parrots(),
     ),
     job="interloq.rate.bert_model:from_log",
     result=_result,

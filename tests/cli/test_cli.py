@@ -87,14 +87,14 @@ def test_a_new_folder(folder: Path, capsys: Captured) -> None:
 def test_probe_prints_a_table_with_verdicts(capsys: Captured) -> None:
     assert main(["probe", "chrf", "--bootstrap", "100"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("chrf: 30 replies, each changed in 14 ways")
+    assert out.startswith("chrf: 30 replies, each changed in 19 ways")
     assert "like a harmless change" in out
     assert "signature: " in out
 
 
 def test_probe_prints_json(capsys: Captured) -> None:
     facts = run_json(capsys, "probe", "bleu", "--language", "ja", "--bootstrap", "0")
-    assert (facts["metric"], facts["n"], len(facts["perturbations"])) == ("bleu", 8, 14)
+    assert (facts["metric"], facts["n"], len(facts["perturbations"])) == ("bleu", 8, 19)
     assert facts["perturbations"][0].keys() >= {"perturbation", "change", "worse", "verdict", "is_expected"}
     assert [note["name"] for note in facts["notes"]] == ["language", "length"]
 
