@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Probe a metric: change good replies in known ways, and test whether their scores change as they should.
 
-The replies and all their changed versions are scored together, so a metric with constants from the whole set is fitted
-once, to all but those that try to fool a judge. The change is the mean difference of a reply's two scores; its 95 % interval resamples contexts, because replies
-to one context are not independent. Metrics of sets (distinct-n) are compared by the values of the two sets, with an
-interval from halves of them.
+The replies and all their changed versions are scored together. A metric with constants from the whole set is fitted
+once, to all but those that try to fool a judge. The change is the mean difference of a reply's two scores; its 95 %
+interval resamples contexts, because replies to one context are not independent. Metrics of sets (distinct-n) are
+compared by the values of the two sets, with an interval from halves of them.
 
 A metric may lose points with any change of wording. So damage counts as noticed only if it costs more, on average, than
 the harmless change that costs most. What is added to fool a judge must not earn points; it need not cost any.
