@@ -31,7 +31,7 @@ def test_every_card_has_its_probe_or_says_why_not(name: str) -> None:
     assert marker in section
     table = section.partition(marker)[2].partition("<!--")[0]
     rows = table.partition("|---")[2].splitlines()[1:]
-    found = [match[1] if (match := ROW.fullmatch(row)) else row for row in rows if row]
+    found = [match[1] if (match := ROW.fullmatch(row)) else row for row in rows if row.startswith("|")]
     noted = " ".join(section.split()).partition(OLDER)[2].partition(".")[0].split(",")
     missing = {name.strip() for name in noted}
     assert found == [p.name for p in PERTURBATIONS if p.name not in missing]
