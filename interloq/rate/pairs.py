@@ -258,7 +258,7 @@ def _draw(stream: Stream, folder: Path, settings: Examples, parrot_share: float,
             copies += [copy_utterance(tokens, rng, between) for tokens in stream.tokens(copied)]
     texts = _write_rows(log, sides, parrots, folder)
     tokens = stream.write_texts(texts, copies, folder)
-    counts = {
+    counts: dict[str, Any] = {
         "left_out": {name: stream.counts[name] for name in ("excluded", "empty", "repeated", "replies_over_cap")},
         "read": stream.counts["read"],
         "pairs": len(log.utterances),

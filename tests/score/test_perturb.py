@@ -85,7 +85,7 @@ def test_a_long_reply_starts_with_the_reply_and_repeats_no_sentence(language: La
         assert LONG_LENGTH[language] <= length < LONG_LENGTH[language] + longest
         sentences = re.split(r"(?<=[.。])\s*", text.removeprefix(sample.response).strip())
         assert len(set(sentences)) == len(sentences) > 10
-    assert languages_of([text]) == [language]
+    assert languages_of([str(text)]) == [language]
 
 
 @pytest.mark.parametrize("language", ["en", "ja", "zh"])
