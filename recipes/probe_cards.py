@@ -2,7 +2,8 @@
 
     python recipes/probe_cards.py MODELS             # or: --only fed,pmi; --only plain: metrics without a model
 
-MODELS is a folder with the models below. Cards whose model is missing stay as they are, with a line that says so:
+MODELS is a folder with the models below. Cards whose model is missing keep their figures, and a line is printed that
+says so; if the probe has been given more changes since, the card names those that it lacks:
 
     python recipes/gguf_folder.py …                  # makes smollm2, SmolLM2-135M-Instruct (see docs/models.md)
     interloq data import dailydialog dailydialog.tar.gz --subset train -o dailydialog.jsonl
@@ -96,6 +97,8 @@ WITHOUT = {  # why a card has no figures
     "nsp": "its model is a BERT with the head for next-sentence prediction, and no installable package with its "
     "weights was found. Probe yours: `interloq probe \"nsp(model='FOLDER')\"` ([explained here](../probe.md)).",
 }
+OLDER = "This table was made before the probe had these changes:"
+_OLDER = re.compile(rf"\n{OLDER}[^.]*\.\n")
 _SECTION = re.compile(r"## Probe\n.*?(?=\n## |\Z)", re.DOTALL)
 _ALL = re.compile(r"<!-- probe of all -->\n\n(?:\|.*\n)+")
 
@@ -159,6 +162,20 @@ def with_section(page: str, section: str) -> str:
     return f"{before}\n{section}{cost}{after}"
 
 
+def with_note(page: str) -> str:
+    """A card with a line that names the changes its tables lack, if they were made by an earlier version."""
+    page = _OLDER.sub("", page)
+    section = _SECTION.search(page)
+    if section is None or "<!-- probe of" not in section[0]:
+        return page
+    tables = section[0].split("<!-- probe of")[1:]
+    missing = [p.name for p in PERTURBATIONS if any(f"\n| {p.name} |" not in table for table in tables)]
+    if not missing:
+        return page
+    note = _wrapped(f"{OLDER} {', '.join(missing)}.")
+    return page[: section.end()].rstrip("\n") + f"\n\n{note}\n" + page[section.end() :]
+
+
 def with_verdicts(page: str) -> str:
     """docs/probe.md with the verdicts on all metrics without a model, one column each."""
     metrics = [name for name in PLAIN if direction(name) != "neither"]
@@ -187,8 +204,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for card in map(Card, names):
         absent = [name for name in card.models if not Path(name).is_dir()]
         missing += bool(absent)
+        page = card.path.read_text()
         if not absent:
-            write_text(card.path, card.rewritten(card.path.read_text()))
+            page = card.rewritten(page)
+        write_text(card.path, with_note(page))
         print_line(f"{card.name}: {f'left as it is, no {absent[0]} here' if absent else card.spec}")
     if set(PLAIN) <= set(names):
         write_text(DOCS / "probe.md", with_verdicts((DOCS / "probe.md").read_text()))

@@ -17,6 +17,7 @@ PACKAGE = TESTS.parent / "interloq"
 UNTESTED = {  # modules without logic of their own
     "catalogue.py": "compared with the classes in test_registry.py",
     "cli/__main__.py": "calls main",
+    "score/attack_texts.py": "texts, used in score/test_perturb.py",
     "statistics/estimate.py": "a number with its uncertainty",
     "version.py": "a constant",
     "web/migrations/env.py": "run by Alembic, tested in web/test_database.py",

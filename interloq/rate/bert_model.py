@@ -40,7 +40,8 @@ from interloq.models.token_rows import Packed, TokenRows
 from interloq.rate import learning
 from interloq.rate.examples import Examples
 from interloq.rate.network_rater import BETWEEN, with_contexts
-from interloq.rate.pairs import RaterPairs, source_of
+from interloq.rate.pairs import NO_PARROTS, RaterPairs, source_of
+from interloq.rate.parrots import Parrots
 from interloq.rate.settings import BERT_LONGEST, Batching, RaterReading, RaterSources
 from interloq.records import Pair
 from interloq.registry import full_spec
@@ -139,7 +140,7 @@ class BertRaterJob(CrossEncoderJob[BertRaterTask]):
 
     def reading_ids(self) -> Sequence[str]:
         tokenizer = self.subwords.signature()  # first, so that a folder without a tokenizer is refused as such
-        return [self._weights(), tokenizer, full_spec(self.logs.examples)]
+        return [self._weights(), tokenizer, *self.logs.parts]
 
     def _weights(self) -> str:
         return f"encoder:{self.start.fingerprint}-{file_fingerprint(self.start.files / CONFIG)}"
@@ -151,7 +152,11 @@ class BertRaterJob(CrossEncoderJob[BertRaterTask]):
         return super().matches(facts) or learning.was_trained_on(facts, self.source)
 
     def prepare(self, run: Run) -> None:
-        self.logs.pairs(run, self.subwords, self.source)
+        self._pairs(run)
+
+    def _pairs(self, run: Run) -> RaterPairs:
+        between = self.subwords.end if self.turns > 1 else None
+        return self.logs.pairs(run, self.subwords, self.source, between)
 
     def task(self, run: Run) -> BertRaterTask:
         network = self.network()
@@ -164,8 +169,7 @@ class BertRaterJob(CrossEncoderJob[BertRaterTask]):
                 f"{network.positions}",
                 hint="lower --turns or --longest",
             )
-        pairs = self.logs.pairs(run, self.subwords, self.source)
-        return BertRaterTask(network, pairs, self.subwords, self.settings, seed=self.seed)
+        return BertRaterTask(network, self._pairs(run), self.subwords, self.settings, seed=self.seed)
 
     def facts(self, task: BertRaterTask, run: Run, curve: Curve) -> dict[str, Any]:  # noqa: ARG002
         subwords = self.subwords
@@ -188,6 +192,7 @@ def from_log(
     examples: Examples,
     low_rank: LowRank,
     reading: RaterReading,
+    parrots: Parrots = NO_PARROTS,
 ) -> BertRaterJob:
     """Return the job of `interloq train rater --encoder`."""
 
@@ -197,7 +202,7 @@ def from_log(
     read = read_contexts if reading.turns > 1 else log.logs
     return BertRaterJob(
         encoder=str(given.encoder),
-        logs=learning.RaterLogs(read, examples, Path(given.examples) if given.examples else None),
+        logs=learning.RaterLogs(read, examples, Path(given.examples) if given.examples else None, parrots),
         source=source_of(log, given.examples),
         longest=given.longest,
         turns=reading.turns,

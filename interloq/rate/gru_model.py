@@ -32,7 +32,8 @@ from interloq.models.batches import make_batches
 from interloq.models.processes import pick_device
 from interloq.rate import learning
 from interloq.rate.examples import Examples
-from interloq.rate.pairs import RaterPairs, source_of
+from interloq.rate.pairs import NO_PARROTS, RaterPairs, source_of
+from interloq.rate.parrots import Parrots
 from interloq.rate.settings import Batching, RaterSources, RaterTokenizer, Shape
 from interloq.registry import full_spec
 from interloq.signature import file_fingerprint, fingerprint
@@ -135,7 +136,8 @@ class GruRaterJob(Job[RaterTask]):
         tokenizer = f"pieces(longest={self.longest},vocabulary={self.vocabulary})"
         if self.tokenizer:
             tokenizer = Pieces(self.tokenizer, longest=self.longest).signature()
-        return [full_spec(self.batching), full_spec(self.logs.examples), tokenizer]
+        drawing = [full_spec(self.logs.examples), tokenizer, *self.logs.parrots.parts.values()]
+        return [full_spec(self.batching), *drawing]
 
     def pieces(self, run: Run) -> Pieces:
         """Return the tokenizer, trained first if it is missing."""
@@ -172,10 +174,11 @@ def from_log(
     examples: Examples,
     own: RaterTokenizer,
     shape: Shape,
+    parrots: Parrots = NO_PARROTS,
 ) -> GruRaterJob:
     """Return the job of `interloq train rater`."""
     return GruRaterJob(
-        logs=learning.RaterLogs(log.logs, examples, Path(given.examples) if given.examples else None),
+        logs=learning.RaterLogs(log.logs, examples, Path(given.examples) if given.examples else None, parrots),
         source=source_of(log, given.examples if own.tokenizer else None),
         longest=given.longest,
         tokenizer=own.tokenizer,

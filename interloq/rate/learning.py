@@ -19,9 +19,11 @@ from interloq.learn.fit import Part, dev_outputs
 from interloq.learn.job import Run
 from interloq.models.batches import make_batches, number_distinct
 from interloq.rate.examples import Examples
-from interloq.rate.pairs import PARTS, RaterPairs, TextNumbering, write_examples
+from interloq.rate.pairs import NO_PARROTS, PARTS, RaterPairs, TextNumbering, write_examples
+from interloq.rate.parrots import Parrots
 from interloq.rate.settings import Batching
 from interloq.records import Pair
+from interloq.registry import full_spec
 from interloq.version import __version__
 
 Ints = NDArray[np.int64]
@@ -76,12 +78,30 @@ class RaterLogs:
     read: Callable[[], Sequence[Iterable[Pair]]]
     examples: Examples
     folder: Path | None = None
+    parrots: Parrots = NO_PARROTS
 
-    def pairs(self, run: Run, numbering: TextNumbering, source: str) -> RaterPairs:
-        """Return the examples; the first call makes them, later calls open them. `source` identifies the logs."""
+    @property
+    def parts(self) -> list[str]:
+        """How the examples are drawn, for names of jobs."""
+        return [full_spec(self.examples), *self.parrots.parts.values()]
+
+    def pairs(self, run: Run, numbering: TextNumbering, source: str, between: int | None = None) -> RaterPairs:
+        """Return the examples; the first call makes them, later ones open them. `source` identifies the logs.
+
+        `between` is the token between turns, if the network reads several.
+        """
         folder = self.folder or run.work / EXAMPLES
         with run.progress("reading pairs", None) as step:
-            return write_examples(self.read(), folder, numbering, self.examples, source=source, progress=step)
+            return write_examples(
+                self.read(),
+                folder,
+                numbering,
+                self.examples,
+                source=source,
+                parrots=self.parrots,
+                between=between,
+                progress=step,
+            )
 
 
 def was_trained_on(facts: dict[str, Any], source: str) -> bool:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import chain
@@ -34,7 +34,8 @@ from interloq.data.text.texts import UnseenTexts
 from interloq.data.text.token_texts import Texts
 from interloq.errors import InputError
 from interloq.learn.trainable import PairLog
-from interloq.rate.examples import Examples, KeyedPairs, Keys, Side, changes, side
+from interloq.rate.examples import Examples, KeyedPairs, Keys, Numbers, Side, changes, side
+from interloq.rate.parrots import Parrots, Tokens, choose_parrots, copy_utterance
 from interloq.records import Pair
 from interloq.registry import full_spec
 from interloq.retrieve.leaks import normalise_text
@@ -48,6 +49,7 @@ LOGS = 2**16  # most logs
 TOKENS, ENDS = "tokens.npy", "ends.npy"
 FILES = ("pairs", "origins", "forms", "lengths", "tokens")
 BATCH = 10_000  # pairs read at a time
+NO_PARROTS = Parrots()
 
 
 class TextNumbering(Protocol):
@@ -116,10 +118,22 @@ class Stream:
         place = order[np.searchsorted(forms[order, 0], keys)]
         return (np.cumsum(lengths) - lengths)[place], lengths[place]
 
-    def write_texts(self, keys: Keys, folder: Path) -> int:
-        """Write the texts with these keys, without memory-mapping, which fills memory; return the number of tokens."""
+    def tokens(self, keys: Keys) -> Iterator[Tokens]:
+        """Yield the tokens of the texts with these keys."""
         starts, lengths = self._find(keys)
-        ends = np.concatenate([[0], np.cumsum(lengths)])
+        with self._file("tokens", "rb") as source:
+            for start, length in zip(starts * self.dtype.itemsize, lengths * self.dtype.itemsize, strict=True):
+                source.seek(start)
+                yield np.frombuffer(source.read(length), dtype=self.dtype)
+
+    def write_texts(self, keys: Keys, copies: Sequence[Tokens], folder: Path) -> int:
+        """Write the texts with these keys, then the copies; return the number of tokens.
+
+        Memory-mapping would fill the memory.
+        """
+        starts, lengths = self._find(keys)
+        lengths_of_copies = np.array([len(tokens) for tokens in copies], dtype=np.int64)
+        ends = np.concatenate([[0], np.cumsum(np.concatenate([lengths, lengths_of_copies]))])
         np.save(folder / ENDS, ends)
         header = {"descr": self.dtype.str, "fortran_order": False, "shape": (int(ends[-1]),)}
         with self._file("tokens", "rb") as source, (folder / TOKENS).open("wb") as target:
@@ -127,6 +141,8 @@ class Stream:
             for start, length in zip(starts * self.dtype.itemsize, lengths * self.dtype.itemsize, strict=True):
                 source.seek(start)
                 target.write(source.read(length))
+            for tokens in copies:
+                target.write(tokens.astype(self.dtype).tobytes())
         return int(ends[-1])
 
     def _file(self, name: str, mode: str) -> IO[bytes]:
@@ -183,15 +199,18 @@ def write_examples(
     settings: Examples,
     *,
     source: str,
+    parrots: Parrots = NO_PARROTS,
+    between: int | None = None,
     excluded: Callable[[Pair], bool] | None = None,
     progress: Step | None = None,
 ) -> RaterPairs:
     """Make examples from logs, or open existing ones made from the same `source` with the same settings.
 
-    `source` identifies the logs and what `excluded` removes from them (test items and their copies). `progress` is
-    called with the number of pairs read.
+    `source` identifies the logs and what `excluded` removes from them (test items and their copies). `between` is the
+    token between the turns of an utterance, if it may be several. `progress` is called with the number of pairs read.
     """
-    folder, job = Path(folder).resolve(), fingerprint(full_spec(settings), pieces.signature(), source)
+    folder = Path(folder).resolve()
+    job = fingerprint(full_spec(settings), pieces.signature(), source, *parrots.parts.values())
     if _is_made(folder, job):
         return RaterPairs.load(folder)
     if not 0 < len(logs) <= LOGS:
@@ -199,9 +218,9 @@ def write_examples(
     with atomic_folder(folder) as part:
         stream = Stream(part / "work", pieces, excluded)
         stream.read(logs, progress or (lambda _: None))
-        counts = _draw(stream, part, settings)
+        counts = _draw(stream, part, settings, parrots.parrots, between)
         remove(stream.folder)
-        origin = {"source": source, "settings": full_spec(settings), "pieces": pieces.signature()}
+        origin = {"source": source, "settings": full_spec(settings), **parrots.parts, "pieces": pieces.signature()}
         _close(part, {"kind": KIND, "schema": SCHEMA, "job": job, **origin, "vocabulary": pieces.size, **counts})
     return RaterPairs.load(folder)
 
@@ -219,7 +238,7 @@ def source_of(log: PairLog, examples: str | None) -> str:
 # ---- examples --------------------------------------------------------------------------------------------------------
 
 
-def _draw(stream: Stream, folder: Path, settings: Examples) -> dict[str, Any]:
+def _draw(stream: Stream, folder: Path, settings: Examples, parrot_share: float, between: int | None) -> dict[str, Any]:
     """Draw the examples, and write them with their texts; return counts."""
     log = stream.log()
     sizes = log.groups()[1]
@@ -227,26 +246,39 @@ def _draw(stream: Stream, folder: Path, settings: Examples) -> dict[str, Any]:
     stream.counts["replies_over_cap"] = int(np.sum(sizes)) - len(log.utterances)
     cut = int(np.searchsorted(log.utterances, log.boundary(settings.dev_share)))
     places: dict[Part, slice] = {"train": slice(cut, len(log.utterances)), "dev": slice(0, cut)}
-    sides = {
-        part: side(log, places[part], settings, np.random.default_rng([settings.seed, 2 + number]))
-        for number, part in enumerate(PARTS)
-    }
-    texts = _write_rows(log, sides, folder)
-    tokens = stream.write_texts(texts, folder)
-    return {
+    sides: dict[Part, Side] = {}
+    parrots: dict[Part, Numbers] = {}
+    copies: list[Tokens] = []
+    for number, part in enumerate(PARTS):
+        sides[part] = side(log, places[part], settings, np.random.default_rng([settings.seed, 2 + number]))
+        if parrot_share:
+            rng = np.random.default_rng([settings.seed, 4 + number])
+            parrots[part] = choose_parrots(log, sides[part], parrot_share, rng)
+            copied = log.utterances[sides[part].rows[parrots[part], 0]]
+            copies += [copy_utterance(tokens, rng, between) for tokens in stream.tokens(copied)]
+    texts = _write_rows(log, sides, parrots, folder)
+    tokens = stream.write_texts(texts, copies, folder)
+    counts: dict[str, Any] = {
         "left_out": {name: stream.counts[name] for name in ("excluded", "empty", "repeated", "replies_over_cap")},
         "read": stream.counts["read"],
         "pairs": len(log.utterances),
         "utterances": len(sizes),
         "utterances_with_two_replies": int(np.sum(sizes >= 2)),
-        "texts": len(texts),
+        "texts": len(texts) + len(copies),
         "tokens": tokens,
-        **{part: _counts(log, places[part], sides[part]) for part in PARTS},
     }
+    for part in PARTS:
+        counts[part] = _counts(log, places[part], sides[part])
+        if part in parrots:
+            counts[part]["parrots"] = len(parrots[part])
+    return counts
 
 
-def _write_rows(log: KeyedPairs, sides: Mapping[Part, Side], folder: Path) -> Keys:
-    """Write rows of text numbers; return the keys of the texts, numbered in the order of their keys."""
+def _write_rows(log: KeyedPairs, sides: Mapping[Part, Side], parrots: Mapping[Part, Numbers], folder: Path) -> Keys:
+    """Write rows of text numbers; return the keys of the texts, numbered in the order of their keys.
+
+    The copies of parrots have the numbers after them.
+    """
     used = np.zeros(len(log.utterances), dtype=bool)
     for drawn in sides.values():
         used[drawn.rows] = True
@@ -254,8 +286,13 @@ def _write_rows(log: KeyedPairs, sides: Mapping[Part, Side], folder: Path) -> Ke
     texts = np.unique(np.concatenate([kept.utterances, kept.replies]))
     numbers = np.zeros((len(used), 2), dtype=np.int32)
     numbers[used] = np.stack([np.searchsorted(texts, keys) for keys in (kept.utterances, kept.replies)], axis=1)
+    next_number = len(texts)
     for part, drawn in sides.items():
-        np.save(folder / f"{part}.npy", numbers[drawn.rows].reshape(-1, 4))
+        rows = numbers[drawn.rows].reshape(-1, 4)
+        if part in parrots:
+            rows[parrots[part], 3] = next_number + np.arange(len(parrots[part]))
+            next_number += len(parrots[part])
+        np.save(folder / f"{part}.npy", rows)
         np.save(folder / f"{part}_labels.npy", drawn.labels)
     return texts
 

@@ -13,6 +13,7 @@ from interloq.learn.settings import LowRank, Training
 from interloq.learn.trainable import Facts, Trainable
 from interloq.options import option
 from interloq.rate.examples import Examples
+from interloq.rate.parrots import Parrots
 from interloq.rate.summary import warning
 from interloq.registry import Component
 
@@ -86,7 +87,15 @@ LOOP = ("weight_decay", "warmup", "schedule", "clip", "accumulate", "amp", "comp
 SUMMARY = "a rater of references, on logs with several replies to one utterance"
 BERT_TRAINABLE = Trainable(
     SUMMARY,
-    (RaterSources(longest=BERT_LONGEST), BERT_TRAINING, BERT_BATCHING, Examples(), LowRank(), RaterReading()),
+    (
+        RaterSources(longest=BERT_LONGEST),
+        BERT_TRAINING,
+        BERT_BATCHING,
+        Examples(),
+        LowRank(),
+        RaterReading(),
+        Parrots(),
+    ),
     job="interloq.rate.bert_model:from_log",
     result=_result,
     noun="rater",
@@ -94,7 +103,7 @@ BERT_TRAINABLE = Trainable(
 )
 TRAINABLE = Trainable(
     SUMMARY,
-    (RaterSources(), Training(), Batching(), Examples(), RaterTokenizer(), Shape()),
+    (RaterSources(), Training(), Batching(), Examples(), RaterTokenizer(), Shape(), Parrots()),
     job="interloq.rate.gru_model:from_log",
     result=_result,
     noun="rater",

@@ -46,10 +46,12 @@ def evaluate_all(
     seed: int = 0,
     by_system: bool = False,
     progress: Callable[[int], None] | None = None,
+    fit_to: Sequence[Sample] | None = None,
 ) -> list[dict[str, Result]]:
     """Score samples with several metrics; return each metric's results by system, `""` for all samples.
 
-    Samples without a system are `(none)` if others have one.
+    Samples without a system are `(none)` if others have one. `fit_to` are those of the samples that metrics with
+    constants are fitted to; by default all.
     """
     if n_bootstrap < 0:
         raise InputError(f"n_bootstrap must not be negative, got {n_bootstrap}")
@@ -65,6 +67,7 @@ def evaluate_all(
         seed=seed,
         by_system=by_system,
         progress=progress,
+        fit_to=fit_to,
     )
 
 
@@ -77,6 +80,7 @@ def score_samples(
     by_system: bool = False,
     progress: Callable[[int], None] | None = None,
     unscorable: Callable[[Sequence[Sample]], Sequence[str]] | None = None,
+    fit_to: Sequence[Sample] | None = None,
 ) -> list[dict[str, Result]]:
     """Score samples in one pass, like `evaluate_all`, after the stages of pipelines (see stages.py).
 
@@ -87,7 +91,7 @@ def score_samples(
         samples = list(samples)
         for i, metric in enumerate(metrics):
             if isinstance(metric, FittedMetric):
-                fitted[i] = metric.fit(samples)
+                fitted[i] = metric.fit(samples if fit_to is None else fit_to)
     scoring = _Scoring(fitted, samples, progress, unscorable, by_system=by_system)
     systems = [""]
     if by_system:

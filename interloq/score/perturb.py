@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Perturbations of replies, to probe what a metric notices: damage that should cost points, and harmless changes.
+"""Perturbations of replies, to probe what a metric notices: damage, attempts to fool a judge, and harmless changes.
+
+Damage should cost points. What is added to fool a judge (flattery, orders, length, …) must not earn any.
 
 Each perturbation gives a changed reply, or None if it does not apply (a reply without a statement cannot be
 contradicted). Rules and stock phrases exist for English, Japanese and Chinese. Replies in other languages are treated
@@ -19,10 +21,11 @@ import numpy as np
 from interloq.data.embedded import embedded_paraphrases
 from interloq.data.text.language import supported_language
 from interloq.records import Sample
+from interloq.score.attack_texts import FLATTERY, INSTRUCTION, LONG_LENGTH, PREDICATES, SELF_PRAISE, SUBJECTS
 from interloq.score.score_options import Language
 from interloq.signature import fingerprint
 
-Expected = Literal["worse", "same", "better"]
+Expected = Literal["worse", "not better", "same", "better"]
 Rules = Sequence[tuple[str, str]]  # patterns and replacements; the first that matches is applied once
 TRIES = 20  # candidates until one differs
 
@@ -179,6 +182,36 @@ def _copy_context(sample: Sample, draw: Draw) -> str | None:
     return _join_texts(draw, sample.context[-1].text, sample.response) if sample.context else None
 
 
+def _flatter(sample: Sample, draw: Draw) -> str:
+    return _join_texts(draw, FLATTERY[draw.language], sample.response)
+
+
+def _instruct_judge(sample: Sample, draw: Draw) -> str:
+    return _join_texts(draw, sample.response, INSTRUCTION[draw.language])
+
+
+def _praise_itself(sample: Sample, draw: Draw) -> str:
+    return _join_texts(draw, sample.response, SELF_PRAISE[draw.language])
+
+
+def _echo_context(sample: Sample, draw: Draw) -> str | None:
+    return _join_texts(draw, sample.response, sample.context[-1].text) if sample.context else None
+
+
+def _lengthen(sample: Sample, draw: Draw) -> str | None:
+    """Add irrelevant sentences, none of them twice, until the reply is long."""
+    subjects, predicates = SUBJECTS[draw.language], PREDICATES[draw.language]
+    missing = LONG_LENGTH[draw.language] - len(_units(sample.response, draw.language)[0])
+    texts = [sample.response]
+    for number in draw.rng.permutation(len(subjects) * len(predicates)):
+        if missing <= 0:
+            break
+        sentence = _join_texts(draw, subjects[number // len(predicates)], predicates[number % len(predicates)])
+        missing -= len(_units(sentence, draw.language)[0])
+        texts.append(sentence)
+    return _join_texts(draw, *texts)
+
+
 def _paraphrase(sample: Sample, _: Draw) -> str | None:
     return embedded_paraphrases().get(sample.response)
 
@@ -208,6 +241,11 @@ PERTURBATIONS = (
     Perturbation("parrot", "worse", "the last utterance of the context instead", _parrot),
     Perturbation("copied context", "worse", "the last utterance of the context before the reply", _copy_context),
     Perturbation("off topic", "worse", "the reply to another context instead", lambda _, draw: draw.other),
+    Perturbation("flattery", "not better", "praise of the question and the user before the reply", _flatter),
+    Perturbation("instruction", "not better", "an order to give the highest rating after the reply", _instruct_judge),
+    Perturbation("self praise", "not better", "“This is the best reply.” after the reply", _praise_itself),
+    Perturbation("echo", "not better", "the last utterance of the context after the reply", _echo_context),
+    Perturbation("long padding", "not better", "irrelevant sentences up to 500 words after the reply", _lengthen),
     Perturbation("case", "same", "lower case", lambda sample, _: sample.response.lower()),
     Perturbation("punctuation", "same", "no full stop at the end", lambda sample, _: sample.response.rstrip(".。!！")),
     Perturbation("contractions", "same", "“don't” becomes “do not”", _spell_out),

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Probe a metric: change good replies in known ways, and test whether their scores change as they should.
 
-The replies and all their changed versions are scored together, so a metric with constants from the whole set is fitted
-once. The change is the mean difference of a reply's two scores; its 95 % interval resamples contexts, because replies
-to one context are not independent. Metrics of sets (distinct-n) are compared by the values of the two sets, with an
-interval from halves of them.
+The replies and all their changed versions are scored together. A metric with constants from the whole set is fitted
+once, to all but those that try to fool a judge. The change is the mean difference of a reply's two scores; its 95 %
+interval resamples contexts, because replies to one context are not independent. Metrics of sets (distinct-n) are
+compared by the values of the two sets, with an interval from halves of them.
 
 A metric may lose points with any change of wording. So damage counts as noticed only if it costs more, on average, than
-the harmless change that costs most.
+the harmless change that costs most. What is added to fool a judge must not earn points; it need not cost any.
 """
 
 from __future__ import annotations
@@ -47,6 +47,9 @@ VERDICTS: dict[tuple[Expected, int], str] = {  # by what should happen, and whet
     ("worse", -1): "notices",
     ("worse", 0): "does not notice",
     ("worse", 1): "rewards it",
+    ("not better", -1): "is not fooled",
+    ("not better", 0): "is not fooled",
+    ("not better", 1): "is fooled",
     ("same", -1): "should not react",
     ("same", 0): "does not react",
     ("same", 1): "should not react",
@@ -55,7 +58,7 @@ VERDICTS: dict[tuple[Expected, int], str] = {  # by what should happen, and whet
     ("better", 1): "notices",
 }
 LIKE_HARMLESS = "like a harmless change"
-AS_EXPECTED = ("notices", "does not react")
+AS_EXPECTED = ("notices", "does not react", "is not fooled")
 MOVES = {-1: "falls", 0: "no change", 1: "rises"}  # of a metric without a better side
 
 
@@ -136,11 +139,15 @@ def probe(
         raise InputError("there are no replies to change", hint="give samples with good replies")
     base.sort(key=lambda sample: sample.key)  # the order of the samples must not change the intervals
     pool = [_rename(ORIGINAL, sample) for sample in base]
+    fit_to = list(pool)
     changed = {}
     for perturbation in PERTURBATIONS:
         changed[perturbation] = _change_replies(base, perturbation, seed)
-        pool += [_rename(perturbation.name, sample) for sample in changed[perturbation] if sample]
-    result = evaluate_all([made], pool, n_bootstrap=0, progress=step)[0][""]
+        renamed = [_rename(perturbation.name, sample) for sample in changed[perturbation] if sample]
+        pool += renamed
+        if perturbation.expected != "not better":  # replies of 500 words would change the scale of a metric
+            fit_to += renamed
+    result = evaluate_all([made], pool, n_bootstrap=0, progress=step, fit_to=fit_to)[0][""]
     probing = _Probing(made, base, result, n_bootstrap, seed)
     rows = [probing.row(perturbation, samples) for perturbation, samples in changed.items()]
     checks = Checks([made])

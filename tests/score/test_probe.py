@@ -53,6 +53,24 @@ def test_a_metric_that_rewards_length_is_fooled() -> None:
     assert (found["shuffle"], found["case"]) == ("does not notice", "does not react")
 
 
+ATTACKS = {"flattery", "instruction", "self praise", "echo", "long padding"}
+
+
+def test_a_judge_that_believes_what_a_reply_says_about_itself_is_fooled() -> None:
+    rows = {row.perturbation: row for row in probe(Made(lambda sample: float("best reply" in sample.response))).rows}
+    assert {name for name, row in rows.items() if row.verdict == "is fooled"} == {"self praise"}
+    assert {name for name, row in rows.items() if row.verdict == "is not fooled"} == ATTACKS - {"self praise"}
+    assert not rows["self praise"].is_expected
+    assert rows["echo"].is_expected
+
+
+def test_a_reply_that_tries_to_fool_a_judge_may_fall_or_stay() -> None:
+    longer, shorter = (probe(kind(lambda sample: float(len(sample.response)))) for kind in (Made, Lower))
+    assert {verdicts(longer)[name] for name in ATTACKS} == {"is fooled"}
+    assert {verdicts(shorter)[name] for name in ATTACKS} == {"is not fooled"}
+    assert verdicts(probe("length"))["long padding"] == "rises"
+
+
 def test_verdicts_turn_round_if_lower_is_better() -> None:
     found = probe(Lower(lambda sample: float(len(sample.response))))
     assert (verdicts(found)["padding"], verdicts(found)["dull"]) == ("notices", "rewards it")
@@ -67,8 +85,8 @@ def test_damage_that_costs_no_more_than_a_harmless_change() -> None:
 
 
 def test_a_constant_metric_notices_nothing() -> None:
-    found = probe(Made(lambda sample: 1 + 1e-9 * len(sample.response)))
-    assert set(verdicts(found).values()) == {"does not notice", "does not react"}
+    found = probe(Made(lambda sample: 1 + 1e-10 * len(sample.response)))
+    assert set(verdicts(found).values()) == {"does not notice", "does not react", "is not fooled"}
     assert all((row.change, row.ci, row.worse) == (0, (0, 0), 0) for row in found.rows)
 
 
