@@ -91,5 +91,5 @@ def _convert(file: Path, folder: Path) -> None:
             write_llama_folder(file, part)
     except InputError as error:
         if not is_converted(folder):
-            hint = f"{SMOLLM2} is converted to 540 MB in the cache folder; INTERLOQ_CACHE names another one"
+            hint = f"{SMOLLM2} needs 540 MB in the cache folder; set INTERLOQ_CACHE to use another folder"
             raise InputError(error.what, hint=hint, where=error.where) from error

@@ -125,8 +125,10 @@ def _part_name(path: Path) -> Path:
 
 
 def _new_folder(part: Path, mode: int = 0o777) -> int:
-    part.mkdir(mode)
-    return os.open(part, os.O_RDONLY)
+    while True:
+        part.mkdir(mode)
+        with contextlib.suppress(FileNotFoundError):  # another process removed it as a leftover before it was locked
+            return os.open(part, os.O_RDONLY)
 
 
 def is_device(path: Path) -> bool:

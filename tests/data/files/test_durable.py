@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -136,3 +137,23 @@ def test_a_lock_on_a_file_that_was_removed_meanwhile_is_not_enough(
         assert len(locks) == 2
         with pytest.raises(InputError, match="another process"), hold_lock(path):
             pass
+
+
+def test_a_part_that_another_process_removes_before_it_is_locked_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real_open = os.open
+    removed: list[Path] = []
+
+    def open_removed(path: Path, flags: int, *more: int) -> int:
+        if not removed:
+            removed.append(path)
+            path.rmdir()
+        return real_open(path, flags, *more)
+
+    monkeypatch.setattr(os, "open", open_removed)
+    with atomic_folder(tmp_path / "folder") as part:
+        monkeypatch.undo()
+        (part / "file").write_text("here")
+    assert (tmp_path / "folder" / "file").read_text() == "here"
+    assert len(removed) == 1
