@@ -12,7 +12,6 @@ from interloq.agree.table import HumanRow
 from interloq.data.pseudonyms import Pseudonyms
 from interloq.errors import InputError
 from interloq.records import Score
-from interloq.statistics.clustered import Clustered
 from interloq.statistics.correlation import TWO_POINTS
 from interloq.statistics.estimate import Estimate
 from interloq.web.admin import monitor
@@ -202,7 +201,10 @@ def _of_question(task: Collected, question: Question, agreed: HumanRow | None) -
     if scores := monitor.scores(task.pages):
         sections.append(_metrics(scores, votes, aspect))
     if gaps := monitor.chatter_gap(task.pages, aspect):
-        sections.append(_gaps(gaps, aspect))
+        rows = [[name, number(gap.value), interval(gap.ci), f"{gap.n:,}"] for name, gap in gaps.items()]
+        columns = list(map(message, ("system", "gap", "interval_95", "rated_by_both")))
+        title = message("gaps_by", aspect=aspect)
+        sections.append(section(f"gap-{aspect}", title, [message("gap_text")], columns, rows))
     return sections
 
 
@@ -264,12 +266,6 @@ def _metrics(scores: Sequence[Score], votes: Sequence[Vote], aspect: str) -> dic
     return section(
         id, title, [text], list(map(message, ("metric", "correlation", "interval_95", "judged", "note"))), rows
     )
-
-
-def _gaps(gaps: Mapping[str, Clustered], aspect: str) -> dict[str, Any]:
-    rows = [[name, number(gap.value), interval(gap.ci), f"{gap.n:,}"] for name, gap in gaps.items()]
-    columns = list(map(message, ("system", "gap", "interval_95", "rated_by_both")))
-    return section(f"gap-{aspect}", message("gaps_by", aspect=aspect), [message("gap_text")], columns, rows)
 
 
 # ---- people ----------------------------------------------------------------------------------------------------------
