@@ -91,7 +91,9 @@ def figures(task: Collected, name: Pseudonyms) -> dict[str, Any]:
         agreed = {aspect: monitor.agreement(monitor.votes(task.pages, aspect), aspect) for aspect in aspects}
         for question in questions:
             first += _of_question(task, question, agreed[question.aspect])
-        headlines += [_alpha(agreed[aspects[0]]), _ranking(enough)]
+        state = message("settled" if enough.settled else "open")
+        progress = message("items_complete", done=enough.complete, items=enough.items)
+        headlines += [_alpha(agreed[aspects[0]]), headline("settled", message("ranking"), state, progress)]
         sections = first + sections
     return {"headlines": headlines, "sections": sections, **_describe_need(task)}
 
@@ -126,12 +128,6 @@ def _alpha(agreed: HumanRow | None) -> dict[str, Shown]:
     alpha = agreed.alpha
     note = message("alpha_interval", interval=interval(alpha.ci)) if alpha.ci else NOTES.get(alpha.note, alpha.note)
     return headline("alpha", message("alpha"), number(alpha.value), note)
-
-
-def _ranking(enough: Enough) -> dict[str, Shown]:
-    state = message("settled" if enough.settled else "open")
-    progress = message("items_complete", done=enough.complete, items=enough.items)
-    return headline("settled", message("ranking"), state, progress)
 
 
 def _describe_need(task: Collected) -> dict[str, Any]:
